@@ -1,0 +1,44 @@
+"""Trains without a barrier: the 20 steps pile up into one graph, compiled when the loss is read.
+
+Nothing runs on the device until then, and the graph grows with the number of steps.
+"""
+
+import torch
+import torch_xla
+from torch import nn
+from torch.nn.functional import mse_loss
+
+BATCH = 64
+FEATURES = 32
+STEPS = 20
+
+
+def batches(steps):
+    """Yield fresh samples with their targets."""
+    weights = torch.randn(FEATURES, 1) / FEATURES**0.5
+    for _ in range(steps):
+        inputs = torch.randn(BATCH, FEATURES)
+        yield inputs, torch.tanh(inputs @ weights)
+
+
+def train(model, device):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.2)
+    for inputs, targets in batches(STEPS):
+        inputs, targets = inputs.to(device), targets.to(device)
+        optimizer.zero_grad()
+        loss = mse_loss(model(inputs), targets)
+        loss.backward()
+        optimizer.step()
+    return loss
+
+
+def main():
+    torch.manual_seed(0)
+    device = torch_xla.device()
+    model = nn.Sequential(nn.Linear(FEATURES, 64), nn.Tanh(), nn.Linear(64, 1)).to(device)
+    loss = train(model, device)
+    print(f"final loss {loss.item():.3f}")
+
+
+if __name__ == "__main__":
+    main()

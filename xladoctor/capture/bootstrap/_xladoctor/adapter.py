@@ -1,0 +1,180 @@
+"""Where torch and torch_xla are touched: each wrapper calls the original and notes its time.
+
+Barriers (``sync``, ``mark_step``, ``step``, ``optimizer_step``, loaders, ``StepTrace``) all end in
+one function of the extension module. Values are read through a handful of tensor methods.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from typing import Any, Callable
+
+from .call_site import CallSites
+from .recorder import Recorder, ThreadState
+
+#: Tensor method -> how a read through it is reported.
+_READS = {
+    "item": "item", "__bool__": "bool", "__float__": "float", "__int__": "int",
+    "__index__": "index", "__complex__": "complex", "__repr__": "repr", "__format__": "format",
+    "tolist": "tolist", "numpy": "numpy", "cpu": "cpu", "__array__": "array",
+}  # fmt: skip
+
+_clock = time.perf_counter_ns
+
+
+class Adapter:
+    """Installs the wrappers; ``events`` hears of each timed call and closed step."""
+
+    def __init__(self, torch_xla: Any, recorder: Recorder, sites: CallSites, events: Any) -> None:
+        import torch
+
+        self._torch = torch
+        self._xlac = torch_xla._XLAC
+        self._recorder = recorder
+        self._sites = sites
+        self._events = events
+        self._plain = (torch.Tensor, torch.nn.Parameter)
+
+    def install(self) -> None:
+        from torch.optim.optimizer import register_optimizer_step_post_hook
+        from torch.utils.data import dataloader
+        from torch_xla.core import xla_model
+        from torch_xla.distributed import parallel_loader
+
+        self._replace(self._xlac, "_xla_step_marker", self._barrier)
+        self._replace(self._xlac, "_xla_wait_device_ops", self._wait)
+        self._replace(self._xlac, "_xla_tensors_from_aten", self._send)
+        self._replace(xla_model, "_run_step_closures", self._closures)
+        self._replace(parallel_loader.ParallelLoader, "next_item", self._batch)
+        self._replace(dataloader._BaseDataLoaderIter, "__next__", self._batch)
+        for name, kind in _READS.items():
+            if hasattr(self._torch.Tensor, name):
+                self._replace(
+                    self._torch.Tensor, name, functools.partial(self._read, kind=kind)
+                )
+        self._replace(self._torch.Tensor, "to", self._to)
+        register_optimizer_step_post_hook(self._optimizer_stepped)
+
+    def _replace(self, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
+        original = getattr(owner, name)
+        setattr(owner, name, functools.wraps(original)(make(original)))
+
+    def _barrier(self, original: Any) -> Any:
+        recorder, events, sites = self._recorder, self._events, self._sites
+
+        def step_marker(*args: Any, **kwargs: Any) -> Any:
+            if recorder.off:
+                return original(*args, **kwargs)
+            state = recorder.thread()
+            events.entering(state)
+            site = sites.here(2)
+            state.inside = True
+            begin = _clock()
+            try:
+                return original(*args, **kwargs)
+            finally:
+                state.inside = False
+                events.barrier_left(state, site, begin, _clock())
+
+        return step_marker
+
+    def _read(self, original: Any, kind: str) -> Any:
+        recorder, plain = self._recorder, self._plain
+
+        def method(tensor: Any, *args: Any, **kwargs: Any) -> Any:
+            if not tensor.is_xla or recorder.off or type(tensor) not in plain:
+                return original(tensor, *args, **kwargs)
+            state = recorder.thread()
+            if state.inside:
+                return original(tensor, *args, **kwargs)
+            return self._timed_read(state, kind, original, tensor, *args, **kwargs)
+
+        return method
+
+    def _timed_read(self, state: ThreadState, kind: str, original: Any, *args: Any,
+                    **kwargs: Any) -> Any:  # fmt: skip
+        self._events.entering(state)
+        site = self._sites.here(3)
+        state.inside = True
+        begin = _clock()
+        try:
+            with self._events.annotation(kind, site):
+                return original(*args, **kwargs)
+        finally:
+            state.inside = False
+            self._recorder.read(state, site, kind, begin, _clock())
+
+    def _wait(self, original: Any) -> Any:
+        def wait_device_ops(*args: Any, **kwargs: Any) -> Any:
+            state = self._recorder.thread()
+            if state.inside or self._recorder.off:
+                return original(*args, **kwargs)
+            return self._timed_read(state, "wait", original, *args, **kwargs)
+
+        return wait_device_ops
+
+    def _to(self, original: Any) -> Any:
+        recorder, sites, plain = self._recorder, self._sites, self._plain
+
+        def to(tensor: Any, *args: Any, **kwargs: Any) -> Any:
+            begin = _clock()
+            result = original(tensor, *args, **kwargs)
+            if tensor.is_xla == result.is_xla or recorder.off or type(tensor) not in plain:
+                return result
+            state = recorder.thread()
+            if state.inside:
+                return result
+            if tensor.is_xla:
+                recorder.read(state, sites.here(2), "to", begin, _clock())
+            else:
+                recorder.upload(state, sites.here(2), tensor, _clock() - begin)
+                self._events.uploaded(state)
+            return result
+
+        return to
+
+    def _send(self, original: Any) -> Any:
+        def tensors_from_aten(tensors: Any, *args: Any, **kwargs: Any) -> Any:
+            begin = _clock()
+            result = original(tensors, *args, **kwargs)
+            state = self._recorder.thread()
+            if not self._recorder.off and not state.inside:
+                site, spent = self._sites.here(2), _clock() - begin
+                for position, tensor in enumerate(tensors):
+                    self._recorder.upload(state, site, tensor, 0 if position else spent)
+            return result
+
+        return tensors_from_aten
+
+    def _batch(self, original: Any) -> Any:
+        recorder = self._recorder
+
+        def next_batch(*args: Any, **kwargs: Any) -> Any:
+            state = recorder.thread()
+            if recorder.off or state.inside:
+                return original(*args, **kwargs)
+            state.inside = True
+            begin = _clock()
+            try:
+                return original(*args, **kwargs)
+            finally:
+                state.inside = False
+                recorder.data(state, begin, _clock())
+
+        return next_batch
+
+    def _closures(self, original: Any) -> Any:
+        def run_step_closures(*args: Any, **kwargs: Any) -> Any:
+            state = self._recorder.thread()
+            state.closure = True
+            try:
+                return original(*args, **kwargs)
+            finally:
+                state.closure = False
+
+        return run_step_closures
+
+    def _optimizer_stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        counts = self._recorder.thread().optimizers
+        counts[id(optimizer)] = counts.get(id(optimizer), 0) + 1

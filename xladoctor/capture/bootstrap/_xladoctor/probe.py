@@ -1,0 +1,135 @@
+"""Which line makes an operator fall back to the CPU: a look at single steps from inside.
+
+torch_xla counts each fallback under the operator's own name (``aten::nonzero``) but not where it
+came from. In a few *probe steps* a dispatch mode compares these counters before and after each
+operator, which also sees what C++ does inside one (``x[mask]`` calls ``nonzero``). Probe steps
+are marked in the step log and left out of all timings.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+from .call_site import CallSites
+from .recorder import Recorder, ThreadState
+
+_PROBE_STEPS = 3
+_ATTEMPTS = 12
+_SCALAR_READ = "aten::_local_scalar_dense"  # what `.item()` counts: not an operator of the graph
+
+
+def is_fallback(counter: str) -> bool:
+    return "::" in counter and not counter.startswith(("xla::", "torch_xla::"))
+
+
+class Probe:
+    """Enters the dispatch mode at a barrier and leaves it at the next one of the same thread."""
+
+    def __init__(self, xlac: Any, sites: CallSites, recorder: Recorder) -> None:
+        self._xlac = xlac
+        self._sites = sites
+        self._recorder = recorder
+        self._known: dict[str, int] = {}
+        self._located: dict[str, int] = {}
+        self._attempts = 0
+        self._mode: Any = None
+        self._owner: ThreadState | None = None
+        self._counting = False
+        self.rows: dict[tuple[str, int | None], list[int]] = {}
+
+    def at_barrier(self, state: ThreadState) -> None:
+        """Leave a running probe; start one if operators fell back that have no line yet."""
+        if self._mode is not None:
+            if state is self._owner:
+                self._leave()
+            return
+        counts = self.counts()
+        grown = [name for name, n in counts.items() if n > self._known.get(name, 0)]
+        self._known = counts
+        missing = any(self._located.get(name, 0) < _PROBE_STEPS for name in grown)
+        if missing and self._attempts < _ATTEMPTS and _may_enter():
+            self._attempts += 1
+            self._enter(state)
+
+    def counts(self) -> dict[str, int]:
+        value = self._xlac._xla_counter_value
+        names = self._xlac._xla_counter_names()
+        return {n: value(n) or 0 for n in names if is_fallback(n) and n != _SCALAR_READ}
+
+    def _enter(self, state: ThreadState) -> None:
+        from torch.utils._python_dispatch import TorchDispatchMode
+
+        probe = self
+
+        class FallbackProbe(TorchDispatchMode):
+            def __torch_dispatch__(self, func: Any, types: Any, args: Any = (),
+                                   kwargs: Any = None) -> Any:  # fmt: skip
+                return probe.watch(func, args, kwargs or {})
+
+        mode = FallbackProbe()
+        mode.__enter__()
+        self._mode, self._owner, self._counting = mode, state, True
+        state.probed = True
+
+    def _leave(self) -> None:
+        self._counting = False
+        assert self._owner is not None
+        if not _is_innermost(self._mode):
+            return  # a mode of the program's own lies above ours: stay, idle, until it is gone
+        self._mode.__exit__(None, None, None)
+        self._owner.probed = False
+        self._mode = self._owner = None
+        for name in {name for name, _ in self.rows}:
+            self._located[name] = self._located.get(name, 0) + 1
+        self._known = self.counts()
+
+    def watch(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """Run one operator, and note the fallbacks that it made."""
+        if not self._counting:
+            return func(*args, **kwargs)
+        before = self.counts()
+        begin, compiling = time.perf_counter_ns(), self._compile_ns()
+        result = func(*args, **kwargs)
+        for name, count in self.counts().items():
+            made = count - before.get(name, 0)
+            if made > 0:
+                spent = time.perf_counter_ns() - begin
+                self._note(name, made, spent, self._compile_ns() - compiling)
+        return result
+
+    def _note(self, name: str, made: int, spent: int, compiling: int) -> None:
+        site = self._sites.here(3)
+        if site is None:  # in the backward pass, on autograd's own thread
+            site = self._sites.of(sys._current_frames().get(self._main_ident()))
+        row = self.rows.setdefault((name, site), [0, 0, 0])
+        row[0] += made
+        row[1] += spent
+        row[2] += compiling
+
+    def _main_ident(self) -> int:
+        import threading
+
+        return threading.main_thread().ident or 0
+
+    def _compile_ns(self) -> int:
+        data = self._xlac._xla_metric_data("CompileTime")
+        return int(data[1]) if data else 0
+
+
+def _may_enter() -> bool:
+    """Only where no other mode is active, and nothing was compiled by dynamo."""
+    import torch
+
+    compiled = sys.modules.get("torch._dynamo.utils")
+    if compiled is not None and compiled.counters.get("frames"):
+        return False
+    return bool(torch._C._len_torch_dispatch_stack() == 0)
+
+
+def _is_innermost(mode: Any) -> bool:
+    import torch
+
+    depth = torch._C._len_torch_dispatch_stack()
+    return bool(depth) and torch._C._get_dispatch_stack_at(depth - 1) is mode

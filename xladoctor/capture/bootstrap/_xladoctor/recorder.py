@@ -1,0 +1,219 @@
+"""The step log: what the program did between two barriers, thread by thread.
+
+The user's threads only add to counters and append finished lines to a list; a background thread
+(:mod:`.writer`) formats and writes them. All durations are nanoseconds of a monotonic clock, all
+instants nanoseconds of the wall clock, which is the clock of the metrics and of the timeline.
+
+Lines of ``steps.jsonl`` (one JSON object each; ``event`` tells which):
+
+``step``     a barrier that launched work: duration since the previous one, and what happened
+``compile``  one compilation: when it ended and how long it took
+``upload``   a shape that a call site sent to the device for the first time
+``tail``     what a thread did after its last barrier
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from typing import Any
+
+from .call_site import CallSites
+
+_METRICS = ("CompileTime", "ExecuteTime", "TransferFromDeviceTime", "TransferToDeviceTime",
+            "InboundData", "OutboundData", "DeviceLockWait", "LazyTracing")  # fmt: skip
+_SNAPSHOT_NS = 50_000_000  # reading a metric copies up to 1,024 samples: not at each step
+_DENSE_STEPS = 20
+_STRIDES = ((100_000, 100), (20_000, 10), (0, 1))  # lines written so far -> barriers a line
+_SHAPES_A_SITE = 256
+
+
+class ThreadState:
+    """What one thread did since its last barrier."""
+
+    def __init__(self, begin: int) -> None:
+        self.id = threading.get_native_id()
+        self.main = threading.current_thread() is threading.main_thread()
+        self.inside = False  # within a call that is already being timed
+        self.closure = False  # within the closures that a barrier runs after itself
+        self.index = 0
+        self.traced = self.probed = False
+        self.capture_ns = 0
+        self.clear(begin)
+
+    def clear(self, begin: int) -> None:
+        self.begin = begin
+        self.steps = self.barrier_ns = self.executions = self.compilations = self.compile_ns = 0
+        self.reads: dict[tuple[int | None, str, bool], list[int]] = {}
+        self.data = [0, 0]
+        self.uploads = [0, 0]
+        self.optimizers: dict[int, int] = {}
+
+
+class Recorder:
+    """Collects the step log of a process. All methods are called on the user's threads."""
+
+    def __init__(self, xlac: Any, sites: CallSites, analysis_log: str | None) -> None:
+        self._counter = xlac._xla_counter_value
+        self._counter_names = xlac._xla_counter_names
+        self._metric = xlac._xla_metric_data
+        self._sites = sites
+        self._analysis_log = analysis_log
+        self._local = threading.local()
+        self.threads: list[ThreadState] = []
+        self.lines: list[dict[str, Any]] = []
+        self.emitted = 0
+        self.off = False
+        self.log_base = 0  # bytes of the analysis log that were rotated away
+        self._graphs = [0, 0]
+        self._compile_samples = 0
+        self._counters: dict[str, int] = {}
+        self._metrics: dict[str, tuple[int, float]] = {}
+        self._next_snapshot = 0
+        self._shapes: dict[int | None, set[Any]] = {}
+
+    def thread(self) -> ThreadState:
+        state: ThreadState | None = getattr(self._local, "state", None)
+        if state is None:
+            state = self._local.state = ThreadState(time.perf_counter_ns())
+            self.threads.append(state)
+        return state
+
+    # -- what happened ---------------------------------------------------------------------
+
+    def barrier(self, state: ThreadState, site: int | None, begin: int, end: int) -> bool:
+        """A step barrier returned. True if it launched a graph, and so closed a step."""
+        compile_ns = self.compilations(state, "barrier", site, end - begin)
+        state.barrier_ns += max(0, end - begin - compile_ns)
+        launched = self._launched()
+        state.executions += launched
+        if not launched and not state.executions:
+            return False
+        state.steps += 1
+        if state.steps >= self._stride() or state.compilations or state.probed:
+            self._close(state, site, end)
+        else:
+            state.index += 1
+        return True
+
+    def read(self, state: ThreadState, site: int | None, kind: str, begin: int, end: int) -> None:
+        """The host read a device value, and was blocked from ``begin`` to ``end``."""
+        compile_ns = self.compilations(state, "read", site, end - begin)
+        row = state.reads.setdefault((site, kind, state.closure), [0, 0, 0])
+        row[0] += 1
+        row[1] += end - begin
+        row[2] += compile_ns
+
+    def data(self, state: ThreadState, begin: int, end: int) -> None:
+        """The thread waited for the next batch."""
+        state.data[0] += 1
+        state.data[1] += end - begin
+
+    def upload(self, state: ThreadState, site: int | None, tensor: Any, nanoseconds: int) -> None:
+        """A host tensor was sent to the device; its shape is logged when new at this site."""
+        state.uploads[0] += 1
+        state.uploads[1] += nanoseconds
+        seen = self._shapes.setdefault(site, set())
+        shape = (tuple(tensor.shape), str(tensor.dtype))
+        if shape in seen or len(seen) >= _SHAPES_A_SITE:
+            return
+        seen.add(shape)
+        self._emit({"event": "upload", "thread": state.id, "step": state.index, "site": site,
+                    "shape": list(shape[0]), "dtype": shape[1].removeprefix("torch.")})  # fmt: skip
+
+    def compilations(self, state: ThreadState, during: str, site: int | None, within: int) -> int:
+        """Log the compilations since the last call; return their nanoseconds.
+
+        The counters are those of the process: what another thread compiled meanwhile is logged
+        here too, but never counted for longer than ``within``, the time that this thread spent.
+        """
+        count = self._counter("UncachedCompile") or 0
+        if count == self._graphs[0]:
+            return 0
+        data = self._metric("CompileTime")
+        if data is None:
+            return 0
+        total, _, samples = data
+        fresh = total - self._compile_samples
+        self._compile_samples = total
+        spent = 0
+        for ended, nanoseconds in samples[-fresh:] if fresh > 0 else ():
+            spent += int(nanoseconds)
+            self._emit({"event": "compile", "thread": state.id, "step": state.index, "site": site,
+                        "during": during, "end_ns": int(ended * 1e9),
+                        "duration_ns": int(nanoseconds)})  # fmt: skip
+        state.compilations += max(fresh, 0)
+        state.compile_ns += min(spent, within)
+        return min(spent, within)
+
+    # -- closing a step --------------------------------------------------------------------
+
+    def _launched(self) -> int:
+        counts = [self._counter("UncachedCompile") or 0, self._counter("CachedCompile") or 0]
+        launched = sum(counts) - sum(self._graphs)
+        self._graphs = counts
+        return launched if launched >= 0 else sum(counts)  # counters may be cleared by the user
+
+    def _close(self, state: ThreadState, site: int | None, end: int) -> None:
+        line = self._line("step", state, end)
+        line["site"] = site
+        now = time.perf_counter_ns()
+        if state.index < _DENSE_STEPS or now >= self._next_snapshot:
+            line.update(self._snapshot())
+            self._next_snapshot = now + _SNAPSHOT_NS
+        self._emit(line)
+        state.index += 1
+        state.capture_ns = 0
+        state.clear(time.perf_counter_ns())
+
+    def _line(self, event: str, state: ThreadState, end: int) -> dict[str, Any]:
+        reads = [[site, kind, int(closure), *row] for (site, kind, closure), row
+                 in state.reads.items()]  # fmt: skip
+        return {
+            "event": event, "thread": state.id, "main": state.main, "index": state.index,
+            "steps": state.steps, "end_ns": time.time_ns(), "duration_ns": end - state.begin,
+            "barrier_ns": state.barrier_ns, "compile_ns": state.compile_ns,
+            "capture_ns": state.capture_ns, "executions": state.executions,
+            "compilations": state.compilations, "reads": reads, "data": state.data,
+            "uploads": state.uploads, "optimizer": max(state.optimizers.values(), default=0),
+            "log": self._log_offset(), "traced": state.traced, "probed": state.probed,
+        }  # fmt: skip
+
+    def tails(self) -> None:
+        """Emit what each thread did after its last barrier (at the end of the program)."""
+        for state in self.threads:
+            line = self._line("tail", state, time.perf_counter_ns())
+            self._emit({**line, **(self._snapshot() if state.main else {})})
+
+    def _snapshot(self) -> dict[str, Any]:
+        counters: dict[str, int] = {}
+        for name in self._counter_names():
+            value = self._counter(name) or 0
+            if value != self._counters.get(name, 0):
+                counters[name] = value - self._counters.get(name, 0)
+                self._counters[name] = value
+        metrics: dict[str, list[float]] = {}
+        for name in _METRICS:
+            data = self._metric(name)
+            total, accumulator = (data[0], data[1]) if data else (0, 0.0)
+            known = self._metrics.get(name, (0, 0.0))
+            if total != known[0]:
+                metrics[name] = [total - known[0], accumulator - known[1]]
+                self._metrics[name] = (total, accumulator)
+        return {"counters": counters, "metrics": metrics}
+
+    def _log_offset(self) -> int:
+        if self._analysis_log is None:
+            return 0
+        try:
+            return self.log_base + os.stat(self._analysis_log).st_size
+        except OSError:
+            return self.log_base
+
+    def _stride(self) -> int:
+        return next(stride for floor, stride in _STRIDES if self.emitted >= floor)
+
+    def _emit(self, line: dict[str, Any]) -> None:
+        self.emitted += 1
+        self.lines.append(line)

@@ -1,0 +1,192 @@
+"""The capture of one process, from ``import torch_xla`` to the end of the interpreter."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import platform
+import socket
+import sys
+import time
+from typing import Any
+
+from . import settings
+from .adapter import Adapter
+from .call_site import CallSites
+from .probe import Probe
+from .recorder import Recorder, ThreadState
+from .timeline import Limits, Timeline
+from .writer import Writer, note_fault, replace_file
+
+
+def prepare(run_directory: str, watch: settings.SettingsWatch) -> Session | None:
+    """Before torch_xla runs: make the process folder and set the variables that it reads."""
+    try:
+        return Session(run_directory, watch)
+    except OSError as fault:
+        sys.stderr.write(f"xladoctor: capture could not start: {fault}\n")
+        return None
+
+
+class Session:
+    """Owns the parts of the capture, and the files of ``process-<pid>/``."""
+
+    def __init__(self, run_directory: str, watch: settings.SettingsWatch) -> None:
+        self._pid = os.getpid()
+        self._run = run_directory
+        self._folder = os.path.join(run_directory, f"process-{self._pid}")
+        os.makedirs(self._folder)
+        self._sites = CallSites()
+        self._settings = settings.user_settings()
+        self._watch = watch
+        log = os.path.join(self._folder, "analysis.log")
+        self._no_log = settings.apply_capture_settings(log)
+        self._log = None if self._no_log else log
+        self._began_ns = time.time_ns()
+        self._used = self._finished = False
+        main = getattr(sys.modules.get("__main__"), "__file__", None)
+        self._main = os.path.abspath(main) if main else None  # gone at the interpreter's end
+
+    def start(self, torch_xla: Any) -> None:
+        """After torch_xla ran: wrap it. A fault here leaves the program as it would be."""
+        try:
+            self._start(torch_xla)
+        except Exception as fault:
+            note_fault(self._folder, fault)
+
+    def _start(self, torch_xla: Any) -> None:
+        self._torch_xla = torch_xla
+        self._xlac = xlac = torch_xla._XLAC
+        self._recorder = Recorder(xlac, self._sites, self._log)
+        self._timeline = Timeline(xlac, self._timeline_path(), _limits())
+        self._probe = Probe(xlac, self._sites, self._recorder)
+        self._writer = Writer(
+            self._recorder, self._folder, self._log, self._tick, xlac._xla_metrics_report
+        )
+        Adapter(torch_xla, self._recorder, self._sites, self).install()
+        xlac.profiler.TslProfilerSessionWrapper = self._give_way
+        self._timeline.arm()
+        self._write_process(ended=False)
+        self._writer.start()
+        os.register_at_fork(after_in_child=self._leave_child)
+        atexit.register(self._finish)
+
+    # -- called by the adapter, on the user's threads ---------------------------------------
+
+    def uploaded(self, state: ThreadState) -> None:
+        """The first tensor on the device opens the timeline's window."""
+        if not self._used:
+            self._used = True
+            began = time.perf_counter_ns()
+            self._guarded(self._timeline.begin)
+            state.begin += time.perf_counter_ns() - began
+
+    def entering(self, state: ThreadState) -> None:
+        """A call that may wait for the device begins."""
+        self.uploaded(state)
+        state.traced |= self._timeline.active
+        since = time.perf_counter_ns() - state.begin
+        self._recorder.compilations(state, "other", None, since)  # not of the call that comes now
+
+    def barrier_left(self, state: ThreadState, site: int | None, begin: int, end: int) -> None:
+        try:
+            if self._recorder.barrier(state, site, begin, end):
+                state.traced = False
+                self._timeline.step()
+                self._probe.at_barrier(state)
+            now = time.perf_counter_ns()
+            state.capture_ns += now - end
+            state.begin += now - max(end, state.begin)
+        except Exception as fault:
+            self._fail(fault)
+
+    def annotation(self, kind: str, site: int | None) -> Any:
+        """Encloses a read in the timeline, with its line, while the window is open."""
+        if not self._timeline.active or site is None:
+            return contextlib.nullcontext()
+        file, line = self._sites.rows[site][:2]
+        return self._xlac.profiler.TraceMe("xladoctor.read", kind=kind, file=file, line=line)
+
+    # -- the rest ----------------------------------------------------------------------------
+
+    def _tick(self) -> None:
+        self._timeline.tick(any(state.inside for state in self._recorder.threads))
+
+    def _give_way(self, *args: Any, **kwargs: Any) -> Any:
+        """The program starts a profile of its own: there can only be one session."""
+        self._guarded(lambda: self._timeline.end("the program's own profile"))
+        return self._timeline._make_session(*args, **kwargs)
+
+    def _guarded(self, action: Any) -> None:
+        try:
+            action()
+        except Exception as fault:
+            note_fault(self._folder, fault)
+
+    def _fail(self, fault: Exception) -> None:
+        self._recorder.off = True
+        note_fault(self._folder, fault)
+
+    def _leave_child(self) -> None:
+        self._recorder.off = True  # a forked child shares our files: it must not write to them
+
+    def _finish(self) -> None:
+        if self._finished or os.getpid() != self._pid:
+            return
+        self._finished = True
+        self._guarded(lambda: self._timeline.end("end of program"))
+        self._guarded(self._recorder.tails)
+        self._recorder.off = True
+        self._guarded(self._writer.finish)
+        self._guarded(self._write_call_sites)
+        self._guarded(lambda: self._write_process(ended=True))
+
+    def _write_call_sites(self) -> None:
+        fallbacks = [
+            {"op": op, "site": site, "count": row[0], "duration_ns": row[1], "compile_ns": row[2]}
+            for (op, site), row in self._probe.rows.items()
+        ]
+        self._write_json("call_sites.json", {"sites": self._sites.describe(),
+                                             "fallbacks": fallbacks})  # fmt: skip
+
+    def _write_process(self, ended: bool) -> None:
+        initialized = bool(self._xlac._xla_runtime_is_initialized())
+        self._write_json("process.json", {
+            "pid": self._pid, "parent": os.getppid(), "rank": _rank(), "argv": sys.argv,
+            "main": self._main, "cwd": os.getcwd(),
+            "host": socket.gethostname(), "python": platform.python_version(),
+            "torch": sys.modules["torch"].__version__, "torch_xla": self._torch_xla.__version__,
+            "used_xla": initialized, "devices": self._xlac._xla_real_devices() if initialized
+            else [], "began_ns": self._began_ns, "ended_ns": time.time_ns(), "ended": ended,
+            "settings": {**self._settings, **settings.user_settings()},
+            "settings_lines": self._watch.set_at, "folders": self._sites.folders,
+            "timeline": self._timeline.window, "no_analysis_log": self._no_log,
+            "fallback_ops": list(self._xlac._get_executed_fallback_ops()) if initialized else [],
+        })  # fmt: skip
+
+    def _write_json(self, name: str, value: Any) -> None:
+        replace_file(os.path.join(self._folder, name), json.dumps(value, indent=1))
+
+    def _timeline_path(self) -> str:
+        session = os.environ.get("XLADOCTOR_SESSION", "run")
+        name = f"{socket.gethostname()}_{self._pid}.xplane.pb"
+        return os.path.join(self._run, "plugins", "profile", session, name)
+
+
+def _limits() -> Limits:
+    return Limits(
+        steps=int(os.environ.get("XLADOCTOR_TRACE_STEPS", "60")),
+        seconds=float(os.environ.get("XLADOCTOR_TRACE_SECONDS", "15")),
+    )
+
+
+def _rank() -> int | None:
+    for name in ("RANK", "PJRT_LOCAL_PROCESS_RANK", "LOCAL_RANK"):
+        value = os.environ.get(name, "")
+        if value.isdigit():
+            return int(value)
+    return None
+
+

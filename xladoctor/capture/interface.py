@@ -1,0 +1,75 @@
+"""What capture takes and leaves behind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from xladoctor.errors import XladoctorError
+
+
+class CaptureError(XladoctorError):
+    """The program could not be run, or the run directory not be made."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """A program to run, as the user asked for it.
+
+    Attributes:
+        command: the command as it is executed, interpreter first where there is one.
+        script: what the user named (a script, a module, a command); names the run directory.
+        output: the run directory to make, or None for ``xladoctor-runs/<date>-<script>/``.
+        needs_torch_xla: whether this interpreter is the one that will run the program.
+        trace_steps: steps that the timeline's window covers; 0 for no timeline.
+        trace_seconds: seconds that it covers at most, compilation and waits not counted.
+    """
+
+    command: tuple[str, ...]
+    script: str
+    output: Path | None = None
+    needs_torch_xla: bool = True
+    trace_steps: int = 60
+    trace_seconds: float = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunDirectory:
+    """The folder that a captured run leaves on disk; anything later works from it alone."""
+
+    path: Path
+
+    @property
+    def manifest(self) -> Path:
+        """``run.json``: command, versions, how it ended."""
+        return self.path / "run.json"
+
+    @property
+    def diagnosis(self) -> Path:
+        """``diagnosis.json``: the last diagnosis, as the JSON report."""
+        return self.path / "diagnosis.json"
+
+    def processes(self) -> list[Path]:
+        """The folders of the captured processes, in the order of their numbers."""
+        return sorted(
+            (p for p in self.path.glob("process-*") if p.is_dir()),
+            key=lambda p: (len(p.name), p.name),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RunOutcome:
+    """How the program ended.
+
+    Attributes:
+        status: the exit status to pass on (128 + n where signal n ended it).
+        directory: what was captured.
+        captured: process folders in which torch_xla was imported.
+        seconds: wall time of the program.
+    """
+
+    status: int
+    directory: RunDirectory
+    captured: int
+    seconds: float
+    notes: tuple[str, ...] = field(default=())

@@ -1,0 +1,85 @@
+"""A status line on the terminal's last row while the program writes above it.
+
+The program owns the terminal: its output must look as without us. So the last row is taken out of
+the scrolling region (as package managers do for their progress bar) and written with the cursor
+saved and restored. Nothing is drawn where standard error is not a terminal.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+_SAVE, _RESTORE, _CLEAR_LINE = "\x1b7", "\x1b8", "\x1b[2K"
+
+
+class StatusLine:
+    """Shows steps, compilations and elapsed time; follows the step logs as they grow."""
+
+    def __init__(self) -> None:
+        self._rows = 0
+        self._began = 0.0
+        self._directory: Path | None = None
+        self._offsets: dict[Path, int] = {}
+        self._steps = self._compilations = 0
+
+    def started(self, directory: Path) -> None:
+        self._directory = directory
+        self._began = time.monotonic()
+
+    def tick(self) -> None:
+        self._follow()
+        minutes, seconds = divmod(int(time.monotonic() - self._began), 60)
+        text = (
+            f"xladoctor: {self._steps} steps, {self._compilations} compilations, "
+            f"{minutes}:{seconds:02d}"
+        )
+        self._draw(text)
+
+    def ended(self) -> None:
+        if self._rows:
+            sys.stderr.write(f"{_SAVE}\x1b[r\x1b[{self._rows};1H{_CLEAR_LINE}{_RESTORE}")
+            sys.stderr.flush()
+            self._rows = 0
+
+    def _draw(self, text: str) -> None:
+        columns, rows = os.get_terminal_size(sys.stderr.fileno())
+        if rows < 4:
+            return
+        reserve = ""
+        if rows != self._rows:  # make room below the cursor, then keep the last row for us
+            reserve = f"\n{_SAVE}\x1b[1;{rows - 1}r{_RESTORE}\x1b[1A"
+            self._rows = rows
+        sys.stderr.write(
+            f"{reserve}{_SAVE}\x1b[{rows};1H{_CLEAR_LINE}\x1b[2m{text[: columns - 1]}\x1b[0m{_RESTORE}"
+        )
+        sys.stderr.flush()
+
+    def _follow(self) -> None:
+        if self._directory is None:
+            return
+        for log in self._directory.glob("process-*/steps.jsonl"):
+            offset = self._offsets.get(log, 0)
+            with log.open("rb") as file:
+                file.seek(offset)
+                fresh = file.read()
+            whole = fresh[: fresh.rfind(b"\n") + 1]
+            self._offsets[log] = offset + len(whole)
+            self._steps += whole.count(b'{"event":"step"')
+            self._compilations += whole.count(b'{"event":"compile"')
+
+
+class Silence:
+    """No status line: standard error is not a terminal, or the user asked for quiet."""
+
+    def started(self, directory: Path) -> None: ...
+    def tick(self) -> None: ...
+    def ended(self) -> None: ...
+
+
+def observer(quiet: bool) -> StatusLine | Silence:
+    """A status line where one can be seen."""
+    visible = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    return StatusLine() if visible and not quiet else Silence()

@@ -1,0 +1,33 @@
+"""``xladoctor analyze``: findings from evidence that is already there."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from xladoctor.cli.output import Color, ColorOption, Format, FormatOption, show
+
+
+def analyze(
+    path: Annotated[
+        str,
+        typer.Argument(
+            metavar="PATH",
+            help="A run directory, or a text file with a metrics report or an analysis log;"
+            " - reads the text from standard input.",
+        ),
+    ],
+    output_format: FormatOption = Format.terminal,
+    color: ColorOption = Color.auto,
+) -> None:
+    """Print ranked findings from a run directory, a metrics report or an analysis log.
+
+    Needs no torch. Exit status: 0 analyzed, 2 the input cannot be read.
+    """
+    from xladoctor.diagnosis.engine import diagnose
+    from xladoctor.diagnosis.rule import load_rules
+    from xladoctor.evidence.load import load
+
+    show(diagnose(load(path), load_rules()), output_format, color, sys.stdout)

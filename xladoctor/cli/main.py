@@ -1,0 +1,46 @@
+"""The command line: options in, one function called, the result rendered."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from xladoctor import __version__
+from xladoctor.cli import analyze, rules, run
+from xladoctor.cli.boundary import boundary
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="A performance doctor for PyTorch/XLA programs: what costs time, on which line, why, and"
+    " the fix.",
+)
+app.command("run", context_settings={"allow_interspersed_args": False})(run.run)
+app.command("analyze")(analyze.analyze)
+app.command("rules")(rules.rules)
+app.command("explain")(rules.explain)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        sys.stdout.write(f"xladoctor {__version__} (report schema 1)\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Entry point of the console script and of ``python -m xladoctor``."""
+    with boundary():
+        app(prog_name="xladoctor")

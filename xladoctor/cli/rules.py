@@ -1,0 +1,32 @@
+"""``xladoctor rules`` and ``xladoctor explain``: what is checked, and what a rule means."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from xladoctor.errors import XladoctorError
+
+
+def rules() -> None:
+    """List the rules."""
+    from xladoctor.diagnosis.rule import load_rules
+
+    for rule in load_rules():
+        sys.stdout.write(f"{rule.id}  {rule.severity:<7}  {rule.title}\n")
+
+
+def explain(
+    rule_id: Annotated[str, typer.Argument(metavar="RULE", help="For instance XD101.")],
+) -> None:
+    """Explain a rule: what it finds, why that is slow, how to fix it, when it is wrong."""
+    from xladoctor.diagnosis.rule import load_rules
+    from xladoctor.report.rule_page import page
+
+    known = {rule.id: rule for rule in load_rules()}
+    rule = known.get(rule_id.upper())
+    if rule is None:
+        raise XladoctorError(f"{rule_id}: no such rule", f"known rules: {', '.join(known)}")
+    sys.stdout.write(page(rule))

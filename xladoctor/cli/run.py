@@ -1,0 +1,112 @@
+"""``xladoctor run``: the program under capture, then its diagnosis."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from xladoctor.cli.output import Color, ColorOption, Format, FormatOption, show
+from xladoctor.errors import XladoctorError
+
+if TYPE_CHECKING:
+    from xladoctor.capture.interface import RunOutcome, RunRequest
+
+
+def run(
+    context: typer.Context,
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="SCRIPT [ARGS]...",
+            help="The program and its arguments. After `--`: any command, for instance"
+            " `-- torchrun train.py`.",
+        ),
+    ] = None,
+    module: Annotated[
+        str | None, typer.Option("-m", metavar="MODULE", help="Run a module, as python -m does.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Run directory to make [default: xladoctor-runs/DATE-SCRIPT]."
+        ),
+    ] = None,
+    trace_steps: Annotated[
+        int, typer.Option(min=0, help="Steps that the timeline covers; 0 for no timeline.")
+    ] = 60,
+    trace_seconds: Annotated[
+        float, typer.Option(min=0.1, help="Seconds that it covers at most (waits not counted).")
+    ] = 15.0,
+    report: Annotated[
+        Path | None, typer.Option(help="Write the report to this file, not to standard output.")
+    ] = None,
+    output_format: FormatOption = Format.terminal,
+    color: ColorOption = Color.auto,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No status line.")] = False,
+) -> None:
+    """Run a program, unchanged, and print what costs it time.
+
+    Its input, output, arguments and exit status are as without xladoctor; the report follows on
+    standard output. Exit status: the program's own; 2 if it could not be run or never used XLA.
+    """
+    from xladoctor.capture import launcher, progress
+
+    request = _request(module, arguments or [], output, trace_steps, trace_seconds)
+    outcome = launcher.run(request, progress.observer(quiet))
+    sys.stdout.flush()
+    try:
+        _report(outcome, report, output_format, color)
+    except XladoctorError as error:
+        sys.stderr.write(f"xladoctor: {error.what}\n")
+        for line in error.hint.splitlines():
+            sys.stderr.write(f"  {line}\n")
+        raise SystemExit(outcome.status or 2) from error
+    raise SystemExit(outcome.status)
+
+
+def _request(
+    module: str | None, arguments: list[str], output: Path | None, steps: int, seconds: float
+) -> RunRequest:
+    from xladoctor.capture.interface import RunRequest
+
+    words = sys.argv[1:]
+    own_command = module is None and "--" in words and words[words.index("--") + 1 :] == arguments
+    if module is not None:
+        command, script = (sys.executable, "-m", module, *arguments), module
+    elif not arguments:
+        raise typer.BadParameter("name a script, -m MODULE, or -- COMMAND", param_hint="SCRIPT")
+    elif own_command:
+        command, script = tuple(arguments), arguments[0]
+    else:
+        command, script = (sys.executable, *arguments), arguments[0]
+    return RunRequest(
+        command=command, script=script, output=output, needs_torch_xla=not own_command,
+        trace_steps=steps, trace_seconds=seconds,
+    )  # fmt: skip
+
+
+def _report(
+    outcome: RunOutcome, report: Path | None, output_format: Format, color: Color
+) -> None:
+    from xladoctor.capture.interface import CaptureError
+    from xladoctor.diagnosis.engine import diagnose
+    from xladoctor.diagnosis.rule import load_rules
+    from xladoctor.evidence.load import load
+
+    path = outcome.directory.path
+    here = Path.cwd()
+    shown = path.relative_to(here) if path.is_relative_to(here) else path
+    diagnosis = diagnose(load(str(shown)), load_rules())
+    with outcome.directory.diagnosis.open("w", encoding="utf-8") as file:
+        show(diagnosis, Format.json, color, file)
+    if report is None:
+        show(diagnosis, output_format, color, sys.stdout)
+        return
+    try:
+        with report.open("w", encoding="utf-8") as file:
+            show(diagnosis, output_format, Color.never, file)
+    except OSError as error:
+        raise CaptureError(f"cannot write {report}: {error.strerror}") from error

@@ -1,0 +1,68 @@
+"""Runs the rules over the evidence and makes the diagnosis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import duckdb
+
+from xladoctor import __version__
+from xladoctor.diagnosis import facts, findings, ranking, recompilation
+from xladoctor.diagnosis.interface import (
+    SCHEMA_VERSION,
+    Diagnosis,
+    Finding,
+    NotChecked,
+    RuleError,
+    RuleOutcomes,
+    Tool,
+)
+from xladoctor.diagnosis.rule import Rule
+from xladoctor.diagnosis.suppression import suppress
+from xladoctor.evidence.interface import Evidence
+
+
+def diagnose(evidence: Evidence, rules: Sequence[Rule]) -> Diagnosis:
+    """Judge the evidence by each rule.
+
+    Raises:
+        RuleError: a rule's query or message fails on this evidence.
+    """
+    database = evidence.database
+    database.insert("recompilation", recompilation.causes(database))
+    database.close_to_the_outside()
+    time = facts.time_spent(evidence)
+    steps = facts.steps(evidence)
+    found: list[Finding] = []
+    fired, clear, not_checked = [], [], []
+    for rule in rules:
+        reason = _missing(rule, evidence.available)
+        if reason:
+            not_checked.append(NotChecked(rule.id, reason))
+            continue
+        rows = _rows(rule, evidence)
+        found += findings.from_rows(rule, rows, evidence, time, steps)
+        (fired if rows else clear).append(rule.id)
+    kept, ignored = suppress(found)
+    ordered = ranking.ranked(kept)
+    outcomes = RuleOutcomes(fired, clear, [skipped.rule for skipped in not_checked])
+    return Diagnosis(
+        schema_version=SCHEMA_VERSION, tool=Tool("xladoctor", __version__),
+        run=facts.run(evidence), verdict=facts.verdict(time, ordered), time=time, steps=steps,
+        findings=ordered, rules=outcomes, not_checked=not_checked, ignored=ignored,
+        warnings=list(evidence.notes),
+    )  # fmt: skip
+
+
+def _missing(rule: Rule, available: Iterable[str]) -> str | None:
+    """The rule's own sentence for the first table that it needs and the evidence lacks."""
+    absent = [table for table in rule.needs if table not in available]
+    return rule.not_evaluated[absent[0]] if absent else None
+
+
+def _rows(rule: Rule, evidence: Evidence) -> list[dict[str, Any]]:
+    try:
+        return evidence.database.rows(rule.query, rule.thresholds)
+    except duckdb.Error as error:
+        raise RuleError(f"{rule.id}: its query failed: {error}") from error

@@ -1,0 +1,115 @@
+"""What is true of the run whatever the rules say: its time, its steps, its verdict."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xladoctor.diagnosis.interface import (
+    Finding,
+    RunFacts,
+    Steps,
+    TimeParts,
+    TimeSpent,
+    Verdict,
+)
+from xladoctor.evidence.interface import Evidence
+
+_WARMUP = 3
+_PARTS: dict[str, tuple[Any, str]] = {
+    "compile_s": ("compilation", "compiling graphs"),
+    "blocked_s": ("host_sync", "blocked while the host reads device values"),
+    "input_s": ("input", "waiting for input"),
+    "tracing_s": ("tracing", "in Python, building the graph"),
+    "device_s": ("device", "in barriers, waiting for the device"),
+}
+
+
+def run(evidence: Evidence) -> RunFacts:
+    """What was analyzed: command, versions, device."""
+    origin = evidence.origin
+    ended = origin.get("ended") or {}
+    rows = evidence.database.rows("SELECT * FROM process ORDER BY process")
+    first = rows[0] if rows else {}
+    return RunFacts(
+        kind=origin["kind"], path=origin["path"], command=list(origin.get("command", [])),
+        status=ended.get("status"), signal=ended.get("signal"), processes=len(rows),
+        device=first.get("device_kind"), devices=sum(row["devices"] or 0 for row in rows),
+        torch=first.get("torch"), torch_xla=first.get("torch_xla"),
+    )  # fmt: skip
+
+
+def time_spent(evidence: Evidence) -> TimeSpent:
+    """Where the loop's wall time went, on the thread that took longest."""
+    total = (evidence.origin.get("ended") or {}).get("seconds")
+    rows = evidence.database.rows("SELECT * FROM lead")
+    if not rows:
+        return TimeSpent(total, None, None)
+    lead = rows[0]
+    seconds = {key: (lead[f"{key}_ns"] or 0) / 1e9 for key in
+               ("duration", "compile", "read", "input", "barrier", "upload")}  # fmt: skip
+    known = sum(value for key, value in seconds.items() if key != "duration")
+    return TimeSpent(
+        total_s=total, loop_s=seconds["duration"],
+        parts=TimeParts(
+            compile_s=seconds["compile"], blocked_s=seconds["read"], input_s=seconds["input"],
+            tracing_s=max(0.0, seconds["duration"] - known), device_s=seconds["barrier"],
+            other_s=seconds["upload"],
+        ),
+    )  # fmt: skip
+
+
+def steps(evidence: Evidence) -> Steps | None:
+    """The steps of the thread that took longest; None where there is no barrier."""
+    query = """
+        SELECT l.steps, count(*) FILTER (s.ordinal < $warmup) AS warmup,
+               (SELECT median(r.duration_ns / r.barriers) FROM steady_step r
+                WHERE r.process = l.process AND r.thread = l.thread
+                  AND (NOT r.traced OR NOT EXISTS (
+                      SELECT 1 FROM steady_step u WHERE u.process = l.process
+                      AND u.thread = l.thread AND NOT u.traced))) AS median_ns,
+               any_value(p.barriers) AS period
+        FROM lead l JOIN step s USING (process, thread) LEFT JOIN step_period p USING (process, thread)
+        WHERE NOT s.tail GROUP BY ALL
+    """
+    rows = evidence.database.rows(query, {"warmup": _WARMUP})
+    if not rows:
+        return None
+    row = rows[0]
+    median = row["median_ns"]
+    return Steps(
+        count=row["steps"], warmup=min(row["warmup"], row["steps"]),
+        median_ms=None if median is None else round(median * (row["period"] or 1) / 1e6, 4),
+    )  # fmt: skip
+
+
+def verdict(time: TimeSpent, findings: list[Finding]) -> Verdict:
+    """What bounds the loop, in a sentence that a newcomer understands."""
+    serious = [finding for finding in findings if finding.severity != "info"]
+    tail = f"{len(serious)} finding{'s' * (len(serious) != 1)} to fix" if serious else "nothing to fix"
+    if any(finding.name == "missing-step-barrier" for finding in serious):
+        return Verdict("missing_barrier", f"Steps pile up in one graph for lack of a barrier; {tail}.")
+    if time.parts is None or not time.loop_s:
+        text = "No step log in this evidence: what bounds the program cannot be told"
+        return Verdict("unknown", f"{text}; {tail}.")
+    shares = {key: getattr(time.parts, key) / time.loop_s for key in _PARTS}
+    largest = max(shares, key=lambda key: shares[key])
+    bound_by, words = _PARTS[largest]
+    return Verdict(
+        bound_by, f"{percent(shares[largest])} of the loop's {duration(time.loop_s)} went {words}; {tail}."
+    )
+
+
+def duration(seconds: float) -> str:
+    """A duration for people: ``840 µs``, ``12.1 ms``, ``3.4 s``, ``2 min 05 s``."""
+    if seconds < 1e-3:
+        return f"{seconds * 1e6:.0f} µs"
+    if seconds < 1:
+        return f"{seconds * 1e3:.3g} ms"
+    if seconds < 120:
+        return f"{seconds:.3g} s"
+    return f"{int(seconds // 60)} min {int(seconds % 60):02d} s"
+
+
+def percent(share: float) -> str:
+    """A share for people; what is there is never shown as nothing."""
+    return "<1 %" if 0 < share < 0.005 else f"{share * 100:.0f} %"

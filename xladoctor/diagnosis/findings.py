@@ -1,0 +1,143 @@
+"""From the rows of a rule's query to findings: merged by line, costed, worded."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from typing import Any
+
+from jinja2 import StrictUndefined, TemplateError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from xladoctor.diagnosis import ranking, savings
+from xladoctor.diagnosis.interface import (
+    Cost,
+    CostBasis,
+    Finding,
+    Location,
+    RuleError,
+    Steps,
+    TimeSpent,
+)
+from xladoctor.diagnosis.rule import ROW_COLUMNS, Rule
+from xladoctor.evidence.interface import Evidence
+from xladoctor.evidence.source import source_line
+
+Row = dict[str, Any]
+_ROLES = {"guilty": "", "caller": "user_", "made": "made_"}
+_TEMPLATES = ImmutableSandboxedEnvironment(
+    undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+)
+
+
+def from_rows(
+    rule: Rule, rows: list[Row], evidence: Evidence, time: TimeSpent, steps: Steps | None
+) -> list[Finding]:
+    """One finding a line (and kind of event there), whatever number of processes have it."""
+    places: dict[Any, list[Row]] = defaultdict(list)
+    for row in rows:
+        unknown = sorted(set(row) - set(ROW_COLUMNS))
+        if unknown:
+            raise RuleError(f"{rule.id}: its query returns unknown columns: {', '.join(unknown)}")
+        places[row.get("file"), row.get("line"), _what(row)].append(row)
+    found = [_finding(rule, group, evidence, time, steps) for group in places.values()]
+    return _distinct(found)
+
+
+def _what(row: Row) -> str:
+    """Tells rows at one line apart: by the operator or the way of reading, if they have one."""
+    cause = row.get("cause") or {}
+    return str(cause.get("op") or cause.get("setting") or "")
+
+
+def _finding(
+    rule: Rule, rows: list[Row], evidence: Evidence, time: TimeSpent, steps: Steps | None
+) -> Finding:
+    # Processes and threads run side by side: the slowest of them is what the user waits for.
+    worst = max(rows, key=lambda row: (row.get("cost_ns") or 0, row.get("count") or 0))
+    cost = _cost(worst, time)
+    locations = _locations(worst, evidence)
+    cause = {key: value for key, value in (worst.get("cause") or {}).items() if value is not None}
+    for key in [key for key in cause if key.endswith("file")]:
+        cause[key] = evidence.shown(cause[key])
+    message = _message(rule, worst, cause, evidence)
+    return Finding(
+        rule=rule.id, name=rule.name, title=rule.title, locations=locations,
+        severity=ranking.severity(
+            cost.share, stalls=bool(worst.get("stalls")), unbounded=bool(worst.get("unbounded")),
+            healthy=bool(worst.get("healthy")), ceiling=rule.severity,
+        ),
+        count=int(worst["count"]), per_step=_rounded(worst.get("per_step")),
+        processes=sorted({str(row.get("process", 0)) for row in rows}),
+        cost=cost, saving=savings.saving(cost, steps.count if steps else None), cause=cause,
+        consequences=list(worst.get("consequences") or []), message=message,
+        why=rule.why.strip(), fix=rule.fix.strip(), example=rule.example.after.strip("\n"),
+        fingerprint=_fingerprint(rule, locations, _what(worst)),
+    )  # fmt: skip
+
+
+def _cost(row: Row, time: TimeSpent) -> Cost:
+    nanoseconds = row.get("cost_ns")
+    if nanoseconds is None:
+        return Cost(None, None, "none")
+    seconds = nanoseconds / 1e9
+    basis: CostBasis = row.get("cost_basis") or "measured"
+    if time.loop_s:
+        seconds = min(seconds, time.loop_s)
+    return Cost(seconds, seconds / time.loop_s if time.loop_s else None, basis)
+
+
+def _locations(row: Row, evidence: Evidence) -> list[Location]:
+    found = []
+    for role, prefix in _ROLES.items():
+        file, line = row.get(f"{prefix}file"), row.get(f"{prefix}line")
+        if file is None or line is None:
+            continue
+        shown = evidence.shown(file) or file
+        if any((known.file, known.line) == (shown, line) for known in found):
+            continue
+        found.append(Location(
+            file=shown, line=line, function=row.get(f"{prefix}function") or None,
+            role=role, source=source_line(evidence, file, line),  # type: ignore[arg-type]
+        ))  # fmt: skip
+    return found
+
+
+def _message(rule: Rule, row: Row, cause: dict[str, Any], evidence: Evidence) -> str:
+    values = {**row, "cause": defaultdict(lambda: None, cause)}
+    for key in ("file", "user_file", "made_file"):
+        values[key] = evidence.shown(row.get(key))
+    try:
+        text = _TEMPLATES.from_string(rule.message).render(values)
+    except TemplateError as error:
+        raise RuleError(f"{rule.id}: its message failed: {error}") from error
+    return " ".join(text.split())
+
+
+def _fingerprint(rule: Rule, locations: list[Location], what: str) -> str:
+    """Identity that survives a move of the line: rule, file, function and the line's code."""
+    place = locations[0] if locations else None
+    parts = [rule.id, what]
+    if place:
+        code = " ".join((place.source or str(place.line)).split())
+        parts += [place.file, place.function or "", code]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
+def _distinct(found: list[Finding]) -> list[Finding]:
+    """Number equal fingerprints (the same code twice in a function), so that each is unique."""
+    from dataclasses import replace
+
+    seen: dict[str, int] = defaultdict(int)
+    numbered = []
+    for finding in found:
+        seen[finding.fingerprint] += 1
+        nth = seen[finding.fingerprint]
+        numbered.append(
+            finding if nth == 1 else replace(finding, fingerprint=f"{finding.fingerprint}-{nth}")
+        )
+    return numbered
+
+
+def _rounded(value: Any) -> float | None:
+    return None if value is None else round(float(value), 4)

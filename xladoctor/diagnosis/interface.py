@@ -1,0 +1,194 @@
+"""Rules, findings and the diagnosis: what is handed to the reports.
+
+:class:`Diagnosis` is the JSON report, field by field; ``docs/json.md`` and the published schema
+are made from it. Seconds and milliseconds are floats; a share is of the loop's wall time, 0 to 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from xladoctor.errors import XladoctorError
+
+SCHEMA_VERSION = 1
+Severity = Literal["error", "warning", "info"]
+CostBasis = Literal["measured", "estimate", "bound", "none"]
+SavingBasis = Literal["estimate", "bound", "none"]
+
+
+class RuleError(XladoctorError):
+    """A rule that cannot be used: names its file, the line and what was expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """Who made the report."""
+
+    name: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A line: the guilty one, or one that explains it.
+
+    Attributes:
+        file: path, relative to the program's working directory where it lies below it.
+        role: guilty, caller (the user's line that led into a library), or made (where the tensor
+            was made that changed).
+        source: text of the line as it ran, if it is known.
+    """
+
+    file: str
+    line: int
+    function: str | None
+    role: Literal["guilty", "caller", "made"]
+    source: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Wall time that the finding takes part in, in seconds and as a share of the loop."""
+
+    seconds: float | None
+    share: float | None
+    basis: CostBasis
+
+
+@dataclass(frozen=True, slots=True)
+class Saving:
+    """Wall time that a fix gives back: seconds of the run, milliseconds a step, share."""
+
+    seconds: float | None
+    per_step_ms: float | None
+    share: float | None
+    basis: SavingBasis
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that costs time, where, why, how much, and what to do."""
+
+    rule: str
+    name: str
+    severity: Severity
+    title: str
+    locations: list[Location]
+    count: int
+    per_step: float | None
+    processes: list[str]
+    cost: Cost
+    saving: Saving
+    cause: dict[str, Any]
+    consequences: list[str]
+    message: str
+    why: str
+    fix: str
+    example: str
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotChecked:
+    """A rule that could not be judged, and why."""
+
+    rule: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """A finding that a comment in the source suppresses."""
+
+    rule: str
+    file: str
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the program is bound by, in one word and in one sentence."""
+
+    bound_by: Literal[
+        "compilation", "host_sync", "input", "tracing", "device", "missing_barrier", "unknown"
+    ]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TimeParts:
+    """Where the loop's wall time went, on the thread that took longest; adds up to ``loop_s``."""
+
+    compile_s: float
+    blocked_s: float
+    input_s: float
+    tracing_s: float
+    device_s: float
+    other_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class TimeSpent:
+    """Wall times: of the whole program, and of its loop with its parts."""
+
+    total_s: float | None
+    loop_s: float | None
+    parts: TimeParts | None
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The steps of the thread that took longest."""
+
+    count: int
+    warmup: int
+    median_ms: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class RuleOutcomes:
+    """How the rules came out; every rule of the pack is in exactly one list."""
+
+    fired: list[str]
+    clear: list[str]
+    not_evaluated: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """What was analyzed.
+
+    Attributes:
+        kind: ``run`` (a run directory) or ``text`` (a report or a log).
+        status: exit status of the program, or None where it was ended by ``signal`` or unknown.
+    """
+
+    kind: str
+    path: str
+    command: list[str] = field(default_factory=list)
+    status: int | None = None
+    signal: int | None = None
+    processes: int = 0
+    device: str | None = None
+    devices: int = 0
+    torch: str | None = None
+    torch_xla: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """Everything that a report shows; findings come ranked."""
+
+    schema_version: int
+    tool: Tool
+    run: RunFacts
+    verdict: Verdict
+    time: TimeSpent
+    steps: Steps | None
+    findings: list[Finding]
+    rules: RuleOutcomes
+    not_checked: list[NotChecked]
+    ignored: list[Ignored]
+    warnings: list[str]

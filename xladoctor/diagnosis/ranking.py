@@ -1,0 +1,48 @@
+"""How bad a finding is, and which comes first."""
+
+from __future__ import annotations
+
+from xladoctor.diagnosis.interface import Finding, Severity
+
+ERROR_SHARE = 0.20
+WARNING_SHARE = 0.02
+_LEVELS: tuple[Severity, ...] = ("info", "warning", "error")
+
+
+def severity(
+    share: float | None, *, stalls: bool, unbounded: bool, healthy: bool, ceiling: Severity
+) -> Severity:
+    """Error from 20 % of the loop or growth without bound, warning from 2 % or a stall each step.
+
+    Args:
+        share: cost as a share of the loop, where it is known.
+        stalls: on an accelerator it stalls the device each step, whatever it costs here.
+        unbounded: it grows with the length of the run.
+        healthy: worth knowing, never more than info.
+        ceiling: the rule's own severity, which is not exceeded.
+    """
+    if healthy:
+        return "info"
+    if unbounded or (share is not None and share >= ERROR_SHARE):
+        level: Severity = "error"
+    elif stalls or (share is not None and share >= WARNING_SHARE):
+        level = "warning"
+    else:
+        level = "info"
+    return min(level, ceiling, key=_LEVELS.index)
+
+
+def ranked(findings: list[Finding]) -> list[Finding]:
+    """By what a fix gives back; those without a cost come below all with one, by count."""
+    return sorted(
+        findings,
+        key=lambda f: (
+            f.saving.seconds is None,
+            f.severity == "info",
+            -(f.saving.seconds or 0.0),
+            -_LEVELS.index(f.severity),
+            -f.count,
+            f.rule,
+            f.fingerprint,
+        ),
+    )

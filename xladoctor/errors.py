@@ -1,0 +1,17 @@
+"""The one family of errors that a user can cause; the command line turns it into exit status 2."""
+
+from __future__ import annotations
+
+
+class XladoctorError(Exception):
+    """What is wrong and where, what was expected, and what to do about it.
+
+    Args:
+        what: the problem, with the path and position it was found at.
+        hint: what the user can do next; shown on a line of its own.
+    """
+
+    def __init__(self, what: str, hint: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.hint = hint

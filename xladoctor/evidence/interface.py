@@ -1,0 +1,33 @@
+"""The evidence of one run, as rules and reports see it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from xladoctor.evidence.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Tables, and what is known about their completeness.
+
+    Attributes:
+        database: the tables of :mod:`xladoctor.evidence.schema` and the views over them.
+        available: tables that were looked for and could be read, even if they have no row.
+        notes: what was cut, skipped or unreadable.
+        origin: what was analyzed, for the report: path, kind, and the manifest of a run.
+        cwd: the program's working directory; files below it are shown relative to it.
+    """
+
+    database: Database
+    available: frozenset[str]
+    notes: tuple[str, ...]
+    origin: dict[str, Any]
+    cwd: str | None = None
+
+    def shown(self, file: str | None) -> str | None:
+        """A path as reports show it."""
+        if file and self.cwd and file.startswith(self.cwd.rstrip("/") + "/"):
+            return file[len(self.cwd.rstrip("/")) + 1 :]
+        return file

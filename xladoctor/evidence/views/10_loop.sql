@@ -1,0 +1,32 @@
+-- The loop of each thread that steps; a process without any barrier has one, of its main thread.
+CREATE VIEW loop_row AS
+SELECT s.*
+FROM step s
+WHERE NOT s.tail
+   OR (s.main AND NOT EXISTS (SELECT 1 FROM step o WHERE o.process = s.process AND NOT o.tail));
+
+CREATE VIEW loop AS
+SELECT
+    s.process,
+    s.thread,
+    bool_and(s.tail) AS without_barrier,
+    sum(s.duration_ns)::BIGINT AS duration_ns,
+    sum(s.compile_ns)::BIGINT AS compile_ns,
+    sum(s.read_ns)::BIGINT AS read_ns,
+    sum(s.input_ns)::BIGINT AS input_ns,
+    sum(s.barrier_ns)::BIGINT AS barrier_ns,
+    sum(s.upload_ns)::BIGINT AS upload_ns,
+    (sum(s.barriers) FILTER (NOT s.tail))::BIGINT AS barriers,
+    (sum(s.barriers) FILTER (NOT s.tail) / coalesce(any_value(p.barriers), 1))::BIGINT AS steps,
+    sum(s.optimizer_steps)::BIGINT AS optimizer_steps,
+    sum(s.executions)::BIGINT AS executions
+FROM loop_row s
+LEFT JOIN step_period p USING (process, thread)
+GROUP BY s.process, s.thread;
+
+-- The thread that took longest: the one that the report's times are of.
+CREATE VIEW lead AS SELECT * FROM loop ORDER BY duration_ns DESC, process, thread LIMIT 1;
+
+-- Steps whose time is that of the program at rest: warmed up, not compiling, not probed.
+CREATE VIEW steady_step AS
+SELECT * FROM step WHERE NOT tail AND NOT probed AND compilations = 0 AND ordinal >= 3;

@@ -1,0 +1,120 @@
+"""The analysis log of torch_xla (``PT_XLA_DEBUG_FILE``): why each graph was compiled or run.
+
+A block for each compilation and execution, written by the thread that caused it. Threads of one
+process write without a lock, so that blocks can be torn: a torn one is counted, never guessed.
+Printed to standard error by ``PT_XLA_DEBUG=1``, the same blocks come between other output.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from xladoctor.ingest.frames import Frame
+
+_PREFIX = re.compile(r"(Compilation|Execution) Analysis: (.*)$")
+_HASH = re.compile(r"Graph Hash: ([0-9a-f]{1,32})$")
+_NUMBER = re.compile(r"Number of Graph (Inputs|Outputs): (\d+)$")
+_FRAME = re.compile(r"(\S.*) \((.+):(\d+)\)$")
+
+
+@dataclass(slots=True)
+class Block:
+    """One compilation or execution.
+
+    Attributes:
+        kind: ``compilation`` or ``execution``.
+        offset: byte position of the block's first line in the log.
+        cause: the sentence of torch_xla, for instance ``user torch_xla.sync``.
+        graph_hash: equals the hash in the timeline.
+        frames: Python frames, innermost first.
+    """
+
+    kind: str
+    offset: int
+    cause: str = ""
+    graph_hash: str = ""
+    inputs: int | None = None
+    outputs: int | None = None
+    frames: list[Frame] = field(default_factory=list)
+
+    @property
+    def whole(self) -> bool:
+        """Whether everything that a block must have was read."""
+        return bool(self.cause and self.graph_hash) and self.outputs is not None
+
+
+    def program_frames(self) -> list[Frame]:
+        """The frames without those of the capture's own wrappers."""
+        return [frame for frame in self.frames if "/bootstrap/_xladoctor/" not in frame.file]
+
+    def true_cause(self) -> str:
+        """The cause as it is without the capture's frame, on which torch_xla would stumble.
+
+        torch_xla names the cause by its two innermost frames (``debug_util.cc``).
+        """
+        frames = self.program_frames()
+        if len(frames) == len(self.frames) or not frames:
+            return self.cause
+        if frames[0].function not in ("sync", "mark_step"):
+            return self.cause
+        outer = frames[1] if len(frames) > 1 else Frame("", 0, "")
+        if outer.function == "next" and outer.file.endswith("parallel_loader.py"):
+            return "torch_xla.sync in parallel loader at step end"
+        if outer.function == "__exit__" and outer.file.endswith("profiler.py"):
+            return "torch_xla.sync when exiting a profiler StepTrace region"
+        return "user torch_xla.sync"
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysisLog:
+    """All whole blocks in order, and the number of torn ones."""
+
+    blocks: tuple[Block, ...]
+    torn: int
+
+
+def looks_like_analysis_log(head: str) -> bool:
+    """Whether a text holds such blocks."""
+    return "Compilation Analysis: " in head or "Execution Analysis: " in head
+
+
+def read_analysis_log(lines: Iterable[str]) -> AnalysisLog:
+    """Read a log of any length; lines of other origin between the blocks are passed over."""
+    blocks: list[Block] = []
+    torn = offset = 0
+    block: Block | None = None
+    for line in lines:
+        match = _PREFIX.search(line.rstrip())
+        if match:
+            kind, text = match[1].lower(), match[2].strip()
+            if text.endswith(" Cause"):
+                torn += block is not None
+                block = Block(kind, offset)
+            elif text.startswith("-----"):
+                whole = block is not None and block.kind == kind and block.whole
+                if block is not None and whole:
+                    blocks.append(block)
+                torn += block is not None and not whole
+                block = None
+            elif block is not None and block.kind == kind:
+                _take(block, text)
+        offset += len(line.encode(errors="replace"))
+    return AnalysisLog(tuple(blocks), torn + (block is not None))
+
+
+def _take(block: Block, text: str) -> None:
+    if found := _HASH.match(text):
+        block.graph_hash = found[1]
+    elif found := _NUMBER.match(text):
+        if found[1] == "Inputs":
+            block.inputs = int(found[2])
+        else:
+            block.outputs = int(found[2])
+    elif not text or text.endswith(":") or set(text) <= {"=", "."}:
+        return
+    elif found := _FRAME.match(text):
+        block.frames.append(Frame(found[2], int(found[3]), found[1]))
+    elif not block.cause:
+        block.cause = text

@@ -1,0 +1,97 @@
+"""Which frame of a Python stack is to be named: the same rule as at capture time.
+
+The innermost frame outside the standard library, torch, torch_xla and xladoctor itself; where that
+frame lies in another installed package, the nearest user frame is kept as its context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+_INSTALLED = ("/site-packages/", "/dist-packages/")
+_FRAMEWORKS = ("torch", "torch_xla", "torchgen")
+
+
+class Frame(NamedTuple):
+    """One frame of a Python stack."""
+
+    file: str
+    line: int
+    function: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallSite:
+    """The named line, and the user's line that led there where the two differ."""
+
+    file: str | None = None
+    line: int | None = None
+    function: str | None = None
+    user_file: str | None = None
+    user_line: int | None = None
+    user_function: str | None = None
+    via: str = ""
+
+    def columns(self) -> dict[str, str | int | None]:
+        """The columns that every table with a call site shares."""
+        return {
+            "file": self.file, "line": self.line, "function": self.function,
+            "user_file": self.user_file, "user_line": self.user_line,
+            "user_function": self.user_function, "via": self.via,
+        }  # fmt: skip
+
+
+NOWHERE = CallSite()
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """Where the program's interpreter kept its modules; empty when unknown."""
+
+    standard: tuple[str, ...] = ()
+    installed: tuple[str, ...] = ()
+    main: str | None = None
+
+    def is_user(self, file: str) -> bool:
+        """Whether the user wrote it: neither installed nor part of Python."""
+        return not self.is_machinery(file) and self._package(file) is None
+
+    def is_machinery(self, file: str) -> bool:
+        """Whether it belongs to Python, torch, torch_xla or the capture."""
+        if "/capture/bootstrap/_xladoctor/" in file:
+            return True
+        if file.startswith("<"):
+            return not file.startswith("<ipython")
+        package = self._package(file)
+        if package is not None:
+            return package in _FRAMEWORKS
+        return any(file.startswith(folder + "/") for folder in self.standard) or (
+            not self.standard and "/lib/python3." in file
+        )
+
+    def _package(self, file: str) -> str | None:
+        for folder in self.installed:
+            if file.startswith(folder + "/"):
+                return file[len(folder) + 1 :].split("/", 1)[0]
+        for marker in _INSTALLED:
+            if marker in file:
+                return file.rsplit(marker, 1)[1].split("/", 1)[0]
+        return None
+
+    def locate(self, frames: Iterable[Frame]) -> CallSite:
+        """The call site of a stack, innermost frame first."""
+        guilty: Frame | None = None
+        via = ""
+        for frame in frames:
+            if self.is_user(frame.file) or frame.file == self.main:
+                if guilty is None:
+                    return CallSite(*frame, via=via)
+                return CallSite(*guilty, *frame, via=via)
+            if self.is_machinery(frame.file):
+                if guilty is None and "/_xladoctor/" not in frame.file:
+                    via = frame.function
+            elif guilty is None:
+                guilty = frame
+        return CallSite(*guilty, via=via) if guilty else NOWHERE

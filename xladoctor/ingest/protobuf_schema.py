@@ -1,0 +1,73 @@
+"""The protobuf messages that are read, described without generated code.
+
+Only the fields that are used are named; protobuf keeps the others as unknown fields. Built in a
+descriptor pool of our own, so that TensorFlow's or XProf's copies of the same messages do not
+collide, and independent of the protobuf release that happens to be installed.
+
+Field numbers: ``tsl/profiler/protobuf/xplane.proto`` and ``xla/service/hlo.proto``,
+``xla/xla_data.proto`` of OpenXLA.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+_PACKAGE = "xladoctor.wire"
+_SCALARS = {"double": 1, "int64": 3, "uint64": 4, "int32": 5, "string": 9, "bytes": 12}
+_OPTIONAL, _REPEATED, _MESSAGE = 1, 3, 11
+
+#: message -> "field number type", a star marks repeated fields.
+_MESSAGES = {
+    "XSpace": "planes 1 XPlane*, errors 2 string*, warnings 3 string*, hostnames 4 string*",
+    "XPlane": "id 1 int64, name 2 string, lines 3 XLine*, event_metadata 4 EventEntry*,"
+    " stat_metadata 5 StatEntry*, stats 6 XStat*",
+    "EventEntry": "key 1 int64, value 2 XEventMetadata",
+    "StatEntry": "key 1 int64, value 2 XStatMetadata",
+    "XLine": "id 1 int64, name 2 string, timestamp_ns 3 int64, events 4 XEvent*",
+    "XEvent": "metadata_id 1 int64, offset_ps 2 int64, duration_ps 3 int64, stats 4 XStat*",
+    "XStat": "metadata_id 1 int64, double_value 2 double, uint64_value 3 uint64,"
+    " int64_value 4 int64, str_value 5 string, bytes_value 6 bytes, ref_value 7 uint64",
+    "XEventMetadata": "id 1 int64, name 2 string, display_name 4 string, stats 5 XStat*",
+    "XStatMetadata": "id 1 int64, name 2 string",
+    "HloProto": "hlo_module 1 HloModuleProto",
+    "HloModuleProto": "name 1 string, computations 3 HloComputationProto*, id 5 int64,"
+    " entry_computation_id 6 int64, stack_frame_index 17 StackFrameIndex",
+    "HloComputationProto": "name 1 string, instructions 2 HloInstructionProto*, id 5 int64",
+    "HloInstructionProto": "name 1 string, opcode 2 string, shape 3 ShapeProto,"
+    " metadata 7 OpMetadata, parameter_number 9 int64, id 35 int64, operand_ids 36 int64*",
+    "ShapeProto": "element_type 2 int32, dimensions 3 int64*, tuple_shapes 4 ShapeProto*",
+    "OpMetadata": "op_type 1 string, op_name 2 string, source_file 3 string,"
+    " source_line 4 int32, stack_frame_id 15 int32",
+    "StackFrameIndex": "file_names 1 string*, function_names 2 string*,"
+    " file_locations 3 FileLocation*, stack_frames 4 StackFrame*",
+    "FileLocation": "file_name_id 1 int32, function_name_id 2 int32, line 3 int32",
+    "StackFrame": "file_location_id 1 int32, parent_frame_id 2 int32",
+}
+
+
+@cache
+def message(name: str) -> Any:
+    """The message class ``name``, for instance ``XSpace`` or ``HloProto``."""
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(_file())
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{_PACKAGE}.{name}"))
+
+
+def _file() -> Any:
+    file = descriptor_pb2.FileDescriptorProto(
+        name="xladoctor_wire.proto", package=_PACKAGE, syntax="proto3"
+    )
+    for message_name, fields in _MESSAGES.items():
+        described = file.message_type.add(name=message_name)
+        for field in fields.split(","):
+            name, number, kind = field.split()
+            label = _REPEATED if kind.endswith("*") else _OPTIONAL
+            added = described.field.add(name=name, number=int(number), label=label)
+            kind = kind.rstrip("*")
+            added.type = _SCALARS.get(kind, _MESSAGE)
+            if kind not in _SCALARS:
+                added.type_name = f".{_PACKAGE}.{kind}"
+    return file

@@ -1,0 +1,212 @@
+"""A run directory: every file of every process, whatever ended them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TextIO
+
+from xladoctor.ingest import compilations
+from xladoctor.ingest.analysis_log import AnalysisLog, read_analysis_log
+from xladoctor.ingest.frames import Folders
+from xladoctor.ingest.interface import Ingested, IngestError
+from xladoctor.ingest.report_tables import add_report
+from xladoctor.ingest.metrics_report import NotAMetricsReport, read_metrics_report
+from xladoctor.ingest.step_log import CallSites, read_call_sites, read_step_log
+
+_LOGS = ("analysis.first.log", "analysis.later.log", "analysis.log")
+_HINT = "a run directory holds run.json and a folder process-<pid> for each process"
+
+
+def read_run_directory(path: Path) -> tuple[dict[str, Any], Ingested]:
+    """The manifest and everything that the processes left.
+
+    Raises:
+        IngestError: there is no manifest, or no process in it used XLA.
+    """
+    manifest = _read_manifest(path / "run.json")
+    folders = sorted(p for p in path.glob("process-*") if p.is_dir())
+    ingested = Ingested()
+    number = 0
+    for folder in folders:
+        if _read_process(folder, path, number, ingested):
+            number += 1
+    if not number:
+        raise IngestError(*_nothing_captured(path, folders))
+    if not manifest.get("ended"):
+        ingested.notes.append(f"{path / 'run.json'}: the run was cut short; its end is missing")
+    return manifest, ingested
+
+
+def _nothing_captured(path: Path, folders: list[Path]) -> tuple[str, str]:
+    if folders:
+        return (
+            f"{path}: the program imported torch_xla, but no computation ran on an XLA device",
+            "move the model and its data to torch_xla.device(), and call torch_xla.sync() each step",
+        )
+    return (
+        f"{path}: the program never imported torch_xla, so there is nothing to diagnose",
+        "xladoctor looks at PyTorch/XLA programs; if this is one, check that the interpreter"
+        " it starts has torch_xla, and is not run with -E, -I or -S",
+    )
+
+
+def _read_manifest(path: Path) -> dict[str, Any]:
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise IngestError(f"{path.parent}: no run.json in this directory", _HINT) from None
+    except (OSError, ValueError) as error:
+        raise IngestError(f"{path}: cannot be read: {error}", _HINT) from error
+    if not isinstance(manifest, dict) or "command" not in manifest:
+        raise IngestError(f"{path}: not a manifest of xladoctor", _HINT)
+    return manifest
+
+
+def _read_process(folder: Path, run: Path, number: int, ingested: Ingested) -> bool:
+    record = _read_json(folder / "process.json", ingested)
+    used = (folder / "steps.jsonl").exists() and (folder / "steps.jsonl").stat().st_size > 0
+    if record is None or not (record["used_xla"] or used):
+        return False
+    folders = Folders(
+        tuple(record["folders"]["standard"]), tuple(record["folders"]["installed"]), record["main"]
+    )
+    sites = _read_sites(folder / "call_sites.json", ingested)
+    _add_process(record, number, folder, ingested)
+    _add_sites(sites, number, ingested)
+    times = _read_steps(folder / "steps.jsonl", sites, number, ingested)
+    log = None if record["no_analysis_log"] else _read_logs(folder, ingested)
+    if record["no_analysis_log"]:
+        ingested.notes.append(f"{folder.name}: no analysis log: {record['no_analysis_log']}")
+    compilations.join(log, times, number, folders, ingested)
+    _read_metrics(folder / "metrics.txt", number, ingested)
+    _read_timeline(run, record, number, folders, ingested)
+    return True
+
+
+def _read_timeline(
+    run: Path, record: dict[str, Any], number: int, folders: Folders, ingested: Ingested
+) -> None:
+    name = f"*_{record['pid']}.xplane.pb"
+    for file in sorted(run.glob(f"plugins/profile/*/{name}"))[-1:]:
+        from xladoctor.ingest.xplane import read_xplane  # protobuf only where it is needed
+
+        read_xplane(file, number, folders, ingested)
+
+
+def _add_process(record: dict[str, Any], number: int, folder: Path, ingested: Ingested) -> None:
+    devices = record["devices"]
+    kind = devices[0].split(":")[0] if devices else record["settings"].get("PJRT_DEVICE")
+    ingested.add(
+        "process", process=number, pid=record["pid"], rank=record["rank"], host=record["host"],
+        torch=record["torch"], torch_xla=record["torch_xla"], python=record["python"],
+        device_kind=kind, devices=len(devices), ended=record["ended"], main=record["main"],
+        cwd=record["cwd"], began_ns=record["began_ns"], ended_ns=record["ended_ns"],
+    )  # fmt: skip
+    ingested.table("environment")
+    for name, value in record["settings"].items():
+        file, line, function = record["settings_lines"].get(name, (None, None, None))
+        ingested.add("environment", process=number, name=name, value=value,
+                     set_by="program" if file else "environment", file=file, line=line,
+                     function=function)  # fmt: skip
+    if not record["ended"]:
+        ingested.notes.append(f"{folder.name}: the process was cut short; its last moments and the"
+                              " source lines that are written at its end are missing")  # fmt: skip
+    faults = folder / "faults.log"
+    if faults.exists():
+        last = faults.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1]
+        ingested.notes.append(f"{faults}: the capture had a fault and switched itself off: {last}")
+
+
+def _add_sites(sites: CallSites, number: int, ingested: Ingested) -> None:
+    for site, text in zip(sites.sites, sites.sources, strict=True):
+        ingested.add("source_line", file=site.file, line=site.line, text=text)
+    ingested.table("fallback")
+    for row in sites.fallbacks:
+        ingested.add("fallback", process=number, op=row["op"], count=row["count"],
+                     duration_ns=max(0, row["duration_ns"] - row["compile_ns"]),
+                     compile_ns=row["compile_ns"], **sites[row["site"]].columns())  # fmt: skip
+
+
+def _read_steps(path: Path, sites: CallSites, number: int, ingested: Ingested) -> dict[str, Any]:
+    scratch = Ingested(notes=ingested.notes)
+    with _lines(path, ingested) as lines:
+        if lines is None:
+            return {}
+        read_step_log(lines, sites, number, scratch, str(path))
+    times = scratch.tables.pop("compile_time", {})
+    counters = scratch.tables.pop("counter_delta", {})
+    for name in ("step", "step_period", "host_sync", "data_wait", "transfer"):
+        columns = scratch.tables.get(name, {})
+        table = ingested.table(name)
+        for column, values in columns.items():
+            table.setdefault(column, []).extend(values)
+    if counters and not (path.parent / "metrics.txt").exists():
+        for name, value in zip(counters["name"], counters["value"], strict=True):
+            ingested.add("counter", process=number, name=name, value=value)
+    return times
+
+
+def _read_logs(folder: Path, ingested: Ingested) -> AnalysisLog | None:
+    parts = [folder / name for name in _LOGS if (folder / name).exists()]
+    if not parts:
+        return AnalysisLog((), 0)  # no computation was compiled: the log is made by the first one
+
+    def text() -> Iterator[str]:
+        for part in parts:
+            with _lines(part, ingested) as lines:
+                yield from lines or ()
+
+    log = read_analysis_log(text())
+    if log.torn:
+        ingested.notes.append(
+            f"{folder / 'analysis.log'}: {log.torn} blocks torn by threads that wrote at once"
+        )
+    return log
+
+
+def _read_metrics(path: Path, number: int, ingested: Ingested) -> None:
+    with _lines(path, ingested) as lines:
+        if lines is None:
+            return
+        try:
+            add_report(read_metrics_report(lines), number, ingested, str(path))
+        except NotAMetricsReport as error:
+            ingested.notes.append(f"{path}: {error}")
+
+
+def _read_sites(path: Path, ingested: Ingested) -> CallSites:
+    try:
+        return read_call_sites(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return CallSites()
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        ingested.notes.append(f"{path}: cannot be read ({error}); lines of reads are missing")
+        return CallSites()
+
+
+def _read_json(path: Path, ingested: Ingested) -> dict[str, Any] | None:
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        return record if {"pid", "used_xla", "folders", "settings"} <= set(record) else None
+    except (OSError, ValueError, TypeError) as error:
+        ingested.notes.append(f"{path}: cannot be read ({error}); the process is left out")
+        return None
+
+
+@contextmanager
+def _lines(path: Path, ingested: Ingested) -> Iterator[TextIO | None]:
+    """The lines of a text file, or None with a note where it cannot be opened."""
+    try:
+        file = path.open(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        yield None
+        return
+    except OSError as error:
+        ingested.notes.append(f"{path}: cannot be read ({error.strerror})")
+        yield None
+        return
+    with file:
+        yield file

@@ -1,0 +1,145 @@
+"""The step log (``steps.jsonl``) and the call sites (``call_sites.json``) of a captured process.
+
+Written by ``capture/bootstrap/_xladoctor/recorder.py``, which documents the lines. A log that was
+cut by the end of its process loses its last line, nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from xladoctor.ingest.frames import NOWHERE, CallSite
+from xladoctor.ingest.interface import Ingested
+
+_SITE_KEYS = ("file", "line", "function", "user_file", "user_line", "user_function", "via")
+_HLO_TYPES = {"bool": "pred", "uint8": "u8", "int8": "s8", "int16": "s16", "int32": "s32",
+              "int64": "s64", "float16": "f16", "bfloat16": "bf16", "float32": "f32",
+              "float64": "f64", "complex64": "c64", "complex128": "c128"}  # fmt: skip
+_MAX_PERIOD = 16
+_PERIODIC = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class CallSites:
+    """The interned call sites of a process."""
+
+    sites: tuple[CallSite, ...] = ()
+    sources: tuple[str, ...] = ()
+    fallbacks: tuple[dict[str, Any], ...] = ()
+
+    def __getitem__(self, index: int | None) -> CallSite:
+        return self.sites[index] if index is not None and index < len(self.sites) else NOWHERE
+
+
+def read_call_sites(text: str) -> CallSites:
+    """Parse ``call_sites.json``. Raises ValueError where it is no such file."""
+    data = json.loads(text)
+    sites = tuple(CallSite(*(site[key] for key in _SITE_KEYS)) for site in data["sites"])
+    sources = tuple(site["source"] for site in data["sites"])
+    return CallSites(sites, sources, tuple(data["fallbacks"]))
+
+
+def read_step_log(
+    lines: Iterable[str], sites: CallSites, process: int, ingested: Ingested, path: str
+) -> None:
+    """Fill ``step``, ``host_sync``, ``data_wait``, ``transfer`` and the compilations' times."""
+    reader = _StepLogReader(sites, process, ingested)
+    for number, line in enumerate(lines, 1):
+        try:
+            reader.take(json.loads(line))
+        except (ValueError, KeyError, TypeError):
+            where = f"{path}, line {number}"
+            ingested.notes.append(f"{where}: not a step-log line (cut off?); skipped")
+    reader.finish()
+
+
+class _StepLogReader:
+    def __init__(self, sites: CallSites, process: int, ingested: Ingested) -> None:
+        self._sites = sites
+        self._process = process
+        self._ingested = ingested
+        self._ordinals: dict[tuple[int, int | None], int] = {}
+        self._thread_sites: dict[int, list[int]] = {}
+        self._counters: dict[str, int] = {}
+
+    def take(self, line: dict[str, Any]) -> None:
+        handlers = {"step": self._step, "tail": self._step, "compile": self._compile,
+                    "upload": self._upload}  # fmt: skip
+        handlers[line["event"]](line)
+
+    def _step(self, line: dict[str, Any]) -> None:
+        tail = line["event"] == "tail"
+        site = line.get("site")
+        thread, duration = line["thread"], line["duration_ns"]
+        key = (thread, site)
+        ordinal = self._ordinals.get(key, 0)
+        if not tail:
+            self._ordinals[key] = ordinal + line["steps"]
+            self._thread_sites.setdefault(thread, []).append(-1 if site is None else site)
+        read_ns = sum(max(0, ns - compiling) for *_, ns, compiling in line["reads"])
+        self._ingested.add(
+            "step", process=self._process, thread=thread, main=line["main"], tail=tail,
+            index=line["index"], barriers=line["steps"], ordinal=ordinal,
+            begin_ns=line["end_ns"] - duration, end_ns=line["end_ns"], duration_ns=duration,
+            compile_ns=line["compile_ns"], read_ns=read_ns, input_ns=line["data"][1],
+            barrier_ns=line["barrier_ns"], upload_ns=line["uploads"][1],
+            capture_ns=line["capture_ns"], executions=line["executions"],
+            compilations=line["compilations"], optimizer_steps=line["optimizer"],
+            log_offset=line["log"], traced=line["traced"], probed=line["probed"],
+            **self._sites[site].columns(),
+        )  # fmt: skip
+        self._reads(line, tail)
+        if line["data"][0]:
+            self._ingested.add("data_wait", process=self._process, thread=thread,
+                               step=line["index"], count=line["data"][0],
+                               duration_ns=line["data"][1])  # fmt: skip
+        for name, delta in line.get("counters", {}).items():
+            self._counters[name] = self._counters.get(name, 0) + delta
+
+    def _reads(self, line: dict[str, Any], tail: bool) -> None:
+        for site, kind, closure, count, nanoseconds, compiling in line["reads"]:
+            self._ingested.add(
+                "host_sync", process=self._process, thread=line["thread"], step=line["index"],
+                tail=tail, kind=kind, closure=bool(closure), count=count,
+                duration_ns=max(0, nanoseconds - compiling), compile_ns=compiling,
+                **self._sites[site].columns(),
+            )  # fmt: skip
+
+    def _compile(self, line: dict[str, Any]) -> None:
+        self._ingested.add(
+            "compile_time", process=self._process, thread=line["thread"], step=line["step"],
+            during=line["during"], end_ns=line["end_ns"], duration_ns=line["duration_ns"],
+            **self._sites[line["site"]].columns(),
+        )  # fmt: skip
+
+    def _upload(self, line: dict[str, Any]) -> None:
+        self._ingested.add(
+            "transfer", process=self._process, thread=line["thread"], step=line["step"],
+            direction="to_device", shape=line["shape"], dtype=_HLO_TYPES.get(line["dtype"], line["dtype"]),
+            **self._sites[line["site"]].columns(),
+        )  # fmt: skip
+
+    def finish(self) -> None:
+        for thread, sites in self._thread_sites.items():
+            self._ingested.add("step_period", process=self._process, thread=thread,
+                               barriers=barriers_a_step(np.asarray(sites)))  # fmt: skip
+        for name, value in self._counters.items():
+            self._ingested.add("counter_delta", process=self._process, name=name, value=value)
+
+
+def barriers_a_step(sites: np.ndarray[Any, Any]) -> int:
+    """How many barriers make one turn of the loop, from the sequence of their call sites.
+
+    The smallest period that nine in ten barriers keep; 1 where there is none. Two barriers a
+    turn, or eight micro-batches and an optimizer step, repeat exactly; an end-of-epoch barrier
+    among hundreds does not change the period of the others.
+    """
+    for period in range(1, min(_MAX_PERIOD, len(sites) // 3) + 1):
+        if np.mean(sites[period:] == sites[:-period]) >= _PERIODIC:
+            return period
+    return 1

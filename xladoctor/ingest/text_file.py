@@ -1,0 +1,89 @@
+"""A text made elsewhere: a metrics report or an analysis log, from a file or standard input."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from itertools import chain
+from pathlib import Path
+from typing import BinaryIO
+
+from xladoctor.ingest import compilations
+from xladoctor.ingest.analysis_log import looks_like_analysis_log, read_analysis_log
+from xladoctor.ingest.frames import Folders
+from xladoctor.ingest.interface import Ingested, IngestError
+from xladoctor.ingest.metrics_report import (
+    NotAMetricsReport,
+    looks_like_metrics_report,
+    read_metrics_report,
+)
+from xladoctor.ingest.report_tables import add_report
+
+_HEAD = 1 << 16
+_EXPECTED = (
+    "expected a metrics report (torch_xla.debug.metrics.metrics_report(), XLA_METRICS_FILE) or an"
+    " analysis log (PT_XLA_DEBUG_FILE)"
+)
+
+
+def read_text_file(path: Path) -> Ingested:
+    """Read a text file. Raises IngestError where it holds neither kind of text."""
+    try:
+        with path.open("rb") as file:
+            return read_text(file, str(path))
+    except OSError as error:
+        raise IngestError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def read_text(file: BinaryIO, name: str) -> Ingested:
+    """Read a binary stream of text; ``name`` is what errors call it."""
+    head = file.read(_HEAD)
+    if not head:
+        raise IngestError(f"{name}: is empty", _EXPECTED)
+    if b"\x00" in head:
+        offset = head.index(b"\x00")
+        raise IngestError(f"{name}: byte {offset} is zero: this is no text", _EXPECTED)
+    text = head.decode(errors="replace")
+    rest = io.TextIOWrapper(io.BufferedReader(_Joined(head, file)), errors="replace")
+    lines = chain.from_iterable(iter(lambda: rest.readlines(1 << 16), []))
+    ingested = Ingested()
+    if looks_like_analysis_log(text) and not looks_like_metrics_report(text):
+        _analysis(lines, name, ingested)
+    else:  # neither begins in the head: a long log may hold a report further down
+        _metrics(lines, name, ingested)
+    return ingested
+
+
+def _metrics(lines: Iterable[str], name: str, ingested: Ingested) -> None:
+    try:
+        add_report(read_metrics_report(lines), 0, ingested, name)
+    except NotAMetricsReport as error:
+        raise IngestError(f"{name}: {error}", _EXPECTED) from error
+
+
+def _analysis(lines: Iterable[str], name: str, ingested: Ingested) -> None:
+    log = read_analysis_log(lines)
+    if not log.blocks:
+        raise IngestError(f"{name}: no whole block of an analysis log in it", _EXPECTED)
+    if log.torn:
+        ingested.notes.append(f"{name}: {log.torn} blocks torn or cut off; left out")
+    ingested.table("compilation")
+    ingested.table("execution")
+    compilations.join(log, {}, 0, Folders(), ingested)
+
+
+class _Joined(io.RawIOBase):
+    """A stream that begins with bytes already read from it."""
+
+    def __init__(self, head: bytes, rest: BinaryIO) -> None:
+        self._head = head
+        self._rest = rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
+        data = self._head[: len(buffer)] or self._rest.read(len(buffer))
+        self._head = self._head[len(data) :] if self._head else b""
+        buffer[: len(data)] = data
+        return len(data)

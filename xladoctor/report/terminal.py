@@ -1,0 +1,201 @@
+"""The report on a terminal: verdict, where the time went, ranked findings, what was checked."""
+
+from __future__ import annotations
+
+import io
+from typing import TextIO
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from xladoctor.diagnosis.facts import duration, percent
+from xladoctor.diagnosis.interface import Diagnosis, Finding, Location, TimeParts
+from xladoctor.report.interface import Style
+
+_PARTS = (
+    ("compile", "compile_s", "█", "#", "red"),
+    ("blocked", "blocked_s", "▓", "x", "magenta"),
+    ("input", "input_s", "▒", "i", "yellow"),
+    ("tracing", "tracing_s", "░", ".", "blue"),
+    ("device", "device_s", "▞", "=", "green"),
+    ("other", "other_s", "·", "-", "bright_black"),
+)
+_SEVERITY = {"error": "bold red", "warning": "bold yellow", "info": "bold cyan"}
+_BASIS = {"measured": "", "estimate": "about ", "bound": "at most ", "none": ""}
+_ROLES = {"caller": "called from", "made": "made at"}
+_NARROW = 60
+
+
+def render(diagnosis: Diagnosis, output: TextIO, style: Style) -> None:
+    """Write the whole report."""
+    text = io.StringIO()
+    console = Console(
+        file=text, width=style.width, no_color=not style.color, force_terminal=style.color,
+        color_system="standard" if style.color else None, highlight=False, emoji=False,
+        markup=False,
+    )  # fmt: skip
+    for part in _sections(diagnosis, style):
+        console.print(part)
+        console.print()
+    console.print(_closing(diagnosis, style))
+    output.writelines(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
+
+
+def _sections(diagnosis: Diagnosis, style: Style) -> list[RenderableType]:
+    sections: list[RenderableType] = [_heading(diagnosis, style), _verdict(diagnosis)]
+    if diagnosis.time.parts is not None and diagnosis.time.loop_s:
+        sections.append(_time(diagnosis, diagnosis.time.parts, diagnosis.time.loop_s, style))
+    sections += [_finding(number, f, style) for number, f in enumerate(diagnosis.findings, 1)]
+    return sections
+
+
+def _heading(diagnosis: Diagnosis, style: Style) -> Text:
+    run = diagnosis.run
+    facts = [run.path if run.kind == "text" else " ".join(run.command[1:]) or run.path]
+    if run.device:
+        facts.append(run.device + (f" × {run.devices}" if run.devices > 1 else ""))
+    if run.torch_xla:
+        facts.append(f"torch_xla {run.torch_xla}")
+    if run.signal:
+        facts.append(f"ended by signal {run.signal}")
+    elif run.status:
+        facts.append(f"exit status {run.status}")
+    text = Text("xladoctor  ", style="bold")
+    return text.append(_plain(" · ".join(facts), style), style="dim")
+
+
+def _verdict(diagnosis: Diagnosis) -> Text:
+    serious = any(finding.severity == "error" for finding in diagnosis.findings)
+    return Text(diagnosis.verdict.text, style="bold red" if serious else "bold")
+
+
+def _time(diagnosis: Diagnosis, parts: TimeParts, loop_s: float, style: Style) -> Group:
+    rows: list[RenderableType] = [_bar(parts, loop_s, style), _legend(parts, loop_s, style)]
+    steps = diagnosis.steps
+    if steps is not None:
+        text = f"{steps.count} steps, {steps.warmup} of them warm-up"
+        if steps.median_ms is not None:
+            text += f"; median step {duration(steps.median_ms / 1e3)}"
+        rows.append(Text(_plain(text, style), style="dim"))
+    return Group(*rows)
+
+
+def _bar(parts: TimeParts, loop_s: float, style: Style) -> Text:
+    """One line, the parts in proportion; each part keeps its own character without colour."""
+    width = min(style.width, 100)
+    bar, done, filled = Text(), 0.0, 0
+    for _, key, block, ascii_block, color in _PARTS:
+        done += getattr(parts, key) / loop_s
+        upto = min(width, round(done * width))
+        bar.append((block if style.unicode else ascii_block) * (upto - filled), style=color)
+        filled = max(filled, upto)
+    return bar
+
+
+def _legend(parts: TimeParts, loop_s: float, style: Style) -> Text:
+    """The parts with their figures, as many on a line as there is room for."""
+    legend, column = Text(), 0
+    for name, key, block, ascii_block, color in _PARTS:
+        seconds = getattr(parts, key)
+        entry = _plain(f"{name} {duration(seconds)} {percent(seconds / loop_s)}", style)
+        if column and column + len(entry) + 3 > style.width:
+            legend.append("\n")
+            column = 0
+        legend.append((block if style.unicode else ascii_block) * 2, style=color)
+        legend.append(f" {entry}  ")
+        column += len(entry) + 5
+    return legend
+
+
+def _finding(number: int, finding: Finding, style: Style) -> RenderableType:
+    head = Text(f"{number:>2}  ").append(finding.severity, style=_SEVERITY[finding.severity])
+    head.append(f"  {finding.rule}  ", style="bold").append(finding.title, style="bold")
+    body: list[RenderableType] = [Text(_plain(_cost(finding), style))]
+    for location in finding.locations:
+        body += _location(location, style)
+    if not finding.locations:
+        body.append(Text("no line in this evidence", style="dim"))
+    body.append(_labelled("why", finding.message, style))
+    body += [_labelled("also", text + ".", style) for text in finding.consequences]
+    body.append(_labelled("fix", " ".join(finding.fix.split()), style))
+    indent = 4 if style.width >= _NARROW else 1
+    return Group(head, Padding(Group(*body), (0, 0, 0, indent)))
+
+
+def _cost(finding: Finding) -> str:
+    parts = []
+    cost, saving = finding.cost, finding.saving
+    if cost.seconds is not None:
+        share = f" ({percent(cost.share)} of the loop)" if cost.share is not None else ""
+        parts.append(f"costs {_BASIS[cost.basis]}{duration(cost.seconds)}{share}")
+    else:
+        parts.append("cost not known from this evidence")
+    if saving.seconds is not None and saving.per_step_ms is not None:
+        parts.append(f"a fix saves {_BASIS[saving.basis]}{duration(saving.per_step_ms / 1e3)} a step")
+    per_step = "" if finding.per_step is None else f", {finding.per_step:.2g} a step"
+    if finding.count > 1:
+        parts.append(f"{finding.count} times{per_step}")
+    if len(finding.processes) > 1:
+        parts.append(f"processes {', '.join(finding.processes)}")
+    return "; ".join(parts)
+
+
+def _location(location: Location, style: Style) -> list[RenderableType]:
+    label = _ROLES.get(location.role)
+    place = Text(f"{label} " if label else "", style="dim")
+    place.append(f"{location.file}:{location.line}", style="" if label else "bold cyan")
+    if location.function and location.function != "<module>":
+        place.append(f"  in {location.function}", style="dim")
+    rows: list[RenderableType] = [place]
+    if location.source and location.source.strip():
+        code = f"{'│' if style.unicode else '|'} {location.source.strip()}"
+        rows.append(Text(code, overflow="ellipsis", no_wrap=True))
+    return rows
+
+
+def _labelled(label: str, text: str, style: Style) -> RenderableType:
+    if style.width < _NARROW:
+        return Text(f"{label}: ", style="bold").append(_plain(text, style), style="not bold")
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(width=4)
+    grid.add_column(ratio=1)
+    grid.add_row(Text(label, style="bold green" if label == "fix" else "bold"),
+                 Text(_plain(text, style)))  # fmt: skip
+    return grid
+
+
+def _closing(diagnosis: Diagnosis, style: Style) -> Group:
+    rules = diagnosis.rules
+    counts = (
+        f"{len(rules.fired)} rules fired, {len(rules.clear)} clear,"
+        f" {len(rules.not_evaluated)} not evaluated, {len(diagnosis.ignored)} findings suppressed"
+    )
+    rows = [Text(counts, style="bold")]
+    rows += [
+        Text(_plain(f"  {skipped.rule} not evaluated: {skipped.reason}", style), style="dim")
+        for skipped in diagnosis.not_checked
+    ]
+    rows += [
+        Text(_plain(f"  {i.rule} suppressed at {i.file}:{i.line}: {i.reason or 'no reason given'}",
+                    style), style="dim")
+        for i in diagnosis.ignored
+    ]  # fmt: skip
+    rows += [Text(_plain(f"  note: {w}", style), style="yellow") for w in diagnosis.warnings]
+    if diagnosis.run.kind == "run":
+        rows.append(Text(f"  run directory: {diagnosis.run.path}", overflow="fold"))
+        rows.append(Text(f"  again: xladoctor analyze {diagnosis.run.path}", style="dim",
+                         overflow="fold"))  # fmt: skip
+    else:
+        rows.append(Text("  for lines, causes and times: xladoctor run your_script.py"))
+    return Group(*rows)
+
+
+def _plain(text: str, style: Style) -> str:
+    """The text in what the output's encoding can carry."""
+    if style.unicode:
+        return text
+    for special, plain in (("·", "-"), ("×", "x"), ("µ", "u"), ("…", "..."), ("—", "-"), ("→", "->")):
+        text = text.replace(special, plain)
+    return text.encode("ascii", "replace").decode()
