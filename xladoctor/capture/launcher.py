@@ -25,9 +25,14 @@ _SENT_BY_KERNEL = 0x80  # si_code of a signal from the terminal: the child got i
 class Observer(Protocol):
     """Hears twice a second that the program still runs."""
 
-    def started(self, directory: Path) -> None: ...
-    def tick(self) -> None: ...
-    def ended(self) -> None: ...
+    def started(self, directory: Path) -> None:
+        """The program is about to start; its evidence will be in ``directory``."""
+
+    def tick(self) -> None:
+        """It still runs."""
+
+    def ended(self) -> None:
+        """It has ended."""
 
 
 def run(request: RunRequest, observer: Observer) -> RunOutcome:
@@ -116,9 +121,7 @@ def _supervise(
     waited = {*_FORWARDED, signal.SIGCHLD}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     try:
-        child = subprocess.Popen(
-            request.command, env=_environment(request, directory, session)
-        )
+        child = subprocess.Popen(request.command, env=_environment(request, directory, session))
     except OSError as error:
         raise CaptureError(f"cannot run {request.command[0]}: {error.strerror}") from error
     signal.pthread_sigmask(signal.SIG_BLOCK, waited)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import time
+from pathlib import Path
 from typing import Any
 
 from xladoctor import __version__
@@ -22,7 +22,7 @@ def begin(directory: RunDirectory, request: RunRequest, session: str) -> dict[st
         "tool": {"name": "xladoctor", "version": __version__},
         "command": redact(request.command),
         "script": request.script,
-        "cwd": os.getcwd(),
+        "cwd": str(Path.cwd()),
         "session": session,
         "began_ns": time.time_ns(),
         "trace": {"steps": request.trace_steps, "seconds": request.trace_seconds},
@@ -32,9 +32,7 @@ def begin(directory: RunDirectory, request: RunRequest, session: str) -> dict[st
     return record
 
 
-def finish(
-    directory: RunDirectory, record: dict[str, Any], status: int, seconds: float
-) -> None:
+def finish(directory: RunDirectory, record: dict[str, Any], status: int, seconds: float) -> None:
     """Add how the program ended: its exit status, or the signal that ended it."""
     ended = {
         "status": status if status >= 0 else None,

@@ -26,10 +26,12 @@ class StatusLine:
         self._steps = self._compilations = 0
 
     def started(self, directory: Path) -> None:
+        """Follow the step logs that will come in ``directory``."""
         self._directory = directory
         self._began = time.monotonic()
 
     def tick(self) -> None:
+        """Draw the line anew."""
         self._follow()
         minutes, seconds = divmod(int(time.monotonic() - self._began), 60)
         text = (
@@ -39,6 +41,7 @@ class StatusLine:
         self._draw(text)
 
     def ended(self) -> None:
+        """Give the last row back to the program's terminal."""
         if self._rows:
             sys.stderr.write(f"{_SAVE}\x1b[r\x1b[{self._rows};1H{_CLEAR_LINE}{_RESTORE}")
             sys.stderr.flush()
@@ -52,9 +55,8 @@ class StatusLine:
         if rows != self._rows:  # make room below the cursor, then keep the last row for us
             reserve = f"\n{_SAVE}\x1b[1;{rows - 1}r{_RESTORE}\x1b[1A"
             self._rows = rows
-        sys.stderr.write(
-            f"{reserve}{_SAVE}\x1b[{rows};1H{_CLEAR_LINE}\x1b[2m{text[: columns - 1]}\x1b[0m{_RESTORE}"
-        )
+        dimmed = f"\x1b[2m{text[: columns - 1]}\x1b[0m"
+        sys.stderr.write(f"{reserve}{_SAVE}\x1b[{rows};1H{_CLEAR_LINE}{dimmed}{_RESTORE}")
         sys.stderr.flush()
 
     def _follow(self) -> None:
@@ -74,9 +76,14 @@ class StatusLine:
 class Silence:
     """No status line: standard error is not a terminal, or the user asked for quiet."""
 
-    def started(self, directory: Path) -> None: ...
-    def tick(self) -> None: ...
-    def ended(self) -> None: ...
+    def started(self, directory: Path) -> None:
+        """Nothing to do."""
+
+    def tick(self) -> None:
+        """Nothing to do."""
+
+    def ended(self) -> None:
+        """Nothing to do."""
 
 
 def observer(quiet: bool) -> StatusLine | Silence:

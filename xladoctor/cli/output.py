@@ -44,7 +44,9 @@ def style_for(stream: TextIO, color: Color) -> Style:
     from xladoctor.report.interface import Style
 
     terminal = stream.isatty()
-    width = shutil.get_terminal_size((80, 24)).columns if terminal or "COLUMNS" in os.environ else 80
+    width = (
+        shutil.get_terminal_size((80, 24)).columns if terminal or "COLUMNS" in os.environ else 80
+    )
     return Style(width=max(width, 20), color=_colored(color, terminal), unicode=_carries(stream))
 
 

@@ -88,9 +88,7 @@ def _request(
     )  # fmt: skip
 
 
-def _report(
-    outcome: RunOutcome, report: Path | None, output_format: Format, color: Color
-) -> None:
+def _report(outcome: RunOutcome, report: Path | None, output_format: Format, color: Color) -> None:
     from xladoctor.capture.interface import CaptureError
     from xladoctor.diagnosis.engine import diagnose
     from xladoctor.diagnosis.rule import load_rules

@@ -35,7 +35,9 @@ def diagnose(evidence: Evidence, rules: Sequence[Rule]) -> Diagnosis:
     time = facts.time_spent(evidence)
     steps = facts.steps(evidence)
     found: list[Finding] = []
-    fired, clear, not_checked = [], [], []
+    fired: list[str] = []
+    clear: list[str] = []
+    not_checked: list[NotChecked] = []
     for rule in rules:
         reason = _missing(rule, evidence.available)
         if reason:

@@ -43,7 +43,7 @@ def time_spent(evidence: Evidence) -> TimeSpent:
     total = (evidence.origin.get("ended") or {}).get("seconds")
     rows = evidence.database.rows("SELECT * FROM lead")
     if not rows:
-        return TimeSpent(total, None, None)
+        return TimeSpent(total, None, None, None)
     lead = rows[0]
     seconds = {key: (lead[f"{key}_ns"] or 0) / 1e9 for key in
                ("duration", "compile", "read", "input", "barrier", "upload")}  # fmt: skip
@@ -55,7 +55,17 @@ def time_spent(evidence: Evidence) -> TimeSpent:
             tracing_s=max(0.0, seconds["duration"] - known), device_s=seconds["barrier"],
             other_s=seconds["upload"],
         ),
+        warmup_compile_s=min(seconds["compile"], _warmup_compile(evidence, lead["process"])),
     )  # fmt: skip
+
+
+def _warmup_compile(evidence: Evidence, process: int) -> float:
+    query = """
+        SELECT coalesce(sum(duration_ns), 0) / 1e9 FROM compilation
+        WHERE process = $process AND ordinal < $warmup
+          AND process NOT IN (SELECT process FROM missing_barrier)
+    """
+    return float(evidence.database.scalar(query, {"process": process, "warmup": _WARMUP}))
 
 
 def steps(evidence: Evidence) -> Steps | None:
@@ -68,7 +78,8 @@ def steps(evidence: Evidence) -> Steps | None:
                       SELECT 1 FROM steady_step u WHERE u.process = l.process
                       AND u.thread = l.thread AND NOT u.traced))) AS median_ns,
                any_value(p.barriers) AS period
-        FROM lead l JOIN step s USING (process, thread) LEFT JOIN step_period p USING (process, thread)
+        FROM lead l JOIN step s USING (process, thread)
+        LEFT JOIN step_period p USING (process, thread)
         WHERE NOT s.tail GROUP BY ALL
     """
     rows = evidence.database.rows(query, {"warmup": _WARMUP})
@@ -85,18 +96,25 @@ def steps(evidence: Evidence) -> Steps | None:
 def verdict(time: TimeSpent, findings: list[Finding]) -> Verdict:
     """What bounds the loop, in a sentence that a newcomer understands."""
     serious = [finding for finding in findings if finding.severity != "info"]
-    tail = f"{len(serious)} finding{'s' * (len(serious) != 1)} to fix" if serious else "nothing to fix"
+    tail = (
+        f"{len(serious)} finding{'s' * (len(serious) != 1)} to fix" if serious else "nothing to fix"
+    )
     if any(finding.name == "missing-step-barrier" for finding in serious):
-        return Verdict("missing_barrier", f"Steps pile up in one graph for lack of a barrier; {tail}.")
+        return Verdict(
+            "missing_barrier", f"Steps pile up in one graph for lack of a barrier; {tail}."
+        )
     if time.parts is None or not time.loop_s:
         text = "No step log in this evidence: what bounds the program cannot be told"
         return Verdict("unknown", f"{text}; {tail}.")
-    shares = {key: getattr(time.parts, key) / time.loop_s for key in _PARTS}
-    largest = max(shares, key=lambda key: shares[key])
+    warmup = time.warmup_compile_s or 0.0
+    rest = max(time.loop_s - warmup, 1e-9)
+    spent = {key: getattr(time.parts, key) for key in _PARTS}
+    spent["compile_s"] -= warmup
+    largest = max(spent, key=lambda key: spent[key])
     bound_by, words = _PARTS[largest]
-    return Verdict(
-        bound_by, f"{percent(shares[largest])} of the loop's {duration(time.loop_s)} went {words}; {tail}."
-    )
+    apart = f" (after {duration(warmup)} of compiling in warm-up)" if warmup else ""
+    share = percent(spent[largest] / rest)
+    return Verdict(bound_by, f"{share} of the loop's {duration(rest)}{apart} went {words}; {tail}.")
 
 
 def duration(seconds: float) -> str:

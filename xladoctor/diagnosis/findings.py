@@ -24,7 +24,7 @@ from xladoctor.evidence.interface import Evidence
 from xladoctor.evidence.source import source_line
 
 Row = dict[str, Any]
-_ROLES = {"guilty": "", "caller": "user_", "made": "made_"}
+_PLACES = {"guilty": "", "caller": "user_", "related": "related_"}
 _TEMPLATES = ImmutableSandboxedEnvironment(
     undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
 )
@@ -88,24 +88,29 @@ def _cost(row: Row, time: TimeSpent) -> Cost:
 
 
 def _locations(row: Row, evidence: Evidence) -> list[Location]:
-    found = []
-    for role, prefix in _ROLES.items():
+    found: list[Location] = []
+    for role, prefix in _PLACES.items():
         file, line = row.get(f"{prefix}file"), row.get(f"{prefix}line")
         if file is None or line is None:
             continue
         shown = evidence.shown(file) or file
         if any((known.file, known.line) == (shown, line) for known in found):
             continue
-        found.append(Location(
-            file=shown, line=line, function=row.get(f"{prefix}function") or None,
-            role=role, source=source_line(evidence, file, line),  # type: ignore[arg-type]
-        ))  # fmt: skip
+        found.append(
+            Location(
+                file=shown,
+                line=line,
+                function=row.get(f"{prefix}function") or None,
+                role=row["related_role"] if role == "related" else role,  # type: ignore[arg-type]
+                source=source_line(evidence, file, line),
+            )
+        )
     return found
 
 
 def _message(rule: Rule, row: Row, cause: dict[str, Any], evidence: Evidence) -> str:
     values = {**row, "cause": defaultdict(lambda: None, cause)}
-    for key in ("file", "user_file", "made_file"):
+    for key in ("file", "user_file", "related_file"):
         values[key] = evidence.shown(row.get(key))
     try:
         text = _TEMPLATES.from_string(rule.message).render(values)

@@ -35,15 +35,15 @@ class Location:
 
     Attributes:
         file: path, relative to the program's working directory where it lies below it.
-        role: guilty, caller (the user's line that led into a library), or made (where the tensor
-            was made that changed).
+        role: guilty, caller (the user's line that led into a library), made (where the tensor
+            was made that changed), or compiled (where the graph was cut and compiled).
         source: text of the line as it ran, if it is known.
     """
 
     file: str
     line: int
     function: str | None
-    role: Literal["guilty", "caller", "made"]
+    role: Literal["guilty", "caller", "made", "compiled"]
     source: str | None = None
 
 
@@ -131,11 +131,17 @@ class TimeParts:
 
 @dataclass(frozen=True, slots=True)
 class TimeSpent:
-    """Wall times: of the whole program, and of its loop with its parts."""
+    """Wall times: of the whole program, and of its loop with its parts.
+
+    Attributes:
+        warmup_compile_s: what of ``parts.compile_s`` came in the first launches of a call site,
+            where it has to be.
+    """
 
     total_s: float | None
     loop_s: float | None
     parts: TimeParts | None
+    warmup_compile_s: float | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,7 @@ def ranked(findings: list[Finding]) -> list[Finding]:
             -_LEVELS.index(f.severity),
             -f.count,
             f.rule,
+            [(place.file, place.line) for place in f.locations],
             f.fingerprint,
         ),
     )

@@ -23,8 +23,7 @@ def causes(database: Database) -> dict[str, list[Any]]:
     compiled = database.rows("SELECT * FROM compilation ORDER BY process, index")
     parameters = _parameters(database)
     uploads = _uploads(database)
-    dynamic = {(row["process"], row["file"], row["line"])
-               for row in database.rows("SELECT DISTINCT process, file, line FROM fallback")}  # fmt: skip
+    dynamic = {_place(row) for row in database.rows("SELECT process, file, line FROM fallback")}
     earlier: dict[Any, list[Row]] = defaultdict(list)
     found = []
     for row in compiled:
@@ -66,15 +65,17 @@ def _by_graph(
         return None
     same_size = [old for old in candidates if len(old) == len(new)]
     if not same_size:
-        return {"kind": "input_count", "basis": "hlo",
-                "from_shape": f"{len(candidates[0])} inputs", "to_shape": f"{len(new)} inputs"}  # fmt: skip
+        before, after = f"{len(candidates[0])} inputs", f"{len(new)} inputs"
+        return {"kind": "input_count", "basis": "hlo", "from_shape": before, "to_shape": after}
     nearest = min(same_size, key=lambda old: len(_changed(old, new)))
     changed = _changed(nearest, new)
     if not changed:
         return {"kind": "graph", "basis": "hlo"}
-    sent = [pair for pair in changed if _place(pair[1]) not in dynamic]
-    before, after = (sent or changed)[0]
-    return _change(before, after, "hlo", "input_shape" if sent else "data_dependent_shape")
+    located = [pair for pair in changed if pair[1]["file"]]  # the backward pass has no frames
+    sent = [pair for pair in located if _place(pair[1]) not in dynamic]
+    dependent = not sent and (bool(located) or bool(dynamic))
+    before, after = (sent or located or changed)[0]
+    return _change(before, after, "hlo", "data_dependent_shape" if dependent else "input_shape")
 
 
 def _changed(old: list[Row], new: list[Row]) -> list[tuple[Row, Row]]:

@@ -25,7 +25,7 @@ def suppress(findings: list[Finding]) -> tuple[list[Finding], list[Ignored]]:
 def _reason(finding: Finding) -> str | None:
     for location in finding.locations:
         match = _COMMENT.search(location.source or "")
-        if match and location.role != "made":
+        if match and location.role in ("guilty", "caller"):
             asked = {code.strip() for code in match[1].split(",")}
             if any(code and finding.rule.startswith(code) for code in asked):
                 return match[2].strip()

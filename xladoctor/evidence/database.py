@@ -34,7 +34,8 @@ class Database:
         arrays = {name: _array(values, described[name].type) for name, values in columns.items()}
         names = ", ".join(f'"{name}"' for name in columns)
         with self._registered("incoming", arrays):
-            self._connection.execute(f'INSERT INTO "{table}" ({names}) SELECT {names} FROM incoming')
+            insert = f'INSERT INTO "{table}" ({names}) SELECT {names} FROM incoming'  # noqa: S608
+            self._connection.execute(insert)
 
     def create_views(self) -> None:
         """Create the views, in the order of their file names."""

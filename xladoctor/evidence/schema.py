@@ -2,7 +2,7 @@
 
 Instants are nanoseconds of the wall clock, durations nanoseconds. A *call site* is the innermost
 line that is not Python's, torch's or torch_xla's own; where that line lies in an installed package,
-``user_*`` is the nearest line of the user's, and ``via`` the library function between.
+``user_*`` is the nearest line of the user's.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ function VARCHAR function that the named line is in
 user_file VARCHAR path of the user's line that led there, where the named one is a library's
 user_line INTEGER that line
 user_function VARCHAR function that it is in
-via VARCHAR innermost function of torch or torch_xla between the named line and the event
+via VARCHAR function of torch or torch_xla that the named line called, if any
 """
 
 TABLES: dict[str, Table] = {
@@ -106,6 +106,8 @@ TABLES: dict[str, Table] = {
                          _columns(_PROCESS + _THREAD + """
         barriers INTEGER smallest period of the sequence of barrier call sites
     """)),
+    "optimizer": Table("an optimizer, and the line that has it update", "steps.jsonl",
+                       _columns(_PROCESS + _THREAD + _SITE)),
     "compilation": Table("one compilation", "analysis log, step log, timeline",
                          _columns(_PROCESS + """
         thread BIGINT operating-system id of the thread, where known
@@ -136,7 +138,8 @@ TABLES: dict[str, Table] = {
         duration_ns BIGINT time that the host was blocked, compilation not counted
         compile_ns BIGINT compilation that they caused
     """ + _SITE)),
-    "data_wait": Table("waiting for the next batch", "steps.jsonl", _columns(_PROCESS + _THREAD + """
+    "data_wait": Table("waiting for the next batch", "steps.jsonl",
+                       _columns(_PROCESS + _THREAD + """
         step INTEGER barrier index
         count INTEGER batches
         duration_ns BIGINT time waited

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import linecache
-import os
+from pathlib import Path
 
 from xladoctor.evidence.interface import Evidence
 
@@ -18,7 +18,7 @@ def source_line(evidence: Evidence, file: str, line: int) -> str | None:
         return str(text)
     began = evidence.origin.get("began_ns")
     try:
-        unchanged = began is not None and os.stat(file).st_mtime_ns <= began
+        unchanged = began is not None and Path(file).stat().st_mtime_ns <= began
     except OSError:
         return None
     return linecache.getline(file, line).rstrip("\n") or None if unchanged else None

@@ -44,7 +44,6 @@ class Block:
         """Whether everything that a block must have was read."""
         return bool(self.cause and self.graph_hash) and self.outputs is not None
 
-
     def program_frames(self) -> list[Frame]:
         """The frames without those of the capture's own wrappers."""
         return [frame for frame in self.frames if "/bootstrap/_xladoctor/" not in frame.file]

@@ -1,18 +1,26 @@
-"""Joins the two records of compilations: what the analysis log says of them, and when they were.
+"""Joins the records of compilations: what the analysis log says of them, and when they were.
 
-The log names graph, cause and frames, but no time; the step log has times, but no graph. Both are
-in order of occurrence, so that they are joined by position where they agree in number.
+The log names graph, cause and frames, but no time, and misses what autograd's own thread compiles.
+The step log has every compilation with its time, but no graph. The timeline has graph and time,
+but only inside its window. Where the first two differ in number, the timeline names the graphs,
+and the step that each record lies in does the rest; what stays ambiguous is not joined.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from itertools import zip_longest
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from typing import Any
 
 from xladoctor.ingest.analysis_log import AnalysisLog, Block
 from xladoctor.ingest.frames import CallSite, Folders
 from xladoctor.ingest.interface import Columns, Ingested
+
+GRAPH_COMPILE = "XLAGraphExecutor::Compile"
+CLIENT_COMPILE = "PjRtComputationClient::Compile"
+_SAME_DURATION = 0.02  # the two clocks are read within microseconds of each other
+
+Row = dict[str, Any]
 
 
 def join(
@@ -20,46 +28,114 @@ def join(
 ) -> None:
     """Fill ``compilation`` and ``execution`` of one process."""
     timed = [dict(zip(times, row, strict=True)) for row in zip(*times.values(), strict=True)]
-    if log is None:
-        for index, row in enumerate(timed):
-            _add(process, index, None, row, CallSite(*_site(row)), 0, ingested)
-        return
+    _name_graphs(timed, process, ingested)
+    blocks = log.blocks if log else ()
+    compiled = [block for block in blocks if block.kind == "compilation"]
+    pairs = _pair(compiled, timed, process, ingested)
     launches: Counter[CallSite] = Counter()
-    compiled = [block for block in log.blocks if block.kind == "compilation"]
-    if timed and len(compiled) != len(timed):
-        ingested.notes.append(
-            f"process {process}: {len(timed)} compilations were timed, {len(compiled)} logged;"
-            " joined in order as far as both reach"
-        )
-    rows = iter(zip_longest(range(len(compiled)), timed))
-    executions = 0
-    for block in log.blocks:
+    index = executions = 0
+    for block in blocks:
         site = folders.locate(block.frames)
         if block.kind == "compilation":
-            index, row = next(rows)
-            _add(process, index, block, row or {}, site, launches[site], ingested)
+            _add(process, index, block, pairs.get(id(block), {}), site, launches[site], ingested)
+            index += 1
         else:
             _add_execution(process, executions, block, site, ingested)
             executions += 1
             launches[site] += 1
-    for index, (_, row) in enumerate(rows, len(compiled)):
-        _add(process, index, None, row, CallSite(*_site(row)), 0, ingested)
+    known = {id(row) for row in pairs.values()}
+    for row in timed:
+        if id(row) not in known:
+            site = CallSite(*(row[name] for name in CallSite.__dataclass_fields__))
+            _add(process, index, None, row, site, 0, ingested)
+            index += 1
 
 
-def _site(row: dict[str, Any]) -> list[Any]:
-    return [row[name] for name in CallSite.__dataclass_fields__]
+def _name_graphs(timed: list[Row], process: int, ingested: Ingested) -> None:
+    """Give timed compilations the graph hash of the timeline's event of the same duration."""
+    events = iter(_compile_events(process, ingested.tables.get("event", {})))
+    event = next(events, None)
+    for row in timed:
+        if event and abs(event[0] - row["duration_ns"]) <= _SAME_DURATION * row["duration_ns"]:
+            row["graph_hash"] = event[1]
+            event = next(events, None)
+
+
+def _compile_events(process: int, events: Columns) -> list[tuple[int, str]]:
+    """Duration of the client's compilation and hash of the graph, in order of time."""
+    rows = sorted(
+        zip(*(events.get(key, ()) for key in ("start_ns", "name", "duration_ns", "graph_hash",
+                                             "process")), strict=True)
+    )  # fmt: skip
+    found: list[tuple[int, str]] = []
+    current = None
+    for _, name, duration, graph_hash, owner in rows:
+        if owner == process and name == GRAPH_COMPILE:
+            current = graph_hash
+        elif owner == process and name == CLIENT_COMPILE and current:
+            found.append((duration, current))
+            current = None
+    return found
+
+
+def _pair(
+    blocks: list[Block], timed: list[Row], process: int, ingested: Ingested
+) -> dict[int, Row]:
+    """The timed row of each block, by the block's identity."""
+    if len(blocks) == len(timed):
+        return {id(block): row for block, row in zip(blocks, timed, strict=True)}
+    pairs: dict[int, Row] = {}
+    by_hash: dict[str, list[Row]] = defaultdict(list)
+    for row in timed:
+        if row.get("graph_hash"):
+            by_hash[row["graph_hash"]].append(row)
+    for block in blocks:
+        if by_hash[block.graph_hash]:
+            pairs[id(block)] = by_hash[block.graph_hash].pop(0)
+    taken = {id(row) for row in pairs.values()}
+    _pair_by_step([block for block in blocks if id(block) not in pairs],
+                  [row for row in timed if id(row) not in taken],
+                  _log_ends(process, ingested.tables.get("step", {})), pairs)  # fmt: skip
+    return pairs
+
+
+def _pair_by_step(
+    blocks: list[Block], timed: list[Row], ends: list[tuple[int, int]], pairs: dict[int, Row]
+) -> None:
+    """Pair what lies in the same step and came about in the same way, where numbers agree."""
+    groups: dict[Any, tuple[list[Block], list[Row]]] = defaultdict(lambda: ([], []))
+    for block in blocks:
+        step = next((index for end, index in ends if block.offset < end), None)
+        groups[step, "sync" in block.true_cause()][0].append(block)
+    for row in timed:
+        groups[row["step"], row["during"] == "barrier"][1].append(row)
+    for of_step, rows in groups.values():
+        if len(of_step) == len(rows):
+            pairs.update((id(block), row) for block, row in zip(of_step, rows, strict=True))
+
+
+def _log_ends(process: int, steps: Columns) -> list[tuple[int, int]]:
+    """Where the analysis log ended at each step, in order; empty with several threads."""
+    rows: Iterable[tuple[Any, ...]] = zip(
+        *(steps.get(key, ()) for key in ("process", "thread", "log_offset", "index")), strict=True
+    )
+    own = [row[1:] for row in rows if row[0] == process and row[2]]
+    if len({thread for thread, _, _ in own}) != 1:
+        return []
+    return sorted((end, index) for _, end, index in own)
 
 
 def _add(
-    process: int, index: int, block: Block | None, row: dict[str, Any], site: CallSite,
-    ordinal: int, ingested: Ingested,
+    process: int, index: int, block: Block | None, row: Row, site: CallSite, ordinal: int,
+    ingested: Ingested,
 ) -> None:  # fmt: skip
     ingested.add(
         "compilation", process=process, thread=row.get("thread"), index=index,
-        step=row.get("step"), ordinal=ordinal, graph_hash=block.graph_hash if block else None,
-        cause=block.true_cause() if block else row.get("during"), inputs=block.inputs if block else None,
-        outputs=block.outputs if block else None, end_ns=row.get("end_ns"),
-        duration_ns=row.get("duration_ns"), **site.columns(),
+        step=row.get("step"), ordinal=ordinal,
+        graph_hash=block.graph_hash if block else row.get("graph_hash"),
+        cause=block.true_cause() if block else row.get("during"),
+        inputs=block.inputs if block else None, outputs=block.outputs if block else None,
+        end_ns=row.get("end_ns"), duration_ns=row.get("duration_ns"), **site.columns(),
     )  # fmt: skip
 
 
@@ -68,7 +144,5 @@ def _add_execution(
 ) -> None:
     ingested.add(
         "execution", process=process, index=index, graph_hash=block.graph_hash,
-        cause=block.true_cause(),
-        inputs=block.inputs, outputs=block.outputs, **site.columns(),
+        cause=block.true_cause(), inputs=block.inputs, outputs=block.outputs, **site.columns(),
     )  # fmt: skip
-

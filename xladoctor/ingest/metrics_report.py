@@ -3,7 +3,7 @@
 Reads what ``torch_xla.debug.metrics.metrics_report()`` and ``short_metrics_report()`` return, the
 files of ``XLA_METRICS_FILE``, and logs that either was printed to. The format is that of
 ``CreateMetricReport`` in PyTorch's ``torch/csrc/lazy/core/metrics.cpp``; older releases and the
-XRT servers wrote variants of it, and all of them are read.
+XRT servers wrote variants of it, which are read too.
 """
 
 from __future__ import annotations
@@ -11,35 +11,39 @@ from __future__ import annotations
 import math
 import re
 from collections import deque
-from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from sys import intern
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _LONGEST_LINE = 1 << 16  # characters; a report's own lines are below 400
 _MOST_NAMES = 10_000  # in one section; a report has some hundreds
 _MOST_PERCENTILES = 100
 _MOST_SOURCES = 64
 _MOST_NOTES = 20
-_MOST_FIGURES = 500_000  # in all sections together: some 60 MB, 3,000 reports
+_MOST_FIGURES = 500_000  # in all sections together: some 50 MB, 2,000 reports
 _EXPECTED = (
     "'Metric: <name>' with 'TotalSamples:' and 'Accumulator:' below it, or 'Counter: <name>' with"
     " 'Value:' below it, as torch_xla.debug.metrics.metrics_report() prints them"
 )
 
-_INT = r"(?:0*-)?\d{1,18}"  # the fill comes before the sign: -1 with width 3 is 0-1
 _NUMBER = re.compile(r"-?\d{1,310}(?:\.\d*)?(?:e[+-]?\d{1,3})?", re.ASCII)
+_COUNT = re.compile(r"-?\d{1,20}", re.ASCII)
 _BYTES = re.compile(r"(-?\d{1,310}(?:\.\d+)?)(B|KB|MB|GB|TB|PB)", re.ASCII)
-_DURATION = re.compile(
-    rf"(?:({_INT})d)?(?:({_INT})h)?(?:({_INT})m)?(?:({_INT})s)?(?:({_INT})ms)?"
-    r"((?:0*-)?\d{1,310}(?:\.\d+)?)us",
+_DURATION = re.compile(  # the zeros that fill a field come before its sign: 0-0.001us
+    "".join(rf"(?:((?:0*-)?\d{{1,18}}){unit})?" for unit in ("d", "h", "m", "s", "ms"))
+    + r"((?:0*-)?\d{1,310}(?:\.\d+)?)us",
     re.ASCII,
 )
 _UNDEFINED = re.compile(r"0*-?(?:nan|inf)(?:(?:d-nan[\w-]*?)?(us)|([KMGTP]?B))?", re.ASCII)
 _PERCENTILE = re.compile(r"\s*(\d{1,3}(?:\.\d{1,9})?)%=(\S+)\s*", re.ASCII)
-_COUNT = re.compile(r"-?\d{1,20}", re.ASCII)
+_STEP = re.compile(r"\[MetricsData; step=(\d{1,18})\]", re.ASCII)
 _KEY = re.compile(
-    r"\[MetricsData; step=(\d{1,18})\]|(?<![A-Za-z_:])(Metric|TotalSamples|Accumulator|Mean|StdDev"
-    r"|ValueRate|Rate|Percentiles|Counter|Value):(?=\s|$)",
+    r"(Metric|TotalSamples|Accumulator|Mean|StdDev|ValueRate|Rate|Percentiles|Counter|Value)"
+    r":(?=\s|$)",
     re.ASCII,
 )
 _CHANGING = re.compile(r"\d[\d.,:]*")  # times and the like in what a log puts before a line
@@ -49,14 +53,15 @@ _SOURCE = re.compile(
     r"|\b\d{1,3}(?:\.\d{1,3}){3}\b|\[pod/[^\]\s]+",
     re.IGNORECASE | re.ASCII,
 )
+_SUMS = ("TotalSamples", "Accumulator", "Value")  # what has none of them is no metric or counter
 #: The lines that show in which unit a metric is, the surest first.
 _WITH_UNIT = ("Accumulator", "Percentiles", "ValueRate", "Mean", "StdDev")
-#: Unit of each field of a printed duration in ns, smallest first.
-_FIELDS_NS = (1e6, 1e9, 60e9, 3600e9, 86400e9)
-_BYTES_OF = {suffix: 1024.0**power for power, suffix in enumerate(("B", "KB", "MB", "GB", "TB", "PB"))}
+#: Groups of ``_DURATION`` with the unit in ns, from the smallest.
+_FIELDS_NS = ((5, 1e6), (4, 1e9), (3, 60e9), (2, 3600e9), (1, 86400e9))
+_BYTES_OF = {"B": 1.0, "KB": 2.0**10, "MB": 2.0**20, "GB": 2.0**30, "TB": 2.0**40, "PB": 2.0**50}
 
 
-class NotAMetricsReport(ValueError):
+class NotAMetricsReport(ValueError):  # noqa: N818 - says what the text is not
     """A text without a single metric or counter.
 
     Args:
@@ -76,8 +81,8 @@ class Metric:
 
     Attributes:
         total_samples: samples since the start of the process or the last ``clear_all()``.
-        accumulator: sum over all samples; printed durations are exact to the ns up to 104 days,
-            printed bytes have three to six digits.
+        accumulator: sum over all samples; durations are exact to the ns up to 104 days, sizes
+            and numbers to two decimals of what is printed.
         unit: ``ns``, ``bytes`` or ``none`` (a plain number).
         rate: samples a second, over the newest 1,024 samples.
         value_rate: ``unit`` a second, over the newest 1,024 samples.
@@ -114,7 +119,7 @@ class ReportSection:
     Attributes:
         step: number of the report in a file of ``XLA_METRICS_FILE``; None elsewhere.
         line: of the first line, from 1.
-        source: what the log lines name as the writer (``[0]``, ``worker 3``), empty if nothing.
+        source: what the log names as the writer (``[0]``, ``worker 3``), empty if nothing.
     """
 
     step: int | None
@@ -130,7 +135,7 @@ class MetricsReport:
 
     Attributes:
         complete: False where something was cut off, unreadable or left out.
-        notes: what that was, each with its line.
+        notes: what that was, each with its line; and how many lines were passed over.
     """
 
     sections: tuple[ReportSection, ...]
@@ -162,7 +167,7 @@ def parse_duration_ns(text: str) -> float:
     ``MetricFnTime`` rounds each field where it should cut it: 5.7 ms is printed 006ms700.000us.
     So from the smallest field up, a field is one too high where the rest makes half of its unit.
     An exact half is rounded to the even number: 1.5 ms and 2.5 ms are both printed 002ms500.000us,
-    and the smaller is taken. A field that the formatter cannot have made higher is left alone.
+    and the smaller is taken. A field that cannot have been rounded up is left as it is.
 
     Raises ValueError for any other text.
     """
@@ -171,14 +176,14 @@ def parse_duration_ns(text: str) -> float:
         if (undefined := _UNDEFINED.fullmatch(text)) and undefined[1]:
             return math.nan
         raise ValueError(f"not a duration: {text[:80]!r}; expected a form like 01s002ms003.004us")
-    microseconds = match[6]
-    total = round(float(microseconds[max(microseconds.rfind("-"), 0) :]) * 1e3, 3)
-    highest = next((index for index in range(1, 6) if match[index]), 6)
-    for index, unit in zip(range(5, 0, -1), _FIELDS_NS, strict=True):
-        if match[index]:
-            count = int(match[index][max(match[index].rfind("-"), 0) :])
+    last = match[6]
+    total = round(float(last[last.find("-") :] if "-" in last else last) * 1e3, 3)
+    for field_index, unit in _FIELDS_NS:
+        if number := match[field_index]:
+            count = int(number.replace("-", ""))  # below zero there is only -0
             # The first field is at least 1, or it would not have been printed.
-            total += unit * (count - (2 * total >= unit and count > (index == highest)))
+            least = match.start(field_index) == 0
+            total += (count - (2 * total >= unit and count > least)) * unit
     return total
 
 
@@ -194,8 +199,9 @@ def parse_bytes(text: str) -> float:
     raise ValueError(f"not a size: {text[:80]!r}; expected a form like 1.50KB")
 
 
+@lru_cache(maxsize=4096)  # percentiles repeat within a metric, and much from report to report
 def _quantity(text: str) -> tuple[float | None, str] | None:
-    """Value and unit of a printed figure; the value None for NaN; None if it is no figure."""
+    """Value and unit of a printed figure, the value None for NaN; None if it is no figure."""
     value, unit = math.nan, "none"
     try:
         if text.endswith("s"):
@@ -216,7 +222,7 @@ class _Block:
     """A metric or counter whose lines are being read.
 
     Attributes:
-        shape: what the log put before its name, see ``_shape``.
+        shape: what the log put before its name, with each number as a 0.
         last: number of the last line taken.
         figures: key of the line -> value and unit.
     """
@@ -237,17 +243,57 @@ class _Block:
         return None if figure is None else int(figure)
 
     def metric(self) -> Metric:
-        units = [self.figures[key][1] for key in _WITH_UNIT if key in self.figures]
         return Metric(
-            self.name, self.count("TotalSamples"), self.figure("Accumulator"),
-            units[0] if units else "none", self.figure("Rate"), self.figure("ValueRate"),
-            tuple(self.percentiles or ()), self.figure("Mean"), self.figure("StdDev"), self.line,
-        )  # fmt: skip
+            name=self.name,
+            total_samples=self.count("TotalSamples"),
+            accumulator=self.figure("Accumulator"),
+            unit=next((self.figures[key][1] for key in _WITH_UNIT if key in self.figures), "none"),
+            rate=self.figure("Rate"),
+            value_rate=self.figure("ValueRate"),
+            percentiles=tuple(self.percentiles or ()),
+            mean=self.figure("Mean"),
+            stddev=self.figure("StdDev"),
+            line=self.line,
+        )
+
+    def is_accumulator(self, text: str) -> bool:
+        """Whether a ``Counter:`` line is what releases of 2019 called the accumulator."""
+        is_missing = self.kind == "Metric" and "Accumulator" not in self.figures
+        return is_missing and _quantity(text) is not None
+
+    def take(self, key: str, text: str) -> bool:
+        """Take a figure; False if the text is none of the kind that the line must have."""
+        if (key == "Value") != (self.kind == "Counter"):
+            return False
+        figure: tuple[float | None, str] | None = None
+        if key not in ("Value", "TotalSamples"):
+            figure = _quantity(text.removesuffix(" / second"))
+        elif _COUNT.fullmatch(text):
+            figure = int(text), "none"
+        if figure is not None:
+            self.figures[key] = figure
+        return figure is not None
+
+    def take_percentiles(self, text: str, cut: bool) -> bool:
+        """Take all percentiles up to the first that is unreadable; False if one is."""
+        parts = [part for part in text.split(";")[:_MOST_PERCENTILES] if part.strip()]
+        if cut and not text.endswith(("us", "B")):
+            del parts[-1:]
+        self.percentiles = []
+        for part in parts:
+            match = _PERCENTILE.fullmatch(part)
+            figure = _quantity(match[2]) if match else None
+            unit = self.figures.setdefault("Percentiles", figure or (None, "none"))[1]
+            if match is None or figure is None or figure[1] != unit:
+                return False
+            if figure[0] is not None:
+                self.percentiles.append((float(match[1]), figure[0]))
+        return True
 
 
 @dataclass(slots=True)
 class _Stream:
-    """What one process writes; a log can mix the lines of several. Holds its open section."""
+    """What one process writes, where a log mixes the lines of several: its open section."""
 
     source: str
     line: int = 0
@@ -255,6 +301,26 @@ class _Stream:
     metrics: dict[str, Metric] = field(default_factory=dict)
     counters: dict[str, Counter] = field(default_factory=dict)
     block: _Block | None = None
+
+    def is_whole(self, block: _Block, at_end: bool) -> bool:
+        """Whether all lines came; a report without percentiles has none in its other metrics."""
+        if block.kind == "Counter":
+            return "Value" in block.figures
+        if not {"TotalSamples", "Accumulator"} <= block.figures.keys():
+            return False
+        others = self.metrics.values()
+        return not at_end or block.percentiles is not None or any(not m.percentiles for m in others)
+
+    def begins_anew(self, item: Metric | Counter) -> bool:
+        """Whether a metric or counter belongs to the next report: its name comes again."""
+        if isinstance(item, Metric):
+            return item.name in self.metrics or len(self.metrics) >= _MOST_NAMES
+        seen = self.counters.get(item.name)
+        if seen is None:
+            return len(self.counters) >= _MOST_NAMES
+        # A short report that is asked for a fallback (aten::nonzero) by name prints it twice.
+        fallback = "::" in item.name and not item.name.startswith("xla::")
+        return not (fallback and seen.value == item.value)
 
 
 class _Reader:
@@ -265,6 +331,7 @@ class _Reader:
         self._notes: list[str] = []
         self._unlisted_notes = self._foreign_lines = self._number = 0
         self._ended = False  # a line with a line end was seen
+        self._cut = False  # the newest line has none, although others had
         self._current = _Stream("")
         self._streams = {"": self._current}
         self._kept: deque[ReportSection] = deque()
@@ -300,96 +367,84 @@ class _Reader:
     def _take_line(self, line: str) -> bool:
         """Take a line; False if it is no part of a report."""
         ended = line.endswith(("\n", "\r"))
-        cut = self._ended and not ended
+        self._cut = self._ended and not ended
         self._ended |= ended
-        match = _KEY.search(line) if len(line) <= _LONGEST_LINE else None
+        if len(line) > _LONGEST_LINE:
+            return False
+        step = _STEP.search(line) if "[MetricsData" in line else None
+        match = step or _KEY.search(line)
         if match is None:
             return False
-        prefix, text = line[: match.start()].strip(), line[match.end() :].strip()
+        prefix, text = line[: match.start()], line[match.end() :].strip()
+        if prefix[-1:].isalpha() or prefix.endswith("_"):
+            return False  # the end of another word
         stream = self._stream(prefix)
-        if not self._take(stream, match, text, _CHANGING.sub("0", prefix), cut):
-            return False
-        self._current = stream
-        if cut:
-            self._note(self._number, "the text ends within this line; its last part may be missing")
-        return True
+        taken = (
+            self._take_step(stream, int(step[1]))
+            if step
+            else self._take_key(stream, match[1], text, _CHANGING.sub("0", prefix.strip()))
+        )
+        if taken:
+            self._current = stream
+            if self._cut:
+                self._note(self._number, "the text ends in this line; its end may be missing")
+        return taken
 
     def _stream(self, prefix: str) -> _Stream:
         """The stream that a line belongs to; one that names no source goes on with the last."""
-        source = " ".join(_SOURCE.findall(prefix)) if prefix else ""
+        source = "" if prefix.isspace() else " ".join(_SOURCE.findall(prefix))
         if not source or (source not in self._streams and len(self._streams) > _MOST_SOURCES):
             return self._current
         return self._streams.setdefault(source, _Stream(source))
 
-    def _take(
-        self, stream: _Stream, match: re.Match[str], text: str, shape: str, cut: bool
-    ) -> bool:
-        key, block = match[2], stream.block
-        if match[1]:
-            self._close_block(stream)
-            self._close_section(stream)
-            stream.line, stream.step = self._number, int(match[1])
-            return True
-        if key == "Counter" and block is not None and _is_accumulator(block, text):
+    def _take_step(self, stream: _Stream, step: int) -> bool:
+        self._close_block(stream)
+        self._close_section(stream)
+        stream.line, stream.step = self._number, step
+        return True
+
+    def _take_key(self, stream: _Stream, key: str, text: str, shape: str) -> bool:
+        block = stream.block
+        if key == "Counter" and block is not None and block.is_accumulator(text):
             key = "Accumulator"
         if key in ("Metric", "Counter"):
             self._close_block(stream)
-            stream.block = _Block(key, intern(text), self._number, shape, self._number)
+            if text:
+                stream.block = _Block(key, intern(text), self._number, shape, self._number)
             return bool(text)
         # "Learning Rate: 0.1" of a training loop is no figure of the metric above it.
-        if block is None or not block.shape.startswith(shape) or key in block.figures:
+        if block is None or key in block.figures or not block.shape.startswith(shape):
+            return False
+        if key == "Percentiles" and block.kind == "Metric":
+            if not block.take_percentiles(text, self._cut):
+                self._note(self._number, f"unreadable percentile in metric {block.name[:80]}")
+        # At the very end "12" may be the beginning of "12345"; for a counter it is still a bound.
+        elif not (self._cut and key != "Value") and not block.take(key, text):
             return False
         block.last = self._number
-        if key == "Percentiles":
-            return self._take_percentiles(block, text, cut)
-        # "12" at the very end may be the beginning of "12345"; a counter is better than none.
-        return (cut and key != "Value") or _take_figure(block, key, text)
-
-    def _take_percentiles(self, block: _Block, text: str, cut: bool) -> bool:
-        parts = [part for part in text.split(";")[:_MOST_PERCENTILES] if part.strip()]
-        if cut and not text.endswith(("us", "B")):
-            del parts[-1:]
-        block.percentiles = block.percentiles or []
-        for part in parts:
-            match = _PERCENTILE.fullmatch(part)
-            figure = _quantity(match[2]) if match else None
-            unit = block.figures.setdefault("Percentiles", figure or (None, ""))[1]
-            if match is None or figure is None or figure[1] != unit:
-                self._note(self._number, f"unreadable percentile in metric {block.name[:80]}")
-                break
-            if figure[0] is not None:
-                block.percentiles.append((float(match[1]), figure[0]))
         return True
 
     def _close_block(self, stream: _Stream, at_end: bool = False) -> None:
         block, stream.block = stream.block, None
         if block is None:
             return
-        if not block.figures and not (at_end and self._number - block.last <= 1):
-            self._foreign_lines += 1  # "Best Metric: accuracy" in a log
+        has_sum = not block.figures.keys().isdisjoint(_SUMS)
+        if not has_sum and not (at_end and self._number - block.last <= self._cut):
+            self._foreign_lines += 1 + len(block.figures)  # "Best Metric: accuracy" in a log
             return
-        if not _is_whole(block, stream, at_end):
+        if not stream.is_whole(block, at_end):
             self._note(block.last, f"cut off inside {block.kind.lower()} {block.name[:80]}")
-        if block.kind == "Metric" and block.figures:
-            self._add_metric(stream, block.metric())
-        elif block.figures:
-            self._add_counter(stream, Counter(block.name, block.count("Value") or 0, block.line))
-
-    def _add_metric(self, stream: _Stream, metric: Metric) -> None:
-        if metric.name in stream.metrics or len(stream.metrics) >= _MOST_NAMES:
+        if not has_sum:
+            return
+        value = block.count("Value")
+        item = block.metric() if value is None else Counter(block.name, value, block.line)
+        if stream.begins_anew(item):
             self._close_section(stream)
-        stream.line = stream.line or metric.line
-        stream.metrics[metric.name] = metric
-
-    def _add_counter(self, stream: _Stream, counter: Counter) -> None:
-        seen = stream.counters.get(counter.name)
-        if seen and seen.value == counter.value and not counter.name.startswith("xla::"):
-            if "::" in counter.name:
-                return  # a short report prints a fallback twice when it is asked for by name
-        if seen or len(stream.counters) >= _MOST_NAMES:
-            self._close_section(stream)
-        stream.line = stream.line or counter.line
-        stream.counters[counter.name] = counter
+        stream.line = stream.line or item.line
+        if isinstance(item, Metric):
+            stream.metrics[item.name] = item
+        else:
+            stream.counters.setdefault(item.name, item)
 
     def _close_section(self, stream: _Stream, at_end: bool = False) -> None:
         """Keep the open section of a stream, and of all that are kept only the newest."""
@@ -398,43 +453,13 @@ class _Reader:
             self._note(stream.line, f"nothing below the header of step {stream.step}; left out")
         elif filled or stream.step is not None:
             metrics, counters = tuple(stream.metrics.values()), tuple(stream.counters.values())
-            self._kept.append(
-                ReportSection(stream.step, stream.line, metrics, counters, stream.source)
-            )
-            self._figures += _figures(self._kept[-1])
+            section = ReportSection(stream.step, stream.line, metrics, counters, stream.source)
+            self._kept.append(section)
+            self._figures += _figures(section)
         while self._figures > _MOST_FIGURES and len(self._kept) > 1:
             self._figures -= _figures(self._kept.popleft())
             self._dropped += 1
         stream.line, stream.step, stream.metrics, stream.counters = 0, None, {}, {}
-
-
-def _is_accumulator(block: _Block, text: str) -> bool:
-    """Whether a ``Counter:`` line is what releases of 2019 called the accumulator of a metric."""
-    return (
-        block.kind == "Metric" and "Accumulator" not in block.figures and _quantity(text) is not None
-    )
-
-
-def _is_whole(block: _Block, stream: _Stream, at_end: bool) -> bool:
-    """Whether all lines came; a report without percentiles has none in its other metrics."""
-    if block.kind == "Counter":
-        return "Value" in block.figures
-    if not {"TotalSamples", "Accumulator"} <= block.figures.keys():
-        return False
-    others = stream.metrics.values()
-    return not at_end or block.percentiles is not None or any(not m.percentiles for m in others)
-
-
-def _take_figure(block: _Block, key: str, text: str) -> bool:
-    figure: tuple[float | None, str] | None = None
-    if key in ("Value", "TotalSamples"):
-        if _COUNT.fullmatch(text) and (key == "Value") == (block.kind == "Counter"):
-            figure = int(text), "none"
-    elif block.kind == "Metric":
-        figure = _quantity(text.removesuffix(" / second"))
-    if figure is not None:
-        block.figures[key] = figure
-    return figure is not None
 
 
 def _figures(section: ReportSection) -> int:

@@ -67,7 +67,7 @@ def _file() -> Any:
             label = _REPEATED if kind.endswith("*") else _OPTIONAL
             added = described.field.add(name=name, number=int(number), label=label)
             kind = kind.rstrip("*")
-            added.type = _SCALARS.get(kind, _MESSAGE)
+            added.type = _SCALARS.get(kind, _MESSAGE)  # type: ignore[assignment]  # an enum of ints
             if kind not in _SCALARS:
                 added.type_name = f".{_PACKAGE}.{kind}"
     return file

@@ -12,8 +12,8 @@ from xladoctor.ingest import compilations
 from xladoctor.ingest.analysis_log import AnalysisLog, read_analysis_log
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.interface import Ingested, IngestError
-from xladoctor.ingest.report_tables import add_report
 from xladoctor.ingest.metrics_report import NotAMetricsReport, read_metrics_report
+from xladoctor.ingest.report_tables import add_report
 from xladoctor.ingest.step_log import CallSites, read_call_sites, read_step_log
 
 _LOGS = ("analysis.first.log", "analysis.later.log", "analysis.log")
@@ -44,7 +44,7 @@ def _nothing_captured(path: Path, folders: list[Path]) -> tuple[str, str]:
     if folders:
         return (
             f"{path}: the program imported torch_xla, but no computation ran on an XLA device",
-            "move the model and its data to torch_xla.device(), and call torch_xla.sync() each step",
+            "move the model and its data to torch_xla.device(), call torch_xla.sync() each step",
         )
     return (
         f"{path}: the program never imported torch_xla, so there is nothing to diagnose",
@@ -80,9 +80,9 @@ def _read_process(folder: Path, run: Path, number: int, ingested: Ingested) -> b
     log = None if record["no_analysis_log"] else _read_logs(folder, ingested)
     if record["no_analysis_log"]:
         ingested.notes.append(f"{folder.name}: no analysis log: {record['no_analysis_log']}")
+    _read_timeline(run, record, number, folders, ingested)
     compilations.join(log, times, number, folders, ingested)
     _read_metrics(folder / "metrics.txt", number, ingested)
-    _read_timeline(run, record, number, folders, ingested)
     return True
 
 
@@ -138,7 +138,7 @@ def _read_steps(path: Path, sites: CallSites, number: int, ingested: Ingested) -
         read_step_log(lines, sites, number, scratch, str(path))
     times = scratch.tables.pop("compile_time", {})
     counters = scratch.tables.pop("counter_delta", {})
-    for name in ("step", "step_period", "host_sync", "data_wait", "transfer"):
+    for name in ("step", "step_period", "host_sync", "data_wait", "transfer", "optimizer"):
         columns = scratch.tables.get(name, {})
         table = ingested.table(name)
         for column, values in columns.items():

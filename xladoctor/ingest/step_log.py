@@ -22,6 +22,7 @@ _HLO_TYPES = {"bool": "pred", "uint8": "u8", "int8": "s8", "int16": "s16", "int3
               "float64": "f64", "complex64": "c64", "complex128": "c128"}  # fmt: skip
 _MAX_PERIOD = 16
 _PERIODIC = 0.9
+_ONE_UPDATE = 1.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +65,12 @@ class _StepLogReader:
         self._process = process
         self._ingested = ingested
         self._ordinals: dict[tuple[int, int | None], int] = {}
-        self._thread_sites: dict[int, list[int]] = {}
+        self._barriers: dict[int, list[tuple[int, int]]] = {}
         self._counters: dict[str, int] = {}
 
     def take(self, line: dict[str, Any]) -> None:
         handlers = {"step": self._step, "tail": self._step, "compile": self._compile,
-                    "upload": self._upload}  # fmt: skip
+                    "upload": self._upload, "optimizer": self._optimizer}  # fmt: skip
         handlers[line["event"]](line)
 
     def _step(self, line: dict[str, Any]) -> None:
@@ -80,7 +81,8 @@ class _StepLogReader:
         ordinal = self._ordinals.get(key, 0)
         if not tail:
             self._ordinals[key] = ordinal + line["steps"]
-            self._thread_sites.setdefault(thread, []).append(-1 if site is None else site)
+            barrier = (-1 if site is None else site, line["optimizer"])
+            self._barriers.setdefault(thread, []).append(barrier)
         read_ns = sum(max(0, ns - compiling) for *_, ns, compiling in line["reads"])
         self._ingested.add(
             "step", process=self._process, thread=thread, main=line["main"], tail=tail,
@@ -118,28 +120,38 @@ class _StepLogReader:
         )  # fmt: skip
 
     def _upload(self, line: dict[str, Any]) -> None:
+        dtype = _HLO_TYPES.get(line["dtype"], line["dtype"])
         self._ingested.add(
             "transfer", process=self._process, thread=line["thread"], step=line["step"],
-            direction="to_device", shape=line["shape"], dtype=_HLO_TYPES.get(line["dtype"], line["dtype"]),
+            direction="to_device", shape=line["shape"], dtype=dtype,
             **self._sites[line["site"]].columns(),
         )  # fmt: skip
 
+    def _optimizer(self, line: dict[str, Any]) -> None:
+        self._ingested.add("optimizer", process=self._process, thread=line["thread"],
+                           **self._sites[line["site"]].columns())  # fmt: skip
+
     def finish(self) -> None:
-        for thread, sites in self._thread_sites.items():
+        for thread, barriers in self._barriers.items():
+            sites, updates = np.asarray(barriers).T
             self._ingested.add("step_period", process=self._process, thread=thread,
-                               barriers=barriers_a_step(np.asarray(sites)))  # fmt: skip
+                               barriers=barriers_a_step(sites, updates))  # fmt: skip
         for name, value in self._counters.items():
             self._ingested.add("counter_delta", process=self._process, name=name, value=value)
 
 
-def barriers_a_step(sites: np.ndarray[Any, Any]) -> int:
-    """How many barriers make one turn of the loop, from the sequence of their call sites.
+def barriers_a_step(sites: np.ndarray[Any, Any], updates: np.ndarray[Any, Any]) -> int:
+    """How many barriers make one turn of the loop, from what each of them closed.
 
-    The smallest period that nine in ten barriers keep; 1 where there is none. Two barriers a
-    turn, or eight micro-batches and an optimizer step, repeat exactly; an end-of-epoch barrier
-    among hundreds does not change the period of the others.
+    Args:
+        sites: call site of each barrier, in order.
+        updates: updates of the optimizer before each barrier.
+
+    The smallest period that nine in ten barriers keep; 1 where there is none. Two barriers a turn,
+    or eight micro-batches and one update, repeat exactly; an end-of-epoch barrier among hundreds
+    does not change the period of the others. A period with several updates is an epoch, no step.
     """
     for period in range(1, min(_MAX_PERIOD, len(sites) // 3) + 1):
         if np.mean(sites[period:] == sites[:-period]) >= _PERIODIC:
-            return period
+            return period if period == 1 or updates.mean() * period <= _ONE_UPDATE else 1
     return 1

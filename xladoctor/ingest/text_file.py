@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterable
-from itertools import chain
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -20,6 +18,7 @@ from xladoctor.ingest.metrics_report import (
 from xladoctor.ingest.report_tables import add_report
 
 _HEAD = 1 << 16
+_MAX_LINE = 1 << 20
 _EXPECTED = (
     "expected a metrics report (torch_xla.debug.metrics.metrics_report(), XLA_METRICS_FILE) or an"
     " analysis log (PT_XLA_DEBUG_FILE)"
@@ -44,8 +43,7 @@ def read_text(file: BinaryIO, name: str) -> Ingested:
         offset = head.index(b"\x00")
         raise IngestError(f"{name}: byte {offset} is zero: this is no text", _EXPECTED)
     text = head.decode(errors="replace")
-    rest = io.TextIOWrapper(io.BufferedReader(_Joined(head, file)), errors="replace")
-    lines = chain.from_iterable(iter(lambda: rest.readlines(1 << 16), []))
+    lines = _lines(head, file)
     ingested = Ingested()
     if looks_like_analysis_log(text) and not looks_like_metrics_report(text):
         _analysis(lines, name, ingested)
@@ -72,18 +70,11 @@ def _analysis(lines: Iterable[str], name: str, ingested: Ingested) -> None:
     compilations.join(log, {}, 0, Folders(), ingested)
 
 
-class _Joined(io.RawIOBase):
-    """A stream that begins with bytes already read from it."""
-
-    def __init__(self, head: bytes, rest: BinaryIO) -> None:
-        self._head = head
-        self._rest = rest
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
-        data = self._head[: len(buffer)] or self._rest.read(len(buffer))
-        self._head = self._head[len(data) :] if self._head else b""
-        buffer[: len(data)] = data
-        return len(data)
+def _lines(head: bytes, rest: BinaryIO) -> Iterator[str]:
+    """The lines of a stream that ``head`` was already read from; an endless line is cut."""
+    pending = head
+    while block := rest.read(_HEAD):
+        whole, _, last = (pending + block).rpartition(b"\n")
+        yield from whole.decode(errors="replace").splitlines(keepends=True)
+        pending = last[:_MAX_LINE]
+    yield from pending.decode(errors="replace").splitlines(keepends=True)

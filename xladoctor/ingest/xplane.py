@@ -14,12 +14,11 @@ from typing import Any
 from google.protobuf.message import DecodeError
 
 from xladoctor.ingest import hlo
+from xladoctor.ingest.compilations import CLIENT_COMPILE, GRAPH_COMPILE
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.protobuf_schema import message
 
-GRAPH_COMPILE = "XLAGraphExecutor::Compile"
-CLIENT_COMPILE = "PjRtComputationClient::Compile"
 _KEPT = frozenset({
     "StepMarker", "SyncTensorsGraph", GRAPH_COMPILE, CLIENT_COMPILE,
     "PjRtComputationClient::TransferToDevice", "PjRtComputationClient::TransferFromDevice",
@@ -97,6 +96,7 @@ def _join(
         ingested.notes.append(
             f"{path}: {len(modules)} modules for {len(hashes)} compilations; modules not joined"
         )
-    hashes = [None] * len(modules) if earlier < 0 else [None] * earlier + hashes
+    unnamed: list[str | None] = [None] * (len(modules) if earlier < 0 else earlier)
+    hashes = unnamed if earlier < 0 else unnamed + hashes
     for (program, proto), graph_hash in zip(sorted(modules), hashes, strict=True):
         hlo.read_module(proto, process, program, graph_hash, folders, ingested)

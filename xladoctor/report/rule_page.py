@@ -8,9 +8,7 @@ from xladoctor.diagnosis.rule import Rule
 def page(rule: Rule) -> str:
     """The page in Markdown."""
     before, after = rule.example.before.rstrip(), rule.example.after.rstrip()
-    thresholds = "".join(
-        f"- `{name}`: {value:g}\n" for name, value in rule.thresholds.items()
-    )
+    thresholds = "".join(f"- `{name}`: {value:g}\n" for name, value in rule.thresholds.items())
     sections = [
         f"# {rule.id} {rule.name}\n\n{rule.title}.\n\n"
         f"Severity up to {rule.severity} · confidence {rule.confidence} · {rule.status} since"

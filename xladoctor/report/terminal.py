@@ -24,7 +24,7 @@ _PARTS = (
 )
 _SEVERITY = {"error": "bold red", "warning": "bold yellow", "info": "bold cyan"}
 _BASIS = {"measured": "", "estimate": "about ", "bound": "at most ", "none": ""}
-_ROLES = {"caller": "called from", "made": "made at"}
+_ROLES = {"caller": "called from", "made": "made at", "compiled": "compiled at"}
 _NARROW = 60
 
 
@@ -133,7 +133,9 @@ def _cost(finding: Finding) -> str:
     else:
         parts.append("cost not known from this evidence")
     if saving.seconds is not None and saving.per_step_ms is not None:
-        parts.append(f"a fix saves {_BASIS[saving.basis]}{duration(saving.per_step_ms / 1e3)} a step")
+        parts.append(
+            f"a fix saves {_BASIS[saving.basis]}{duration(saving.per_step_ms / 1e3)} a step"
+        )
     per_step = "" if finding.per_step is None else f", {finding.per_step:.2g} a step"
     if finding.count > 1:
         parts.append(f"{finding.count} times{per_step}")
@@ -169,7 +171,7 @@ def _labelled(label: str, text: str, style: Style) -> RenderableType:
 def _closing(diagnosis: Diagnosis, style: Style) -> Group:
     rules = diagnosis.rules
     counts = (
-        f"{len(rules.fired)} rules fired, {len(rules.clear)} clear,"
+        f"{len(rules.fired)} rule{'s' * (len(rules.fired) != 1)} fired, {len(rules.clear)} clear,"
         f" {len(rules.not_evaluated)} not evaluated, {len(diagnosis.ignored)} findings suppressed"
     )
     rows = [Text(counts, style="bold")]
@@ -183,6 +185,9 @@ def _closing(diagnosis: Diagnosis, style: Style) -> Group:
         for i in diagnosis.ignored
     ]  # fmt: skip
     rows += [Text(_plain(f"  note: {w}", style), style="yellow") for w in diagnosis.warnings]
+    if diagnosis.findings:
+        first = diagnosis.findings[0].rule
+        rows.append(Text(f"  more on a rule: xladoctor explain {first}", style="dim"))
     if diagnosis.run.kind == "run":
         rows.append(Text(f"  run directory: {diagnosis.run.path}", overflow="fold"))
         rows.append(Text(f"  again: xladoctor analyze {diagnosis.run.path}", style="dim",
@@ -196,6 +201,13 @@ def _plain(text: str, style: Style) -> str:
     """The text in what the output's encoding can carry."""
     if style.unicode:
         return text
-    for special, plain in (("·", "-"), ("×", "x"), ("µ", "u"), ("…", "..."), ("—", "-"), ("→", "->")):
+    for special, plain in (
+        ("·", "-"),
+        ("×", "x"),
+        ("µ", "u"),
+        ("…", "..."),
+        ("—", "-"),
+        ("→", "->"),
+    ):
         text = text.replace(special, plain)
     return text.encode("ascii", "replace").decode()

@@ -50,9 +50,7 @@ class Adapter:
         self._replace(dataloader._BaseDataLoaderIter, "__next__", self._batch)
         for name, kind in _READS.items():
             if hasattr(self._torch.Tensor, name):
-                self._replace(
-                    self._torch.Tensor, name, functools.partial(self._read, kind=kind)
-                )
+                self._replace(self._torch.Tensor, name, functools.partial(self._read, kind=kind))
         self._replace(self._torch.Tensor, "to", self._to)
         register_optimizer_step_post_hook(self._optimizer_stepped)
 
@@ -176,5 +174,4 @@ class Adapter:
         return run_step_closures
 
     def _optimizer_stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        counts = self._recorder.thread().optimizers
-        counts[id(optimizer)] = counts.get(id(optimizer), 0) + 1
+        self._recorder.optimizer(self._recorder.thread(), id(optimizer), self._sites)

@@ -63,7 +63,7 @@ class Probe:
 
         probe = self
 
-        class FallbackProbe(TorchDispatchMode):
+        class FallbackProbe(TorchDispatchMode):  # type: ignore[misc]  # torch may be absent
             def __torch_dispatch__(self, func: Any, types: Any, args: Any = (),
                                    kwargs: Any = None) -> Any:  # fmt: skip
                 return probe.watch(func, args, kwargs or {})
@@ -75,8 +75,7 @@ class Probe:
 
     def _leave(self) -> None:
         self._counting = False
-        assert self._owner is not None
-        if not _is_innermost(self._mode):
+        if self._owner is None or not _is_innermost(self._mode):
             return  # a mode of the program's own lies above ours: stay, idle, until it is gone
         self._mode.__exit__(None, None, None)
         self._owner.probed = False

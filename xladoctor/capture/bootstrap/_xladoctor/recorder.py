@@ -8,6 +8,7 @@ Lines of ``steps.jsonl`` (one JSON object each; ``event`` tells which):
 
 ``step``     a barrier that launched work: duration since the previous one, and what happened
 ``compile``  one compilation: when it ended and how long it took
+``optimizer`` the call site of an optimizer's updates, once
 ``upload``   a shape that a call site sent to the device for the first time
 ``tail``     what a thread did after its last barrier
 """
@@ -27,6 +28,7 @@ _SNAPSHOT_NS = 50_000_000  # reading a metric copies up to 1,024 samples: not at
 _DENSE_STEPS = 20
 _STRIDES = ((100_000, 100), (20_000, 10), (0, 1))  # lines written so far -> barriers a line
 _SHAPES_A_SITE = 256
+_RECENT = 256
 
 
 class ThreadState:
@@ -37,7 +39,8 @@ class ThreadState:
         self.main = threading.current_thread() is threading.main_thread()
         self.inside = False  # within a call that is already being timed
         self.closure = False  # within the closures that a barrier runs after itself
-        self.index = 0
+        self.index = self.graphs = self.compiled = 0
+        self.checked = 0.0
         self.traced = self.probed = False
         self.capture_ns = 0
         self.clear(begin)
@@ -66,11 +69,12 @@ class Recorder:
         self.emitted = 0
         self.off = False
         self.log_base = 0  # bytes of the analysis log that were rotated away
-        self._graphs = [0, 0]
+        self._recent: list[tuple[float, float]] = []  # end in seconds, duration in nanoseconds
         self._compile_samples = 0
         self._counters: dict[str, int] = {}
         self._metrics: dict[str, tuple[int, float]] = {}
         self._next_snapshot = 0
+        self._optimizers: set[int] = set()
         self._shapes: dict[int | None, set[Any]] = {}
 
     def thread(self) -> ThreadState:
@@ -86,7 +90,7 @@ class Recorder:
         """A step barrier returned. True if it launched a graph, and so closed a step."""
         compile_ns = self.compilations(state, "barrier", site, end - begin)
         state.barrier_ns += max(0, end - begin - compile_ns)
-        launched = self._launched()
+        launched = self._launched(state)
         state.executions += launched
         if not launched and not state.executions:
             return False
@@ -122,38 +126,51 @@ class Recorder:
         self._emit({"event": "upload", "thread": state.id, "step": state.index, "site": site,
                     "shape": list(shape[0]), "dtype": shape[1].removeprefix("torch.")})  # fmt: skip
 
-    def compilations(self, state: ThreadState, during: str, site: int | None, within: int) -> int:
-        """Log the compilations since the last call; return their nanoseconds.
+    def optimizer(self, state: ThreadState, identity: int, sites: CallSites) -> None:
+        """An optimizer updated its parameters; the line that asked for it is logged once."""
+        count = state.optimizers.get(identity, 0)
+        state.optimizers[identity] = count + 1
+        if identity not in self._optimizers:
+            self._optimizers.add(identity)
+            self._emit({"event": "optimizer", "thread": state.id, "site": sites.here(3)})
 
-        The counters are those of the process: what another thread compiled meanwhile is logged
-        here too, but never counted for longer than ``within``, the time that this thread spent.
+    def compilations(self, state: ThreadState, during: str, site: int | None, within: int) -> int:
+        """Log what was compiled since the last call; return the nanoseconds of this thread's wait.
+
+        Counters and samples are those of the process. Threads that compile side by side each wait
+        for their own graph, so that each counts all, but never more than ``within``, its own time.
         """
         count = self._counter("UncachedCompile") or 0
-        if count == self._graphs[0]:
+        if count == state.compiled:
             return 0
-        data = self._metric("CompileTime")
-        if data is None:
-            return 0
-        total, _, samples = data
+        state.compiled = count
+        self._log_compilations(state, during, site)
+        fresh = [ns for ended, ns in self._recent if ended > state.checked]
+        state.checked = max((ended for ended, _ in self._recent), default=0.0)
+        spent = min(int(sum(fresh)), within)
+        state.compilations += len(fresh)
+        state.compile_ns += spent
+        return spent
+
+    def _log_compilations(self, state: ThreadState, during: str, site: int | None) -> None:
+        total, _, samples = self._metric("CompileTime") or (0, 0.0, ())
         fresh = total - self._compile_samples
         self._compile_samples = total
-        spent = 0
-        for ended, nanoseconds in samples[-fresh:] if fresh > 0 else ():
-            spent += int(nanoseconds)
+        new = samples[-fresh:] if fresh > 0 else ()
+        self._recent = [*self._recent, *new][-_RECENT:]
+        for ended, nanoseconds in new:
             self._emit({"event": "compile", "thread": state.id, "step": state.index, "site": site,
                         "during": during, "end_ns": int(ended * 1e9),
                         "duration_ns": int(nanoseconds)})  # fmt: skip
-        state.compilations += max(fresh, 0)
-        state.compile_ns += min(spent, within)
-        return min(spent, within)
 
     # -- closing a step --------------------------------------------------------------------
 
-    def _launched(self) -> int:
-        counts = [self._counter("UncachedCompile") or 0, self._counter("CachedCompile") or 0]
-        launched = sum(counts) - sum(self._graphs)
-        self._graphs = counts
-        return launched if launched >= 0 else sum(counts)  # counters may be cleared by the user
+    def _launched(self, state: ThreadState) -> int:
+        """Graphs that the process launched since this thread's last barrier."""
+        count = (self._counter("UncachedCompile") or 0) + (self._counter("CachedCompile") or 0)
+        launched = count - state.graphs
+        state.graphs = count
+        return launched if launched >= 0 else count  # the program may clear the counters
 
     def _close(self, state: ThreadState, site: int | None, end: int) -> None:
         line = self._line("step", state, end)

@@ -188,5 +188,3 @@ def _rank() -> int | None:
         if value.isdigit():
             return int(value)
     return None
-
-

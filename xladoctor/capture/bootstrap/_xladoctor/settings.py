@@ -36,9 +36,7 @@ RECORDED = (
 def user_settings() -> dict[str, str]:
     """The recorded variables as they stand, less those that the capture set."""
     ours = os.environ.get("XLADOCTOR_SET", "").split(",")
-    return {
-        name: os.environ[name] for name in RECORDED if name in os.environ and name not in ours
-    }
+    return {name: os.environ[name] for name in RECORDED if name in os.environ and name not in ours}
 
 
 def apply_capture_settings(analysis_log: str) -> str | None:

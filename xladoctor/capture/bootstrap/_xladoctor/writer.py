@@ -82,9 +82,10 @@ class Writer(threading.Thread):
 
 
 def _keep_compilations(source: str, target: str) -> None:
-    with open(source, encoding="utf-8", errors="replace") as text, open(
-        target, "a", encoding="utf-8"
-    ) as kept:
+    with (
+        open(source, encoding="utf-8", errors="replace") as text,
+        open(target, "a", encoding="utf-8") as kept,
+    ):
         kept.writelines(line for line in text if line.startswith("Compilation Analysis"))
 
 

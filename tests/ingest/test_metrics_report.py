@@ -1,0 +1,582 @@
+"""Reports captured from torch_xla 2.9 on CPU, and texts in the forms of older releases and logs."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from xladoctor.ingest.metrics_report import (
+    Counter,
+    Metric,
+    MetricsReport,
+    NotAMetricsReport,
+    ReportSection,
+    looks_like_metrics_report,
+    parse_bytes,
+    parse_duration_ns,
+    read_metrics_report,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+REPORTS = Path(__file__).parent / "metrics_reports"
+TIME_PARTS = (("d", 86400e9, 2, 0), ("h", 3600e9, 2, 0), ("m", 60e9, 2, 0), ("s", 1e9, 2, 0),
+              ("ms", 1e6, 3, 0), ("us", 1e3, 7, 3))  # fmt: skip
+TEN_DAYS_NS = 864_000_000_000_000
+
+
+def format_duration(nanoseconds: float) -> str:
+    """What MetricFnTime of torch/csrc/lazy/core/metrics.cpp makes of a duration."""
+    text = ""
+    for suffix, scale, width, precision in TIME_PARTS:
+        count = nanoseconds / scale
+        if count >= 1 or text or suffix == "us":
+            text += f"{count:.{precision}f}".rjust(width, "0") + suffix
+            nanoseconds -= math.floor(count) * scale
+    return text
+
+
+def is_tie(nanoseconds: int) -> bool:
+    """Whether two durations are printed alike: what follows a field is exactly half of its unit."""
+    return any(nanoseconds > scale and nanoseconds % scale == scale / 2
+               for _, scale, _, _ in TIME_PARTS[:5])  # fmt: skip
+
+
+def read(name: str) -> MetricsReport:
+    with (REPORTS / name).open(encoding="utf-8", newline="") as file:
+        return read_metrics_report(file)
+
+
+def read_text(text: str) -> MetricsReport:
+    return read_metrics_report(text.splitlines(keepends=True))
+
+
+def only(report: MetricsReport) -> ReportSection:
+    (section,) = report.sections
+    return section
+
+
+def metric(section: ReportSection, name: str) -> Metric:
+    return next(metric for metric in section.metrics if metric.name == name)
+
+
+def counters(section: ReportSection) -> dict[str, int]:
+    return {counter.name: counter.value for counter in section.counters}
+
+
+# Durations and sizes
+
+
+@pytest.mark.parametrize(
+    ("text", "nanoseconds"),
+    [
+        ("000.000us", 0),
+        ("000.451us", 451),
+        ("999.999us", 999_999),
+        ("006ms710.504us", 5_710_504),
+        ("03s069ms889.197us", 3_068_889_197),
+        ("02h42m54s718ms044.000us", (3600 + 41 * 60 + 53) * 10**9 + 718_044_000),
+        ("06m15s551ms654.655us", 374_550_654_655),
+        ("18s450ms18.269us", 18_450_018_269),
+        ("191ms81.607us", 191_081_607),
+        ("48m60s700ms163.004us", (47 * 60 + 59) * 10**9 + 699_163_004 + 10**6),
+        ("02d14h60m60s1000ms999.999us", 136_799_999_999_999),
+        ("01d00h00m00s000ms000.000us", 86_400 * 10**9),
+        ("002ms1000.000us", 2_000_000),
+        # No formatter that rounds can have printed these; one that cuts does.
+        ("001ms700.000us", 1_700_000),
+        ("01s000ms700.000us", 1_000_700_000),
+        # A clock that was set back, and a value just below a whole day.
+        ("-5000.000us", -5_000_000),
+        ("0-0.001us", -1),
+        ("24h60m60s1000ms1000.000us", 86_400 * 10**9),
+        ("01d-0h-0m-0s0-0ms0-0.000us", 86_400 * 10**9),
+    ],
+)
+def test_duration(text: str, nanoseconds: int) -> None:
+    assert parse_duration_ns(text) == nanoseconds
+
+
+@given(st.integers(0, TEN_DAYS_NS).filter(lambda value: not is_tie(value)))
+def test_whole_nanoseconds_come_back_exactly(nanoseconds: int) -> None:
+    assert parse_duration_ns(format_duration(nanoseconds)) == nanoseconds
+
+
+@given(st.sampled_from([1_000, 10**6, 10**9, 60 * 10**9, 3600 * 10**9, 86400 * 10**9]),
+       st.integers(0, 40), st.integers(-3, 3))  # fmt: skip
+def test_nanoseconds_around_half_units_come_back(unit: int, halves: int, off: int) -> None:
+    nanoseconds = max(0, unit // 2 * halves + off)
+    read_back = parse_duration_ns(format_duration(nanoseconds))
+    assert read_back == nanoseconds or is_tie(nanoseconds)
+    assert format_duration(read_back) == format_duration(nanoseconds)
+
+
+@given(st.floats(0, TEN_DAYS_NS))
+def test_fractions_come_back_within_what_is_printed(nanoseconds: float) -> None:
+    off = abs(parse_duration_ns(format_duration(nanoseconds)) - nanoseconds)
+    near_tie = any(is_tie(round(nanoseconds) + step) for step in (-1, 0, 1))
+    assert off <= 1 or near_tie
+
+
+def test_of_two_durations_that_are_printed_alike_the_smaller_is_taken() -> None:
+    assert format_duration(1.5e6) == format_duration(2.5e6) == "002ms500.000us"
+    assert parse_duration_ns("002ms500.000us") == 1.5e6
+
+
+@pytest.mark.parametrize("text", ["0000nanus", "000-nanus", "infd-nanh-nanm-nans-nanms000-nanus"])
+def test_undefined_durations_are_nan(text: str) -> None:
+    assert math.isnan(parse_duration_ns(text))
+
+
+@pytest.mark.parametrize("text", ["", "us", "003ms", "1s", "12", "1us2ms", "4.00B", "٣us", "1us\n"])
+def test_no_duration(text: str) -> None:
+    with pytest.raises(ValueError, match="not a duration"):
+        parse_duration_ns(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("0.00B", 0),
+        ("4.00B", 4),
+        ("57.21KB", 58_583.04),
+        ("468.00MB", 490_733_568),
+        ("1.50TB", 1_649_267_441_664),
+        ("2048.00PB", 2.0**61),
+    ],
+)
+def test_size(text: str, size: float) -> None:
+    assert parse_bytes(text) == pytest.approx(size, rel=1e-15)
+
+
+def test_undefined_size_is_nan() -> None:
+    assert math.isnan(parse_bytes("nanB"))
+    assert math.isnan(parse_bytes("-nanB"))
+
+
+@pytest.mark.parametrize("text", ["", "B", "4", "4.00K", "1.00EB", "4.00 B", "000.451us"])
+def test_no_size(text: str) -> None:
+    with pytest.raises(ValueError, match="not a size"):
+        parse_bytes(text)
+
+
+# Reports of torch_xla 2.9
+
+
+def test_fallbacks() -> None:
+    report = read("torch_xla_2.9_fallbacks.txt")
+    section = only(report)
+    assert (report.complete, report.notes) == (True, ())
+    assert (section.step, section.line, section.source) == (None, 1, "")
+    # From _xla_metric_data() at the same moment.
+    times = [m for m in section.metrics if m.unit == "ns"]
+    assert {m.name: (m.total_samples, m.accumulator) for m in times} == {
+        "DeviceLockWait": (30, 61_091_192),
+        "IrValueTensorToXlaData": (14, 334_374),
+        "LazyTracing": (252, 131_690_797),
+        "TensorToData": (22, 481_314),
+        "UnwrapXlaData": (27, 13_350),
+        "WrapXlaData": (12, 470),
+        "CompileTime": (9, 437_023_872),
+        "ExecuteTime": (12, 37_439_539),
+        "TransferFromDeviceTime": (15, 735_316),
+        "TransferToDeviceTime": (22, 165_404),
+    }
+    assert len(section.counters) == 36
+    assert section.counters[-1] == Counter("aten::nonzero", 3, 155)
+    fallbacks = {k: v for k, v in counters(section).items() if k.startswith("aten::")}
+    assert fallbacks == {"aten::_local_scalar_dense": 3, "aten::_unique2": 3, "aten::nonzero": 3}
+
+
+def test_figures_of_a_metric_in_time_and_in_bytes() -> None:
+    section = only(read("torch_xla_2.9_fallbacks.txt"))
+    samples = (7877080, 7887936, 8437012, 15872316, 16664923, 16843918, 114629646, 117290082,
+               131520959)  # fmt: skip
+    percents = (1, 5, 10, 20, 50, 80, 90, 95, 99)
+    assert metric(section, "CompileTime") == Metric(
+        "CompileTime", 9, 437_023_872, "ns", 24.2713, 1_178_570_376,
+        tuple((p, samples[p * len(samples) // 100]) for p in percents), None, None, 109,
+    )  # fmt: skip
+    inbound = metric(section, "InboundData")
+    assert (inbound.unit, inbound.total_samples) == ("bytes", 15)
+    assert inbound.accumulator == pytest.approx(58_580, abs=0.005 * 1024)
+    assert dict(inbound.percentiles)[50] == 2560
+    graph = metric(section, "TensorsGraphSize")
+    assert (graph.unit, graph.accumulator) == ("none", 219)
+
+
+def test_several_reports_in_one_file() -> None:
+    report = read("torch_xla_2.9_steps.txt")
+    assert (report.complete, report.notes) == (True, ())
+    assert [(s.step, s.line) for s in report.sections] == [(0, 1), (1, 159), (2, 317)]
+    assert [len(s.metrics) for s in report.sections] == [14, 14, 14]
+    compile_times = [metric(s, "CompileTime") for s in report.sections]
+    assert [m.total_samples for m in compile_times] == [3, 6, 9]
+    assert [m.accumulator for m in compile_times] == [142_571_012, 281_742_661, 437_023_872]
+    assert [counters(s)["aten::nonzero"] for s in report.sections] == [1, 2, 3]
+
+
+def test_several_reports_without_headers() -> None:
+    text = (REPORTS / "torch_xla_2.9_fallbacks.txt").read_text()
+    report = read_text(text + "step 7\n" + text)
+    assert [s.line for s in report.sections] == [1, 158]
+    assert report.sections[0].counters == only(read_text(text)).counters
+    assert len(report.sections[1].metrics) == 14
+    assert report.notes == ("lines skipped that are no part of a report: 1",)
+
+
+def test_nothing_after_clear_all() -> None:
+    with pytest.raises(NotAMetricsReport, match=r"in 0 lines; expected 'Metric: <name>'") as caught:
+        read("torch_xla_2.9_cleared.txt")
+    assert caught.value.line == 0
+    assert isinstance(caught.value, ValueError)
+
+
+def test_short_report_prints_a_requested_fallback_twice() -> None:
+    report = read("torch_xla_2.9_short.txt")
+    section = only(report)
+    assert report.complete
+    assert [m.name for m in section.metrics] == ["CompileTime", "ExecuteTime"]
+    assert counters(section) == {
+        "MarkStep": 6, "aten::nonzero": 3, "aten::_local_scalar_dense": 3, "aten::_unique2": 3,
+    }  # fmt: skip
+
+
+def test_eager_mode() -> None:
+    section = only(read("torch_xla_2.9_eager.txt"))
+    assert metric(section, "EagerOpCompileTime").accumulator == 141_078_075
+    assert metric(section, "EagerOpExecuteTime").value_rate == 940_836_945
+    one = metric(section, "TensorToData")  # a single sample has no rate
+    assert (one.total_samples, one.rate, one.value_rate) == (1, None, None)
+
+
+# Other releases, and logs
+
+
+def test_xrt_server() -> None:
+    report = read("xrt_server.txt")
+    section = only(report)
+    assert (report.complete, report.notes) == (True, ())
+    compile_time = metric(section, "CompileTime")
+    assert (compile_time.accumulator, compile_time.value_rate) == (375_654_651_655, 18_450_018_269)
+    assert metric(section, "XrtExecute") == Metric(
+        "XrtExecute", 16452, 2_879_700_163_004, "ns", 31.0565, None,
+        ((25, 19_764_127), (50, 36_661_613), (80, 37_583_539), (90, 37_825_437),
+         (95, 38_045_499), (99, 38_283_086)), 28_701_718, 9_913_179, 19,
+    )  # fmt: skip
+    nothing = metric(section, "XrtExecutorEvict")
+    assert nothing == Metric(
+        "XrtExecutorEvict", 0, None, "bytes", None, None, (), None, None, 26
+    )  # fmt: skip
+    assert counters(section) == {
+        "CachedCompile": 16438, "XRTAllocateFromTensor_Empty": 269, "xla::addcmul": 2_880_000_000,
+        "XrtMemoryCompactions": 3,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [path.name for path in sorted(REPORTS.glob("*.txt"))])
+def test_corrected_percentiles_ascend(name: str) -> None:
+    if name == "torch_xla_2.9_cleared.txt":
+        return
+    for section in read(name).sections:
+        for one in section.metrics:
+            values = [value for _, value in one.percentiles]
+            assert values == sorted(values)
+
+
+def test_accumulators_called_counters_and_unpadded_microseconds() -> None:
+    report = read("release_2019.txt")
+    section = only(report)
+    assert report.notes == ("lines skipped that are no part of a report: 1",)
+    assert {m.name: (m.accumulator, m.unit) for m in section.metrics} == {
+        "CompileTime": (6_501_263_438, "ns"),
+        "ExecuteTime": (18_449_018_269, "ns"),
+        "InboundData": (3_522.56, "bytes"),
+        "InputOutputAliasCount": (148, "none"),
+    }
+    assert metric(section, "ExecuteTime").percentiles == ((1, 68_224_061), (99, 190_081_607))
+    assert metric(section, "InboundData").percentiles[-1] == (99, 490_733_568)
+    assert counters(section) == {"CreateCompileHandles": 24, "xla::_copy_from": 1976}
+
+
+def test_hours_and_days_without_rates_and_percentiles() -> None:
+    report = read("long_run.txt")
+    section = only(report)
+    assert (report.complete, section.step) == (True, 9)
+    assert [(m.name, m.accumulator, m.percentiles) for m in section.metrics] == [
+        ("ExecuteTime", ((3600 + 41 * 60 + 53) * 10**9 + 718_044_000), ()),
+        ("CompileTime", 136_799_999_999_999, ()),
+        ("TransferToDeviceTime", 2 * 86_400 * 10**9, ()),
+        ("OutboundData", 1_649_267_441_664, ()),
+    ]
+    assert section.metrics[0].rate == 653.9
+
+
+def test_lines_of_two_workers_are_told_apart() -> None:
+    report = read("two_workers.txt")
+    first, second = report.sections
+    assert (first.source, second.source) == ("10.164.0.5 [0]", "10.164.0.6 [1]")
+    assert [m.accumulator for m in first.metrics] == [3_068_889_197, 9_206_667_591]
+    assert [m.accumulator for m in second.metrics] == [2_710_504_000, 8_131_512_000]
+    assert counters(first) == {"CachedCompile": 40, "aten::nonzero": 20}
+    assert counters(second) == {"CachedCompile": 20, "aten::nonzero": 10}
+    assert report.complete
+    assert report.notes == ("lines skipped that are no part of a report: 2",)
+
+
+def test_windows_line_ends_log_prefixes_and_no_indentation() -> None:
+    report = read("windows_log.txt")
+    section = only(report)
+    assert report.complete
+    assert report.notes == ("lines skipped that are no part of a report: 3",)
+    assert [(m.name, m.accumulator, m.line) for m in section.metrics] == [
+        ("CompileTime", 5_710_504, 2),
+        ("ExecuteTime", 17_131_512, 8),
+    ]
+    assert counters(section) == {"CachedCompile": 1, "aten::nonzero": 0}
+
+
+PREFIXES = [
+    "I0101 12:00:00.000 123 file.cc:12] ",
+    "2024-01-01 00:00:00,123 INFO ",
+    "2024-01-01 00:00:00,123 INFO train: ",
+    "[worker 0] ",
+    "[rank3]:",
+    "10.0.0.2 [0] ",
+    "[pod/trainer-0/main] ",
+    "(train pid=123, ip=10.0.0.1) ",
+    "> ",
+    "\t",
+    "loss 0.25 ***",
+]
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+@pytest.mark.parametrize("name", ["torch_xla_2.9_steps.txt", "xrt_server.txt", "release_2019.txt"])
+def test_every_line_behind_a_prefix(name: str, prefix: str) -> None:
+    lines = (REPORTS / name).read_text().splitlines()
+    plain = read_metrics_report(lines)
+    logged = read_metrics_report(prefix + line for line in lines)
+    assert [(s.step, s.line, s.metrics, s.counters) for s in logged.sections] == [
+        (s.step, s.line, s.metrics, s.counters) for s in plain.sections
+    ]
+    assert logged.complete
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+def test_only_the_first_line_behind_a_prefix(prefix: str) -> None:
+    text = (REPORTS / "torch_xla_2.9_fallbacks.txt").read_text()
+    report = read_text(prefix + text)
+    assert only(report).metrics == only(read_text(text)).metrics
+
+
+def test_a_log_between_the_lines_changes_nothing() -> None:
+    lines = (REPORTS / "torch_xla_2.9_fallbacks.txt").read_text().splitlines()
+    log = ["epoch 1 Learning Rate: 0.001", "loss Mean: 3.00", "[12:00:01] TotalSamples: 5", "50%"]
+    mixed = read_metrics_report(part for line in lines for part in (line, *log))
+    plain = read_metrics_report(lines)
+    assert [m.accumulator for m in only(mixed).metrics] == [
+        m.accumulator for m in only(plain).metrics
+    ]
+    assert counters(only(mixed)) == counters(only(plain))
+    assert mixed.complete
+    assert mixed.notes == (f"lines skipped that are no part of a report: {4 * len(lines)}",)
+
+
+# Texts that are cut or damaged
+
+
+def test_pasted_and_cut() -> None:
+    report = read("pasted_cut.txt")
+    section = only(report)
+    assert not report.complete
+    assert report.notes == (
+        "line 6: unreadable percentile in metric CompileTime",
+        "line 14: the text ends in this line; its end may be missing",
+        "line 14: cut off inside metric ExecuteTime",
+        "lines skipped that are no part of a report: 3",
+    )
+    first, last = section.metrics
+    assert (first.accumulator, first.line) == (158_028_309_014, 3)
+    assert first.percentiles == ((1, 31_571_968), (5, 32_000_000))
+    assert (last.total_samples, last.accumulator) == (20, None)
+    assert counters(section) == {"xla::addmm": 2, "aten::_local_scalar_dense": 12}
+
+
+def test_a_report_cut_off_before_the_next_one() -> None:
+    text = (
+        "[MetricsData; step=1]\nMetric: CompileTime\n  TotalSamples: 4\n  Accumu\n"
+        "[MetricsData; step=2]\nMetric: CompileTime\n  TotalSamples: 5\n  Accumulator: 1.00\n"
+        "  Percentiles: 50%=1.00; 99%=1.00\n[MetricsData; step=3]\n"
+    )
+    report = read_text(text)
+    assert not report.complete
+    assert [(s.step, s.metrics[0].total_samples) for s in report.sections] == [(1, 4), (2, 5)]
+    assert report.notes == (
+        "line 3: cut off inside metric CompileTime",
+        "line 10: nothing below the header of step 3; left out",
+        "lines skipped that are no part of a report: 1",
+    )
+
+
+def test_a_header_alone_is_an_empty_report() -> None:
+    report = read_text("[MetricsData; step=9]\n\n\n")
+    assert report.sections == (ReportSection(9, 1, (), ()),)
+
+
+def last_line(item: Metric | Counter) -> int:
+    """Line of the last figure, as torch_xla 2.9 prints them: rates only of two samples or more."""
+    if isinstance(item, Counter):
+        return item.line + 1
+    return item.line + (3 if item.total_samples == 1 else 5)
+
+
+@given(st.data())
+def test_a_text_cut_anywhere_gives_what_it_has_in_full(data: st.DataObject) -> None:
+    names = ["torch_xla_2.9_steps.txt", "torch_xla_2.9_eager.txt", "torch_xla_2.9_fallbacks.txt"]
+    full = (REPORTS / data.draw(st.sampled_from(names))).read_text()
+    cut = full[: data.draw(st.integers(0, len(full)))]
+    try:
+        found = [(s.line, item) for s in read_text(cut).sections for item in s.metrics + s.counters]
+    except NotAMetricsReport:
+        found = []
+    ended = cut.count("\n")
+    expected = [
+        (s.line, item)
+        for s in read_text(full).sections
+        for item in s.metrics + s.counters
+        if last_line(item) <= ended
+    ]
+    assert [entry for entry in found if last_line(entry[1]) <= ended] == expected
+    assert len(found) <= len(expected) + 1
+
+
+def test_every_cut_of_a_report_is_noticed_inside_a_metric() -> None:
+    full = (REPORTS / "torch_xla_2.9_fallbacks.txt").read_text()
+    begin = full.index("Metric: CompileTime\n")
+    end = full.index("Metric: ExecuteTime\n")
+    for position in range(begin + len("Metric: C"), end):
+        report = read_text(full[:position])
+        assert not report.complete, full[position - 20 : position]
+        compile_times = [m for m in only(report).metrics if m.name == "CompileTime"]
+        assert all(m.accumulator in (None, 437_023_872) for m in compile_times)
+    assert read_text(full[:end]).complete
+
+
+WORDS = st.sampled_from(
+    ["Metric: ", "Counter: ", "CompileTime", "aten::nonzero", "\n", "\r\n", "  ", "TotalSamples: ",
+     "Accumulator: ", "Value: ", "Rate: ", "ValueRate: ", " / second", "Percentiles: ", "1%=", "; ",
+     "Mean: ", "[MetricsData; step=9]", "006ms710.504us", "468.00MB", "3.00", "nanB", "12", "-",
+     "9" * 400, "[0] ", "10.0.0.1 ", "I0101 file.cc:12] ", "٣", "e+06", "inf", "0000nanus"]
+)  # fmt: skip
+
+
+@given(st.one_of(st.text(), st.lists(WORDS, max_size=60).map("".join)))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    try:
+        report = read_text(text)
+    except NotAMetricsReport:
+        assert not looks_like_metrics_report(text)
+    else:
+        assert report.sections
+        assert looks_like_metrics_report(text)
+
+
+def test_a_long_line_is_passed_over() -> None:
+    report = read_text("Metric: " + "x" * 70_000 + "\nCounter: MarkStep\n  Value: 1\n")
+    assert counters(only(report)) == {"MarkStep": 1}
+
+
+def test_many_reports_are_read_in_bounded_memory() -> None:
+    percentiles = "; ".join(f"{p}%=4.00B" for p in range(100))
+
+    def lines() -> Iterator[str]:
+        for step in range(6_000):
+            yield f"[MetricsData; step={step}]"
+            yield from ("Metric: InboundData", "TotalSamples: 1", "Accumulator: 4.00B")
+            yield f"Percentiles: {percentiles}"
+
+    report = read_metrics_report(lines())
+    assert [s.step for s in report.sections[-2:]] == [5998, 5999]
+    kept = len(report.sections)
+    assert 4_000 < kept < 5_000
+    assert report.notes == (f"older sections left out: {6_000 - kept}; kept: {kept}",)
+    assert not report.complete
+
+
+def test_notes_are_bounded() -> None:
+    report = read_text("Metric: A\n  TotalSamples: 1\n" * 1000)
+    assert len(report.notes) == 21
+    assert report.notes[-1] == "and 980 more places like these"
+
+
+# Telling a report from other texts
+
+
+@pytest.mark.parametrize("name", [path.name for path in sorted(REPORTS.glob("*.txt"))])
+def test_reports_are_recognized(name: str) -> None:
+    head = (REPORTS / name).read_text(encoding="utf-8")
+    assert looks_like_metrics_report(head) == bool(head)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "",
+        "Best Metric: accuracy\nRate: 0.5\n",
+        "Learning Rate: 0.1\nMean: 3\nValue: 5\n",
+        '{"Metric": 1, "Counter": 2}',
+        "Metric,Counter,Value\n1,2,3\n",
+    ],
+)
+def test_other_texts_are_not_recognized(head: str) -> None:
+    assert not looks_like_metrics_report(head)
+
+
+PROGRAM = """
+import json, torch, torch_xla
+import torch_xla.core.xla_model as xm
+device = torch_xla.device()
+for size in (8, 8, 200, 300):
+    a = torch.randn(size, size, device=device)
+    b = (a @ a).sum()
+    torch_xla.sync()
+    torch.nonzero(a > 0).cpu()
+    b.item()
+torch_xla.sync()
+xm.wait_device_ops()
+report = torch_xla._XLAC._xla_metrics_report()
+names = torch_xla._XLAC._xla_metric_names()
+exact = {name: torch_xla._XLAC._xla_metric_data(name)[:2] for name in names}
+print(json.dumps([report, exact]))
+"""
+
+
+@pytest.mark.live
+@pytest.mark.skipif(not importlib.util.find_spec("torch_xla"), reason="torch_xla is not installed")
+def test_the_installed_torch_xla_prints_what_is_read() -> None:
+    environment = os.environ | {"PJRT_DEVICE": "CPU"}
+    command = [sys.executable, "-c", PROGRAM]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    text, exact = json.loads(done.stdout.splitlines()[-1])
+    report = read_text(text)
+    assert report.complete
+    section = only(report)
+    assert {m.name for m in section.metrics} >= {"CompileTime", "ExecuteTime", "InboundData"}
+    for one in section.metrics:
+        samples, accumulator = exact[one.name]
+        assert one.total_samples == samples
+        printed = {"ns": 1e-3, "bytes": 0.005 * 1024**2, "none": 0.005}[one.unit]
+        assert one.accumulator == pytest.approx(accumulator, abs=printed)
+    assert counters(section)["aten::nonzero"] == 4
