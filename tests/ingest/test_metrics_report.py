@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xladoctor.ingest.metrics_report import (
@@ -442,6 +442,7 @@ def last_line(item: Metric | Counter) -> int:
     return item.line + (3 if item.total_samples == 1 else 5)
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_a_text_cut_anywhere_gives_what_it_has_in_full(data: st.DataObject) -> None:
     names = ["torch_xla_2.9_steps.txt", "torch_xla_2.9_eager.txt", "torch_xla_2.9_fallbacks.txt"]
@@ -482,6 +483,7 @@ WORDS = st.sampled_from(
 )  # fmt: skip
 
 
+@settings(deadline=None)
 @given(st.one_of(st.text(), st.lists(WORDS, max_size=60).map("".join)))
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:

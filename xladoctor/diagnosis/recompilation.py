@@ -65,8 +65,13 @@ def _by_graph(
         return None
     same_size = [old for old in candidates if len(old) == len(new)]
     if not same_size:
-        before, after = f"{len(candidates[0])} inputs", f"{len(new)} inputs"
-        return {"kind": "input_count", "basis": "hlo", "from_shape": before, "to_shape": after}
+        old_count, new_count = (f"{len(graph)} inputs" for graph in (candidates[0], new))
+        return {
+            "kind": "input_count",
+            "basis": "hlo",
+            "from_shape": old_count,
+            "to_shape": new_count,
+        }
     nearest = min(same_size, key=lambda old: len(_changed(old, new)))
     changed = _changed(nearest, new)
     if not changed:

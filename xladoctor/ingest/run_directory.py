@@ -67,8 +67,9 @@ def _read_manifest(path: Path) -> dict[str, Any]:
 
 def _read_process(folder: Path, run: Path, number: int, ingested: Ingested) -> bool:
     record = _read_json(folder / "process.json", ingested)
-    used = (folder / "steps.jsonl").exists() and (folder / "steps.jsonl").stat().st_size > 0
-    if record is None or not (record["used_xla"] or used):
+    steps = folder / "steps.jsonl"
+    logged = steps.exists() and steps.stat().st_size > 0  # a process cut short never said so
+    if record is None or not (record["used_xla"] or logged):
         return False
     folders = Folders(
         tuple(record["folders"]["standard"]), tuple(record["folders"]["installed"]), record["main"]

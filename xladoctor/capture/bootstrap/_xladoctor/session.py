@@ -46,6 +46,7 @@ class Session:
         self._log = None if self._no_log else log
         self._began_ns = time.time_ns()
         self._used = self._finished = False
+        self._described = (0, 0)
         main = getattr(sys.modules.get("__main__"), "__file__", None)
         self._main = os.path.abspath(main) if main else None  # gone at the interpreter's end
 
@@ -113,6 +114,10 @@ class Session:
 
     def _tick(self) -> None:
         self._timeline.tick(any(state.inside for state in self._recorder.threads))
+        known = (len(self._sites.rows), len(self._probe.rows))
+        if known != self._described:  # so that a program that is killed leaves its lines behind
+            self._described = known
+            self._write_call_sites()
 
     def _give_way(self, *args: Any, **kwargs: Any) -> Any:
         """The program starts a profile of its own: there can only be one session."""
@@ -137,7 +142,8 @@ class Session:
             return
         self._finished = True
         self._guarded(lambda: self._timeline.end("end of program"))
-        self._guarded(self._recorder.tails)
+        used = self._has_used_xla()
+        self._guarded(lambda: self._recorder.tails() if used else None)
         self._recorder.off = True
         self._guarded(self._writer.finish)
         self._guarded(self._write_call_sites)
@@ -146,7 +152,7 @@ class Session:
     def _write_call_sites(self) -> None:
         fallbacks = [
             {"op": op, "site": site, "count": row[0], "duration_ns": row[1], "compile_ns": row[2]}
-            for (op, site), row in self._probe.rows.items()
+            for (op, site), row in list(self._probe.rows.items())
         ]
         self._write_json("call_sites.json", {"sites": self._sites.describe(),
                                              "fallbacks": fallbacks})  # fmt: skip
@@ -158,13 +164,17 @@ class Session:
             "main": self._main, "cwd": os.getcwd(),
             "host": socket.gethostname(), "python": platform.python_version(),
             "torch": sys.modules["torch"].__version__, "torch_xla": self._torch_xla.__version__,
-            "used_xla": initialized, "devices": self._xlac._xla_real_devices() if initialized
+            "used_xla": self._has_used_xla(), "devices": self._xlac._xla_real_devices() if initialized
             else [], "began_ns": self._began_ns, "ended_ns": time.time_ns(), "ended": ended,
             "settings": {**self._settings, **settings.user_settings()},
             "settings_lines": self._watch.set_at, "folders": self._sites.folders,
             "timeline": self._timeline.window, "no_analysis_log": self._no_log,
             "fallback_ops": list(self._xlac._get_executed_fallback_ops()) if initialized else [],
         })  # fmt: skip
+
+    def _has_used_xla(self) -> bool:
+        """Whether anything was sent, compiled or run: the parent of `launch` only looks."""
+        return bool(self._recorder.emitted or self._xlac._xla_counter_value("UncachedCompile"))
 
     def _write_json(self, name: str, value: Any) -> None:
         replace_file(os.path.join(self._folder, name), json.dumps(value, indent=1))

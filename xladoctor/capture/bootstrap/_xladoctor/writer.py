@@ -20,8 +20,14 @@ _LOG_LIMIT = 16 << 20  # bytes: some 20,000 executions
 class Writer(threading.Thread):
     """Drains ``recorder.lines`` to ``steps.jsonl`` four times a second."""
 
-    def __init__(self, recorder: Recorder, folder: str, log: str | None,
-                 tick: Callable[[], None], report: Callable[[], str]) -> None:  # fmt: skip
+    def __init__(
+        self,
+        recorder: Recorder,
+        folder: str,
+        log: str | None,
+        tick: Callable[[], None],
+        report: Callable[[], str],
+    ) -> None:
         super().__init__(name="xladoctor-writer", daemon=True)
         self._recorder = recorder
         self._folder = folder
