@@ -13,6 +13,7 @@ from xladoctor.cli.boundary import boundary
 
 app = typer.Typer(
     no_args_is_help=True,
+    rich_markup_mode=None,
     add_completion=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

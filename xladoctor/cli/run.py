@@ -31,7 +31,7 @@ def run(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="Run directory to make [default: xladoctor-runs/DATE-SCRIPT]."
+            "--output", "-o", help="Run directory to make (default: xladoctor-runs/DATE-SCRIPT)."
         ),
     ] = None,
     trace_steps: Annotated[

@@ -19,7 +19,7 @@ _PARTS: dict[str, tuple[Any, str]] = {
     "compile_s": ("compilation", "compiling graphs"),
     "blocked_s": ("host_sync", "blocked while the host reads device values"),
     "input_s": ("input", "waiting for input"),
-    "tracing_s": ("tracing", "in Python, building the graph"),
+    "tracing_s": ("tracing", "in Python between barriers"),
     "device_s": ("device", "in barriers, waiting for the device"),
 }
 

@@ -113,7 +113,8 @@ TABLES: dict[str, Table] = {
         thread BIGINT operating-system id of the thread, where known
         index INTEGER number of the compilation in its process, from 0
         step INTEGER barrier index that it happened before, where known
-        ordinal INTEGER graphs launched before from the same call site
+        ordinal INTEGER launches from the same call site before it
+        launches INTEGER launches from the same call site in all, where known
         graph_hash VARCHAR hash of the graph, as in the timeline
         cause VARCHAR torch_xla's sentence
         inputs INTEGER inputs of the graph
@@ -121,7 +122,7 @@ TABLES: dict[str, Table] = {
         end_ns BIGINT when it ended, where known
         duration_ns BIGINT how long it took, where known
     """ + _SITE)),
-    "execution": Table("one launched graph", "analysis log", _columns(_PROCESS + """
+    "execution": Table("one launched graph", "analysis log of level 2", _columns(_PROCESS + """
         index INTEGER number of the execution in its process, from 0
         graph_hash VARCHAR hash of the graph
         cause VARCHAR torch_xla's sentence

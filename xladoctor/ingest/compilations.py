@@ -8,10 +8,11 @@ and the step that each record lies in does the rest; what stays ambiguous is not
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
+from xladoctor.ingest import launches
 from xladoctor.ingest.analysis_log import AnalysisLog, Block
 from xladoctor.ingest.frames import CallSite, Folders
 from xladoctor.ingest.interface import Columns, Ingested
@@ -32,23 +33,22 @@ def join(
     blocks = log.blocks if log else ()
     compiled = [block for block in blocks if block.kind == "compilation"]
     pairs = _pair(compiled, timed, process, ingested)
-    launches: Counter[CallSite] = Counter()
-    index = executions = 0
-    for block in blocks:
-        site = folders.locate(block.frames)
-        if block.kind == "compilation":
-            _add(process, index, block, pairs.get(id(block), {}), site, launches[site], ingested)
-            index += 1
-        else:
-            _add_execution(process, executions, block, site, ingested)
-            executions += 1
-            launches[site] += 1
+    sites = {id(block): folders.locate(block.frames) for block in blocks}
+    stepped = launches.from_steps(process, ingested.tables.get("step", {}))
+    logged = launches.from_blocks(blocks, lambda block: sites[id(block)])
+    by_executions = len(compiled) < len(blocks)
+    for index, block in enumerate(compiled):
+        site, row = sites[id(block)], pairs.get(id(block), {})
+        counts = logged[id(block)] if by_executions else stepped(site, row)
+        _add(process, index, block, row, site, counts, ingested)
     known = {id(row) for row in pairs.values()}
-    for row in timed:
-        if id(row) not in known:
-            site = CallSite(*(row[name] for name in CallSite.__dataclass_fields__))
-            _add(process, index, None, row, site, 0, ingested)
-            index += 1
+    rest = [row for row in timed if id(row) not in known]
+    for index, row in enumerate(rest, len(compiled)):
+        site = CallSite(*(row[name] for name in CallSite.__dataclass_fields__))
+        _add(process, index, None, row, site, stepped(site, row), ingested)
+    executed = (block for block in blocks if block.kind == "execution")
+    for index, block in enumerate(executed):
+        _add_execution(process, index, block, sites[id(block)], ingested)
 
 
 def _name_graphs(timed: list[Row], process: int, ingested: Ingested) -> None:
@@ -126,12 +126,13 @@ def _log_ends(process: int, steps: Columns) -> list[tuple[int, int]]:
 
 
 def _add(
-    process: int, index: int, block: Block | None, row: Row, site: CallSite, ordinal: int,
+    process: int, index: int, block: Block | None, row: Row, site: CallSite,
+    counts: tuple[int, int | None],
     ingested: Ingested,
 ) -> None:  # fmt: skip
     ingested.add(
         "compilation", process=process, thread=row.get("thread"), index=index,
-        step=row.get("step"), ordinal=ordinal,
+        step=row.get("step"), ordinal=counts[0], launches=counts[1],
         graph_hash=block.graph_hash if block else row.get("graph_hash"),
         cause=block.true_cause() if block else row.get("during"),
         inputs=block.inputs if block else None, outputs=block.outputs if block else None,

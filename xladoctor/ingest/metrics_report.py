@@ -8,16 +8,35 @@ XRT servers wrote variants of it, which are read too.
 
 from __future__ import annotations
 
-import math
 import re
 from collections import deque
 from dataclasses import dataclass, field
-from functools import lru_cache
 from sys import intern
 from typing import TYPE_CHECKING
 
+from xladoctor.ingest.metrics_figures import parse_bytes, parse_duration_ns, quantity
+from xladoctor.ingest.metrics_types import (
+    Counter,
+    Metric,
+    MetricsReport,
+    NotAMetricsReport,
+    ReportSection,
+)
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+__all__ = [
+    "Counter",
+    "Metric",
+    "MetricsReport",
+    "NotAMetricsReport",
+    "ReportSection",
+    "looks_like_metrics_report",
+    "parse_bytes",
+    "parse_duration_ns",
+    "read_metrics_report",
+]
 
 _LONGEST_LINE = 1 << 16  # characters; a report's own lines are below 400
 _MOST_NAMES = 10_000  # in one section; a report has some hundreds
@@ -30,15 +49,7 @@ _EXPECTED = (
     " 'Value:' below it, as torch_xla.debug.metrics.metrics_report() prints them"
 )
 
-_NUMBER = re.compile(r"-?\d{1,310}(?:\.\d*)?(?:e[+-]?\d{1,3})?", re.ASCII)
 _COUNT = re.compile(r"-?\d{1,20}", re.ASCII)
-_BYTES = re.compile(r"(-?\d{1,310}(?:\.\d+)?)(B|KB|MB|GB|TB|PB)", re.ASCII)
-_DURATION = re.compile(  # the zeros that fill a field come before its sign: 0-0.001us
-    "".join(rf"(?:((?:0*-)?\d{{1,18}}){unit})?" for unit in ("d", "h", "m", "s", "ms"))
-    + r"((?:0*-)?\d{1,310}(?:\.\d+)?)us",
-    re.ASCII,
-)
-_UNDEFINED = re.compile(r"0*-?(?:nan|inf)(?:(?:d-nan[\w-]*?)?(us)|([KMGTP]?B))?", re.ASCII)
 _PERCENTILE = re.compile(r"\s*(\d{1,3}(?:\.\d{1,9})?)%=(\S+)\s*", re.ASCII)
 _STEP = re.compile(r"\[MetricsData; step=(\d{1,18})\]", re.ASCII)
 _KEY = re.compile(
@@ -56,91 +67,6 @@ _SOURCE = re.compile(
 _SUMS = ("TotalSamples", "Accumulator", "Value")  # what has none of them is no metric or counter
 #: The lines that show in which unit a metric is, the surest first.
 _WITH_UNIT = ("Accumulator", "Percentiles", "ValueRate", "Mean", "StdDev")
-#: Groups of ``_DURATION`` with the unit in ns, from the smallest.
-_FIELDS_NS = ((5, 1e6), (4, 1e9), (3, 60e9), (2, 3600e9), (1, 86400e9))
-_BYTES_OF = {"B": 1.0, "KB": 2.0**10, "MB": 2.0**20, "GB": 2.0**30, "TB": 2.0**40, "PB": 2.0**50}
-
-
-class NotAMetricsReport(ValueError):  # noqa: N818 - says what the text is not
-    """A text without a single metric or counter.
-
-    Args:
-        line: number of lines that were read.
-        expected: what a report would have shown.
-    """
-
-    def __init__(self, line: int, expected: str) -> None:
-        super().__init__(f"no metrics report in {line} lines; expected {expected}")
-        self.line = line
-        self.expected = expected
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """One metric at the time of the report; figures are in ``unit`` and None where not printed.
-
-    Attributes:
-        total_samples: samples since the start of the process or the last ``clear_all()``.
-        accumulator: sum over all samples; durations are exact to the ns up to 104 days, sizes
-            and numbers to two decimals of what is printed.
-        unit: ``ns``, ``bytes`` or ``none`` (a plain number).
-        rate: samples a second, over the newest 1,024 samples.
-        value_rate: ``unit`` a second, over the newest 1,024 samples.
-        percentiles: (percent, value) over the newest 1,024 samples.
-        mean, stddev: of XRT servers only.
-        line: of the name, from 1.
-    """
-
-    name: str
-    total_samples: int | None
-    accumulator: float | None
-    unit: str
-    rate: float | None
-    value_rate: float | None
-    percentiles: tuple[tuple[float, float], ...]
-    mean: float | None
-    stddev: float | None
-    line: int
-
-
-@dataclass(frozen=True, slots=True)
-class Counter:
-    """One counter, and the line (from 1) of its name."""
-
-    name: str
-    value: int
-    line: int
-
-
-@dataclass(frozen=True, slots=True)
-class ReportSection:
-    """One report.
-
-    Attributes:
-        step: number of the report in a file of ``XLA_METRICS_FILE``; None elsewhere.
-        line: of the first line, from 1.
-        source: what the log names as the writer (``[0]``, ``worker 3``), empty if nothing.
-    """
-
-    step: int | None
-    line: int
-    metrics: tuple[Metric, ...]
-    counters: tuple[Counter, ...]
-    source: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class MetricsReport:
-    """All reports of a text in order of their first lines.
-
-    Attributes:
-        complete: False where something was cut off, unreadable or left out.
-        notes: what that was, each with its line; and how many lines were passed over.
-    """
-
-    sections: tuple[ReportSection, ...]
-    complete: bool
-    notes: tuple[str, ...]
 
 
 def read_metrics_report(lines: Iterable[str]) -> MetricsReport:
@@ -159,62 +85,6 @@ def looks_like_metrics_report(head: str) -> bool:
     except NotAMetricsReport:
         return False
     return True
-
-
-def parse_duration_ns(text: str) -> float:
-    """A printed duration (``01m02s003ms004.005us``) in ns, NaN for a printed NaN.
-
-    ``MetricFnTime`` rounds each field where it should cut it: 5.7 ms is printed 006ms700.000us.
-    So from the smallest field up, a field is one too high where the rest makes half of its unit.
-    An exact half is rounded to the even number: 1.5 ms and 2.5 ms are both printed 002ms500.000us,
-    and the smaller is taken. A field that cannot have been rounded up is left as it is.
-
-    Raises ValueError for any other text.
-    """
-    match = _DURATION.fullmatch(text)
-    if match is None:
-        if (undefined := _UNDEFINED.fullmatch(text)) and undefined[1]:
-            return math.nan
-        raise ValueError(f"not a duration: {text[:80]!r}; expected a form like 01s002ms003.004us")
-    last = match[6]
-    total = round(float(last[last.find("-") :] if "-" in last else last) * 1e3, 3)
-    for field_index, unit in _FIELDS_NS:
-        if number := match[field_index]:
-            count = int(number.replace("-", ""))  # below zero there is only -0
-            # The first field is at least 1, or it would not have been printed.
-            least = match.start(field_index) == 0
-            total += (count - (2 * total >= unit and count > least)) * unit
-    return total
-
-
-def parse_bytes(text: str) -> float:
-    """A printed size (``468.00MB``, units of 1,024) in bytes, NaN for a printed NaN.
-
-    Raises ValueError for any other text.
-    """
-    if match := _BYTES.fullmatch(text):
-        return float(match[1]) * _BYTES_OF[match[2]]
-    if (undefined := _UNDEFINED.fullmatch(text)) and undefined[2]:
-        return math.nan
-    raise ValueError(f"not a size: {text[:80]!r}; expected a form like 1.50KB")
-
-
-@lru_cache(maxsize=4096)  # percentiles repeat within a metric, and much from report to report
-def _quantity(text: str) -> tuple[float | None, str] | None:
-    """Value and unit of a printed figure, the value None for NaN; None if it is no figure."""
-    value, unit = math.nan, "none"
-    try:
-        if text.endswith("s"):
-            value, unit = parse_duration_ns(text), "ns"
-        elif text.endswith("B"):
-            value, unit = parse_bytes(text), "bytes"
-        elif _NUMBER.fullmatch(text):
-            value = float(text)
-        elif not _UNDEFINED.fullmatch(text):
-            return None
-    except ValueError:
-        return None
-    return (value if math.isfinite(value) else None), unit
 
 
 @dataclass(slots=True)
@@ -259,7 +129,7 @@ class _Block:
     def is_accumulator(self, text: str) -> bool:
         """Whether a ``Counter:`` line is what releases of 2019 called the accumulator."""
         is_missing = self.kind == "Metric" and "Accumulator" not in self.figures
-        return is_missing and _quantity(text) is not None
+        return is_missing and quantity(text) is not None
 
     def take(self, key: str, text: str) -> bool:
         """Take a figure; False if the text is none of the kind that the line must have."""
@@ -267,7 +137,7 @@ class _Block:
             return False
         figure: tuple[float | None, str] | None = None
         if key not in ("Value", "TotalSamples"):
-            figure = _quantity(text.removesuffix(" / second"))
+            figure = quantity(text.removesuffix(" / second"))
         elif _COUNT.fullmatch(text):
             figure = int(text), "none"
         if figure is not None:
@@ -282,7 +152,7 @@ class _Block:
         self.percentiles = []
         for part in parts:
             match = _PERCENTILE.fullmatch(part)
-            figure = _quantity(match[2]) if match else None
+            figure = quantity(match[2]) if match else None
             unit = self.figures.setdefault("Percentiles", figure or (None, "none"))[1]
             if match is None or figure is None or figure[1] != unit:
                 return False

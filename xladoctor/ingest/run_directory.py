@@ -16,7 +16,6 @@ from xladoctor.ingest.metrics_report import NotAMetricsReport, read_metrics_repo
 from xladoctor.ingest.report_tables import add_report
 from xladoctor.ingest.step_log import CallSites, read_call_sites, read_step_log
 
-_LOGS = ("analysis.first.log", "analysis.later.log", "analysis.log")
 _HINT = "a run directory holds run.json and a folder process-<pid> for each process"
 
 
@@ -78,7 +77,7 @@ def _read_process(folder: Path, run: Path, number: int, ingested: Ingested) -> b
     _add_process(record, number, folder, ingested)
     _add_sites(sites, number, ingested)
     times = _read_steps(folder / "steps.jsonl", sites, number, ingested)
-    log = None if record["no_analysis_log"] else _read_logs(folder, ingested)
+    log = None if record["no_analysis_log"] else _read_log(folder / "analysis.log", ingested)
     if record["no_analysis_log"]:
         ingested.notes.append(f"{folder.name}: no analysis log: {record['no_analysis_log']}")
     _read_timeline(run, record, number, folders, ingested)
@@ -150,21 +149,11 @@ def _read_steps(path: Path, sites: CallSites, number: int, ingested: Ingested) -
     return times
 
 
-def _read_logs(folder: Path, ingested: Ingested) -> AnalysisLog | None:
-    parts = [folder / name for name in _LOGS if (folder / name).exists()]
-    if not parts:
-        return AnalysisLog((), 0)  # no computation was compiled: the log is made by the first one
-
-    def text() -> Iterator[str]:
-        for part in parts:
-            with _lines(part, ingested) as lines:
-                yield from lines or ()
-
-    log = read_analysis_log(text())
+def _read_log(path: Path, ingested: Ingested) -> AnalysisLog:
+    with _lines(path, ingested) as lines:
+        log = read_analysis_log(lines or ())  # the file is made by the first compilation
     if log.torn:
-        ingested.notes.append(
-            f"{folder / 'analysis.log'}: {log.torn} blocks torn by threads that wrote at once"
-        )
+        ingested.notes.append(f"{path}: {log.torn} blocks torn by threads that wrote at once")
     return log
 
 

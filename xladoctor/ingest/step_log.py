@@ -17,6 +17,12 @@ from xladoctor.ingest.frames import NOWHERE, CallSite
 from xladoctor.ingest.interface import Ingested
 
 _SITE_KEYS = ("file", "line", "function", "user_file", "user_line", "user_function", "via")
+#: What a line leaves out because it is zero.
+_DEFAULTS: dict[str, Any] = {
+    "site": None, "main": False, "steps": 0, "barrier_ns": 0, "compile_ns": 0, "capture_ns": 0,
+    "executions": 0, "compilations": 0, "optimizer": 0, "log": 0, "traced": False,
+    "probed": False, "reads": (), "data": (0, 0), "uploads": (0, 0), "counters": {},
+}  # fmt: skip
 _HLO_TYPES = {"bool": "pred", "uint8": "u8", "int8": "s8", "int16": "s16", "int32": "s32",
               "int64": "s64", "float16": "f16", "bfloat16": "bf16", "float32": "f32",
               "float64": "f64", "complex64": "c64", "complex128": "c128"}  # fmt: skip
@@ -74,21 +80,21 @@ class _StepLogReader:
         handlers[line["event"]](line)
 
     def _step(self, line: dict[str, Any]) -> None:
+        line = {**_DEFAULTS, **line}
         tail = line["event"] == "tail"
-        site = line.get("site")
-        thread, duration = line["thread"], line["duration_ns"]
-        key = (thread, site)
-        ordinal = self._ordinals.get(key, 0)
+        site, thread = line["site"], line["thread"]
+        ordinal = self._ordinals.get((thread, site), 0)
         if not tail:
-            self._ordinals[key] = ordinal + line["steps"]
+            self._ordinals[thread, site] = ordinal + line["steps"]
             barrier = (-1 if site is None else site, line["optimizer"])
             self._barriers.setdefault(thread, []).append(barrier)
-        read_ns = sum(max(0, ns - compiling) for *_, ns, compiling in line["reads"])
+        duration, end = line["duration_ns"], line["end_ns"]
         self._ingested.add(
             "step", process=self._process, thread=thread, main=line["main"], tail=tail,
             index=line["index"], barriers=line["steps"], ordinal=ordinal,
-            begin_ns=line["end_ns"] - duration, end_ns=line["end_ns"], duration_ns=duration,
-            compile_ns=line["compile_ns"], read_ns=read_ns, input_ns=line["data"][1],
+            begin_ns=end - duration, end_ns=end, duration_ns=duration,
+            read_ns=sum(max(0, ns - compiling) for *_, ns, compiling in line["reads"]),
+            compile_ns=line["compile_ns"], input_ns=line["data"][1],
             barrier_ns=line["barrier_ns"], upload_ns=line["uploads"][1],
             capture_ns=line["capture_ns"], executions=line["executions"],
             compilations=line["compilations"], optimizer_steps=line["optimizer"],
@@ -100,7 +106,7 @@ class _StepLogReader:
             self._ingested.add("data_wait", process=self._process, thread=thread,
                                step=line["index"], count=line["data"][0],
                                duration_ns=line["data"][1])  # fmt: skip
-        for name, delta in line.get("counters", {}).items():
+        for name, delta in line["counters"].items():
             self._counters[name] = self._counters.get(name, 0) + delta
 
     def _reads(self, line: dict[str, Any], tail: bool) -> None:

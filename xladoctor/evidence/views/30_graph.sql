@@ -5,18 +5,13 @@ SELECT *
 FROM loop
 WHERE optimizer_steps >= 4 AND optimizer_steps >= 2 * coalesce(barriers, 0);
 
--- Compilations of a call site after its first launches, with what changed.
+-- Compilations, with what changed against the ones that their call site compiled before.
 CREATE VIEW compiled_again AS
-WITH launched AS (
-    SELECT process, file, line, via, count(*) AS launches FROM execution GROUP BY ALL
-)
 SELECT
     c.*, r.kind, r.basis, r.parameter, r.from_shape, r.to_shape, r.dimension, r.value,
-    r.made_file, r.made_line, r.made_function, coalesce(l.launches, 0) AS launches
+    r.made_file, r.made_line, r.made_function
 FROM compilation c
-LEFT JOIN recompilation r ON r.process = c.process AND r.index = c.index
-LEFT JOIN launched l ON l.process = c.process AND l.file IS NOT DISTINCT FROM c.file
-    AND l.line IS NOT DISTINCT FROM c.line AND l.via IS NOT DISTINCT FROM c.via;
+LEFT JOIN recompilation r ON r.process = c.process AND r.index = c.index;
 
 -- Operators that ran on the CPU because XLA has no lowering for them: their counts from the
 -- report, their lines from the probe steps. `.item()` and its kin have a counter too, but are reads.

@@ -24,7 +24,7 @@ from .call_site import CallSites
 
 _METRICS = ("CompileTime", "ExecuteTime", "TransferFromDeviceTime", "TransferToDeviceTime",
             "InboundData", "OutboundData", "DeviceLockWait", "LazyTracing")  # fmt: skip
-_SNAPSHOT_NS = 50_000_000  # reading a metric copies up to 1,024 samples: not at each step
+_SNAPSHOT_NS = 250_000_000  # reading a metric copies up to 1,024 samples: not at each step
 _DENSE_STEPS = 20
 _STRIDES = ((100_000, 100), (20_000, 10), (0, 1))  # lines written so far -> barriers a line
 _SHAPES_A_SITE = 256
@@ -68,7 +68,6 @@ class Recorder:
         self.lines: list[dict[str, Any]] = []
         self.emitted = 0
         self.off = False
-        self.log_base = 0  # bytes of the analysis log that were rotated away
         self._recent: list[tuple[float, float]] = []  # end in seconds, duration in nanoseconds
         self._compile_samples = 0
         self._counters: dict[str, int] = {}
@@ -119,12 +118,13 @@ class Recorder:
         state.uploads[0] += 1
         state.uploads[1] += nanoseconds
         seen = self._shapes.setdefault(site, set())
-        shape = (tuple(tensor.shape), str(tensor.dtype))
+        shape = (tensor.shape, tensor.dtype)
         if shape in seen or len(seen) >= _SHAPES_A_SITE:
             return
         seen.add(shape)
+        dtype = str(tensor.dtype).removeprefix("torch.")
         self._emit({"event": "upload", "thread": state.id, "step": state.index, "site": site,
-                    "shape": list(shape[0]), "dtype": shape[1].removeprefix("torch.")})  # fmt: skip
+                    "shape": list(tensor.shape), "dtype": dtype})  # fmt: skip
 
     def optimizer(self, state: ThreadState, identity: int, sites: CallSites) -> None:
         """An optimizer updated its parameters; the line that asked for it is logged once."""
@@ -185,16 +185,24 @@ class Recorder:
         state.clear(time.perf_counter_ns())
 
     def _line(self, event: str, state: ThreadState, end: int) -> dict[str, Any]:
-        reads = [[site, kind, int(closure), *row] for (site, kind, closure), row
-                 in state.reads.items()]  # fmt: skip
+        """A line with what is not zero or false, so that plain steps stay short."""
+        values = {
+            "main": state.main, "steps": state.steps, "barrier_ns": state.barrier_ns,
+            "compile_ns": state.compile_ns, "capture_ns": state.capture_ns,
+            "executions": state.executions, "compilations": state.compilations,
+            "optimizer": max(state.optimizers.values(), default=0),
+            "log": self._log_size() if state.compilations else 0, "traced": state.traced,
+            "probed": state.probed, "reads": [
+                [site, kind, int(closure), *row]
+                for (site, kind, closure), row in state.reads.items()
+            ],
+            "data": state.data if state.data[0] else None,
+            "uploads": state.uploads if state.uploads[0] else None,
+        }  # fmt: skip
         return {
-            "event": event, "thread": state.id, "main": state.main, "index": state.index,
-            "steps": state.steps, "end_ns": time.time_ns(), "duration_ns": end - state.begin,
-            "barrier_ns": state.barrier_ns, "compile_ns": state.compile_ns,
-            "capture_ns": state.capture_ns, "executions": state.executions,
-            "compilations": state.compilations, "reads": reads, "data": state.data,
-            "uploads": state.uploads, "optimizer": max(state.optimizers.values(), default=0),
-            "log": self._log_offset(), "traced": state.traced, "probed": state.probed,
+            "event": event, "thread": state.id, "index": state.index, "end_ns": time.time_ns(),
+            "duration_ns": end - state.begin, **{key: value for key, value in values.items()
+                                                 if value},
         }  # fmt: skip
 
     def tails(self) -> None:
@@ -220,13 +228,11 @@ class Recorder:
                 self._metrics[name] = (total, accumulator)
         return {"counters": counters, "metrics": metrics}
 
-    def _log_offset(self) -> int:
-        if self._analysis_log is None:
-            return 0
+    def _log_size(self) -> int:
         try:
-            return self.log_base + os.stat(self._analysis_log).st_size
+            return os.stat(self._analysis_log).st_size if self._analysis_log else 0
         except OSError:
-            return self.log_base
+            return 0
 
     def _stride(self) -> int:
         return next(stride for floor, stride in _STRIDES if self.emitted >= floor)

@@ -61,11 +61,9 @@ class Session:
         self._torch_xla = torch_xla
         self._xlac = xlac = torch_xla._XLAC
         self._recorder = Recorder(xlac, self._sites, self._log)
-        self._timeline = Timeline(xlac, self._timeline_path(), _limits())
+        self._timeline = Timeline(xlac, self._timeline_path(), _limits(), settings.user_debugs_ir())
         self._probe = Probe(xlac, self._sites, self._recorder)
-        self._writer = Writer(
-            self._recorder, self._folder, self._log, self._tick, xlac._xla_metrics_report
-        )
+        self._writer = Writer(self._recorder, self._folder, self._tick, xlac._xla_metrics_report)
         Adapter(torch_xla, self._recorder, self._sites, self).install()
         xlac.profiler.TslProfilerSessionWrapper = self._give_way
         self._timeline.arm()
@@ -164,8 +162,10 @@ class Session:
             "main": self._main, "cwd": os.getcwd(),
             "host": socket.gethostname(), "python": platform.python_version(),
             "torch": sys.modules["torch"].__version__, "torch_xla": self._torch_xla.__version__,
-            "used_xla": self._has_used_xla(), "devices": self._xlac._xla_real_devices() if initialized
-            else [], "began_ns": self._began_ns, "ended_ns": time.time_ns(), "ended": ended,
+            "used_xla": self._has_used_xla(),
+            "began_ns": self._began_ns,
+            "devices": self._xlac._xla_real_devices() if initialized else [],
+            "ended_ns": time.time_ns(), "ended": ended,
             "settings": {**self._settings, **settings.user_settings()},
             "settings_lines": self._watch.set_at, "folders": self._sites.folders,
             "timeline": self._timeline.window, "no_analysis_log": self._no_log,

@@ -24,14 +24,14 @@ class Limits:
 class Timeline:
     """One profiler session; thread-safe, since the clock may end it on the writer's thread."""
 
-    def __init__(self, xlac: Any, path: str, limits: Limits) -> None:
+    def __init__(self, xlac: Any, path: str, limits: Limits, ir_debug: bool) -> None:
         self._xlac = xlac
         self._make_session = xlac.profiler.TslProfilerSessionWrapper
         self._path = path
         self._limits = limits
         self._lock = threading.Lock()
         self._session: Any = None
-        self._ir_debug_before = False
+        self._ir_debug_afterwards = ir_debug
         self._steps = 0
         self._spent = 0.0
         self._last_tick = 0.0
@@ -44,9 +44,7 @@ class Timeline:
 
     def arm(self) -> None:
         """Record source lines in the graphs from now on, so that the first graph has them."""
-        if self.state == "waiting":
-            self._ir_debug_before = bool(self._xlac._get_ir_debug())
-            self._xlac._set_ir_debug(True)
+        self._xlac._set_ir_debug(self.state == "waiting" or self._ir_debug_afterwards)
 
     def begin(self) -> None:
         """Open the window, at the program's first barrier or read."""
@@ -81,7 +79,7 @@ class Timeline:
             if self.state in ("off", "closed"):
                 return
             self.state = "closed"
-            self._xlac._set_ir_debug(self._ir_debug_before)
+            self._xlac._set_ir_debug(self._ir_debug_afterwards)
             if session is None:
                 return
             began = time.perf_counter_ns()

@@ -1,4 +1,4 @@
-"""The background thread: writes finished lines, bounds the analysis log, ends the window on time.
+"""The background thread: writes finished lines, and ends the timeline's window on time.
 
 What it has written survives whatever ends the program; at most a quarter of a second is lost.
 """
@@ -14,7 +14,6 @@ from .recorder import Recorder
 
 _PERIOD_S = 0.25
 _METRICS_EVERY = 20  # periods
-_LOG_LIMIT = 16 << 20  # bytes: some 20,000 executions
 
 
 class Writer(threading.Thread):
@@ -24,14 +23,12 @@ class Writer(threading.Thread):
         self,
         recorder: Recorder,
         folder: str,
-        log: str | None,
         tick: Callable[[], None],
         report: Callable[[], str],
     ) -> None:
         super().__init__(name="xladoctor-writer", daemon=True)
         self._recorder = recorder
         self._folder = folder
-        self._log = log
         self._tick = tick
         self._report = report
         self._stop_requested = threading.Event()
@@ -45,7 +42,6 @@ class Writer(threading.Thread):
             try:
                 self._tick()
                 self.drain()
-                self._rotate()
                 if periods % _METRICS_EVERY == 0:
                     self.write_metrics()
             except Exception as fault:
@@ -68,31 +64,6 @@ class Writer(threading.Thread):
         self.drain()
         self._file.close()
         self.write_metrics()
-
-    def _rotate(self) -> None:
-        """Keep of a full log its first part whole, of later parts the compilations alone."""
-        if self._log is None or not os.path.exists(self._log):
-            return
-        size = os.path.getsize(self._log)
-        if size < _LOG_LIMIT:
-            return
-        first = os.path.join(self._folder, "analysis.first.log")
-        if not os.path.exists(first):
-            os.replace(self._log, first)  # torch_xla opens the file anew for each block
-        else:
-            part = self._log + ".part"
-            os.replace(self._log, part)
-            _keep_compilations(part, os.path.join(self._folder, "analysis.later.log"))
-            os.remove(part)
-        self._recorder.log_base += size
-
-
-def _keep_compilations(source: str, target: str) -> None:
-    with (
-        open(source, encoding="utf-8", errors="replace") as text,
-        open(target, "a", encoding="utf-8") as kept,
-    ):
-        kept.writelines(line for line in text if line.startswith("Compilation Analysis"))
 
 
 def _dump(line: dict[str, Any]) -> str:

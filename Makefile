@@ -1,0 +1,58 @@
+# Everything runs in .venv, which is made here; nothing else on the machine is relied upon.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PJRT_DEVICE ?= CPU
+
+.PHONY: demo test lint docs snapshots samples benchmark clean help
+
+help:            ## list the targets
+	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
+
+demo: $(VENV)/.xla ## install with torch and torch_xla, and diagnose a first program
+	xladoctor run examples/recompiling.py
+
+test: $(VENV)/.xla $(VENV)/.test ## install what tests need, run the whole suite
+	python -m pytest -n 2 --dist loadgroup $(PYTEST_ARGS)
+
+lint: $(VENV)/.xla $(VENV)/.dev ## formatting, ruff, mypy --strict, and generated files up to date
+	pre-commit run --all-files --show-diff-on-failure
+
+docs: $(VENV)/.test ## write the pages that are made from rules, schema and commands
+	python docs/generate.py
+
+snapshots: $(VENV)/.test ## accept the terminal reports as they are now
+	XLADOCTOR_UPDATE_SNAPSHOTS=1 python -m pytest -q tests/report
+
+samples: $(VENV)/.xla ## capture the sample traces anew
+	python sample_traces/capture.py
+
+benchmark: $(VENV)/.xla ## overhead of the capture, in pairs of bare and captured runs
+	python benchmarks/capture_overhead.py
+
+clean:           ## remove the environment and all caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+
+$(VENV)/.base:
+	@echo "making $(VENV) with $$($(PYTHON) --version)"
+	@$(PYTHON) -c 'import sys; sys.exit("xladoctor needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	@touch $@
+
+$(VENV)/.xla: $(VENV)/.base pyproject.toml
+	@echo "installing xladoctor with torch 2.9.0 and torch-xla 2.9.0 (7 GB, some two minutes)"
+	$(BIN)/python -m pip install --quiet --editable '.[xla]'
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.base pyproject.toml
+	@echo "installing what the tests need"
+	$(BIN)/python -m pip install --quiet --editable . --group test
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.base pyproject.toml
+	@echo "installing ruff, mypy and pre-commit"
+	$(BIN)/python -m pip install --quiet --group dev
+	@touch $@

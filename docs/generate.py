@@ -1,0 +1,93 @@
+"""Writes what is made from other files: rule pages, rule tables, the report's schema, the help.
+
+`--check` writes nothing and fails where something is not up to date.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from xladoctor.diagnosis.rule import Rule, load_rules
+from xladoctor.evidence.schema import TABLES
+from xladoctor.report.json import schema
+from xladoctor.report.rule_page import page
+
+DOCS = Path(__file__).parent
+README = DOCS.parent / "README.md"
+BEGIN, END = "<!-- rules: generated -->", "<!-- end of rules -->"
+
+
+def rule_table(rules: list[Rule], folder: str) -> str:
+    """The rules as a Markdown table that links their pages."""
+    rows = [f"| [{rule.id}]({folder}{rule.id}.md) | {rule.name} | {rule.title} |" for rule in rules]
+    return "\n".join(["| Rule | Name | What it finds |", "| --- | --- | --- |", *rows]) + "\n"
+
+
+def readme(rules: list[Rule]) -> str:
+    """The README with its rule table made anew."""
+    before, _, rest = README.read_text(encoding="utf-8").partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}\n{rule_table(rules, 'docs/rules/')}{END}{after}"
+
+
+def evidence_page() -> str:
+    """Every table and column of the evidence."""
+    parts = [
+        "# Evidence: tables and columns\n\nWhat rules can query. Instants are nanoseconds of the"
+        " wall clock, durations nanoseconds.\n"
+    ]
+    for name, table in TABLES.items():
+        rows = "\n".join(
+            f"| `{column}` | {described.type} | {described.text} |"
+            for column, described in table.columns.items()
+        )
+        parts.append(
+            f"## {name}\n\n{table.text[0].upper()}{table.text[1:]}. From: {table.source}.\n\n"
+            f"| Column | Type | Meaning |\n| --- | --- | --- |\n{rows}\n"
+        )
+    return "\n".join(parts)
+
+
+def help_page() -> str:
+    """The help texts of all commands, 80 columns wide."""
+    parts = ["# Commands\n"]
+    for command in ((), ("run",), ("analyze",), ("rules",), ("explain",)):
+        shown = subprocess.run(
+            [sys.executable, "-m", "xladoctor", *command, "--help"],
+            capture_output=True, text=True, check=True,
+            env={**os.environ, "COLUMNS": "80", "TERM": "dumb", "NO_COLOR": "1"},
+        ).stdout  # fmt: skip
+        text = "\n".join(line.rstrip() for line in shown.strip("\n").splitlines())
+        parts.append(f"## xladoctor {' '.join(command)}".rstrip() + f"\n\n```text\n{text}\n```\n")
+    return "\n".join(parts)
+
+
+def main() -> int:
+    """Write or check all generated files."""
+    rules = load_rules()
+    pages = {
+        README: readme(rules),
+        DOCS / "rules" / "README.md": f"# Rules\n\n{rule_table(rules, '')}",
+        DOCS / "report.schema.json": json.dumps(schema(), indent=1) + "\n",
+        DOCS / "evidence.md": evidence_page(),
+        DOCS / "commands.md": help_page(),
+        **{DOCS / "rules" / f"{rule.id}.md": page(rule) for rule in rules},
+    }
+    stale = [path for path, text in pages.items() if not path.exists() or path.read_text() != text]
+    if "--check" in sys.argv:
+        for path in stale:
+            print(f"{path.relative_to(DOCS.parent)} is not up to date: run `make docs`")
+        return len(stale) > 0
+    for path in stale:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(pages[path], encoding="utf-8")
+        print(f"wrote {path.relative_to(DOCS.parent)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

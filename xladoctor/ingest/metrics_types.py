@@ -1,0 +1,87 @@
+"""What a metrics report says, as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class NotAMetricsReport(ValueError):  # noqa: N818 - says what the text is not
+    """A text without a single metric or counter.
+
+    Args:
+        line: number of lines that were read.
+        expected: what a report would have shown.
+    """
+
+    def __init__(self, line: int, expected: str) -> None:
+        super().__init__(f"no metrics report in {line} lines; expected {expected}")
+        self.line = line
+        self.expected = expected
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One metric at the time of the report; figures are in ``unit`` and None where not printed.
+
+    Attributes:
+        total_samples: samples since the start of the process or the last ``clear_all()``.
+        accumulator: sum over all samples; durations are exact to the ns up to 104 days, sizes
+            and numbers to two decimals of what is printed.
+        unit: ``ns``, ``bytes`` or ``none`` (a plain number).
+        rate: samples a second, over the newest 1,024 samples.
+        value_rate: ``unit`` a second, over the newest 1,024 samples.
+        percentiles: (percent, value) over the newest 1,024 samples.
+        mean, stddev: of XRT servers only.
+        line: of the name, from 1.
+    """
+
+    name: str
+    total_samples: int | None
+    accumulator: float | None
+    unit: str
+    rate: float | None
+    value_rate: float | None
+    percentiles: tuple[tuple[float, float], ...]
+    mean: float | None
+    stddev: float | None
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """One counter, and the line (from 1) of its name."""
+
+    name: str
+    value: int
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReportSection:
+    """One report.
+
+    Attributes:
+        step: number of the report in a file of ``XLA_METRICS_FILE``; None elsewhere.
+        line: of the first line, from 1.
+        source: what the log names as the writer (``[0]``, ``worker 3``), empty if nothing.
+    """
+
+    step: int | None
+    line: int
+    metrics: tuple[Metric, ...]
+    counters: tuple[Counter, ...]
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricsReport:
+    """All reports of a text in order of their first lines.
+
+    Attributes:
+        complete: False where something was cut off, unreadable or left out.
+        notes: what that was, each with its line; and how many lines were passed over.
+    """
+
+    sections: tuple[ReportSection, ...]
+    complete: bool
+    notes: tuple[str, ...]
