@@ -17,6 +17,7 @@ FIRST_TIMED = 300  # warm-up and the timeline's window (60 steps) lie before
 
 
 def main(steps: int) -> None:
+    """Train for so many steps and print the figures."""
     torch.manual_seed(0)
     device = torch_xla.device()
     model = nn.Linear(64, 1).to(device)

@@ -5,18 +5,28 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+from rich.console import Console
+from rich.text import Text
+
+from xladoctor.diagnosis.engine import diagnose
 from xladoctor.diagnosis.rule import Rule, load_rules
+from xladoctor.evidence.load import load
 from xladoctor.evidence.schema import TABLES
+from xladoctor.report import terminal
+from xladoctor.report.interface import Style
 from xladoctor.report.json import schema
 from xladoctor.report.rule_page import page
 
-DOCS = Path(__file__).parent
+DOCS = Path(__file__).resolve().parent
+SAMPLE = "sample_traces/recompiling"
 README = DOCS.parent / "README.md"
 BEGIN, END = "<!-- rules: generated -->", "<!-- end of rules -->"
 
@@ -52,6 +62,18 @@ def evidence_page() -> str:
     return "\n".join(parts)
 
 
+def picture() -> str:
+    """The terminal report of a sample trace, as an SVG image."""
+    diagnosis = diagnose(load(SAMPLE), load_rules())
+    text = io.StringIO()
+    terminal.render(diagnosis, text, Style(width=80, color=True))
+    console = Console(record=True, width=80, file=io.StringIO(), color_system="standard")
+    console.print(Text.from_ansi(text.getvalue()))
+    svg = console.export_svg(title="xladoctor run recompiling.py", unique_id="report")
+    svg = re.sub(r"@font-face \{.*?\}", "", svg, flags=re.DOTALL)  # fonts fetched from elsewhere
+    return "\n".join(line.rstrip() for line in svg.splitlines() if line.strip()) + "\n"
+
+
 def help_page() -> str:
     """The help texts of all commands, 80 columns wide."""
     parts = ["# Commands\n"]
@@ -68,6 +90,7 @@ def help_page() -> str:
 
 def main() -> int:
     """Write or check all generated files."""
+    os.chdir(DOCS.parent)  # so that the picture shows a relative path
     rules = load_rules()
     pages = {
         README: readme(rules),
@@ -75,6 +98,7 @@ def main() -> int:
         DOCS / "report.schema.json": json.dumps(schema(), indent=1) + "\n",
         DOCS / "evidence.md": evidence_page(),
         DOCS / "commands.md": help_page(),
+        DOCS / "report.svg": picture(),
         **{DOCS / "rules" / f"{rule.id}.md": page(rule) for rule in rules},
     }
     stale = [path for path, text in pages.items() if not path.exists() or path.read_text() != text]

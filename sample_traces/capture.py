@@ -1,0 +1,93 @@
+"""Captures the sample traces anew: each program of `programs/` under `xladoctor run`.
+
+Each `<name>/` here is a run directory, written by the real tool from `programs/<name>.py`. Paths of
+this checkout and of its environment are replaced, so that a sample reads the same everywhere.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Callable
+from pathlib import Path
+
+from xladoctor.ingest.protobuf_schema import message
+
+HERE = Path(__file__).parent
+PROGRAMS = sorted((HERE / "programs").glob("*.py"))
+
+
+def capture(program: Path) -> None:
+    """Run one program under capture and keep its run directory."""
+    target = HERE / program.stem
+    shutil.rmtree(target, ignore_errors=True)
+    command = [sys.executable, "-m", "xladoctor", "run", "--quiet", "--output", str(target),
+               f"programs/{program.name}"]  # fmt: skip
+    environment = {**os.environ, "PJRT_DEVICE": "CPU", "CPU_NUM_DEVICES": "2"}
+    if program.stem != "two_threads":
+        del environment["CPU_NUM_DEVICES"]
+    subprocess.run(command, cwd=HERE, env=environment, check=True, stdout=subprocess.DEVNULL)
+    neutralize(target)
+
+
+def neutralize(target: Path) -> None:
+    """Replace the paths and the host name of this machine in all files."""
+    replaced = {
+        str(HERE.resolve()): "/samples",
+        sysconfig.get_paths()["purelib"]: "/venv/lib/python3.11/site-packages",
+        sysconfig.get_paths()["stdlib"]: "/usr/lib/python3.11",
+        str(HERE.parent.resolve()): "/xladoctor",
+        f'"{socket.gethostname()}"': '"host"',
+    }
+
+    def shown(text: str) -> str:
+        for old, new in replaced.items():
+            text = text.replace(old, new)
+        return text
+
+    for path in sorted(p for p in target.rglob("*") if p.is_file()):
+        if path.suffix == ".pb":
+            neutralize_timeline(path, shown)
+            path.rename(path.with_name(path.name.replace(socket.gethostname(), "host")))
+        else:
+            path.write_text(shown(path.read_text()))
+
+
+def neutralize_timeline(path: Path, shown: Callable[[str], str]) -> None:
+    """Replace texts inside the messages; fields that are not described are kept as they are."""
+    space = message("XSpace").FromString(path.read_bytes())
+    space.hostnames[:] = ["host"] * len(space.hostnames)
+    for plane in space.planes:
+        for stat in plane.stat_metadata:
+            stat.value.name = shown(stat.value.name)
+        for event in (event for line in plane.lines for event in line.events):
+            for stat in event.stats:
+                if stat.str_value:
+                    stat.str_value = shown(stat.str_value)
+        for stat in (stat for entry in plane.event_metadata for stat in entry.value.stats):
+            if stat.bytes_value:
+                stat.bytes_value = neutral_module(stat.bytes_value, shown)
+    path.write_bytes(space.SerializeToString())
+
+
+def neutral_module(proto: bytes, shown: Callable[[str], str]) -> bytes:
+    """A serialized ``HloProto`` with its source files replaced."""
+    hlo = message("HloProto").FromString(proto)
+    files = hlo.hlo_module.stack_frame_index.file_names
+    files[:] = [shown(file) for file in files]
+    for computation in hlo.hlo_module.computations:
+        for instruction in computation.instructions:
+            if instruction.metadata.source_file:
+                instruction.metadata.source_file = shown(instruction.metadata.source_file)
+    return bytes(hlo.SerializeToString())
+
+
+if __name__ == "__main__":
+    for found in PROGRAMS:
+        capture(found)
+        size = sum(p.stat().st_size for p in (HERE / found.stem).rglob("*") if p.is_file())
+        print(f"{found.stem}: {size / 1e6:.2f} MB")

@@ -1,0 +1,48 @@
+"""Trains on readings with gaps; `predictions[known]` selects those that are not missing.
+
+Their number depends on the data, so the selection has a new shape at almost every step: the
+host has to find them (aten::nonzero), and what follows is compiled again.
+"""
+
+import torch
+import torch_xla
+from torch import nn
+from torch.nn.functional import mse_loss
+
+BATCH = 64
+SENSORS = 8
+STEPS = 20
+
+
+def batches(steps):
+    """Yield readings at one moment and those at the next, of which a few are missing."""
+    mixing = torch.randn(SENSORS, SENSORS) / SENSORS**0.5
+    for _ in range(steps):
+        readings = torch.randn(BATCH, SENSORS)
+        missing = torch.rand(BATCH, SENSORS) < 0.05
+        yield readings, (readings @ mixing).masked_fill(missing, float("nan"))
+
+
+def train(model, device):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+    for readings, targets in batches(STEPS):
+        readings, targets = readings.to(device), targets.to(device)
+        optimizer.zero_grad()
+        predictions = model(readings)
+        known = ~torch.isnan(targets)
+        loss = mse_loss(predictions[known], targets[known])
+        loss.backward()
+        optimizer.step()
+        torch_xla.sync()
+    return loss
+
+
+def main():
+    torch.manual_seed(0)
+    device = torch_xla.device()
+    loss = train(nn.Linear(SENSORS, SENSORS).to(device), device)
+    print(f"final loss {loss.item():.3f}")
+
+
+if __name__ == "__main__":
+    main()

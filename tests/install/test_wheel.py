@@ -1,0 +1,72 @@
+"""The wheel, installed alone in a fresh environment: complete, and of use without torch."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLE = ROOT / "sample_traces" / "recompiling"
+
+pytestmark = [pytest.mark.install, pytest.mark.xdist_group("install")]
+
+
+def run(*command: str | Path, cwd: Path) -> str:
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    done = subprocess.run(
+        [str(word) for word in command], cwd=cwd, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, ROOT, cwd=folder)
+    (built,) = folder.glob("xladoctor-*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("fresh") / "venv"
+    run(sys.executable, "-m", "venv", folder, cwd=wheel.parent)
+    run(folder / "bin" / "python", "-m", "pip", "install", "-q", wheel, cwd=wheel.parent)
+    return folder / "bin"
+
+
+def test_the_wheel_carries_rules_views_and_bootstrap(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    rules = {Path(name).name for name in names if name.startswith("xladoctor/rules/")}
+    assert rules == {path.name for path in (ROOT / "rules").glob("*.yaml")}
+    assert "xladoctor/capture/bootstrap/sitecustomize.py" in names
+    assert "xladoctor/evidence/views/10_loop.sql" in names
+    assert not [name for name in names if name.startswith(("tests/", "examples/", "docs/"))]
+
+
+def test_analyzes_a_sample_trace_without_torch(environment: Path, tmp_path: Path) -> None:
+    assert "torch" not in run(environment / "python", "-m", "pip", "list", cwd=tmp_path)
+    shown = run(environment / "xladoctor", "analyze", SAMPLE, "--format", "json", cwd=tmp_path)
+    (finding,) = json.loads(shown)["findings"]
+    assert finding["rule"] == "XD101"
+    assert finding["locations"][0]["file"] == "programs/recompiling.py"
+    assert finding["cause"]["kind"] == "input_shape"
+
+
+def test_says_how_to_get_torch_where_it_is_missing(environment: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [str(environment / "python"), "-m", "xladoctor", "run", "train.py"],
+        cwd=tmp_path, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "torch and torch_xla not installed" in done.stderr
+    assert "pip install 'xladoctor[xla]'" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "xladoctor-runs").exists()
