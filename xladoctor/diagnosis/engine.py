@@ -58,8 +58,11 @@ def diagnose(evidence: Evidence, rules: Sequence[Rule]) -> Diagnosis:
 
 
 def _missing(rule: Rule, available: Iterable[str]) -> str | None:
-    """The rule's own sentence for the first table that it needs and the evidence lacks."""
-    absent = [table for table in rule.needs if table not in available]
+    """The rule's own sentence for the first need that the evidence does not meet.
+
+    A need is a table, or several joined by ``|`` of which one is enough.
+    """
+    absent = [need for need in rule.needs if not set(need.split("|")) & set(available)]
     return rule.not_evaluated[absent[0]] if absent else None
 
 

@@ -90,7 +90,7 @@ class Rule(BaseModel):
     @field_validator("needs")
     @classmethod
     def _known_tables(cls, value: list[str]) -> list[str]:
-        unknown = [name for name in value if name not in TABLES]
+        unknown = [name for need in value for name in need.split("|") if name not in TABLES]
         if unknown:
             raise ValueError(f"no such table: {', '.join(unknown)}")
         return value

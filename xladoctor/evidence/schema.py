@@ -159,6 +159,13 @@ TABLES: dict[str, Table] = {
         duration_ns BIGINT time in it, compilation not counted
         compile_ns BIGINT compilation that it caused
     """ + _SITE)),
+    "fallback_count": Table("how often operators fell back, by when it was counted", "steps.jsonl",
+                            _columns(_PROCESS + """
+        step INTEGER barrier index
+        tail BOOLEAN after the last barrier
+        name VARCHAR counter: the operator, or aten::_local_scalar_dense for scalar reads
+        value BIGINT increase since the last count
+    """)),
     "event": Table("host events of the timeline", ".xplane.pb", _columns(_PROCESS + """
         line BIGINT thread in the timeline
         name VARCHAR name of the event

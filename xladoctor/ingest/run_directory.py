@@ -137,8 +137,16 @@ def _read_steps(path: Path, sites: CallSites, number: int, ingested: Ingested) -
             return {}
         read_step_log(lines, sites, number, scratch, str(path))
     times = scratch.tables.pop("compile_time", {})
-    counters = scratch.tables.pop("counter_delta", {})
-    for name in ("step", "step_period", "host_sync", "data_wait", "transfer", "optimizer"):
+    counters = scratch.tables.pop("counter_total", {})
+    for name in (
+        "step",
+        "step_period",
+        "host_sync",
+        "data_wait",
+        "transfer",
+        "optimizer",
+        "fallback_count",
+    ):
         columns = scratch.tables.get(name, {})
         table = ingested.table(name)
         for column, values in columns.items():

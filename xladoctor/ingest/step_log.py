@@ -108,6 +108,9 @@ class _StepLogReader:
                                duration_ns=line["data"][1])  # fmt: skip
         for name, delta in line["counters"].items():
             self._counters[name] = self._counters.get(name, 0) + delta
+            if "::" in name and not name.startswith("xla::"):
+                self._ingested.add("fallback_count", process=self._process, step=line["index"],
+                                   tail=tail, name=name, value=delta)  # fmt: skip
 
     def _reads(self, line: dict[str, Any], tail: bool) -> None:
         for site, kind, closure, count, nanoseconds, compiling in line["reads"]:
@@ -143,7 +146,7 @@ class _StepLogReader:
             self._ingested.add("step_period", process=self._process, thread=thread,
                                barriers=barriers_a_step(sites, updates))  # fmt: skip
         for name, value in self._counters.items():
-            self._ingested.add("counter_delta", process=self._process, name=name, value=value)
+            self._ingested.add("counter_total", process=self._process, name=name, value=value)
 
 
 def barriers_a_step(sites: np.ndarray[Any, Any], updates: np.ndarray[Any, Any]) -> int:

@@ -13,17 +13,32 @@ SELECT
 FROM compilation c
 LEFT JOIN recompilation r ON r.process = c.process AND r.index = c.index;
 
+-- How often each operator fell back in the step loop. Set-up falls into the first steps; a program
+-- without barriers, or a report without steps, counts as a whole.
+CREATE VIEW fallback_in_loop AS
+SELECT
+    c.process, c.name AS op, regexp_replace(c.name, '(_backward)?([.].*)?$', '') AS base,
+    CASE WHEN l.steps > 0 THEN coalesce(f.value, 0) ELSE c.value END AS count,
+    CASE WHEN l.steps > 0 THEN coalesce(f.value, 0) / greatest(l.barriers - 2, 1)
+         WHEN l.optimizer_steps > 0 THEN c.value / l.optimizer_steps END AS per_step
+FROM counter c
+LEFT JOIN (
+    SELECT process, max(steps) AS steps, max(barriers) AS barriers,
+           max(optimizer_steps) AS optimizer_steps
+    FROM loop GROUP BY process
+) l ON l.process = c.process
+LEFT JOIN (
+    SELECT process, name, sum(value) AS value FROM fallback_count
+    WHERE step >= 2 AND NOT tail GROUP BY ALL
+) f ON f.process = c.process AND f.name = c.name
+WHERE contains(c.name, '::') AND NOT starts_with(c.name, 'xla::')
+  AND NOT starts_with(c.name, 'torch_xla::') AND c.name <> 'aten::_local_scalar_dense';
+
 -- Operators that ran on the CPU because XLA has no lowering for them: their counts from the
--- report, their lines from the probe steps. `.item()` and its kin have a counter too, but are reads.
--- What an operator costs in the backward pass belongs to the line of its forward pass.
+-- counters, their lines from the probe steps. `.item()` and its kin have a counter too, but are
+-- reads. What an operator costs in the backward pass belongs to the line of its forward pass.
 CREATE VIEW fallback_op AS
-WITH counted AS (
-    SELECT process, name AS op, value, regexp_replace(name, '(_backward)?([.].*)?$', '') AS base
-    FROM counter
-    WHERE contains(name, '::') AND NOT starts_with(name, 'xla::')
-      AND NOT starts_with(name, 'torch_xla::') AND name <> 'aten::_local_scalar_dense'
-),
-seen AS (
+WITH seen AS (
     SELECT process, op, sum(count) AS total FROM fallback GROUP BY ALL
 ),
 placed AS (
@@ -31,9 +46,10 @@ placed AS (
         c.process, c.op, c.base, f.file, f.line, f.function,
         f.user_file, f.user_line, f.user_function,
         coalesce(f.via IN ('backward', 'grad'), FALSE) AS backward,
-        coalesce(round(c.value * f.count / s.total), c.value) AS count,
-        coalesce(round(c.value * f.count / s.total), c.value) * f.duration_ns / f.count AS cost_ns
-    FROM counted c
+        coalesce(f.count / s.total, 1) AS part,
+        c.count * part AS count, c.per_step * part AS per_step,
+        c.count * part * f.duration_ns / f.count AS cost_ns
+    FROM fallback_in_loop c
     LEFT JOIN fallback f ON f.process = c.process AND f.op = c.op
     LEFT JOIN seen s ON s.process = c.process AND s.op = c.op
 ),
@@ -42,23 +58,30 @@ forward AS (
     FROM placed WHERE NOT backward
 ),
 backward AS (
-    SELECT process, base, sum(count) AS count, sum(cost_ns) AS cost_ns, any_value(line) AS line
+    SELECT process, base, sum(count) AS count, sum(per_step) AS per_step, sum(cost_ns) AS cost_ns
     FROM placed WHERE backward GROUP BY ALL
+),
+folded AS (
+    SELECT
+        f.process, f.op, f.base, f.file, f.line, f.function,
+        f.user_file, f.user_line, f.user_function,
+        f.count + coalesce(b.count, 0) AS count, f.per_step + coalesce(b.per_step, 0) AS per_step,
+        f.cost_ns + coalesce(b.cost_ns, 0) AS cost_ns, coalesce(b.count, 0) AS backward_count
+    FROM forward f
+    LEFT JOIN backward b ON b.process = f.process AND b.base = f.base AND f.nth = 1
+    UNION ALL
+    SELECT
+        p.process, p.op, p.base, p.file, p.line, p.function,
+        p.user_file, p.user_line, p.user_function, p.count, p.per_step, p.cost_ns, p.count
+    FROM placed p
+    WHERE p.backward
+      AND NOT EXISTS (SELECT 1 FROM forward f WHERE f.process = p.process AND f.base = p.base)
 )
 SELECT
-    f.process, f.op, f.file, f.line, f.function, f.user_file, f.user_line, f.user_function,
-    (f.count + coalesce(b.count, 0))::BIGINT AS count,
-    (f.cost_ns + coalesce(b.cost_ns, 0))::BIGINT AS cost_ns,
-    coalesce(b.count, 0)::BIGINT AS backward_count,
-    f.base IN ('aten::nonzero', 'aten::nonzero_static', 'aten::masked_select', 'aten::_unique',
-               'aten::_unique2', 'aten::unique_dim', 'aten::unique_consecutive',
-               'aten::unique_dim_consecutive') AS dynamic
-FROM forward f
-LEFT JOIN backward b ON b.process = f.process AND b.base = f.base AND f.nth = 1
-UNION ALL
-SELECT
-    p.process, p.op, p.file, p.line, p.function, p.user_file, p.user_line, p.user_function,
-    p.count::BIGINT, p.cost_ns::BIGINT, p.count::BIGINT, FALSE
-FROM placed p
-WHERE p.backward
-  AND NOT EXISTS (SELECT 1 FROM forward f WHERE f.process = p.process AND f.base = p.base);
+    * REPLACE (round(count)::BIGINT AS count, cost_ns::BIGINT AS cost_ns,
+               round(backward_count)::BIGINT AS backward_count),
+    coalesce(per_step >= 0.1, count >= 20) AS often,
+    base IN ('aten::nonzero', 'aten::nonzero_static', 'aten::masked_select', 'aten::_unique',
+             'aten::_unique2', 'aten::unique_dim', 'aten::unique_consecutive',
+             'aten::unique_dim_consecutive') AS dynamic
+FROM folded;

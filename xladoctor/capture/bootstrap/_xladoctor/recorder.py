@@ -71,6 +71,7 @@ class Recorder:
         self._recent: list[tuple[float, float]] = []  # end in seconds, duration in nanoseconds
         self._compile_samples = 0
         self._counters: dict[str, int] = {}
+        self._fallbacks: list[str] = []  # counters of operators that ran on the CPU
         self._metrics: dict[str, tuple[int, float]] = {}
         self._next_snapshot = 0
         self._optimizers: set[int] = set()
@@ -179,6 +180,8 @@ class Recorder:
         if state.index < _DENSE_STEPS or now >= self._next_snapshot:
             line.update(self._snapshot())
             self._next_snapshot = now + _SNAPSHOT_NS
+        elif self._fallbacks and (counters := self._changed(self._fallbacks)):
+            line["counters"] = counters
         self._emit(line)
         state.index += 1
         state.capture_ns = 0
@@ -211,13 +214,19 @@ class Recorder:
             line = self._line("tail", state, time.perf_counter_ns())
             self._emit({**line, **(self._snapshot() if state.main else {})})
 
-    def _snapshot(self) -> dict[str, Any]:
-        counters: dict[str, int] = {}
-        for name in self._counter_names():
-            value = self._counter(name) or 0
-            if value != self._counters.get(name, 0):
-                counters[name] = value - self._counters.get(name, 0)
+    def _changed(self, names: list[str]) -> dict[str, int]:
+        """What the counters grew by since they were last asked for."""
+        changed = {}
+        for name in names:
+            value, known = self._counter(name) or 0, self._counters.get(name, 0)
+            if value != known:
+                changed[name] = value - known
                 self._counters[name] = value
+        return changed
+
+    def _snapshot(self) -> dict[str, Any]:
+        names = self._counter_names()
+        self._fallbacks = [n for n in names if "::" in n and not n.startswith("xla::")]
         metrics: dict[str, list[float]] = {}
         for name in _METRICS:
             data = self._metric(name)
@@ -226,7 +235,7 @@ class Recorder:
             if total != known[0]:
                 metrics[name] = [total - known[0], accumulator - known[1]]
                 self._metrics[name] = (total, accumulator)
-        return {"counters": counters, "metrics": metrics}
+        return {"counters": self._changed(names), "metrics": metrics}
 
     def _log_size(self) -> int:
         try:
