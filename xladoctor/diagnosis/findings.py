@@ -65,7 +65,8 @@ def _finding(
         rule=rule.id, name=rule.name, title=rule.title, locations=locations,
         severity=ranking.severity(
             cost.share, stalls=bool(worst.get("stalls")), unbounded=bool(worst.get("unbounded")),
-            healthy=bool(worst.get("healthy")), ceiling=rule.severity,
+            healthy=bool(worst.get("healthy")),
+            settled=bool(worst.get("settled")), ceiling=rule.severity,
         ),
         count=int(worst["count"]), per_step=_rounded(worst.get("per_step")),
         processes=sorted({str(row.get("process", 0)) for row in rows}),

@@ -10,7 +10,13 @@ _LEVELS: tuple[Severity, ...] = ("info", "warning", "error")
 
 
 def severity(
-    share: float | None, *, stalls: bool, unbounded: bool, healthy: bool, ceiling: Severity
+    share: float | None,
+    *,
+    stalls: bool,
+    unbounded: bool,
+    healthy: bool,
+    settled: bool,
+    ceiling: Severity,
 ) -> Severity:
     """Error from 20 % of the loop or growth without bound, warning from 2 % or a stall each step.
 
@@ -19,6 +25,7 @@ def severity(
         stalls: on an accelerator it stalls the device each step, whatever it costs here.
         unbounded: it grows with the length of the run.
         healthy: worth knowing, never more than info.
+        settled: over, so that a longer run has no more of it: never more than a warning.
         ceiling: the rule's own severity, which is not exceeded.
     """
     if healthy:
@@ -29,7 +36,8 @@ def severity(
         level = "warning"
     else:
         level = "info"
-    return min(level, ceiling, key=_LEVELS.index)
+    highest: Severity = "warning" if settled else "error"
+    return min(level, highest, ceiling, key=_LEVELS.index)
 
 
 def ranked(findings: list[Finding]) -> list[Finding]:

@@ -37,6 +37,7 @@ ROW_COLUMNS = {
     "stalls": "true: stalls an accelerator each step, whatever it costs here (at least a warning)",
     "unbounded": "true: grows with the length of the run (an error)",
     "healthy": "true: worth knowing, not worth a warning",
+    "settled": "true: it is over, a longer run has no more of it (at most a warning)",
     "cause": "a struct with the concrete values, for the JSON report and the message",
     "consequences": "a list of sentences: what else it brings",
 }

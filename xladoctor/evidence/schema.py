@@ -95,7 +95,7 @@ TABLES: dict[str, Table] = {
         barrier_ns BIGINT in the barrier (dispatch, waiting for the device), without compilation
         upload_ns BIGINT sending tensors to the device
         capture_ns BIGINT spent by the capture since the previous barrier
-        executions INTEGER graphs launched
+        executions INTEGER graphs that the barrier launched
         compilations INTEGER graphs compiled
         optimizer_steps INTEGER updates of the optimizer that stepped most
         log_offset BIGINT size of the analysis log at the end

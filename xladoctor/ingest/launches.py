@@ -6,7 +6,7 @@ there the step log tells: exactly for barriers, and by the steps that passed for
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -39,17 +39,17 @@ def from_steps(process: int, steps: Columns) -> Launches:
     rows = [row for row in rows if row["process"] == process and not row["tail"]]
     at = {(row["thread"], row["index"]): row for row in rows}
     totals: Counter[Any] = Counter()
-    last: dict[Any, int] = defaultdict(int)
+    last: dict[Any, int] = {}
     for row in rows:
         totals[row["thread"], row["file"], row["line"], row["via"]] += row["barriers"]
-        last[row["thread"]] = max(last[row["thread"]], row["index"])
+        last[row["thread"]] = max(last.get(row["thread"], 0), row["index"])
     first: dict[Any, int] = {}
     seen: Counter[CallSite] = Counter()
 
     def launches(site: CallSite, row: dict[str, Any]) -> tuple[int, int | None]:
         thread, step = row.get("thread"), row.get("step")
         seen[site] += 1
-        if thread is None or step is None:
+        if step is None or thread not in last:  # nothing known but the order of compilations
             return seen[site] - 1, None
         closed = at.get((thread, step))
         if closed and (closed["file"], closed["line"], closed["via"]) == (

@@ -68,6 +68,7 @@ class Adapter:
             events.entering(state)
             site = sites.here(2)
             state.inside = True
+            state.graphs = recorder.graphs()
             begin = _clock()
             try:
                 return original(*args, **kwargs)
@@ -101,7 +102,7 @@ class Adapter:
                 return original(*args, **kwargs)
         finally:
             state.inside = False
-            self._recorder.read(state, site, kind, begin, _clock())
+            self._events.read_left(state, site, kind, begin, _clock())
 
     def _wait(self, original: Any) -> Any:
         def wait_device_ops(*args: Any, **kwargs: Any) -> Any:

@@ -90,10 +90,10 @@ class Recorder:
         """A step barrier returned. True if it launched a graph, and so closed a step."""
         compile_ns = self.compilations(state, "barrier", site, end - begin)
         state.barrier_ns += max(0, end - begin - compile_ns)
-        launched = self._launched(state)
-        state.executions += launched
-        if not launched and not state.executions:
+        launched = self.graphs() - state.graphs
+        if launched == 0:
             return False
+        state.executions += max(launched, 1)  # the program may clear the counters meanwhile
         state.steps += 1
         if state.steps >= self._stride() or state.compilations or state.probed:
             self._close(state, site, end)
@@ -166,12 +166,14 @@ class Recorder:
 
     # -- closing a step --------------------------------------------------------------------
 
-    def _launched(self, state: ThreadState) -> int:
-        """Graphs that the process launched since this thread's last barrier."""
-        count = (self._counter("UncachedCompile") or 0) + (self._counter("CachedCompile") or 0)
-        launched = count - state.graphs
-        state.graphs = count
-        return launched if launched >= 0 else count  # the program may clear the counters
+    def graphs(self) -> int:
+        """Graphs that the process launched so far."""
+        return (self._counter("UncachedCompile") or 0) + (self._counter("CachedCompile") or 0)
+
+    def compiling(self) -> bool:
+        """Whether a compilation is under way: it is counted when it begins, timed when it ends."""
+        timed = self._metric("CompileTime")
+        return bool((self._counter("UncachedCompile") or 0) > (timed[0] if timed else 0))
 
     def _close(self, state: ThreadState, site: int | None, end: int) -> None:
         line = self._line("step", state, end)

@@ -101,6 +101,17 @@ class Session:
         except Exception as fault:
             self._fail(fault)
 
+    def read_left(
+        self, state: ThreadState, site: int | None, kind: str, begin: int, end: int
+    ) -> None:
+        """A read ended. In a program without barriers, reads are where its loop can be cut."""
+        try:
+            self._recorder.read(state, site, kind, begin, end)
+            if state.index == 0 and state.main:
+                self._probe.at_barrier(state)
+        except Exception as fault:
+            self._fail(fault)
+
     def annotation(self, kind: str, site: int | None) -> Any:
         """Encloses a read in the timeline, with its line, while the window is open."""
         if not self._timeline.active or site is None:
@@ -111,7 +122,8 @@ class Session:
     # -- the rest ----------------------------------------------------------------------------
 
     def _tick(self) -> None:
-        self._timeline.tick(any(state.inside for state in self._recorder.threads))
+        waiting = any(state.inside for state in self._recorder.threads)
+        self._timeline.tick(waiting or self._recorder.compiling())
         known = (len(self._sites.rows), len(self._probe.rows))
         if known != self._described:  # so that a program that is killed leaves its lines behind
             self._described = known
