@@ -35,7 +35,8 @@ class StatusLine:
         self._follow()
         minutes, seconds = divmod(int(time.monotonic() - self._began), 60)
         text = (
-            f"xladoctor: {self._steps} steps, {self._compilations} compilations, "
+            f"xladoctor: {self._steps} step{'s' * (self._steps != 1)},"
+            f" {self._compilations} compilation{'s' * (self._compilations != 1)}, "
             f"{minutes}:{seconds:02d}"
         )
         self._draw(text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,20 +13,21 @@ USAGE = 2
 OWN_FAULT = 70
 
 
+def complain(error: XladoctorError) -> None:
+    """Say on standard error what is wrong, and below it what to do."""
+    sys.stderr.write(f"xladoctor: {error.what}\n")
+    for line in error.hint.splitlines():
+        sys.stderr.write(f"  {line}\n")
+
+
 @contextmanager
 def boundary() -> Iterator[None]:
     """Exit 2 with what, where and what to do for what a user can cause; 70 for a fault of ours."""
     try:
         yield
-        sys.stdout.flush()
     except XladoctorError as error:
-        sys.stderr.write(f"xladoctor: {error.what}\n")
-        for line in error.hint.splitlines():
-            sys.stderr.write(f"  {line}\n")
+        complain(error)
         raise SystemExit(USAGE) from error
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads any more
-        raise SystemExit(0) from None
     except (KeyboardInterrupt, SystemExit):
         raise
     except Exception as fault:

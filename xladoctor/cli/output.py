@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import sys
@@ -77,4 +78,16 @@ def show(diagnosis: Diagnosis, output_format: Format, color: Color, stream: Text
         Format.terminal: terminal.render,
         Format.json: json.render,
     }
-    renderers[output_format](diagnosis, stream, style_for(sys.stdout, color))
+    text = io.StringIO()
+    renderers[output_format](diagnosis, text, style_for(sys.stdout, color))
+    emit(text.getvalue(), stream)
+
+
+def emit(text: str, stream: TextIO | None = None) -> None:
+    """Write to standard output (or ``stream``); where nobody reads any more, that is no fault."""
+    stream = stream or sys.stdout
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
 
+from xladoctor.cli.output import emit
 from xladoctor.errors import XladoctorError
 
 
@@ -14,8 +14,7 @@ def rules() -> None:
     """List the rules."""
     from xladoctor.diagnosis.rule import load_rules
 
-    for rule in load_rules():
-        sys.stdout.write(f"{rule.id}  {rule.severity:<7}  {rule.title}\n")
+    emit("".join(f"{rule.id}  {rule.severity:<7}  {rule.title}\n" for rule in load_rules()))
 
 
 def explain(
@@ -29,4 +28,4 @@ def explain(
     rule = known.get(rule_id.upper())
     if rule is None:
         raise XladoctorError(f"{rule_id}: no such rule", f"known rules: {', '.join(known)}")
-    sys.stdout.write(page(rule))
+    emit(page(rule))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from xladoctor.cli.boundary import complain
 from xladoctor.cli.output import Color, ColorOption, Format, FormatOption, show
 from xladoctor.errors import XladoctorError
 
@@ -60,9 +61,7 @@ def run(
     try:
         _report(outcome, report, output_format, color)
     except XladoctorError as error:
-        sys.stderr.write(f"xladoctor: {error.what}\n")
-        for line in error.hint.splitlines():
-            sys.stderr.write(f"  {line}\n")
+        complain(error)
         raise SystemExit(outcome.status or 2) from error
     raise SystemExit(outcome.status)
 

@@ -119,15 +119,15 @@ def verdict(time: TimeSpent, findings: list[Finding]) -> Verdict:
 
 def duration(seconds: float) -> str:
     """A duration for people: ``840 µs``, ``12.1 ms``, ``3.4 s``, ``2 min 05 s``."""
-    if seconds < 1e-3:
-        return f"{seconds * 1e6:.0f} µs"
-    if seconds < 1:
-        return f"{seconds * 1e3:.3g} ms"
-    if seconds < 120:
-        return f"{seconds:.3g} s"
-    return f"{int(seconds // 60)} min {int(seconds % 60):02d} s"
+    for unit, name in ((1e-6, "µs"), (1e-3, "ms"), (1.0, "s")):
+        value = float(f"{seconds / unit:.3g}")
+        if value < (120 if name == "s" else 1000):
+            return f"{value:.0f} µs" if name == "µs" else f"{value:g} {name}"
+    whole = round(seconds)
+    return f"{whole // 60} min {whole % 60:02d} s"
 
 
 def percent(share: float) -> str:
     """A share for people; what is there is never shown as nothing."""
-    return "<1 %" if 0 < share < 0.005 else f"{share * 100:.0f} %"
+    shown = f"{share * 100:.0f}"
+    return "<1 %" if share > 0 and shown == "0" else f"{shown} %"

@@ -6,9 +6,6 @@ import hashlib
 from collections import defaultdict
 from typing import Any
 
-from jinja2 import StrictUndefined, TemplateError
-from jinja2.sandbox import ImmutableSandboxedEnvironment
-
 from xladoctor.diagnosis import ranking, savings
 from xladoctor.diagnosis.interface import (
     Cost,
@@ -19,15 +16,12 @@ from xladoctor.diagnosis.interface import (
     Steps,
     TimeSpent,
 )
-from xladoctor.diagnosis.rule import ROW_COLUMNS, Rule
+from xladoctor.diagnosis.rule import ROW_COLUMNS, TEMPLATES, Rule
 from xladoctor.evidence.interface import Evidence
 from xladoctor.evidence.source import source_line
 
 Row = dict[str, Any]
 _PLACES = {"guilty": "", "caller": "user_", "related": "related_"}
-_TEMPLATES = ImmutableSandboxedEnvironment(
-    undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-)
 
 
 def from_rows(
@@ -39,6 +33,8 @@ def from_rows(
         unknown = sorted(set(row) - set(ROW_COLUMNS))
         if unknown:
             raise RuleError(f"{rule.id}: its query returns unknown columns: {', '.join(unknown)}")
+        if row.get("count") is None:
+            raise RuleError(f"{rule.id}: its query returns a row without a count")
         places[row.get("file"), row.get("line"), _what(row)].append(row)
     found = [_finding(rule, group, evidence, time, steps) for group in places.values()]
     return _distinct(found)
@@ -114,8 +110,8 @@ def _message(rule: Rule, row: Row, cause: dict[str, Any], evidence: Evidence) ->
     for key in ("file", "user_file", "related_file"):
         values[key] = evidence.shown(row.get(key))
     try:
-        text = _TEMPLATES.from_string(rule.message).render(values)
-    except TemplateError as error:
+        text = TEMPLATES.from_string(rule.message).render(values)
+    except Exception as error:  # a template can raise anything
         raise RuleError(f"{rule.id}: its message failed: {error}") from error
     return " ".join(text.split())
 

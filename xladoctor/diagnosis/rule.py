@@ -12,7 +12,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
+import duckdb
 import yaml
+from jinja2 import StrictUndefined, TemplateSyntaxError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from xladoctor.diagnosis.interface import RuleError, Severity
@@ -41,7 +44,10 @@ ROW_COLUMNS = {
     "cause": "a struct with the concrete values, for the JSON report and the message",
     "consequences": "a list of sentences: what else it brings",
 }
-_REQUIRED = ("count",)
+#: Messages of rules from strangers can do nothing but put words together.
+TEMPLATES = ImmutableSandboxedEnvironment(
+    undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+)
 
 
 class Example(BaseModel):
@@ -99,8 +105,21 @@ class Rule(BaseModel):
     @field_validator("query")
     @classmethod
     def _one_select(cls, value: str) -> str:
-        if not re.match(r"\s*(SELECT|WITH)\b", value, re.IGNORECASE):
+        try:
+            statements = duckdb.extract_statements(value)
+        except duckdb.Error as error:
+            raise ValueError(f"not SQL: {str(error).splitlines()[0]}") from error
+        if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
             raise ValueError("must be one SELECT (or WITH … SELECT)")
+        return value
+
+    @field_validator("message")
+    @classmethod
+    def _template(cls, value: str) -> str:
+        try:
+            TEMPLATES.parse(value)
+        except TemplateSyntaxError as error:
+            raise ValueError(f"not a template: {error}") from error
         return value
 
     @model_validator(mode="after")
@@ -146,7 +165,10 @@ def pack() -> Path:
 
 def load_rule(path: Path) -> Rule:
     """Read and validate one rule file. Raises RuleError with file and line."""
-    text = path.read_text(encoding="utf-8")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise RuleError(f"{path}:1: cannot be read: {error}") from error
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         data = yaml.safe_load(text)
@@ -165,7 +187,7 @@ def load_rule(path: Path) -> Rule:
             for item in error.errors()
         ]
         raise RuleError("\n".join(lines)) from error
-    if not path.stem.startswith(f"{rule.id}-"):
+    if path.stem != f"{rule.id}-{rule.name}":
         raise RuleError(f"{path}:1: the file must be named {rule.id}-{rule.name}.yaml")
     return rule
 

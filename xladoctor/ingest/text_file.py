@@ -74,7 +74,7 @@ def _lines(head: bytes, rest: BinaryIO) -> Iterator[str]:
     """The lines of a stream that ``head`` was already read from; an endless line is cut."""
     pending = head
     while block := rest.read(_HEAD):
-        whole, _, last = (pending + block).rpartition(b"\n")
-        yield from whole.decode(errors="replace").splitlines(keepends=True)
+        whole, end, last = (pending + block).rpartition(b"\n")
+        yield from (whole + end).decode(errors="replace").splitlines(keepends=True)
         pending = last[:_MAX_LINE]
     yield from pending.decode(errors="replace").splitlines(keepends=True)

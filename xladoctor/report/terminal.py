@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
-from typing import TextIO
+import signal
+from dataclasses import fields, is_dataclass, replace
+from typing import TextIO, TypeVar, cast
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, Group, OverflowMethod, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -26,10 +28,12 @@ _SEVERITY = {"error": "bold red", "warning": "bold yellow", "info": "bold cyan"}
 _BASIS = {"measured": "", "estimate": "about ", "bound": "at most ", "none": ""}
 _ROLES = {"caller": "called from", "made": "made at", "compiled": "compiled at"}
 _NARROW = 60
+Value = TypeVar("Value")
 
 
 def render(diagnosis: Diagnosis, output: TextIO, style: Style) -> None:
     """Write the whole report."""
+    diagnosis = _printable(diagnosis, style)
     text = io.StringIO()
     console = Console(
         file=text, width=style.width, no_color=not style.color, force_terminal=style.color,
@@ -59,11 +63,18 @@ def _heading(diagnosis: Diagnosis, style: Style) -> Text:
     if run.torch_xla:
         facts.append(f"torch_xla {run.torch_xla}")
     if run.signal:
-        facts.append(f"ended by signal {run.signal}")
+        facts.append(f"ended by {_signal_name(run.signal)}")
     elif run.status:
         facts.append(f"exit status {run.status}")
     text = Text("xladoctor  ", style="bold")
     return text.append(_plain(" · ".join(facts), style), style="dim")
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def _verdict(diagnosis: Diagnosis) -> Text:
@@ -153,7 +164,8 @@ def _location(location: Location, style: Style) -> list[RenderableType]:
     rows: list[RenderableType] = [place]
     if location.source and location.source.strip():
         code = f"{'│' if style.unicode else '|'} {location.source.strip()}"
-        rows.append(Text(code, overflow="ellipsis", no_wrap=True))
+        overflow: OverflowMethod = "ellipsis" if style.unicode else "crop"
+        rows.append(Text(code, overflow=overflow, no_wrap=True))
     return rows
 
 
@@ -197,17 +209,23 @@ def _closing(diagnosis: Diagnosis, style: Style) -> Group:
     return Group(*rows)
 
 
+def _printable(value: Value, style: Style) -> Value:
+    """The same with all texts in it made fit for the terminal: they come from the program."""
+    if isinstance(value, str):
+        return cast(Value, _plain(value, style))
+    if isinstance(value, list):
+        return cast(Value, [_printable(item, style) for item in value])
+    if is_dataclass(value) and not isinstance(value, type):
+        texts = {f.name: _printable(getattr(value, f.name), style) for f in fields(value)}
+        return replace(value, **texts)
+    return value
+
+
 def _plain(text: str, style: Style) -> str:
-    """The text in what the output's encoding can carry."""
+    """The text without control characters, in what the output's encoding can carry."""
+    text = "".join(c if c.isprintable() or c == "\n" else f"\\x{ord(c):02x}" for c in text)
     if style.unicode:
         return text
-    for special, plain in (
-        ("·", "-"),
-        ("×", "x"),
-        ("µ", "u"),
-        ("…", "..."),
-        ("—", "-"),
-        ("→", "->"),
-    ):
+    for special, plain in (("·", "-"), ("×", "x"), ("µ", "u"), ("…", "..."), ("→", "->")):
         text = text.replace(special, plain)
     return text.encode("ascii", "replace").decode()
