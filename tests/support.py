@@ -44,7 +44,7 @@ def step(index: int, **columns: Any) -> Row:
         "process": 0, "thread": 1, "main": True, "tail": False, "index": index, "barriers": 1,
         "ordinal": index, "duration_ns": 1_000_000, "compile_ns": 0, "read_ns": 0, "input_ns": 0,
         "barrier_ns": 0, "upload_ns": 0, "executions": 1, "compilations": 0, "optimizer_steps": 1,
-        "traced": False, "probed": False, "file": "/home/ada/train.py", "line": 40,
+        "log_offset": 0, "traced": False, "probed": False, "file": "/home/ada/train.py", "line": 40,
         "function": "train", "via": "", **columns,
     }  # fmt: skip
 
@@ -65,13 +65,13 @@ def location(file: str = "train.py", line: int = 41, **fields: Any) -> Location:
     return Location(**{"file": file, "line": line, "function": "train", "role": "guilty", **fields})
 
 
-def finding(name: str = "XD201", **fields: Any) -> Finding:
+def finding(rule_id: str = "XD201", **fields: Any) -> Finding:
     """A warning about train.py:41 that costs 1.2 s of 10 s."""
     return Finding(**{
-        "rule": name, "name": "scalar-read-in-loop", "severity": "warning",
+        "rule": rule_id, "name": "scalar-read-in-loop", "severity": "warning",
         "title": "Scalar read from the device in the step loop", "locations": [location()],
         "count": 40, "per_step": 1.0, "processes": ["0"], "cost": Cost(1.2, 0.12, "measured"),
         "saving": Saving(1.2, 30.0, 0.12, "bound"), "cause": {}, "consequences": [],
         "message": "The host waits.", "why": "It waits.", "fix": "Do not read.",
-        "example": "loss.detach()", "fingerprint": f"{name}-0", **fields,
+        "example": "loss.detach()", "fingerprint": f"{rule_id}-0", **fields,
     })  # fmt: skip

@@ -149,7 +149,7 @@ TABLES: dict[str, Table] = {
                       "steps.jsonl", _columns(_PROCESS + _THREAD + """
         step INTEGER barrier index
         direction VARCHAR to_device
-        shape INTEGER[] dimensions
+        shape BIGINT[] dimensions
         dtype VARCHAR element type, as HLO text writes it
     """ + _SITE)),
     "fallback": Table("operators seen falling back to the CPU in probe steps", "call_sites.json",
@@ -185,7 +185,7 @@ TABLES: dict[str, Table] = {
         program_id BIGINT number of the program
         graph_hash VARCHAR hash of its graph
         number INTEGER position of the parameter
-        shape INTEGER[] dimensions
+        shape BIGINT[] dimensions
         type VARCHAR element type, as HLO text writes it
         op VARCHAR operation that made it: xla__device_data for what the host sent
     """ + _SITE)),

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from xladoctor.ingest.frames import Frame
 
-_PREFIX = re.compile(r"(Compilation|Execution) Analysis: (.*)$")
+_PREFIX = re.compile(r"(?<!Post )(Compilation|Execution) Analysis: (.*)$")
 _HASH = re.compile(r"Graph Hash: ([0-9a-f]{1,32})$")
 _NUMBER = re.compile(r"Number of Graph (Inputs|Outputs): (\d+)$")
 _FRAME = re.compile(r"(\S.*) \((.+):(\d+)\)$")
@@ -29,6 +29,7 @@ class Block:
         cause: the sentence of torch_xla, for instance ``user torch_xla.sync``.
         graph_hash: equals the hash in the timeline.
         frames: Python frames, innermost first.
+        mixed: it began inside another one, so that its lines may be those of both.
     """
 
     kind: str
@@ -38,11 +39,13 @@ class Block:
     inputs: int | None = None
     outputs: int | None = None
     frames: list[Frame] = field(default_factory=list)
+    mixed: bool = False
 
     @property
     def whole(self) -> bool:
         """Whether everything that a block must have was read."""
-        return bool(self.cause and self.graph_hash) and self.outputs is not None
+        known = bool(self.cause and self.graph_hash) and self.outputs is not None
+        return known and not self.mixed
 
     def program_frames(self) -> list[Frame]:
         """The frames without those of the capture's own wrappers."""
@@ -90,7 +93,7 @@ def read_analysis_log(lines: Iterable[str]) -> AnalysisLog:
             kind, text = match[1].lower(), match[2].strip()
             if text.endswith(" Cause"):
                 torn += block is not None
-                block = Block(kind, offset)
+                block = Block(kind, offset, mixed=block is not None)
             elif text.startswith("-----"):
                 whole = block is not None and block.kind == kind and block.whole
                 if block is not None and whole:

@@ -43,6 +43,7 @@ def join(
         _add(process, index, block, row, site, counts, ingested)
     known = {id(row) for row in pairs.values()}
     rest = [row for row in timed if id(row) not in known]
+    rest = rest[: max(0, len(timed) - len(compiled))]  # the others are blocks without a time
     for index, row in enumerate(rest, len(compiled)):
         site = CallSite(*(row[name] for name in CallSite.__dataclass_fields__))
         _add(process, index, None, row, site, stepped(site, row), ingested)
@@ -65,7 +66,8 @@ def _compile_events(process: int, events: Columns) -> list[tuple[int, str]]:
     """Duration of the client's compilation and hash of the graph, in order of time."""
     rows = sorted(
         zip(*(events.get(key, ()) for key in ("start_ns", "name", "duration_ns", "graph_hash",
-                                             "process")), strict=True)
+                                             "process")), strict=True),
+        key=lambda row: row[:2],  # the hash may be missing
     )  # fmt: skip
     found: list[tuple[int, str]] = []
     current = None

@@ -60,9 +60,9 @@ def _stack(index: Any, metadata: Any) -> Iterator[Frame]:
         if not 0 < frame.file_location_id <= len(index.file_locations):
             return
         place = index.file_locations[frame.file_location_id - 1]
-        yield Frame(
-            index.file_names[place.file_name_id - 1],
-            place.line,
-            index.function_names[place.function_name_id - 1],
-        )
+        if not 0 < place.file_name_id <= len(index.file_names):
+            return
+        known = 0 < place.function_name_id <= len(index.function_names)
+        function = index.function_names[place.function_name_id - 1] if known else ""
+        yield Frame(index.file_names[place.file_name_id - 1], place.line, function)
         number, depth = frame.parent_frame_id, depth + 1

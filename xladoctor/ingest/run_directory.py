@@ -16,6 +16,8 @@ from xladoctor.ingest.metrics_report import NotAMetricsReport, read_metrics_repo
 from xladoctor.ingest.report_tables import add_report
 from xladoctor.ingest.step_log import CallSites, read_call_sites, read_step_log
 
+_RECORD = {"pid", "used_xla", "folders", "settings", "settings_lines", "devices", "ended",
+           "no_analysis_log"}  # fmt: skip
 _HINT = "a run directory holds run.json and a folder process-<pid> for each process"
 
 
@@ -33,13 +35,15 @@ def read_run_directory(path: Path) -> tuple[dict[str, Any], Ingested]:
         if _read_process(folder, path, number, ingested):
             number += 1
     if not number:
-        raise IngestError(*_nothing_captured(path, folders))
+        raise IngestError(*_nothing_captured(path, folders, ingested.notes))
     if not manifest.get("ended"):
         ingested.notes.append(f"{path / 'run.json'}: the run was cut short; its end is missing")
     return manifest, ingested
 
 
-def _nothing_captured(path: Path, folders: list[Path]) -> tuple[str, str]:
+def _nothing_captured(path: Path, folders: list[Path], notes: list[str]) -> tuple[str, str]:
+    if notes:
+        return "\n".join(notes), _HINT
     if folders:
         return (
             f"{path}: the program imported torch_xla, but no computation ran on an XLA device",
@@ -116,8 +120,9 @@ def _add_process(record: dict[str, Any], number: int, folder: Path, ingested: In
                               " source lines that are written at its end are missing")  # fmt: skip
     faults = folder / "faults.log"
     if faults.exists():
-        last = faults.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1]
-        ingested.notes.append(f"{faults}: the capture had a fault and switched itself off: {last}")
+        text = faults.read_text(encoding="utf-8", errors="replace").strip()
+        last = f": {text.splitlines()[-1]}" if text else ""
+        ingested.notes.append(f"{faults}: the capture had a fault and switched itself off{last}")
 
 
 def _add_sites(sites: CallSites, number: int, ingested: Ingested) -> None:
@@ -188,10 +193,13 @@ def _read_sites(path: Path, ingested: Ingested) -> CallSites:
 def _read_json(path: Path, ingested: Ingested) -> dict[str, Any] | None:
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
-        return record if {"pid", "used_xla", "folders", "settings"} <= set(record) else None
-    except (OSError, ValueError, TypeError) as error:
-        ingested.notes.append(f"{path}: cannot be read ({error}); the process is left out")
-        return None
+        defect: object = "not a record of xladoctor"
+    except (OSError, ValueError) as error:
+        record, defect = None, error
+    if isinstance(record, dict) and set(record) >= _RECORD:
+        return record
+    ingested.notes.append(f"{path}: cannot be read ({defect}); the process is left out")
+    return None
 
 
 @contextmanager

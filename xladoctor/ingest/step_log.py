@@ -160,7 +160,9 @@ def barriers_a_step(sites: np.ndarray[Any, Any], updates: np.ndarray[Any, Any]) 
     or eight micro-batches and one update, repeat exactly; an end-of-epoch barrier among hundreds
     does not change the period of the others. A period with several updates is an epoch, no step.
     """
-    for period in range(1, min(_MAX_PERIOD, len(sites) // 3) + 1):
-        if np.mean(sites[period:] == sites[:-period]) >= _PERIODIC:
-            return period if period == 1 or updates.mean() * period <= _ONE_UPDATE else 1
+    for sequences in ((sites, updates), (sites,)):  # an update may be left out now and then
+        for period in range(1, min(_MAX_PERIOD, len(sites) // 3) + 1):
+            alike = np.all([s[period:] == s[:-period] for s in sequences], axis=0)
+            if np.mean(alike) >= _PERIODIC:
+                return period if period == 1 or updates.mean() * period <= _ONE_UPDATE else 1
     return 1

@@ -82,14 +82,10 @@ def _join(
     under the wrong hash would be a wrong cause.
     """
     events = ingested.tables["event"]
-    compiled = sorted(
-        (start, graph_hash)
-        for name, start, graph_hash, owner in zip(
-            *(events.get(key, ()) for key in ("name", "start_ns", "graph_hash", "process")),
-            strict=True,
-        )
-        if name == GRAPH_COMPILE and owner == process
-    )
+    rows = zip(*(events.get(key, ()) for key in ("name", "start_ns", "graph_hash", "process")),
+               strict=True)  # fmt: skip
+    own = [row[1:3] for row in rows if row[0] == GRAPH_COMPILE and row[3] == process]
+    compiled = sorted(own, key=lambda event: event[0])  # the hash may be missing
     hashes: list[str | None] = [graph_hash for _, graph_hash in compiled]
     earlier = len(modules) - len(hashes)
     if earlier < 0:

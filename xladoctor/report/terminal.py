@@ -226,6 +226,7 @@ def _plain(text: str, style: Style) -> str:
     text = "".join(c if c.isprintable() or c == "\n" else f"\\x{ord(c):02x}" for c in text)
     if style.unicode:
         return text
-    for special, plain in (("·", "-"), ("×", "x"), ("µ", "u"), ("…", "..."), ("→", "->")):
+    for special, plain in (("·", "-"), ("×", "x"), ("µ", "u"), ("…", "..."), ("→", "->"),
+                           ("—", "-"), ("–", "-")):  # fmt: skip
         text = text.replace(special, plain)
     return text.encode("ascii", "replace").decode()

@@ -1,0 +1,240 @@
+"""The command line from outside: statuses, messages, streams, and what is loaded."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import xladoctor
+from xladoctor.diagnosis.rule import load_rules
+from xladoctor.report.json import schema
+
+ROOT = Path(xladoctor.__file__).parents[1]
+HEAVY = {"duckdb", "numpy", "numba", "torch", "torch_xla", "pydantic", "google.protobuf"}
+REPORT = "Metric: CompileTime\n  TotalSamples: 2\n  Accumulator: 03s000ms000.000us\n"
+READS = "Counter: aten::_local_scalar_dense\n  Value: 40\n"
+#: Nothing of the machine that runs the tests decides about formats and colours.
+CLEAN = {key: value for key, value in os.environ.items()
+         if key not in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "COLUMNS", "TERM",
+                        "XLADOCTOR_FORMAT", "PYTHONIOENCODING", "PYTHONUNBUFFERED")}  # fmt: skip
+ENVIRONMENT = {**CLEAN, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
+
+
+def called(
+    *arguments: str | Path,
+    given: str = "",
+    folder: Path = ROOT,
+    environment: dict[str, str] | None = None,
+) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "xladoctor", *map(str, arguments)],
+        input=given.encode(), capture_output=True, check=False, cwd=folder,
+        env={**ENVIRONMENT, **(environment or {})},
+        timeout=120,
+    )  # fmt: skip
+    output = (stream.decode("utf-8", "replace") for stream in (done.stdout, done.stderr))
+    return subprocess.CompletedProcess(done.args, done.returncode, *output)
+
+
+# Start
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["--version"], ["analyze", "--help"], ["run", "--help"]], ids=" ".join
+)
+def test_what_needs_nothing_heavy_loads_nothing_heavy(arguments: list[str]) -> None:
+    heavy = HEAVY - ({"pydantic"} if len(arguments) > 1 else set())  # typer's own, for parameters
+    program = (
+        "import sys\nfrom xladoctor.cli.main import main\n"
+        f"sys.argv = ['xladoctor', *{arguments!r}]\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
+        f"print('loaded:', sorted({heavy!r} & set(sys.modules)), file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
+                          check=True, env=ENVIRONMENT)  # fmt: skip
+    assert done.stderr == "loaded: []\n"
+    assert done.stdout
+
+
+def test_version_names_tool_and_schema() -> None:
+    done = called("--version")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"xladoctor {xladoctor.__version__} (report schema 1)\n"
+
+
+def test_help_lists_the_commands() -> None:
+    done = called("-h")
+    assert done.returncode == 0
+    for command in ("run", "analyze", "rules", "explain"):
+        assert f" {command} " in done.stdout
+
+
+@pytest.mark.parametrize("arguments", [["nothing"], ["analyze"], ["analyze", "a", "--format", "x"],
+                                       ["run"]], ids=" ".join)  # fmt: skip
+def test_wrong_usage_is_status_2_on_standard_error(arguments: list[str]) -> None:
+    done = called(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Usage: " in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+# Analyze
+
+
+def test_report_in_a_file(tmp_path: Path) -> None:
+    (tmp_path / "report.txt").write_text(REPORT + READS)
+    done = called("analyze", "report.txt", folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("xladoctor  report.txt\n")
+    assert "XD201" in done.stdout
+    assert all(len(line) <= 80 for line in done.stdout.splitlines())
+
+
+def test_report_on_standard_input() -> None:
+    done = called("analyze", "-", given=REPORT)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("xladoctor  -\n")
+
+
+def test_json_is_valid_and_the_only_output() -> None:
+    done = called("analyze", "-", "--format", "json", given=REPORT + READS)
+    report = json.loads(done.stdout)
+    jsonschema.validate(report, schema())
+    assert [finding["rule"] for finding in report["findings"]] == ["XD201"]
+    assert report["findings"][0]["count"] == 40
+
+
+def test_format_comes_from_the_environment_too() -> None:
+    done = called("analyze", "-", given=REPORT, environment={"XLADOCTOR_FORMAT": "json"})
+    assert json.loads(done.stdout)["schema_version"] == 1
+
+
+def test_width_is_that_of_columns() -> None:
+    done = called("analyze", "-", given=REPORT + READS, environment={"COLUMNS": "50"})
+    assert 40 < max(map(len, done.stdout.splitlines())) <= 50
+
+
+def test_encoding_without_unicode_gets_plain_characters() -> None:
+    ascii_only = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    done = called("analyze", "-", given=REPORT + READS, environment=ascii_only)
+    assert done.returncode == 0
+    assert done.stdout.isascii()
+
+
+@pytest.fixture
+def bad(tmp_path: Path) -> Path:
+    """Paths of no use, and one that does not exist."""
+    (tmp_path / "empty").touch()
+    (tmp_path / "binary").write_bytes(bytes(range(256)) * 40)
+    (tmp_path / "program.py").write_text("import torch\nprint(torch.ones(2))\n")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "notes.txt").write_text("mine")
+    (tmp_path / "damaged").mkdir()
+    (tmp_path / "damaged" / "run.json").write_text("{")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("empty", "empty: is empty"),
+        ("binary", "binary: byte 0 is zero: this is no text"),
+        ("program.py", "program.py: no metrics report in 2 lines; expected "),
+        ("missing", "missing: no such file or directory"),
+        ("program.py/inside", "program.py/inside: no such file or directory"),
+        ("folder", "folder: no run.json in this directory"),
+        ("damaged", "damaged/run.json: cannot be read: "),
+    ],
+)
+@pytest.mark.parametrize("form", ["terminal", "json"])
+def test_input_of_no_use_is_status_2_and_one_message(
+    bad: Path, name: str, message: str, form: str
+) -> None:
+    done = called("analyze", bad / name, "--format", form)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    first, *hint = done.stderr.splitlines()
+    assert first.startswith(f"xladoctor: {bad}/{message}")
+    assert hint
+    assert all(line.startswith("  ") for line in hint)
+
+
+def test_nothing_on_standard_input_is_status_2() -> None:
+    done = called("analyze", "-")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("xladoctor: standard input: is empty\n  expected ")
+
+
+@pytest.mark.parametrize("buffered", [True, False])
+@pytest.mark.parametrize(
+    "command", [["analyze", "-"], ["analyze", "-", "--format", "json"], ["rules"]], ids=" ".join
+)
+def test_reader_that_goes_away_is_no_fault(command: list[str], buffered: bool) -> None:
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    with subprocess.Popen(
+        [sys.executable, *([] if buffered else ["-u"]), "-m", "xladoctor", *command],
+        stdin=subprocess.PIPE, stdout=write_end, stderr=subprocess.PIPE, env=ENVIRONMENT, text=True,
+    ) as process:  # fmt: skip
+        os.close(write_end)
+        _, errors = process.communicate(REPORT, timeout=120)
+    assert (process.returncode, errors) == (0, "")
+
+
+# Colours
+
+
+@pytest.mark.parametrize(
+    ("option", "environment", "colored"),
+    [
+        ("auto", {}, False),
+        ("always", {}, True),
+        ("auto", {"FORCE_COLOR": "1"}, True),
+        ("auto", {"CLICOLOR_FORCE": "1"}, True),
+        ("auto", {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+        ("auto", {"FORCE_COLOR": "1", "NO_COLOR": ""}, True),
+        ("always", {"NO_COLOR": "1"}, True),
+        ("never", {"FORCE_COLOR": "1"}, False),
+    ],
+)
+def test_who_decides_about_colours(option: str, environment: dict[str, str], colored: bool) -> None:
+    done = called("analyze", "-", "--color", option, given=REPORT, environment=environment)
+    assert done.returncode == 0
+    assert ("\x1b[" in done.stdout) is colored
+
+
+def test_json_is_never_coloured() -> None:
+    done = called("analyze", "-", "--color", "always", "--format", "json", given=REPORT)
+    assert "\x1b" not in done.stdout
+
+
+# Rules
+
+
+def test_rules_are_listed() -> None:
+    done = called("rules")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [line.split()[:2] for line in done.stdout.splitlines()] == [
+        [rule.id, rule.severity] for rule in load_rules()
+    ]
+
+
+@pytest.mark.parametrize("name", ["XD101", "xd101"])
+def test_rule_is_explained(name: str) -> None:
+    done = called("explain", name)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("# XD101 recompilation-after-warm-up\n")
+    for part in ("Why it is slow", "Fix", "When it is wrong", "Thresholds", "References"):
+        assert f"\n## {part}\n" in done.stdout
+
+
+def test_rule_that_does_not_exist_is_status_2_with_those_that_do() -> None:
+    done = called("explain", "nope")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("xladoctor: nope: no such rule\n  known rules: XD101, ")

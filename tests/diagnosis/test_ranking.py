@@ -1,0 +1,72 @@
+"""Severity at its borders, and the order of findings."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from tests.support import finding, location
+from xladoctor.diagnosis.interface import Cost, Finding, Saving, SavingBasis, Severity
+from xladoctor.diagnosis.ranking import ranked, severity
+
+
+@pytest.mark.parametrize(
+    ("share", "stalls", "unbounded", "expected"),
+    [
+        (0.20, False, False, "error"),
+        (0.1999, False, False, "warning"),
+        (0.02, False, False, "warning"),
+        (0.0199, False, False, "info"),
+        (0.0, True, False, "warning"),
+        (0.5, True, False, "error"),
+        (None, False, False, "info"),
+        (None, True, False, "warning"),
+        (None, False, True, "error"),
+        (0.0, True, True, "error"),
+    ],
+)
+def test_severity(share: float | None, stalls: bool, unbounded: bool, expected: Severity) -> None:
+    def found(ceiling: Severity = "error", **state: bool) -> Severity:
+        calm = {"stalls": stalls, "unbounded": unbounded, "healthy": False, "settled": False}
+        return severity(share, ceiling=ceiling, **{**calm, **state})
+
+    assert found() == expected
+    assert found(healthy=True) == "info"
+    assert found("info") == "info"
+    assert found(settled=True) == ("warning" if expected == "error" else expected)
+
+
+def test_severity_stays_below_that_of_the_rule() -> None:
+    found = severity(0.9, stalls=True, unbounded=True, healthy=False, settled=False,
+                     ceiling="warning")  # fmt: skip
+    assert found == "warning"
+
+
+def saves(seconds: float | None, level: Severity = "warning", **fields: Any) -> Finding:
+    basis: SavingBasis = "none" if seconds is None else "bound"
+    return finding(
+        severity=level, cost=Cost(seconds, None, "measured"),
+        saving=Saving(seconds, None, None, basis), **fields,
+    )  # fmt: skip
+
+
+ORDERED = [
+    saves(0.5, fingerprint="saves most"),
+    saves(0.5, count=39, fingerprint="the same, less often"),
+    saves(0.1, "error", fingerprint="saves less, though an error"),
+    saves(0.1, fingerprint="a warning"),
+    saves(3.0, "info", fingerprint="only information"),
+    saves(None, "error", fingerprint="unknown cost, error"),
+    saves(None, fingerprint="unknown cost, warning", rule="XD201"),
+    saves(None, fingerprint="the same, later rule", rule="XD202"),
+    saves(None, fingerprint="the same, later line", rule="XD202", locations=[location(line=42)]),
+    saves(None, "info", fingerprint="unknown cost, information"),
+]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_order_does_not_depend_on_the_order_before(seed: int) -> None:
+    shuffled = random.Random(seed).sample(ORDERED, len(ORDERED))
+    assert [f.fingerprint for f in ranked(shuffled)] == [f.fingerprint for f in ORDERED]

@@ -1,0 +1,190 @@
+"""Rule files: each defect is an error with file and line; the pack has none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from tests.support import rule
+from xladoctor.diagnosis.interface import RuleError
+from xladoctor.diagnosis.rule import Rule, load_rule, load_rules, pack
+from xladoctor.evidence.schema import TABLES
+
+GOOD = """\
+id: XD901
+name: odd-thing
+title: Something that is odd
+category: capture
+severity: warning
+confidence: high
+status: preview
+since: 0.1.0
+needs: [counter]
+not_evaluated:
+  counter: no counters
+thresholds:
+  times: 3
+query: |
+  SELECT value AS count FROM counter
+  WHERE value > $times
+message: It is odd.
+why: It is.
+fix: Do not.
+example:
+  before: a
+  after: b
+false_positives: Never.
+"""
+
+
+def write(folder: Path, text: str, name: str = "XD901-odd-thing.yaml") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def with_line(key: str, new: str) -> str:
+    """The good file with the line that begins with ``key`` replaced."""
+    return re.sub(rf"(?m)^{re.escape(key)}.*$", new, GOOD, count=1)
+
+
+def test_rule_file_in_order(tmp_path: Path) -> None:
+    loaded = load_rule(write(tmp_path, GOOD))
+    assert (loaded.id, loaded.thresholds, loaded.needs) == ("XD901", {"times": 3.0}, ["counter"])
+    assert (loaded.replaces, loaded.references) == ([], [])
+    assert (loaded.applies_to.frontend, loaded.applies_to.device) == (["torch_xla"], ["any"])
+
+
+@pytest.mark.parametrize(
+    ("key", "new", "line", "message"),
+    [
+        ("id:", "id: XD9", 1, "id: String should match pattern"),
+        ("name:", "name: Odd_Thing", 2, "name: String should match pattern"),
+        ("title:", "title: odd", 3, "title: String should have at least 8 characters"),
+        ("title:", f"title: {'x' * 73}", 3, "title: String should have at most 72 characters"),
+        ("category:", "category: food", 4, "category: Input should be 'recompilation',"),
+        ("severity:", "severity: fatal", 5, "severity: Input should be 'error', 'warning' or"),
+        ("confidence:", "confidence: 7", 6, "confidence: Input should be 'high', 'medium' or"),
+        ("status:", "status: done", 7, "status: Input should be 'preview', 'stable' or"),
+        ("since:", "since: 1", 8, "since: Input should be a valid string"),
+        ("needs:", "needs: []", 9, "needs: List should have at least 1 item"),
+        ("needs:", "needs: [counters]", 9, "needs: no such table: counters"),
+        ("needs:", "needs: [counter, step]", 1, "rule: not_evaluated has no sentence for: step"),
+        ("  counter:", "  counter: [a]", 11, "not_evaluated.counter: Input should be a valid"),
+        ("  times:", "  times: often", 13, "thresholds.times: Input should be a valid number"),
+        ("  times:", "  rarely: 3", 1,
+         "rule: thresholds and the query's $parameters differ: rarely, times"),
+        ("query:", "query: DROP TABLE counter\nodd: |", 14, "query: must be one SELECT"),
+        ("  WHERE", "  ; SELECT $times AS count", 14, "query: must be one SELECT"),
+        ("  WHERE", "  WHERE WHERE $times", 14, "query: "),
+        ("message:", "message: '{% if %}'", 17, "message: "),
+        ("  before:", "  beforehand: a", 20, "example.before: Field required"),
+        ("  before:", "  before: a\n  during: c", 22,
+         "example.during: Extra inputs are not permitted"),
+        ("false_positives:", "falsepositives: Never.", 23,
+         "falsepositives: Extra inputs are not permitted"),
+        ("fix:", "", 1, "fix: Field required"),
+        ("fix:", "fix: [a", 20, "not YAML: "),
+        ("fix:", "\tfix: a", 19, "not YAML: "),
+    ],
+)  # fmt: skip
+def test_defect_is_an_error_with_its_line(
+    tmp_path: Path, key: str, new: str, line: int, message: str
+) -> None:
+    path = write(tmp_path, with_line(key, new))
+    with pytest.raises(RuleError) as caught:
+        load_rule(path)
+    assert f"{path}:{line}: {message}" in caught.value.what
+
+
+@pytest.mark.parametrize("text", ["", "just words", "- a\n- b\n", "5"])
+def test_file_that_is_no_mapping(tmp_path: Path, text: str) -> None:
+    path = write(tmp_path, text)
+    with pytest.raises(RuleError, match=re.escape(f"{path}:1: expected a mapping with id")):
+        load_rule(path)
+
+
+def test_file_that_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "XD901-odd-thing.yaml"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(RuleError, match=re.escape(f"{path}:1: ")):
+        load_rule(path)
+
+
+@pytest.mark.parametrize("name", ["XD902-odd-thing.yaml", "odd-thing.yaml", "XD901-other.yaml"])
+def test_file_must_be_named_like_its_rule(tmp_path: Path, name: str) -> None:
+    path = write(tmp_path, GOOD, name)
+    with pytest.raises(RuleError) as caught:
+        load_rule(path)
+    assert caught.value.what == f"{path}:1: the file must be named XD901-odd-thing.yaml"
+
+
+def test_all_defects_of_all_files_are_told_at_once(tmp_path: Path) -> None:
+    first = write(tmp_path, with_line("id:", "id: 9").replace("needs: [counter]", "needs: []"))
+    second = write(tmp_path, "", "XD902-other.yaml")
+
+    with pytest.raises(RuleError) as caught:
+        load_rules(tmp_path)
+
+    assert [line.split(": ")[0] for line in caught.value.what.splitlines()] == [
+        f"{first}:1", f"{first}:9", f"{second}:1",
+    ]  # fmt: skip
+    assert "docs/rules.md" in caught.value.hint
+
+
+def test_two_rules_with_one_id(tmp_path: Path) -> None:
+    write(tmp_path, GOOD)
+    write(tmp_path, with_line("name:", "name: other-thing"), "XD901-other-thing.yaml")
+    with pytest.raises(RuleError, match="XD901: two rules have this id"):
+        load_rules(tmp_path)
+
+
+def test_folder_without_rules_and_files_of_other_kinds(tmp_path: Path) -> None:
+    write(tmp_path, "no rule", "README.md")
+    assert load_rules(tmp_path) == []
+
+
+# The pack
+
+
+def pack_rule(test: Callable[[Rule], None]) -> Callable[[Rule], None]:
+    return pytest.mark.parametrize("checked", load_rules(), ids=lambda r: r.id)(test)
+
+
+def test_pack_is_ordered_by_id() -> None:
+    ids = [rule.id for rule in load_rules()]
+    assert ids == sorted(set(ids))
+    assert len(ids) == len(list(pack().glob("*.yaml"))) >= 8
+
+
+@pack_rule
+def test_rule_of_the_pack_has_all_texts(checked: Rule) -> None:
+    for text in (checked.message, checked.why, checked.fix, checked.false_positives,
+                 checked.example.before, checked.example.after):  # fmt: skip
+        assert len(text.strip()) > 10
+    assert checked.references
+    assert all(url.startswith("https://") for url in checked.references)
+    assert not checked.title.endswith(".")
+    assert checked.example.before != checked.example.after
+
+
+@pack_rule
+def test_rule_of_the_pack_says_what_it_needs(checked: Rule) -> None:
+    assert set(checked.not_evaluated) == set(checked.needs)
+    assert {table for need in checked.needs for table in need.split("|")} <= set(TABLES)
+    assert all(len(reason) > 10 for reason in checked.not_evaluated.values())
+
+
+@pack_rule
+def test_example_of_the_pack_is_python(checked: Rule) -> None:
+    for code in (checked.example.before, checked.example.after):
+        compile(code, checked.id, "exec")
+
+
+def test_rule_cannot_be_changed() -> None:
+    with pytest.raises(ValidationError):
+        rule().severity = "info"

@@ -1,0 +1,240 @@
+"""Blocks of the analysis log: recorded (``program.py.txt``, torch_xla 2.9), torn, cut and mixed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from xladoctor.ingest.analysis_log import (
+    AnalysisLog,
+    Block,
+    looks_like_analysis_log,
+    read_analysis_log,
+)
+from xladoctor.ingest.frames import Frame
+
+LOGS = Path(__file__).parent / "analysis_logs"
+RECORDED = (LOGS / "torch_xla_2.9.log").read_text(encoding="utf-8")
+XLA = "/home/ada/venv/lib/python3.11/site-packages/torch_xla"
+PROGRAM = "/home/ada/train.py"
+WRAPPER = "/opt/xladoctor/capture/bootstrap/_xladoctor/adapter.py"
+USER_SYNC = "user torch_xla.sync"
+LOADER = "torch_xla.sync in parallel loader at step end"
+STEP_TRACE = "torch_xla.sync when exiting a profiler StepTrace region"
+READ = "most likely user code trying to access tensor value before torch_xla.sync"
+
+
+def read(text: str) -> AnalysisLog:
+    return read_analysis_log(text.splitlines(keepends=True))
+
+
+def block_text(kind: str = "Execution", graph: str = "ab12", line: int = 7, inputs: int = 1) -> str:
+    body = [
+        "=" * 80,
+        f"{kind} Cause",
+        "  user torch_xla.sync",
+        "Graph Info: ",
+        f"  Graph Hash: {graph}",
+        f"  Number of Graph Inputs: {inputs}",
+        "  Number of Graph Outputs: 3",
+        "Python Frame Triggered Execution: ",
+        f"  sync ({XLA}/torch_xla.py:87)",
+        f"  train ({PROGRAM}:{line})",
+        "-" * 80,
+        "=" * 80,
+    ]
+    return "\n" + "".join(f"{kind} Analysis: {text}\n" for text in body)  # fmt: skip
+
+
+def content(block: Block) -> tuple[object, ...]:
+    return (block.kind, block.cause, block.graph_hash, block.inputs, block.outputs,
+            tuple(block.frames))  # fmt: skip
+
+
+def contents(text: str) -> list[tuple[object, ...]]:
+    return [content(block) for block in read(text).blocks]
+
+
+# Whole logs
+
+
+def test_recorded_log_gives_each_compilation_and_execution_with_its_cause() -> None:
+    log = read(RECORDED)
+
+    assert log.torn == 0
+    assert [(b.kind, b.cause, b.graph_hash[:6]) for b in log.blocks] == [
+        ("compilation", LOADER, "ee8835"),
+        ("execution", LOADER, "ee8835"),
+        ("execution", LOADER, "ee8835"),
+        ("compilation", LOADER, "3d7bfc"),
+        ("execution", LOADER, "3d7bfc"),
+        ("compilation", STEP_TRACE, "b81206"),
+        ("execution", STEP_TRACE, "b81206"),
+        ("execution", STEP_TRACE, "b81206"),
+        ("compilation", READ, "b8b85b"),
+        ("execution", READ, "b8b85b"),
+        ("compilation", USER_SYNC, "816fd5"),
+        ("execution", USER_SYNC, "816fd5"),
+    ]
+
+
+def test_recorded_block_is_read_in_full() -> None:
+    block = read(RECORDED).blocks[5]
+
+    assert block.graph_hash == "b81206c2f681877117b7d3104345a1f6"
+    assert (block.inputs, block.outputs) == (0, 1)
+    assert block.frames == [
+        Frame(f"{XLA}/torch_xla.py", 87, "sync"),
+        Frame(f"{XLA}/debug/profiler.py", 179, "__exit__"),
+        Frame(PROGRAM, 19, "train"),
+        Frame(PROGRAM, 27, "<module>"),
+    ]
+
+
+def test_hash_that_torch_xla_prints_without_its_leading_zero_is_kept_as_it_is() -> None:
+    assert read(RECORDED).blocks[3].graph_hash == "3d7bfcef1e0cdfeae69225cfe396203"
+
+
+def test_offset_is_the_byte_position_of_the_first_line() -> None:
+    encoded = RECORDED.encode()
+    for block in read(RECORDED).blocks:
+        kind = block.kind.capitalize()
+        assert encoded[block.offset :].startswith(f"{kind} Analysis: {kind} Cause\n".encode())
+
+
+def test_log_printed_between_the_program_s_own_output_holds_the_same_blocks() -> None:
+    printed = (LOGS / "torch_xla_2.9_printed.txt").read_text(encoding="utf-8")
+    assert contents(printed) == contents(RECORDED)
+
+
+@pytest.mark.parametrize(
+    "prefix", ["[rank0]: ", "2026-01-05 10:00:00,123 worker-3 | ", "\x1b[31mW\x1b[0m "]
+)
+def test_prefix_of_a_log_before_each_line_changes_nothing(prefix: str) -> None:
+    prefixed = "".join(prefix + line for line in RECORDED.splitlines(keepends=True))
+    assert contents(prefixed) == contents(RECORDED)
+
+
+def test_line_ends_of_windows_change_nothing() -> None:
+    assert contents(RECORDED.replace("\n", "\r\n")) == contents(RECORDED)
+
+
+def test_text_without_blocks_gives_none() -> None:
+    assert read("epoch 1: loss 0.3\n") == AnalysisLog((), 0)
+    assert read("") == AnalysisLog((), 0)
+    assert looks_like_analysis_log(RECORDED)
+    assert not looks_like_analysis_log("Metric: CompileTime\n")
+
+
+# Causes
+
+
+@pytest.mark.parametrize(
+    ("frames", "cause"),
+    [
+        ([Frame(f"{XLA}/torch_xla.py", 87, "sync"), Frame(PROGRAM, 9, "train")], USER_SYNC),
+        ([Frame(f"{XLA}/torch_xla.py", 87, "sync"),
+          Frame(f"{XLA}/distributed/parallel_loader.py", 46, "next")], LOADER),
+        ([Frame(f"{XLA}/torch_xla.py", 87, "sync"),
+          Frame(f"{XLA}/debug/profiler.py", 179, "__exit__")], STEP_TRACE),
+        ([Frame(f"{XLA}/core/xla_model.py", 12, "mark_step")], USER_SYNC),
+        ([Frame(PROGRAM, 9, "train")], READ),
+    ],
+)  # fmt: skip
+def test_wrapper_of_the_capture_does_not_hide_the_cause(frames: list[Frame], cause: str) -> None:
+    block = Block("compilation", 0, READ, frames=[Frame(WRAPPER, 73, "step_marker"), *frames])
+
+    assert block.true_cause() == cause
+    assert block.program_frames() == frames
+
+
+@pytest.mark.parametrize("index", range(12))
+def test_cause_without_the_capture_is_torch_xla_s_own(index: int) -> None:
+    block = read(RECORDED).blocks[index]
+    assert block.true_cause() == block.cause
+
+
+# Torn and cut logs
+
+
+def test_block_without_its_end_is_torn() -> None:
+    cut = "".join(block_text().splitlines(keepends=True)[:-2])
+    assert read(cut) == AnalysisLog((), 1)
+
+
+@pytest.mark.parametrize("missing", ["  user torch_xla.sync", "Graph Hash", "Graph Outputs"])
+def test_block_that_lacks_a_line_is_torn_and_the_next_is_read(missing: str) -> None:
+    lines = block_text().splitlines(keepends=True)
+    broken = "".join(line for line in lines if missing not in line)
+
+    log = read(broken + block_text(graph="cd34"))
+
+    assert [block.graph_hash for block in log.blocks] == ["cd34"]
+    assert log.torn == 1
+
+
+def test_summary_after_a_compilation_is_no_part_of_a_block() -> None:
+    summary = (
+        "Post Compilation Analysis: Graph input size: 0.000000 GB\n"
+        "Post Compilation Analysis: -----\n"
+    )
+    lines = block_text("Compilation").splitlines(keepends=True)
+    broken = "".join(line for line in lines[:-2] if "user torch_xla.sync" not in line)
+
+    assert read(broken + summary) == AnalysisLog((), 1)
+
+
+@given(st.integers(0, len(RECORDED)))
+def test_log_cut_at_its_end_gives_the_blocks_before_the_cut(cut: int) -> None:
+    found = contents(RECORDED[:cut])
+    assert found == contents(RECORDED)[: len(found)]
+    end = "Analysis: " + "-" * 80
+    ends = RECORDED[:cut].count(end) - RECORDED[:cut].count(f"Post Compilation {end}")
+    assert len(found) - ends in (0, 1)  # a few of the end's dashes are enough
+
+
+@given(st.integers(0, len(RECORDED)))
+def test_log_cut_at_its_beginning_gives_the_blocks_after_the_cut(cut: int) -> None:
+    starts = [block.offset for block in read(RECORDED).blocks]
+    expected = contents(RECORDED)[sum(start < cut for start in starts) :]
+    assert contents(RECORDED[cut:]) == expected
+
+
+@given(
+    st.lists(st.booleans(), min_size=26, max_size=26), st.sampled_from(("Compilation", "Execution"))
+)
+def test_blocks_of_two_threads_that_wrote_at_once_are_never_mixed(
+    order: list[bool], kind: str
+) -> None:
+    texts = (block_text("Execution", "ab12", 7, 1), block_text(kind, "cd34", 9, 2))
+    queues = [text.splitlines(keepends=True) for text in texts]
+    mixed = "".join(queues[turn].pop(0) if queues[turn] else "" for turn in map(int, order))
+    mixed += "".join(queues[0] + queues[1])
+
+    log = read(mixed)
+
+    originals = [contents(text)[0] for text in texts]
+    assert all(content(block) in originals for block in log.blocks)
+    assert len(log.blocks) + log.torn >= 2  # none is lost in silence
+
+
+LINES = [*block_text().splitlines(), *block_text("Compilation").splitlines(),
+         "loss 0.5", "Execution Analysis: ", "Compilation Analysis: -----"]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(LINES)))
+def test_lines_in_any_order_never_raise_and_never_give_half_a_block(lines: list[str]) -> None:
+    for block in read("\n".join(lines)).blocks:
+        assert (block.cause, block.graph_hash, block.outputs) == (USER_SYNC, "ab12", 3)
+
+
+@given(st.binary(max_size=300), st.integers(0, len(RECORDED)))
+def test_bytes_of_any_kind_in_the_middle_never_raise(junk: bytes, position: int) -> None:
+    broken = RECORDED[:position] + "\n" + junk.decode(errors="replace") + "\n" + RECORDED[position:]
+
+    log = read(broken)
+
+    assert len(log.blocks) >= 10  # the one that was hit, and the next if its beginning is doubtful

@@ -1,0 +1,248 @@
+"""Run directories: whole, cut short, damaged, and with files of others in them."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import rows
+from xladoctor.ingest.interface import Ingested, IngestError
+from xladoctor.ingest.run_directory import read_run_directory
+
+LOG = Path(__file__).parent / "analysis_logs" / "torch_xla_2.9.log"
+MANIFEST = {"command": ["python", "train.py"], "cwd": "/home/ada", "began_ns": 5,
+            "ended": {"status": 0, "signal": None, "seconds": 2.5}}  # fmt: skip
+RECORD: dict[str, Any] = {
+    "pid": 42, "rank": None, "host": "vm", "torch": "2.9.0", "torch_xla": "2.9.0",
+    "python": "3.11.7", "used_xla": True, "devices": ["TPU:0", "TPU:1"], "ended": True,
+    "main": "/home/ada/train.py", "cwd": "/home/ada", "began_ns": 10, "ended_ns": 20,
+    "settings": {"XLA_IR_DEBUG": "1", "PJRT_DEVICE": "TPU"},
+    "settings_lines": {"XLA_IR_DEBUG": ["/home/ada/train.py", 2, "<module>"]},
+    "folders": {"standard": [], "installed": []}, "no_analysis_log": None,
+}  # fmt: skip
+STEP = {"event": "step", "thread": 1, "main": True, "index": 0, "steps": 1, "end_ns": 90,
+        "duration_ns": 50, "barrier_ns": 5, "compile_ns": 0, "capture_ns": 0, "executions": 1,
+        "compilations": 0, "reads": [[0, "item", 0, 1, 9, 0]], "data": [0, 0], "uploads": [0, 0],
+        "optimizer": 1, "log": 0, "traced": False, "probed": False, "site": 0,
+        "counters": {"MarkStep": 2}}  # fmt: skip
+SITES = {"sites": [{"file": "/home/ada/train.py", "line": 9, "function": "train", "user_file": None,
+                    "user_line": None, "user_function": None, "via": "", "source": "t.item()"}],
+         "fallbacks": [{"op": "aten::nonzero", "site": 0, "count": 2, "duration_ns": 9,
+                        "compile_ns": 4}]}  # fmt: skip
+METRICS = "Counter: MarkStep\n  Value: 7\n"
+
+
+def write(path: Path, content: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content if isinstance(content, str) else json.dumps(content) + "\n")
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A run directory with one process."""
+    write(tmp_path / "run.json", MANIFEST)
+    add_process(tmp_path, 42)
+    return tmp_path
+
+
+def add_process(run: Path, pid: int, **changes: Any) -> Path:
+    folder = run / f"process-{pid}"
+    write(folder / "process.json", {**RECORD, "pid": pid, **changes})
+    write(folder / "steps.jsonl", STEP)
+    write(folder / "call_sites.json", SITES)
+    write(folder / "metrics.txt", METRICS)
+    write(folder / "analysis.log", LOG.read_text(encoding="utf-8"))
+    return folder
+
+
+def read(run: Path) -> Ingested:
+    return read_run_directory(run)[1]
+
+
+def table(ingested: Ingested, name: str) -> list[dict[str, Any]]:
+    return rows(ingested.tables[name])
+
+
+# Whole runs
+
+
+def test_whole_run_fills_every_table_and_leaves_no_note(run: Path) -> None:
+    manifest, ingested = read_run_directory(run)
+
+    assert manifest == MANIFEST
+    assert ingested.notes == []
+    assert {name: len(table(ingested, name)) for name in ingested.tables} == {
+        "process": 1, "environment": 2, "source_line": 1, "fallback": 1, "step": 1,
+        "step_period": 1, "host_sync": 1, "data_wait": 0, "transfer": 0, "optimizer": 0,
+        "fallback_count": 0,
+        "compilation": 5, "execution": 7, "metric": 0, "counter": 1,
+    }  # fmt: skip
+
+
+def test_process_with_its_devices_and_settings(run: Path) -> None:
+    ingested = read(run)
+
+    (process,) = table(ingested, "process")
+    assert (process["pid"], process["device_kind"], process["devices"]) == (42, "TPU", 2)
+    settings = [(row["name"], row["set_by"], row["line"]) for row in table(ingested, "environment")]
+    assert settings == [("XLA_IR_DEBUG", "program", 2), ("PJRT_DEVICE", "environment", None)]
+
+
+def test_process_without_devices_is_of_the_kind_that_was_asked_for(run: Path) -> None:
+    add_process(run, 42, devices=[])
+    (process,) = table(read(run), "process")
+    assert (process["device_kind"], process["devices"]) == ("TPU", 0)
+
+
+def test_time_of_a_fallback_is_without_what_it_compiled(run: Path) -> None:
+    (row,) = table(read(run), "fallback")
+    assert (row["duration_ns"], row["compile_ns"], row["line"]) == (5, 4, 9)
+
+
+def test_processes_are_numbered_in_order(run: Path) -> None:
+    add_process(run, 43)
+    ingested = read(run)
+    assert [(p["process"], p["pid"]) for p in table(ingested, "process")] == [(0, 42), (1, 43)]
+    assert [row["process"] for row in table(ingested, "counter")] == [0, 1]
+    assert [row["process"] for row in table(ingested, "step")] == [0, 1]
+
+
+def test_files_that_are_not_of_the_capture_change_nothing(run: Path) -> None:
+    before = read(run)
+    write(run / "notes.txt", "mine")
+    write(run / "process-old", "a file, no folder")
+    write(run / "process-42" / "core.1234", "\x00")
+    write(run / "diagnosis.json", "{}")
+    assert read(run) == before
+
+
+# Cut short
+
+
+@pytest.mark.parametrize("name", ["call_sites.json", "metrics.txt", "analysis.log", "steps.jsonl"])
+def test_process_that_lacks_a_file_is_read_without_it(run: Path, name: str) -> None:
+    (run / "process-42" / name).unlink()
+    assert len(table(read(run), "process")) == 1
+
+
+def test_missing_step_log_is_no_evidence_about_steps(run: Path) -> None:
+    (run / "process-42" / "steps.jsonl").unlink()
+    assert "step" not in read(run).tables
+    assert "host_sync" not in read(run).tables
+
+
+def test_without_a_report_the_counters_of_the_step_log_are_used(run: Path) -> None:
+    assert [row["value"] for row in table(read(run), "counter")] == [7]
+    (run / "process-42" / "metrics.txt").unlink()
+    assert [row["value"] for row in table(read(run), "counter")] == [2]
+
+
+def test_run_and_process_that_were_killed_say_so(run: Path) -> None:
+    write(run / "run.json", {**MANIFEST, "ended": None})
+    add_process(run, 42, ended=False, used_xla=False)
+
+    ingested = read(run)
+
+    assert ingested.notes == [
+        "process-42: the process was cut short; its last moments and the source lines that are"
+        " written at its end are missing",
+        f"{run / 'run.json'}: the run was cut short; its end is missing",
+    ]
+    assert len(table(ingested, "step")) == 1
+
+
+def test_reason_for_a_missing_analysis_log_is_told(run: Path) -> None:
+    add_process(run, 42, no_analysis_log="the program set PT_XLA_DEBUG_FILE itself")
+    ingested = read(run)
+    assert ingested.notes == [
+        "process-42: no analysis log: the program set PT_XLA_DEBUG_FILE itself"
+    ]
+    assert "execution" not in ingested.tables
+
+
+@pytest.mark.parametrize("text", ["Traceback\nValueError: odd\n", "\n", ""])
+def test_fault_of_the_capture_is_told(run: Path, text: str) -> None:
+    write(run / "process-42" / "faults.log", text)
+    (note,) = read(run).notes
+    assert "the capture had a fault and switched itself off" in note
+    assert note.endswith("ValueError: odd" if text.strip() else "off")
+
+
+# Damaged
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "{run}: no run.json in this directory"),
+        ("", "{run}/run.json: cannot be read: "),
+        ("{", "{run}/run.json: cannot be read: "),
+        ("[]", "{run}/run.json: not a manifest of xladoctor"),
+        ('{"name": "another tool"}', "{run}/run.json: not a manifest of xladoctor"),
+    ],
+)
+def test_directory_without_a_manifest(run: Path, content: str | None, message: str) -> None:
+    (run / "run.json").unlink()
+    if content is not None:
+        write(run / "run.json", content)
+    with pytest.raises(IngestError) as caught:
+        read(run)
+    assert caught.value.what.startswith(message.format(run=run))
+    assert "run.json" in caught.value.hint
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "5", "\x00", '{"pid": 7}'])
+def test_damaged_process_is_left_out_with_a_note(run: Path, content: str) -> None:
+    damaged = run / "process-41" / "process.json"
+    write(damaged, content)
+
+    ingested = read(run)
+
+    assert [(p["process"], p["pid"]) for p in table(ingested, "process")] == [(0, 42)]
+    (note,) = ingested.notes
+    assert note.startswith(f"{damaged}: cannot be read")
+
+
+def test_damage_of_the_only_process_is_what_the_error_says(run: Path) -> None:
+    damaged = run / "process-42" / "process.json"
+    write(damaged, "{")
+    with pytest.raises(IngestError, match=f"{damaged}: cannot be read"):
+        read(run)
+
+
+def test_folder_without_files_is_left_out(run: Path) -> None:
+    (run / "process-41").mkdir()
+    assert len(table(read(run), "process")) == 1
+
+
+@pytest.mark.parametrize("name", ["call_sites.json", "metrics.txt"])
+def test_damaged_file_of_a_process_leaves_a_note(run: Path, name: str) -> None:
+    write(run / "process-42" / name, "\x00 {")
+    (note,) = read(run).notes
+    assert note.startswith(f"{run / 'process-42' / name}: ")
+
+
+def test_nothing_captured_says_why(run: Path) -> None:
+    add_process(run, 42, used_xla=False)
+    (run / "process-42" / "steps.jsonl").write_text("")
+    with pytest.raises(IngestError, match="no computation ran on an XLA device"):
+        read(run)
+
+
+def test_program_that_never_imported_torch_xla(tmp_path: Path) -> None:
+    write(tmp_path / "run.json", MANIFEST)
+    with pytest.raises(IngestError, match="never imported torch_xla"):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["analysis.log", "steps.jsonl", "metrics.txt", "call_sites.json"])
+def test_file_that_may_not_be_read_leaves_a_note(run: Path, name: str) -> None:
+    path = run / "process-42" / name
+    path.chmod(0)
+    if os.access(path, os.R_OK):
+        pytest.skip("this user may read everything")
+    assert [note for note in read(run).notes if note.startswith(f"{path}: cannot be read")]

@@ -1,0 +1,233 @@
+"""The step log: rows of each line, what a cut loses, and how many barriers make a step."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support import rows
+from xladoctor.ingest.frames import NOWHERE, CallSite
+from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.step_log import (
+    CallSites,
+    barriers_a_step,
+    read_call_sites,
+    read_step_log,
+)
+
+SYNC = CallSite("/home/ada/train.py", 45, "train", via="sync")
+ITEM = CallSite("/home/ada/train.py", 43, "train", via="item")
+SITES = CallSites((SYNC, ITEM), ("    torch_xla.sync()", "    total += loss.item()"))
+#: As the capture wrote it, the counters shortened.
+STEP: dict[str, Any] = {
+    "event": "step", "thread": 12049, "main": True, "index": 1, "steps": 1,
+    "end_ns": 1795248358170449682, "duration_ns": 144133032, "barrier_ns": 129757590,
+    "compile_ns": 5000, "capture_ns": 305013, "executions": 2, "compilations": 1,
+    "reads": [[1, "item", 0, 3, 9000, 2000]], "data": [1, 700], "uploads": [2, 189792],
+    "optimizer": 1, "log": 7514, "traced": True, "probed": False, "site": 0,
+    "counters": {"aten::_local_scalar_dense": 3, "MarkStep": 1}, "metrics": {},
+}  # fmt: skip
+
+
+def read(*lines: dict[str, Any] | str, sites: CallSites = SITES) -> Ingested:
+    ingested = Ingested()
+    texts = (line if isinstance(line, str) else json.dumps(line) + "\n" for line in lines)
+    read_step_log(texts, sites, 2, ingested, "steps.jsonl")
+    return ingested
+
+
+def table(ingested: Ingested, name: str) -> list[dict[str, Any]]:
+    return rows(ingested.tables.get(name, {}))
+
+
+# Lines
+
+
+def test_step_line_becomes_a_row_with_its_call_site() -> None:
+    (row,) = table(read(STEP), "step")
+
+    assert row == {
+        "process": 2, "thread": 12049, "main": True, "tail": False, "index": 1, "barriers": 1,
+        "ordinal": 0, "begin_ns": 1795248358026316650, "end_ns": 1795248358170449682,
+        "duration_ns": 144133032, "compile_ns": 5000, "read_ns": 7000, "input_ns": 700,
+        "barrier_ns": 129757590, "upload_ns": 189792, "capture_ns": 305013, "executions": 2,
+        "compilations": 1, "optimizer_steps": 1, "log_offset": 7514, "traced": True,
+        "probed": False, **SYNC.columns(),
+    }  # fmt: skip
+
+
+def test_reads_and_waits_of_a_step_become_rows_of_their_own() -> None:
+    ingested = read(STEP)
+
+    assert table(ingested, "host_sync") == [{
+        "process": 2, "thread": 12049, "step": 1, "tail": False, "kind": "item", "closure": False,
+        "count": 3, "duration_ns": 7000, "compile_ns": 2000, **ITEM.columns(),
+    }]  # fmt: skip
+    assert table(ingested, "data_wait") == [
+        {"process": 2, "thread": 12049, "step": 1, "count": 1, "duration_ns": 700}
+    ]
+
+
+def test_read_that_took_less_than_what_compiled_beside_it_did_not_block() -> None:
+    ingested = read({**STEP, "reads": [[1, "item", 1, 1, 2000, 9000]]})
+
+    assert table(ingested, "step")[0]["read_ns"] == 0
+    assert table(ingested, "host_sync")[0]["duration_ns"] == 0
+    assert table(ingested, "host_sync")[0]["closure"] is True
+
+
+def test_ordinal_counts_the_barriers_of_a_call_site_on_its_thread() -> None:
+    lines = [{**STEP, "site": 0}, {**STEP, "site": 1}, {**STEP, "site": 0, "steps": 10},
+             {**STEP, "site": 0}, {**STEP, "site": 0, "thread": 7}]  # fmt: skip
+    assert [row["ordinal"] for row in table(read(*lines), "step")] == [0, 0, 1, 11, 0]
+
+
+def test_tail_is_no_step_and_has_no_call_site() -> None:
+    tail = {key: value for key, value in STEP.items() if key not in ("site", "counters")}
+
+    ingested = read({**tail, "event": "tail"})
+
+    (row,) = table(ingested, "step")
+    assert (row["tail"], row["file"], row["ordinal"]) == (True, None, 0)
+    assert table(ingested, "host_sync")[0]["tail"] is True
+    assert table(ingested, "step_period") == []
+
+
+def test_compile_upload_and_optimizer_lines() -> None:
+    common = {"thread": 7, "step": 4, "site": 0}
+    ingested = read(
+        {"event": "compile", **common, "during": "read", "end_ns": 99, "duration_ns": 9},
+        {"event": "upload", **common, "shape": [16, 64], "dtype": "bfloat16"},
+        {"event": "upload", **common, "shape": [], "dtype": "quint8"},
+        {"event": "optimizer", "thread": 7, "site": 1},
+    )
+
+    base = {"process": 2, "thread": 7}
+    assert table(ingested, "compile_time") == [
+        {**base, "step": 4, "during": "read", "end_ns": 99, "duration_ns": 9, **SYNC.columns()}
+    ]
+    sent = {**base, "step": 4, "direction": "to_device", **SYNC.columns()}
+    assert table(ingested, "transfer") == [
+        {**sent, "shape": [16, 64], "dtype": "bf16"}, {**sent, "shape": [], "dtype": "quint8"},
+    ]  # fmt: skip
+    assert table(ingested, "optimizer") == [{**base, **ITEM.columns()}]
+
+
+def test_counters_are_summed_over_the_lines() -> None:
+    counters = table(read(STEP, {**STEP, "counters": {"MarkStep": 4}}), "counter_total")
+    assert counters == [
+        {"process": 2, "name": "aten::_local_scalar_dense", "value": 3},
+        {"process": 2, "name": "MarkStep", "value": 5},
+    ]
+
+
+def test_fallbacks_are_counted_step_by_step_and_operators_of_xla_are_none() -> None:
+    counters = {"aten::nonzero": 2, "xla::add": 9, "MarkStep": 1}
+    rows_found = table(read({**STEP, "counters": counters}), "fallback_count")
+    assert rows_found == [
+        {"process": 2, "step": 1, "tail": False, "name": "aten::nonzero", "value": 2}
+    ]
+
+
+def test_what_a_short_line_leaves_out_did_not_happen() -> None:
+    short = {"event": "step", "thread": 7, "index": 3, "steps": 1, "end_ns": 90, "duration_ns": 50}
+    (row,) = table(read(short), "step")
+    assert (row["main"], row["compile_ns"], row["read_ns"], row["file"]) == (False, 0, 0, None)
+
+
+# Damage
+
+
+@given(st.integers(0, 3 * (len(json.dumps(STEP)) + 1)))
+def test_log_cut_anywhere_loses_the_cut_line_alone(cut: int) -> None:
+    line = json.dumps(STEP) + "\n"
+    kept = (line * 3)[:cut]
+
+    ingested = read(*kept.splitlines(keepends=True))
+
+    whole, rest = divmod(len(kept) + (len(kept) % len(line) == len(line) - 1), len(line))
+    assert len(table(ingested, "step")) == whole
+    assert len(ingested.notes) == (rest > 0)
+
+
+@pytest.mark.parametrize(
+    "line", ["", "5\n", "null\n", "[]\n", '"step"\n', '{"event": "step"}\n', '{"event": []}\n',
+             '{"event": "later"}\n', "Traceback (most recent call last):\n", "\x00\ufffd\n",
+             json.dumps({**STEP, "reads": [[1, "item"]]}),
+             json.dumps({**STEP, "data": 4}), json.dumps({**STEP, "duration_ns": None})],
+)  # fmt: skip
+def test_line_that_is_none_of_the_log_s_leaves_a_note_with_its_number(line: str) -> None:
+    ingested = read(STEP, line, STEP)
+
+    assert ingested.notes == ["steps.jsonl, line 2: not a step-log line (cut off?); skipped"]
+    assert len(table(ingested, "step")) == 2
+
+
+# Call sites
+
+
+def test_call_site_that_the_file_lacks_is_nowhere() -> None:
+    assert SITES[1] == ITEM
+    assert SITES[2] == NOWHERE
+    assert SITES[None] == NOWHERE
+    assert table(read({**STEP, "site": 9}), "step")[0]["file"] is None
+
+
+def test_call_sites_file() -> None:
+    site = {**ITEM.columns(), "source": "    x.item()"}
+    fallback = {"op": "aten::nonzero", "site": 0, "count": 2, "duration_ns": 9, "compile_ns": 1}
+
+    sites = read_call_sites(json.dumps({"sites": [site], "fallbacks": [fallback]}))
+
+    assert sites == CallSites((ITEM,), ("    x.item()",), (fallback,))
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "5", '{"sites": []}', '{"sites": [{}]}'])
+def test_call_sites_file_that_is_none_is_an_error_of_the_documented_kinds(text: str) -> None:
+    with pytest.raises((ValueError, KeyError, TypeError)):
+        read_call_sites(text)
+
+
+# Barriers a step
+
+
+def period(sites: list[int], updates: list[int]) -> int:
+    return barriers_a_step(np.asarray(sites), np.asarray(updates))
+
+
+@given(st.integers(1, 16), st.integers(3, 20))
+def test_barriers_of_a_turn_make_one_step(barriers: int, turns: int) -> None:
+    assert period(list(range(barriers)) * turns, [0] * (barriers - 1) * turns + [1] * turns) == (
+        barriers
+    )
+
+
+@given(st.integers(2, 16), st.integers(10, 40))
+def test_micro_batches_that_share_one_barrier_line_make_one_step(micro: int, turns: int) -> None:
+    assert period([0] * micro * turns, ([0] * (micro - 1) + [1]) * turns) == micro
+
+
+@given(st.integers(1, 4), st.integers(60, 90), st.integers(0, 200))
+def test_odd_barrier_among_hundreds_changes_nothing(barriers: int, turns: int, at: int) -> None:
+    sites, updates = list(range(barriers)) * turns, ([0] * (barriers - 1) + [1]) * turns
+    sites.insert(at, 99)
+    updates.insert(at, 0)
+    assert period(sites, updates) == barriers
+
+
+@given(st.integers(2, 12), st.integers(1, 4), st.integers(3, 9))
+def test_epochs_of_training_and_evaluation_are_no_steps(train: int, test: int, epochs: int) -> None:
+    assert period(([0] * train + [1] * test) * epochs, ([1] * train + [0] * test) * epochs) == 1
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=80))
+def test_any_sequence_has_a_period_that_came_three_times(barriers: list[tuple[int, int]]) -> None:
+    sites, updates = map(list, zip(*barriers, strict=True))
+    found = period(sites, updates)
+    assert 1 <= found <= max(1, min(16, len(sites) // 3))
+    assert found == 1 or np.mean(np.equal(sites[found:], sites[:-found])) >= 0.9

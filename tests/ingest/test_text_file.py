@@ -1,0 +1,143 @@
+"""Texts made elsewhere: what is recognized, and what is said of all else."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support import rows
+from xladoctor.ingest.interface import Ingested, IngestError
+from xladoctor.ingest.text_file import read_text, read_text_file
+
+HERE = Path(__file__).parent
+LOG = (HERE / "analysis_logs" / "torch_xla_2.9.log").read_bytes()
+REPORT = b"""Metric: CompileTime
+  TotalSamples: 2
+  Accumulator: 03s000ms000.000us
+  Percentiles: 1%=001ms000.000us; 50%=002ms000.000us; 99%=002ms000.000us
+Counter: MarkStep
+  Value: 40
+"""
+
+
+def read(data: bytes) -> Ingested:
+    return read_text(io.BytesIO(data), "report.txt")
+
+
+def counters(ingested: Ingested) -> dict[str, int]:
+    return {row["name"]: row["value"] for row in rows(ingested.tables["counter"])}
+
+
+def test_metrics_report() -> None:
+    ingested = read(REPORT)
+
+    assert rows(ingested.tables["metric"]) == [
+        {"process": 0, "name": "CompileTime", "unit": "ns", "samples": 2, "accumulator": 3e9,
+         "p50": 2e6}
+    ]  # fmt: skip
+    assert counters(ingested) == {"MarkStep": 40}
+    assert "compilation" not in ingested.tables
+
+
+def test_analysis_log() -> None:
+    ingested = read(LOG)
+
+    assert len(rows(ingested.tables["compilation"])) == 5
+    assert len(rows(ingested.tables["execution"])) == 7
+    assert rows(ingested.tables["compilation"])[4]["file"] == "/home/ada/train.py"
+    assert rows(ingested.tables["compilation"])[4]["line"] == 23
+    assert "counter" not in ingested.tables
+
+
+def test_torn_blocks_are_counted_in_a_note() -> None:
+    ingested = read(LOG[:-200])
+    assert ingested.notes == ["report.txt: 1 blocks torn or cut off; left out"]
+    assert len(rows(ingested.tables["execution"])) == 6
+
+
+@pytest.mark.parametrize(
+    "before", [b"\xef\xbb\xbf", b"$ python train.py\nepoch 1\n", b"\xff\xfe\xfa\n"]
+)
+@pytest.mark.parametrize("ends", [b"\n", b"\r\n"])
+def test_junk_before_and_line_ends_of_windows(before: bytes, ends: bytes) -> None:
+    assert counters(read((before + REPORT).replace(b"\n", ends))) == {"MarkStep": 40}
+
+
+@pytest.mark.parametrize("prefix", [b"[rank0]: ", b"2026-01-05 10:00:00 INFO metrics.py:9] "])
+def test_report_behind_the_prefix_of_a_log(prefix: bytes) -> None:
+    lines = REPORT.splitlines(keepends=True)
+    assert counters(read(b"".join(prefix + line for line in lines))) == {"MarkStep": 40}
+
+
+def test_report_far_down_in_a_long_log_is_found() -> None:
+    assert counters(read(b"epoch 1: loss 0.3\n" * 9_000 + REPORT)) == {"MarkStep": 40}
+
+
+def test_long_line_without_a_line_end_before_the_report() -> None:
+    assert counters(read(b"x" * 3_000_000 + b"\n" + REPORT)) == {"MarkStep": 40}
+
+
+def test_nothing_but_one_endless_line() -> None:
+    with pytest.raises(IngestError, match="no metrics report in 1 lines"):
+        read(b"x" * 3_000_000)
+
+
+@pytest.mark.parametrize("shift", range(0, len(REPORT), 5))
+def test_report_across_the_border_of_two_blocks_of_the_file_is_read_whole(shift: int) -> None:
+    noise = b"." * (65_536 - shift - 1) + b"\n"
+
+    ingested = read(noise + REPORT)
+
+    assert rows(ingested.tables["metric"])[0]["accumulator"] == 3e9
+    assert rows(ingested.tables["metric"])[0]["samples"] == 2
+    assert [note for note in ingested.notes if "cut off" in note or "the text ends" in note] == []
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "report.txt: is empty"),
+        (b"\x00", "report.txt: byte 0 is zero: this is no text"),
+        (b"PK\x03\x04\x00", "report.txt: byte 4 is zero: this is no text"),
+        ("Metric: X".encode("utf-16"), "report.txt: byte 3 is zero: this is no text"),
+        (b"import torch\n", "report.txt: no metrics report in 1 lines"),
+        (LOG[: len(LOG) // 40], "report.txt: no whole block of an analysis log in it"),
+    ],
+    ids=["empty", "zero", "archive", "utf-16", "program", "half a block"],
+)
+def test_text_of_no_use_is_an_error_that_names_it_and_what_was_expected(
+    data: bytes, message: str
+) -> None:
+    with pytest.raises(IngestError) as caught:
+        read(data)
+    assert caught.value.what.startswith(message)
+    assert "metrics report" in caught.value.hint
+    assert "analysis log" in caught.value.hint
+
+
+def test_file_that_cannot_be_opened_is_an_error_with_its_path(tmp_path: Path) -> None:
+    with pytest.raises(IngestError) as caught:
+        read_text_file(tmp_path / "gone.txt")
+    assert (
+        caught.value.what == f"{tmp_path / 'gone.txt'}: cannot be read: No such file or directory"
+    )
+
+
+def test_file_is_named_by_its_path(tmp_path: Path) -> None:
+    path = tmp_path / "empty.txt"
+    path.touch()
+    with pytest.raises(IngestError, match=f"{path}: is empty"):
+        read_text_file(path)
+
+
+@given(st.binary(max_size=400))
+def test_any_bytes_are_read_or_are_an_error_of_the_user(data: bytes) -> None:
+    try:
+        found = "; ".join(read(data).tables)
+    except IngestError as error:
+        found = error.what
+    assert found == "metric; counter" or found.startswith("report.txt: ")

@@ -1,0 +1,89 @@
+"""Hand-made diagnoses that show everything a report can show."""
+
+from __future__ import annotations
+
+from tests.support import finding, location
+from xladoctor.diagnosis.interface import (
+    Cost,
+    Diagnosis,
+    Ignored,
+    NotChecked,
+    RuleOutcomes,
+    RunFacts,
+    Saving,
+    Steps,
+    TimeParts,
+    TimeSpent,
+    Tool,
+    Verdict,
+)
+
+SICK = Diagnosis(
+    schema_version=1,
+    tool=Tool("xladoctor", "0.1.0"),
+    run=RunFacts("run", "runs/2026-01-05-train", ["python", "train.py", "--größe", "3"], None, 9, 2,
+                 "TPU", 8, "2.9.0", "2.9.0"),
+    verdict=Verdict("compilation", "61 % of the loop's 10 s went compiling graphs; 3 findings to"
+                    " fix."),
+    time=TimeSpent(12.5, 10.0, TimeParts(6.1, 1.2, 0.04, 1.66, 0.9, 0.1), 0.5),
+    steps=Steps(40, 3, 12.1),
+    findings=[
+        finding(
+            "XD101", name="recompilation-after-warm-up", severity="error",
+            title="Graph compiled again after warm-up", count=17, per_step=0.425,
+            processes=["0", "1"], cost=Cost(6.1, 0.61, "measured"),
+            saving=Saving(6.1, 152.5, 0.61, "bound"),
+            locations=[
+                location(source="    torch_xla.sync()"),
+                location("data.py", 88, function="load", role="made",
+                         source="    return torch.tensor(a_rather_long_expression_of_many_words)"
+                         ".to(device, non_blocking=True)  # and a comment"),
+            ],
+            message="17 of 40 launches compiled a new graph: the input made at data.py:88 changed"
+            " shape, last from f32[16,64] to f32[17,64]; dimension 0 took 7 values: 1, 2, …",
+            fix="Pad each batch\nto one length — or to a few buckets.",
+        ),
+        finding(
+            severity="warning", cost=Cost(0.04, 0.004, "estimate"),
+            saving=Saving(0.04, 1.0, 0.004, "bound"), per_step=None,
+            locations=[
+                location("venv/lib/python3.11/site-packages/some_library/with_a_long_name/core.py",
+                         120, function="clip"),
+                location("train.py", 44, function="<module>", role="caller",
+                         source="clip(model)  # größe"),
+            ],
+            consequences=["each read runs a second, smaller program"],
+        ),
+        finding(
+            "XD701", name="debugging-setting-left-on", title="Debugging setting left on", count=1,
+            per_step=None, locations=[], cost=Cost(None, None, "none"),
+            saving=Saving(None, None, None, "none"), message="XLA_IR_DEBUG=1 is set.",
+        ),
+        finding("XD203", severity="info", title="Tensor copied to the host in the step loop",
+                cost=Cost(0.0003, 0.00003, "bound"),
+                saving=Saving(0.0003, 0.0075, 0.00003, "bound"),
+                locations=[location(line=60, function=None, role="guilty")]),
+    ],
+    rules=RuleOutcomes(["XD101", "XD201", "XD203", "XD701"], ["XD102", "XD301"], ["XD401"]),
+    not_checked=[NotChecked("XD401", "no counters (metrics report or step log)")],
+    ignored=[Ignored("XD202", "train.py", 70, "logged on purpose"),
+             Ignored("XD202", "train.py", 71, "")],
+    warnings=["runs/2026-01-05-train/process-42/steps.jsonl, line 90: not a step-log line (cut"
+              " off?); skipped"],
+)  # fmt: skip
+
+#: A pasted report without any finding: nothing is known of time, steps and program.
+TEXT = Diagnosis(
+    schema_version=1,
+    tool=Tool("xladoctor", "0.1.0"),
+    run=RunFacts("text", "report.txt"),
+    verdict=Verdict("unknown", "No step log in this evidence: what bounds the program cannot be"
+                    " told; nothing to fix."),
+    time=TimeSpent(None, None, None, None),
+    steps=None,
+    findings=[],
+    rules=RuleOutcomes([], ["XD101"], ["XD301"]),
+    not_checked=[NotChecked("XD301", "no step log")],
+    ignored=[],
+    warnings=[],
+)  # fmt: skip
