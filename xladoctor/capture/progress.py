@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 _SAVE, _RESTORE, _CLEAR_LINE = "\x1b7", "\x1b8", "\x1b[2K"
+_DOWN, _UP = "\x1bD", "\x1b[1A"  # keep the column, unlike a line feed: the program may be mid-line
 
 
 class StatusLine:
@@ -54,7 +55,7 @@ class StatusLine:
             return
         reserve = ""
         if rows != self._rows:  # make room below the cursor, then keep the last row for us
-            reserve = f"\n{_SAVE}\x1b[1;{rows - 1}r{_RESTORE}\x1b[1A"
+            reserve = f"{_DOWN}{_UP}{_SAVE}\x1b[1;{rows - 1}r{_RESTORE}"
             self._rows = rows
         dimmed = f"\x1b[2m{text[: columns - 1]}\x1b[0m"
         sys.stderr.write(f"{reserve}{_SAVE}\x1b[{rows};1H{_CLEAR_LINE}{dimmed}{_RESTORE}")

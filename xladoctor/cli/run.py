@@ -27,8 +27,8 @@ def run(
         ),
     ] = None,
     module: Annotated[
-        str | None, typer.Option("-m", metavar="MODULE", help="Run a module, as python -m does.")
-    ] = None,
+        bool, typer.Option("-m", help="Run a module, as python -m does: -m MODULE [ARGS]...")
+    ] = False,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -67,24 +67,26 @@ def run(
 
 
 def _request(
-    module: str | None, arguments: list[str], output: Path | None, steps: int, seconds: float
+    module: bool, arguments: list[str], output: Path | None, steps: int, seconds: float
 ) -> RunRequest:
     from xladoctor.capture.interface import RunRequest
 
-    words = sys.argv[1:]
-    own_command = module is None and "--" in words and words[words.index("--") + 1 :] == arguments
-    if module is not None:
-        command, script = (sys.executable, "-m", module, *arguments), module
-    elif not arguments:
+    if not arguments:
         raise typer.BadParameter("name a script, -m MODULE, or -- COMMAND", param_hint="SCRIPT")
-    elif own_command:
-        command, script = tuple(arguments), arguments[0]
+    words = sys.argv[1:]
+    own_command = not module and "--" in words and words[words.index("--") + 1 :] == arguments
+    if own_command:
+        command = tuple(arguments)
     else:
-        command, script = (sys.executable, *arguments), arguments[0]
+        command = (sys.executable, *(["-m"] if module else []), *arguments)
     return RunRequest(
-        command=command, script=script, output=output, needs_torch_xla=not own_command,
-        trace_steps=steps, trace_seconds=seconds,
-    )  # fmt: skip
+        command=command,
+        script=arguments[0],
+        output=output,
+        needs_torch_xla=not own_command,
+        trace_steps=steps,
+        trace_seconds=seconds,
+    )
 
 
 def _report(outcome: RunOutcome, report: Path | None, output_format: Format, color: Color) -> None:

@@ -86,7 +86,7 @@ def _time(diagnosis: Diagnosis, parts: TimeParts, loop_s: float, style: Style) -
     rows: list[RenderableType] = [_bar(parts, loop_s, style), _legend(parts, loop_s, style)]
     steps = diagnosis.steps
     if steps is not None:
-        text = f"{steps.count} steps, {steps.warmup} of them warm-up"
+        text = f"{steps.count} step{'s' * (steps.count != 1)}, {steps.warmup} of them warm-up"
         if steps.median_ms is not None:
             text += f"; median step {duration(steps.median_ms / 1e3)}"
         rows.append(Text(_plain(text, style), style="dim"))

@@ -117,7 +117,7 @@ class Recorder:
     def upload(self, state: ThreadState, site: int | None, tensor: Any, nanoseconds: int) -> None:
         """A host tensor was sent to the device; its shape is logged when new at this site."""
         state.uploads[0] += 1
-        state.uploads[1] += nanoseconds
+        state.uploads[1] += min(nanoseconds, time.perf_counter_ns() - state.begin)
         seen = self._shapes.setdefault(site, set())
         shape = (tensor.shape, tensor.dtype)
         if shape in seen or len(seen) >= _SHAPES_A_SITE:

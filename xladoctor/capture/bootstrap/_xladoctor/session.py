@@ -12,7 +12,7 @@ import sys
 import time
 from typing import Any
 
-from . import settings
+from . import disguise, settings
 from .adapter import Adapter
 from .call_site import CallSites
 from .probe import Probe
@@ -64,6 +64,7 @@ class Session:
         self._timeline = Timeline(xlac, self._timeline_path(), _limits(), settings.user_debugs_ir())
         self._probe = Probe(xlac, self._sites, self._recorder)
         self._writer = Writer(self._recorder, self._folder, self._tick, xlac._xla_metrics_report)
+        disguise.install()
         Adapter(torch_xla, self._recorder, self._sites, self).install()
         xlac.profiler.TslProfilerSessionWrapper = self._give_way
         self._timeline.arm()

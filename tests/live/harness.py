@@ -1,0 +1,166 @@
+"""Runs programs as a user would: bare, and under the installed ``xladoctor run``."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+PROGRAMS = sorted([*EXAMPLES.glob("*.py"), *EXAMPLES.glob("clean/*.py")])
+LIMIT_S = 240  # for one program; on a busy machine torch_xla alone takes ten seconds to import
+
+LIVE = [
+    pytest.mark.live,
+    pytest.mark.skipif(find_spec("torch_xla") is None, reason="torch_xla is not installed"),
+]
+
+#: A device and a tensor on it: how most programs of these tests begin.
+ON_DEVICE = """
+import os, signal, sys, time
+import torch
+import torch_xla
+device = torch_xla.device()
+weights = torch.ones(8, 8).to(device)
+"""
+
+_LEFT_BY_OTHERS = ("PYTEST_", "XLADOCTOR_", "XLA_", "PT_XLA_", "COV_")
+_OF_THE_TERMINAL = {"NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES", "PYTHONPATH"}
+
+
+def environment(**changes: str) -> dict[str, str]:
+    """This environment without what a shell or the test runner may have left in it."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(_LEFT_BY_OTHERS) and name not in _OF_THE_TERMINAL
+    }
+    return {**kept, "PJRT_DEVICE": "CPU", **changes}
+
+
+@dataclass(frozen=True)
+class Finished:
+    """How a command ended, and what it wrote."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+
+def run(
+    *command: str | Path,
+    cwd: Path = ROOT,
+    stdin: str = "",
+    env: Mapping[str, str] | None = None,
+) -> Finished:
+    """Run a command to its end."""
+    done = subprocess.run(
+        [str(word) for word in command],
+        cwd=cwd, input=stdin, env=environment(**(env or {})), capture_output=True, text=True,
+        timeout=LIMIT_S, check=False,
+    )  # fmt: skip
+    return Finished(done.returncode, done.stdout, done.stderr)
+
+
+def python(*words: str | Path, **options: Any) -> Finished:
+    """Run a program bare."""
+    return run(sys.executable, *words, **options)
+
+
+def doctor(*words: str | Path, **options: Any) -> Finished:
+    """Run ``xladoctor run`` with these words."""
+    return run(sys.executable, "-m", "xladoctor", "run", *words, **options)
+
+
+def write(folder: Path, name: str, source: str) -> Path:
+    """Write a program (or any text) into a new file."""
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(dedent(source), encoding="utf-8")
+    return path
+
+
+def line_of(program: Path, text: str) -> int:
+    """The one line of a program that begins with ``text``."""
+    lines = program.read_text(encoding="utf-8").splitlines()
+    (number,) = [n for n, line in enumerate(lines, 1) if line.strip().startswith(text)]
+    return number
+
+
+@dataclass(frozen=True)
+class Captured:
+    """A captured run: its directory, and how ``xladoctor run`` ended."""
+
+    program: Path
+    directory: Path
+    finished: Finished
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """The JSON report that every run leaves in its directory."""
+        file = self.directory / "diagnosis.json"
+        assert file.exists(), self.finished.stderr
+        report: dict[str, Any] = json.loads(file.read_text())
+        return report
+
+    def findings(self, rule: str) -> list[dict[str, Any]]:
+        """The findings of one rule, by line."""
+        found = [finding for finding in self.report["findings"] if finding["rule"] == rule]
+        return sorted(found, key=lambda finding: int(finding["locations"][0]["line"]))
+
+    @property
+    def process(self) -> Path:
+        """The folder of the only process."""
+        (folder,) = self.directory.glob("process-*")
+        return folder
+
+    def log_lines(self, event: str) -> list[dict[str, Any]]:
+        """The lines of one kind in the step log of the only process."""
+        lines = map(json.loads, (self.process / "steps.jsonl").read_text().splitlines())
+        return [line for line in lines if line["event"] == event]
+
+
+def capture(directory: Path, program: Path, *arguments: str | Path, **options: Any) -> Captured:
+    """Run a program under capture, its own standard output kept apart from the report."""
+    report = directory.with_name(f"{directory.name}.report")
+    words = ("--output", directory, "--report", report, program, *arguments)
+    return Captured(program, directory, doctor(*words, **options))
+
+
+class Captures:
+    """Captures each program once, whichever worker asks for it first; the others wait for it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __call__(self, program: Path, env: Mapping[str, str] | None = None) -> Captured:
+        key = hashlib.sha256(f"{program} {env}".encode()).hexdigest()[:8]
+        directory = self._folder / f"{program.stem}-{key}"
+        record = directory.with_suffix(".json")
+        with _locked(directory.with_suffix(".lock")):
+            if not record.exists():
+                shutil.rmtree(directory, ignore_errors=True)  # of a run that took too long
+                finished = capture(directory, program, env=env).finished
+                record.write_text(json.dumps(asdict(finished)))
+        return Captured(program, directory, Finished(**json.loads(record.read_text())))
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,127 @@
+"""The figures of a report against those that the program, or torch_xla itself, gives."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from tests.live.harness import EXAMPLES, LIVE, Captured, Captures, capture, python, write
+from xladoctor.evidence.database import Database
+from xladoctor.evidence.load import load
+from xladoctor.ingest.compilations import GRAPH_COMPILE
+
+pytestmark = LIVE
+
+#: Programs in which graphs are compiled in barriers, in reads, and in autograd's own thread.
+COMPILING = ["recompiling", "dynamic_shape", "missing_barrier_growing", "scalar_read"]
+#: Times its own steps, which are long against what the machine may do besides.
+STEADY = """
+    import statistics, time
+    import torch
+    import torch_xla
+
+    weights = torch.ones(8, 8).to(torch_xla.device())
+    times = []
+    for step in range(40):
+        begin = time.perf_counter()
+        time.sleep(0.02)  # loading a batch
+        weights = weights * 0.9
+        torch_xla.sync()
+        times.append(time.perf_counter() - begin)
+    print(1e3 * statistics.median(times[3:]))
+    """
+
+
+@pytest.fixture(
+    scope="session",
+    params=[pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in COMPILING],
+)
+def compiling(request: pytest.FixtureRequest, captured: Captures) -> tuple[Captured, Database]:
+    """A captured example that compiles, and its evidence."""
+    run = captured(EXAMPLES / f"{request.param}.py")
+    return run, load(str(run.directory)).database
+
+
+def metric(database: Database, name: str) -> dict[str, Any]:
+    """A metric of torch_xla's own report at the end of the program."""
+    (row,) = database.rows("SELECT * FROM metric WHERE name = $name", {"name": name})
+    return row
+
+
+def counter(database: Database, name: str) -> int:
+    """A counter of the same report."""
+    value: int = database.scalar("SELECT value FROM counter WHERE name = $name", {"name": name})
+    return value
+
+
+def test_every_compilation_is_recorded_once(compiling: tuple[Captured, Database]) -> None:
+    run, database = compiling
+    compilations = database.rows("SELECT * FROM compilation")
+
+    assert len(compilations) == counter(database, "UncachedCompile")
+    assert len(compilations) == metric(database, "CompileTime")["samples"]
+    assert len(compilations) == len(run.log_lines("compile"))
+    assert all(row["file"] and row["line"] for row in compilations)
+
+
+def test_compile_time_is_that_of_torch_xla(compiling: tuple[Captured, Database]) -> None:
+    run, database = compiling
+    recorded = database.scalar("SELECT sum(duration_ns) FROM compilation")
+    in_steps = sum(line.get("compile_ns", 0) for line in
+                   (*run.log_lines("step"), *run.log_lines("tail")))  # fmt: skip
+
+    accumulator = metric(database, "CompileTime")["accumulator"]
+    assert recorded == pytest.approx(accumulator, rel=0.01)
+    assert in_steps == pytest.approx(accumulator, rel=0.01)
+
+
+def test_graphs_are_those_of_the_timeline(compiling: tuple[Captured, Database]) -> None:
+    run, database = compiling
+    compilations = database.rows("SELECT graph_hash FROM compilation")
+    events = database.rows("SELECT graph_hash FROM event WHERE name = $n", {"n": GRAPH_COMPILE})
+    log = (run.process / "analysis.log").read_text()
+
+    in_timeline = Counter(event["graph_hash"] for event in events)
+    in_log = Counter(re.findall(r"Compilation Analysis: .*Graph Hash: ([0-9a-f]+)", log))
+    assert Counter(row["graph_hash"] for row in compilations) == in_timeline
+    assert in_log <= in_timeline  # it misses what autograd's own thread compiles
+    assert in_log.total() > 0
+
+
+@pytest.mark.parametrize(
+    ("program", "kind", "in_steps", "afterwards"),
+    [
+        pytest.param(*row, marks=pytest.mark.xdist_group(row[0]))
+        for row in (
+            ("scalar_read", "item", 40, 0),
+            ("printing", "repr", 39, 1),
+            ("tensor_transfer", "cpu", 29, 1),
+        )
+    ],
+)
+def test_reads_are_counted_one_by_one(
+    captured: Captures, program: str, kind: str, in_steps: int, afterwards: int
+) -> None:
+    database = load(str(captured(EXAMPLES / f"{program}.py").directory)).database
+    query = "SELECT coalesce(sum(count), 0) FROM host_sync WHERE kind = $kind AND tail = $tail"
+
+    assert database.scalar(query, {"kind": kind, "tail": False}) == in_steps
+    assert database.scalar(query, {"kind": kind, "tail": True}) == afterwards
+
+
+def test_median_step_is_what_the_program_measures_itself(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    folder = tmp_path_factory.mktemp("steady")
+    program = write(folder, "steady.py", STEADY)
+
+    bare_ms = float(python(program).stdout)
+    run = capture(folder / "out", program, cwd=folder)
+
+    median_ms = run.report["steps"]["median_ms"]
+    assert run.report["steps"]["count"] == 40
+    assert median_ms == pytest.approx(float(run.finished.stdout), rel=0.1)
+    assert bare_ms / 2 < median_ms < 2 * bare_ms

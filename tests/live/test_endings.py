@@ -1,0 +1,151 @@
+"""However the program ends, its status is passed on, and what was captured is reported."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.live.harness import (
+    LIMIT_S,
+    LIVE,
+    ON_DEVICE,
+    Captured,
+    Finished,
+    capture,
+    environment,
+    line_of,
+    write,
+)
+
+pytestmark = LIVE
+
+STEPS = 30
+#: Trains, with a read in each step, then does what is appended.
+TRAIN = f"""{ON_DEVICE}
+for step in range({STEPS}):
+    weights = weights * 0.9
+    weights.sum().item()
+    torch_xla.sync()
+"""
+WAIT_FOR_THE_END = """
+print("ready", flush=True)
+try:
+    time.sleep(100)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+    raise
+"""
+
+
+def assert_names_the_read(run: Captured) -> None:
+    (finding,) = run.findings("XD201")
+    assert finding["count"] == STEPS
+    (place,) = finding["locations"]
+    assert (place["file"], place["line"]) == ("train.py", line_of(run.program, "weights.sum()"))
+
+
+def cut_short(run: Captured) -> bool:
+    return any("the process was cut short" in note for note in run.report["warnings"])
+
+
+def test_exception_keeps_its_traceback_and_status(tmp_path: Path) -> None:
+    program = write(tmp_path, "train.py", f"{TRAIN}\nraise ValueError('broken')\n")
+
+    run = capture(tmp_path / "out", program, cwd=tmp_path)
+
+    assert run.finished.status == 1
+    assert run.finished.stderr.endswith(
+        "Traceback (most recent call last):\n"
+        f'  File "{program}", line {line_of(program, "raise")}, in <module>\n'
+        "    raise ValueError('broken')\n"
+        "ValueError: broken\n"
+    )
+    assert run.report["run"]["status"] == 1
+    assert run.report["warnings"] == []
+    assert_names_the_read(run)
+
+
+def test_exit_that_skips_everything_leaves_what_was_written(tmp_path: Path) -> None:
+    program = write(tmp_path, "train.py", f"{TRAIN}\ntime.sleep(2)\nos._exit(4)\n")
+
+    run = capture(tmp_path / "out", program, cwd=tmp_path)
+
+    assert run.finished.status == 4
+    assert run.report["run"]["status"] == 4
+    assert cut_short(run)
+    assert_names_the_read(run)
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)],
+    ids=["SIGINT", "SIGTERM", "SIGHUP"],
+)
+def test_signal_to_us_reaches_the_program_once(
+    tmp_path: Path, sent: signal.Signals, status: int
+) -> None:
+    program = write(tmp_path, "train.py", TRAIN + WAIT_FOR_THE_END)
+    interrupted = sent is signal.SIGINT
+
+    run = _end(tmp_path, program, lambda doctor: doctor.send_signal(sent))
+
+    assert run.finished.status == status
+    assert run.report["run"]["signal"] == sent
+    assert run.finished.stdout == "ready\n" + "interrupted\n" * interrupted
+    assert run.finished.stderr.count("KeyboardInterrupt") == interrupted
+    assert cut_short(run) is not interrupted
+    assert_names_the_read(run)
+
+
+def test_program_that_is_killed_is_diagnosed_from_what_it_wrote(tmp_path: Path) -> None:
+    program = write(tmp_path, "train.py", TRAIN + WAIT_FOR_THE_END)
+
+    run = _end(tmp_path, program, lambda _: os.kill(_pid(tmp_path), signal.SIGKILL))
+
+    assert run.finished.status == 137
+    assert run.report["run"]["signal"] == signal.SIGKILL
+    assert run.finished.stdout == "ready\n"
+    assert cut_short(run)
+    assert_names_the_read(run)
+
+
+def _end(folder: Path, program: Path, end: Callable[[subprocess.Popen[str]], None]) -> Captured:
+    """Run the program until its steps are on disk, then ``end`` it."""
+    words = ("--output", "out", "--report", "report", str(program))
+    command = [sys.executable, "-m", "xladoctor", "run", *words]
+    with subprocess.Popen(
+        command, cwd=folder, env=environment(), text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        try:
+            _wait_for_the_last_step(folder, process)
+            end(process)
+            stdout, stderr = process.communicate(timeout=LIMIT_S)
+        finally:
+            process.kill()
+    return Captured(program, folder / "out", Finished(process.returncode, stdout, stderr))
+
+
+def _wait_for_the_last_step(folder: Path, process: subprocess.Popen[str]) -> None:
+    limit = time.monotonic() + LIMIT_S
+    while time.monotonic() < limit and process.poll() is None:
+        logs = folder.glob("out/process-*/steps.jsonl")
+        if sum(log.read_text().count('"event":"step"') for log in logs) == STEPS:
+            time.sleep(1)  # the call sites are written with the next tick
+            return
+        time.sleep(0.1)
+    pytest.fail("the program did not come to its last step")
+
+
+def _pid(folder: Path) -> int:
+    (file,) = folder.glob("out/process-*/process.json")
+    pid: int = json.loads(file.read_text())["pid"]
+    return pid
