@@ -14,6 +14,7 @@ from .recorder import Recorder
 
 _PERIOD_S = 0.25
 _METRICS_EVERY = 20  # periods
+_encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class Writer(threading.Thread):
@@ -67,7 +68,7 @@ class Writer(threading.Thread):
 
 
 def _dump(line: dict[str, Any]) -> str:
-    return json.dumps(line, separators=(",", ":")) + "\n"
+    return _encode(line) + "\n"
 
 
 def replace_file(path: str, text: str) -> None:
