@@ -58,6 +58,13 @@ class Adapter:
         original = getattr(owner, name)
         setattr(owner, name, functools.wraps(original)(make(original)))
 
+    def _note(self, record: Callable[..., None], *what: Any) -> None:
+        """Record something; a fault in doing so ends the capture, never the program."""
+        try:
+            record(*what)
+        except Exception as fault:
+            self._events.fail(fault)
+
     def _barrier(self, original: Any) -> Any:
         recorder, events, sites = self._recorder, self._events, self._sites
 
@@ -124,10 +131,11 @@ class Adapter:
             state = recorder.thread()
             if state.inside:
                 return result
+            site, end = sites.here(2), _clock()
             if tensor.is_xla:
-                recorder.read(state, sites.here(2), "to", begin, _clock())
+                self._note(recorder.read, state, site, "to", begin, end)
             else:
-                recorder.upload(state, sites.here(2), tensor, _clock() - begin)
+                self._note(recorder.upload, state, site, tensor, end - begin)
                 self._events.uploaded(state)
             return result
 
@@ -141,7 +149,7 @@ class Adapter:
             if not self._recorder.off and not state.inside:
                 site, spent = self._sites.here(2), _clock() - begin
                 for position, tensor in enumerate(tensors):
-                    self._recorder.upload(state, site, tensor, 0 if position else spent)
+                    self._note(self._recorder.upload, state, site, tensor, 0 if position else spent)
             return result
 
         return tensors_from_aten
@@ -159,7 +167,7 @@ class Adapter:
                 return original(*args, **kwargs)
             finally:
                 state.inside = False
-                recorder.data(state, begin, _clock())
+                self._note(recorder.data, state, begin, _clock())
 
         return next_batch
 
@@ -175,4 +183,5 @@ class Adapter:
         return run_step_closures
 
     def _optimizer_stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        self._recorder.optimizer(self._recorder.thread(), id(optimizer), self._sites)
+        state = self._recorder.thread()
+        self._note(self._recorder.optimizer, state, id(optimizer), self._sites)

@@ -133,7 +133,7 @@ class Recorder:
         state.optimizers[identity] = count + 1
         if identity not in self._optimizers:
             self._optimizers.add(identity)
-            self._emit({"event": "optimizer", "thread": state.id, "site": sites.here(3)})
+            self._emit({"event": "optimizer", "thread": state.id, "site": sites.here(4)})
 
     def compilations(self, state: ThreadState, during: str, site: int | None, within: int) -> int:
         """Log what was compiled since the last call; return the nanoseconds of this thread's wait.

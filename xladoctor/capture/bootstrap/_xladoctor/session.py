@@ -85,10 +85,13 @@ class Session:
 
     def entering(self, state: ThreadState) -> None:
         """A call that may wait for the device begins."""
-        self.uploaded(state)
-        state.traced |= self._timeline.active
-        since = time.perf_counter_ns() - state.begin
-        self._recorder.compilations(state, "other", None, since)  # not of the call that comes now
+        try:
+            self.uploaded(state)
+            state.traced |= self._timeline.active
+            since = time.perf_counter_ns() - state.begin
+            self._recorder.compilations(state, "other", None, since)  # not of the call to come
+        except Exception as fault:
+            self.fail(fault)
 
     def barrier_left(self, state: ThreadState, site: int | None, begin: int, end: int) -> None:
         try:
@@ -100,7 +103,7 @@ class Session:
             state.capture_ns += now - end
             state.begin += now - max(end, state.begin)
         except Exception as fault:
-            self._fail(fault)
+            self.fail(fault)
 
     def read_left(
         self, state: ThreadState, site: int | None, kind: str, begin: int, end: int
@@ -111,7 +114,7 @@ class Session:
             if state.index == 0 and state.main:
                 self._probe.at_barrier(state)
         except Exception as fault:
-            self._fail(fault)
+            self.fail(fault)
 
     def annotation(self, kind: str, site: int | None) -> Any:
         """Encloses a read in the timeline, with its line, while the window is open."""
@@ -141,7 +144,8 @@ class Session:
         except Exception as fault:
             note_fault(self._folder, fault)
 
-    def _fail(self, fault: Exception) -> None:
+    def fail(self, fault: Exception) -> None:
+        """A fault of the capture: it ends here, and the program goes on."""
         self._recorder.off = True
         note_fault(self._folder, fault)
 
