@@ -77,7 +77,7 @@ def test_traced_steps_count_only_where_there_are_no_others() -> None:
 
 
 def test_step_of_several_barriers() -> None:
-    assert of(*(step(i) for i in range(12)), period=4) == Steps(3, 3, 4.0)
+    assert of(*(step(i) for i in range(16)), period=4) == Steps(4, 3, 4.0)
 
 
 def test_row_of_several_barriers_is_that_many_steps() -> None:

@@ -11,7 +11,8 @@ from xladoctor.diagnosis.recompilation import causes, shape_text
 
 TRAIN, DATA = "/home/ada/train.py", "/home/ada/data.py"
 UNKNOWN = {"basis": None, "parameter": None, "from_shape": None, "to_shape": None,
-           "dimension": None, "value": None, "made_file": None, "made_line": None,
+           "dimension": None, "value": None, "made_role": None, "made_file": None,
+           "made_line": None,
            "made_function": None}  # fmt: skip
 
 
@@ -53,7 +54,7 @@ def test_parameter_whose_shape_changed() -> None:
     assert cause == {
         "process": 0, "index": 1, "kind": "input_shape", "basis": "hlo", "parameter": 1,
         "from_shape": "f32[16,64]", "to_shape": "f32[17,64]", "dimension": 0, "value": 17,
-        "made_file": DATA, "made_line": 88, "made_function": "load",
+        "made_role": "used", "made_file": DATA, "made_line": 88, "made_function": "load",
     }  # fmt: skip
 
 
@@ -131,7 +132,7 @@ def test_shape_sent_for_the_first_time_in_the_step_that_compiled() -> None:
     assert cause == {
         "process": 0, "index": 1, "kind": "input_shape", "basis": "upload", "parameter": None,
         "from_shape": "f32[16,64]", "to_shape": "f32[17,64]", "dimension": 0, "value": 17,
-        "made_file": DATA, "made_line": 88, "made_function": "load",
+        "made_role": "made", "made_file": DATA, "made_line": 88, "made_function": "load",
     }  # fmt: skip
 
 

@@ -62,7 +62,8 @@ def time_spent(evidence: Evidence) -> TimeSpent:
 def _warmup_compile(evidence: Evidence, process: int) -> float:
     query = """
         SELECT coalesce(sum(duration_ns), 0) / 1e9 FROM compilation
-        WHERE process = $process AND ordinal < $warmup
+        LEFT JOIN (SELECT process, thread, barriers FROM step_period) USING (process, thread)
+        WHERE process = $process AND ordinal < $warmup * coalesce(barriers, 1)
           AND process NOT IN (SELECT process FROM missing_barrier)
     """
     return float(evidence.database.scalar(query, {"process": process, "warmup": _WARMUP}))
@@ -87,8 +88,9 @@ def steps(evidence: Evidence) -> Steps | None:
         return None
     row = rows[0]
     median = row["median_ns"]
+    warmup = row["warmup"] if (row["period"] or 1) == 1 else _WARMUP  # else turns, not barriers
     return Steps(
-        count=row["steps"], warmup=min(row["warmup"], row["steps"]),
+        count=row["steps"], warmup=min(warmup, row["steps"]),
         median_ms=None if median is None else round(median * (row["period"] or 1) / 1e6, 4),
     )  # fmt: skip
 

@@ -79,9 +79,11 @@ def _cost(row: Row, time: TimeSpent) -> Cost:
         return Cost(None, None, "none")
     seconds = nanoseconds / 1e9
     basis: CostBasis = row.get("cost_basis") or "measured"
-    if time.loop_s:
-        seconds = min(seconds, time.loop_s)
-    return Cost(seconds, seconds / time.loop_s if time.loop_s else None, basis)
+    if not time.loop_s:
+        return Cost(seconds, None, basis)
+    seconds = min(seconds, time.loop_s)
+    steady_s = max(time.loop_s - (time.warmup_compile_s or 0.0), 1e-9)
+    return Cost(seconds, min(1.0, seconds / steady_s), basis)
 
 
 def _locations(row: Row, evidence: Evidence) -> list[Location]:

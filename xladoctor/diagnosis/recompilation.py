@@ -13,7 +13,8 @@ from typing import Any
 from xladoctor.evidence.database import Database
 
 _COLUMNS = ("process", "index", "kind", "basis", "parameter", "from_shape", "to_shape",
-            "dimension", "value", "made_file", "made_line", "made_function")  # fmt: skip
+            "dimension", "value", "made_role", "made_file", "made_line",
+            "made_function")  # fmt: skip
 
 Row = dict[str, Any]
 
@@ -79,7 +80,8 @@ def _by_graph(
     located = [pair for pair in changed if pair[1]["file"]]  # the backward pass has no frames
     sent = [pair for pair in located if _place(pair[1]) not in dynamic]
     dependent = not sent and (bool(located) or bool(dynamic))
-    before, after = (sent or located or changed)[0]
+    by_host = [pair for pair in sent if pair[1]["sent"]]
+    before, after = (by_host or sent or located or changed)[0]
     return _change(before, after, "hlo", "data_dependent_shape" if dependent else "input_shape")
 
 
@@ -113,7 +115,7 @@ def _by_upload(row: Row, uploads: dict[Any, list[Row]]) -> Row | None:
 
 
 def _as_parameter(upload: Row) -> Row:
-    return {**upload, "type": upload["dtype"], "number": None}
+    return {**upload, "type": upload["dtype"], "number": None, "sent": True}
 
 
 def _change(before: Row, after: Row, basis: str, kind: str) -> Row:
@@ -125,6 +127,7 @@ def _change(before: Row, after: Row, basis: str, kind: str) -> Row:
         "basis": basis, "parameter": after["number"],
         "from_shape": shape_text(before["type"], old), "to_shape": shape_text(after["type"], new),
         "dimension": dimension, "value": None if dimension is None else new[dimension],
+        "made_role": "made" if after["sent"] else "used",
         "made_file": after["file"], "made_line": after["line"],
         "made_function": after["function"],
     }  # fmt: skip

@@ -187,7 +187,8 @@ TABLES: dict[str, Table] = {
         number INTEGER position of the parameter
         shape BIGINT[] dimensions
         type VARCHAR element type, as HLO text writes it
-        op VARCHAR operation that made it: xla__device_data for what the host sent
+        op VARCHAR operation that made it: xla__device_data for all tensors on the device
+        sent BOOLEAN the line sent it to the device; else it is the first use in this graph
     """ + _SITE)),
     "source_line": Table("text of the named lines as they ran", "call_sites.json", _columns("""
         file VARCHAR path
@@ -204,7 +205,8 @@ TABLES: dict[str, Table] = {
         to_shape VARCHAR and in this one
         dimension INTEGER first dimension that differs
         value BIGINT its size in this graph
-        made_file VARCHAR where the parameter's tensor was made or sent
+        made_role VARCHAR made, or used: a tensor that was there before shows where it is first used
+        made_file VARCHAR that line's file
         made_line INTEGER that line
         made_function VARCHAR function that it is in
     """)),

@@ -36,12 +36,15 @@ def read_module(
     ingested.table("hlo_parameter")
     for instruction in _entry_parameters(module):
         metadata = instruction.metadata
-        site = folders.locate(_stack(module.stack_frame_index, metadata))
+        stack = list(_stack(module.stack_frame_index, metadata))
+        site = folders.locate(stack)
+        sent = any("/_xladoctor/adapter.py" in frame.file for frame in stack)
         ingested.add(
             "hlo_parameter", process=process, program_id=program, graph_hash=graph_hash,
             number=instruction.parameter_number, shape=list(instruction.shape.dimensions),
             type=_TYPES.get(instruction.shape.element_type, str(instruction.shape.element_type)),
-            op=metadata.op_type, **site.columns(),
+            op=metadata.op_type,
+            sent=sent, **site.columns(),
         )  # fmt: skip
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import shlex
 import signal
 from dataclasses import fields, is_dataclass, replace
+from pathlib import Path
 from typing import TextIO, TypeVar, cast
 
 from rich.console import Console, Group, OverflowMethod, RenderableType
@@ -26,7 +28,12 @@ _PARTS = (
 )
 _SEVERITY = {"error": "bold red", "warning": "bold yellow", "info": "bold cyan"}
 _BASIS = {"measured": "", "estimate": "about ", "bound": "at most ", "none": ""}
-_ROLES = {"caller": "called from", "made": "made at", "compiled": "compiled at"}
+_ROLES = {
+    "caller": "called from",
+    "made": "made at",
+    "used": "first used at",
+    "compiled": "compiled at",
+}
 _NARROW = 60
 Value = TypeVar("Value")
 
@@ -57,9 +64,15 @@ def _sections(diagnosis: Diagnosis, style: Style) -> list[RenderableType]:
 
 def _heading(diagnosis: Diagnosis, style: Style) -> Text:
     run = diagnosis.run
-    facts = [run.path if run.kind == "text" else " ".join(run.command[1:]) or run.path]
+    interpreted = Path(run.command[0]).name.startswith("python") if run.command else False
+    words = run.command[1:] if interpreted else run.command
+    command = " ".join(w if w.strip() and w.split() == [w] else shlex.quote(w) for w in words)
+    facts = [run.path if run.kind == "text" else command or run.path]
     if run.device:
-        facts.append(run.device + (f" × {run.devices}" if run.devices > 1 else ""))
+        several = run.processes == 1 and run.devices > 1
+        facts.append(run.device + (f" × {run.devices}" if several else ""))
+    if run.processes > 1:
+        facts.append(f"{run.processes} processes")
     if run.torch_xla:
         facts.append(f"torch_xla {run.torch_xla}")
     if run.signal:

@@ -29,4 +29,7 @@ CREATE VIEW lead AS SELECT * FROM loop ORDER BY duration_ns DESC, process, threa
 
 -- Steps whose time is that of the program at rest: warmed up, not compiling, not probed.
 CREATE VIEW steady_step AS
-SELECT * FROM step WHERE NOT tail AND NOT probed AND compilations = 0 AND ordinal >= 3;
+SELECT s.*
+FROM step s LEFT JOIN step_period p USING (process, thread)
+WHERE NOT s.tail AND NOT s.probed AND s.compilations = 0
+  AND s.ordinal >= 3 * coalesce(p.barriers, 1);

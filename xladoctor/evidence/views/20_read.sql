@@ -22,34 +22,51 @@ in_step AS (
         AND NOT s.tail
     WHERE NOT h.tail AND NOT h.closure
     GROUP BY ALL
+),
+after_loop AS (  -- the last turn's read behind the barrier
+    SELECT process, thread, kind, file, line, via, least(sum(count), 1) AS count
+    FROM host_sync WHERE tail AND NOT closure GROUP BY ALL
 )
 SELECT
     i.process, i.thread, i.kind, i.file, i.line, i.function,
     i.user_file, i.user_line, i.user_function, i.via,
-    sum(i.count)::BIGINT AS count,
+    (sum(i.count) + coalesce(any_value(t.count), 0))::BIGINT AS count,
     sum(i.steps)::BIGINT AS steps,
     sum(i.duration_ns)::BIGINT AS duration_ns,
     sum(i.compile_ns)::BIGINT AS compile_ns,
-    least(1, max(i.steps / greatest(1, b.barriers - 1))) AS share_of_steps,
+    least(1, max(i.steps / greatest(
+        1, CASE WHEN p.barriers > 1 THEN l.steps ELSE b.barriers END - 1
+    ))) AS share_of_steps,
     sum(i.count) / sum(i.steps) AS count_a_step
 FROM in_step i
 JOIN of_barrier b ON b.process = i.process AND b.thread = i.thread
     AND b.file IS NOT DISTINCT FROM i.barrier_file
     AND b.line IS NOT DISTINCT FROM i.barrier_line
     AND b.via IS NOT DISTINCT FROM i.barrier_via
+JOIN loop l ON l.process = i.process AND l.thread = i.thread
+LEFT JOIN step_period p ON p.process = i.process AND p.thread = i.thread
+LEFT JOIN after_loop t ON t.process = i.process AND t.thread = i.thread AND t.kind = i.kind
+    AND t.file = i.file AND t.line = i.line AND t.via = i.via
 GROUP BY i.process, i.thread, i.kind, i.file, i.line, i.function,
     i.user_file, i.user_line, i.user_function, i.via
 UNION ALL
--- A loop without barriers: reads against updates of the optimizer.
+-- A loop without barriers: reads against updates of the optimizer, else against the line that reads
+-- most often, which is the loop's own turn.
 SELECT
     h.process, h.thread, h.kind, h.file, h.line, h.function,
     h.user_file, h.user_line, h.user_function, h.via,
-    sum(h.count)::BIGINT, sum(h.count)::BIGINT, sum(h.duration_ns)::BIGINT,
+    sum(h.count)::BIGINT AS count, sum(h.count)::BIGINT, sum(h.duration_ns)::BIGINT,
     sum(h.compile_ns)::BIGINT,
-    least(1, sum(h.count) / any_value(l.optimizer_steps)),
-    greatest(1, sum(h.count) / any_value(l.optimizer_steps))
+    least(1, sum(h.count) / any_value(l.turns)),
+    greatest(1, sum(h.count) / any_value(l.turns))
 FROM host_sync h
-JOIN loop l ON l.process = h.process AND l.thread = h.thread
-WHERE l.without_barrier AND l.optimizer_steps > 0 AND NOT h.closure
+JOIN (
+    SELECT process, thread, optimizer_steps > 0 AS trains, coalesce(nullif(optimizer_steps, 0), (
+        SELECT max(count) FROM host_sync m
+        WHERE m.process = loop.process AND m.thread = loop.thread AND NOT m.closure
+    )) AS turns
+    FROM loop WHERE without_barrier
+) l ON l.process = h.process AND l.thread = h.thread
+WHERE l.turns >= CASE WHEN l.trains THEN 3 ELSE 10 END AND NOT h.closure
 GROUP BY h.process, h.thread, h.kind, h.file, h.line, h.function,
     h.user_file, h.user_line, h.user_function, h.via;

@@ -4,13 +4,16 @@ CREATE VIEW missing_barrier AS
 SELECT *
 FROM loop l
 WHERE optimizer_steps >= 4 AND optimizer_steps >= 2 * coalesce(barriers, 0)
-  AND EXISTS (SELECT 1 FROM compilation c WHERE c.process = l.process);
+  AND EXISTS (SELECT 1 FROM compilation c WHERE c.process = l.process)
+  -- several updates a barrier that always make the same graph are meant so
+  AND NOT (coalesce(barriers, 0) >= 4 AND optimizer_steps <= 8 * barriers
+           AND (SELECT count(*) FROM compilation c WHERE c.process = l.process) <= barriers / 4);
 
 -- Compilations, with what changed against the ones that their call site compiled before.
 CREATE VIEW compiled_again AS
 SELECT
     c.*, r.kind, r.basis, r.parameter, r.from_shape, r.to_shape, r.dimension, r.value,
-    r.made_file, r.made_line, r.made_function
+    r.made_role, r.made_file, r.made_line, r.made_function
 FROM compilation c
 LEFT JOIN recompilation r ON r.process = c.process AND r.index = c.index;
 
