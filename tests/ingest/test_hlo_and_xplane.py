@@ -106,7 +106,8 @@ def test_entry_parameters_come_with_shape_type_and_line() -> None:
     first, second = rows(ingested.tables["hlo_parameter"])
     assert first == {
         "process": 3, "program_id": 7, "graph_hash": "cafe", "number": 0, "shape": [16, 64],
-        "type": "f32", "op": "xla__device_data", "sent": False, "file": "/home/ada/data.py", "line": 88,
+        "type": "f32", "op": "xla__device_data", "sent": False,
+        "file": "/home/ada/data.py", "line": 88,
         "function": "load", "user_file": None, "user_line": None, "user_function": None, "via": "",
     }  # fmt: skip
     assert (second["number"], second["shape"], second["type"]) == (1, [], "bf16")

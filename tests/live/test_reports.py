@@ -45,13 +45,14 @@ def test_parts_add_up_to_the_loop_which_lies_in_the_run(example: Captured) -> No
 
 def test_shares_are_of_the_loop_and_no_cost_exceeds_it(example: Captured) -> None:
     loop_s = example.report["time"]["loop_s"]
+    steady_s = loop_s - example.report["time"]["warmup_compile_s"]
     for finding in example.report["findings"]:
         for amount in (finding["cost"], finding["saving"]):
             if amount["seconds"] is None:
                 assert (amount["share"], amount["basis"]) == (None, "none")
             else:
                 assert 0 <= amount["seconds"] <= loop_s
-                assert amount["share"] == pytest.approx(amount["seconds"] / loop_s)
+                assert amount["share"] == pytest.approx(min(1.0, amount["seconds"] / steady_s))
 
 
 def test_findings_are_distinct_and_say_what_to_do(example: Captured) -> None:
