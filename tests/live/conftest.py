@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 
 from tests.live.harness import PROGRAMS, Captured, Captures
+
+# A background job of a shell ignores SIGINT, and its children inherit that: programs under test
+# must meet the signal as they do from a terminal.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
