@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from xladoctor.errors import XladoctorError
@@ -64,12 +64,7 @@ class RunOutcome:
     Attributes:
         status: the exit status to pass on (128 + n where signal n ended it).
         directory: what was captured.
-        captured: process folders in which torch_xla was imported.
-        seconds: wall time of the program.
     """
 
     status: int
     directory: RunDirectory
-    captured: int
-    seconds: float
-    notes: tuple[str, ...] = field(default=())

@@ -55,12 +55,7 @@ def run(request: RunRequest, observer: Observer) -> RunOutcome:
         observer.ended()
     seconds = time.monotonic() - began
     manifest.finish(directory, record, status, seconds)
-    return RunOutcome(
-        status=128 - status if status < 0 else status,
-        directory=directory,
-        captured=len(directory.processes()),
-        seconds=seconds,
-    )
+    return RunOutcome(status=128 - status if status < 0 else status, directory=directory)
 
 
 def _require_torch_xla() -> None:

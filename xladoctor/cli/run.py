@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 def run(
-    context: typer.Context,
     arguments: Annotated[
         list[str] | None,
         typer.Argument(

@@ -109,14 +109,15 @@ def verdict(time: TimeSpent, findings: list[Finding]) -> Verdict:
         text = "No step log in this evidence: what bounds the program cannot be told"
         return Verdict("unknown", f"{text}; {tail}.")
     warmup = time.warmup_compile_s or 0.0
-    rest = max(time.loop_s - warmup, 1e-9)
     spent = {key: getattr(time.parts, key) for key in _PARTS}
     spent["compile_s"] -= warmup
     largest = max(spent, key=lambda key: spent[key])
     bound_by, words = _PARTS[largest]
     apart = f" (after {duration(warmup)} of compiling in warm-up)" if warmup else ""
-    share = percent(spent[largest] / rest)
-    return Verdict(bound_by, f"{share} of the loop's {duration(rest)}{apart} went {words}; {tail}.")
+    share = percent(spent[largest] / time.steady_s)
+    return Verdict(
+        bound_by, f"{share} of the loop's {duration(time.steady_s)}{apart} went {words}; {tail}."
+    )
 
 
 def duration(seconds: float) -> str:

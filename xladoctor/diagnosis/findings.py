@@ -82,8 +82,7 @@ def _cost(row: Row, time: TimeSpent) -> Cost:
     if not time.loop_s:
         return Cost(seconds, None, basis)
     seconds = min(seconds, time.loop_s)
-    steady_s = max(time.loop_s - (time.warmup_compile_s or 0.0), 1e-9)
-    return Cost(seconds, min(1.0, seconds / steady_s), basis)
+    return Cost(seconds, min(1.0, seconds / time.steady_s), basis)
 
 
 def _locations(row: Row, evidence: Evidence) -> list[Location]:

@@ -144,6 +144,13 @@ class TimeSpent:
     parts: TimeParts | None
     warmup_compile_s: float | None
 
+    @property
+    def steady_s(self) -> float:
+        """The loop without the compiling of warm-up: what shares are of. 0 without a loop."""
+        if not self.loop_s:
+            return 0.0
+        return max(self.loop_s - (self.warmup_compile_s or 0.0), 1e-9)
+
 
 @dataclass(frozen=True, slots=True)
 class Steps:

@@ -184,4 +184,4 @@ class Adapter:
 
     def _optimizer_stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         state = self._recorder.thread()
-        self._note(self._recorder.optimizer, state, id(optimizer), self._sites)
+        self._note(self._recorder.optimizer, state, id(optimizer))

@@ -13,16 +13,12 @@ import time
 from typing import Any
 
 from .call_site import CallSites
-from .recorder import Recorder, ThreadState
+from .recorder import Recorder, ThreadState, is_fallback
 
 _PROBE_STEPS = 3
 _ATTEMPTS = 12
 _EACH_STEP, _SELDOM = 24, 16
 _SCALAR_READ = "aten::_local_scalar_dense"  # what `.item()` counts: not an operator of the graph
-
-
-def is_fallback(counter: str) -> bool:
-    return "::" in counter and not counter.startswith(("xla::", "torch_xla::"))
 
 
 class Probe:

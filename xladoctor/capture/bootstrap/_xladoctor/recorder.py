@@ -31,6 +31,11 @@ _SHAPES_A_SITE = 256
 _RECENT = 256
 
 
+def is_fallback(counter: str) -> bool:
+    """Whether a counter is of an operator that ran on the CPU, or of scalar reads."""
+    return "::" in counter and not counter.startswith(("xla::", "torch_xla::"))
+
+
 class ThreadState:
     """What one thread did since its last barrier."""
 
@@ -127,13 +132,13 @@ class Recorder:
         self._emit({"event": "upload", "thread": state.id, "step": state.index, "site": site,
                     "shape": list(tensor.shape), "dtype": dtype})  # fmt: skip
 
-    def optimizer(self, state: ThreadState, identity: int, sites: CallSites) -> None:
+    def optimizer(self, state: ThreadState, identity: int) -> None:
         """An optimizer updated its parameters; the line that asked for it is logged once."""
         count = state.optimizers.get(identity, 0)
         state.optimizers[identity] = count + 1
         if identity not in self._optimizers:
             self._optimizers.add(identity)
-            self._emit({"event": "optimizer", "thread": state.id, "site": sites.here(4)})
+            self._emit({"event": "optimizer", "thread": state.id, "site": self._sites.here(4)})
 
     def compilations(self, state: ThreadState, during: str, site: int | None, within: int) -> int:
         """Log what was compiled since the last call; return the nanoseconds of this thread's wait.
@@ -228,7 +233,7 @@ class Recorder:
 
     def _snapshot(self) -> dict[str, Any]:
         names = self._counter_names()
-        self._fallbacks = [n for n in names if "::" in n and not n.startswith("xla::")]
+        self._fallbacks = [name for name in names if is_fallback(name)]
         metrics: dict[str, list[float]] = {}
         for name in _METRICS:
             data = self._metric(name)
