@@ -77,7 +77,7 @@ def picture() -> str:
 def help_page() -> str:
     """The help texts of all commands, 80 columns wide."""
     parts = ["# Commands\n"]
-    for command in ((), ("run",), ("analyze",), ("rules",), ("explain",)):
+    for command in ((), ("run",), ("analyze",), ("query",), ("rules",), ("explain",)):
         shown = subprocess.run(
             [sys.executable, "-m", "xladoctor", *command, "--help"],
             capture_output=True, text=True, check=True,

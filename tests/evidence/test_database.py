@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.support import Row, evidence, step
 from xladoctor.evidence.database import Database
+from xladoctor.evidence.load import build
+from xladoctor.evidence.schema import TABLES
+from xladoctor.ingest.interface import Columns, Ingested, IngestError, Interned
 
 SOURCE = [{"file": "a.py", "line": 1, "text": "x = 1"}]
 
@@ -113,6 +120,234 @@ def test_steps_are_barriers_by_the_period_of_their_thread() -> None:
     assert database.scalar("SELECT thread FROM lead") == 1
 
 
+# Columns in other forms than lists
+
+
+CODES = np.asarray([0, -1, 1, 0], dtype=np.int32)
+FORMS: dict[str, tuple[str, str, Any, list[Any]]] = {
+    "int32": ("step", "line", np.arange(4, dtype=np.int32), [0, 1, 2, 3]),
+    "int64": ("step", "begin_ns", np.arange(4) + 2**60, [2**60 + i for i in range(4)]),
+    "uint8": ("step", "begin_ns", np.arange(4, dtype=np.uint8), [0, 1, 2, 3]),
+    "boolean": ("step", "main", np.asarray([True, False, True, True]), [True, False, True, True]),
+    "double": ("metric", "p50", np.asarray([0.5, math.nan, -1.0, 2.0]), [0.5, None, -1.0, 2.0]),
+    "part of an array": ("step", "begin_ns", np.arange(8)[::2], [0, 2, 4, 6]),
+    "field of records": ("step", "line", np.ones(4, dtype="i8,i4")["f1"], [1, 1, 1, 1]),
+    "field of packed records": ("step", "end_ns", np.ones(4, dtype="i1,i8")["f1"], [1, 1, 1, 1]),
+    "backwards": ("step", "line", np.arange(4)[::-1], [3, 2, 1, 0]),
+    "constant": ("step", "process", np.broadcast_to(np.int32(3), 4), [3, 3, 3, 3]),
+    "masked": ("step", "line", np.ma.MaskedArray([1, 2, 3, 4], CODES % 2 == 1), [1, None, None, 4]),
+    "masked without mask": ("step", "line", np.ma.MaskedArray([1, 2, 3, 4]), [1, 2, 3, 4]),
+    "masked boolean": ("step", "main", np.ma.MaskedArray([True] * 4, CODES < 0),
+                       [True, None, True, True]),
+    "interned": ("step", "file", Interned(CODES, ["a.py", "é"]), ["a.py", None, "é", "a.py"]),
+    "interned, one text": ("step", "file", Interned(np.minimum(CODES, 0), ["a.py"]),
+                           ["a.py", None, "a.py", "a.py"]),
+    "interned, all unknown": ("step", "file", Interned(np.full(4, -1, np.int32), []), [None] * 4),
+    "objects": ("step", "file", np.asarray(["a", None, "b", ""], dtype=object),
+                ["a", None, "b", ""]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("lazy", [False, True], ids=["inserted", "lazy"])
+@pytest.mark.parametrize("form", FORMS)
+def test_column_in_any_form_comes_back(form: str, lazy: bool) -> None:
+    table, column, values, expected = FORMS[form]
+    database = Database()
+    if lazy:
+        database.lazy(table, [lambda: {column: values}])
+    else:
+        database.insert(table, {column: values})
+    query = f'SELECT "{column}" AS value, typeof("{column}") AS type FROM "{table}"'
+    found = database.rows(query)
+    assert [row["value"] for row in found] == expected
+    assert {row["type"] for row in found} == {TABLES[table].columns[column].type}
+
+
+def test_texts_too_many_for_a_list_are_joined(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("xladoctor.evidence.columns._MOST_LISTED", 0)
+    texts = [f"{number}.py" for number in range(1000)]
+    codes = np.arange(-1, 999, dtype=np.int32)
+    columns: Columns = {"line": np.arange(1000), "file": Interned(codes, texts),
+                        "via": Interned(codes[::-1], texts)}  # fmt: skip
+    database = Database()
+    database.lazy("step", [lambda: columns, lambda: columns])
+    plan = database.rows("EXPLAIN SELECT file FROM step")
+    assert "Join" in plan[0]["explain_value"] or "JOIN" in plan[0]["explain_value"]
+    found = database.rows("SELECT line, file, via FROM step ORDER BY line")
+    assert [tuple(row.values()) for row in found[::2]] == [
+        (i, texts[i - 1] if i else None, texts[998 - i] if i < 999 else None) for i in range(1000)
+    ]
+    assert database.scalar("SELECT count(*) FROM step WHERE file = '7.py'") == 2
+    assert database.scalar("SELECT count(*) FROM step WHERE via IS NULL") == 2
+
+
+def test_forms_of_columns_can_be_mixed_and_leave_nothing_behind() -> None:
+    database = Database()
+    for _ in range(2):
+        database.insert("step", {
+            "process": [0, None, 2, 3], "line": np.ma.MaskedArray([1, 2, 3, 4], CODES == 1),
+            "file": Interned(CODES, ["a.py", "b.py"]), "via": [None, "sync", None, "x"],
+        })  # fmt: skip
+    query = "SELECT process, line, file, via FROM step"
+    assert [tuple(row.values()) for row in database.rows(query)] == [
+        (0, 1, "a.py", None), (None, 2, None, "sync"), (2, None, "b.py", None), (3, 4, "a.py", "x"),
+    ] * 2  # fmt: skip
+    assert {row["name"] for row in database.rows("SHOW ALL TABLES")} == set(TABLES)
+
+
+@pytest.mark.parametrize(
+    "other", [[1, 2], np.arange(4), Interned(np.zeros(1, dtype=np.int32), ["a"])], ids=repr
+)
+def test_columns_of_different_lengths_are_refused(other: Any) -> None:
+    with pytest.raises(ValueError, match="different lengths"):
+        Database().insert("counter", {"process": [1, 2, 3], "value": other})
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.data(), st.sampled_from(["INTEGER", "BIGINT", "DOUBLE", "BOOLEAN", "VARCHAR", "BIGINT[]"])
+)
+def test_any_list_comes_back(data: st.DataObject, kind: str) -> None:
+    table, column = {
+        "INTEGER": ("step", "line"), "BIGINT": ("step", "begin_ns"), "DOUBLE": ("metric", "p50"),
+        "BOOLEAN": ("step", "main"), "VARCHAR": ("step", "file"), "BIGINT[]": ("transfer", "shape"),
+    }[kind]  # fmt: skip
+    wide = st.integers(-(2**63), 2**63 - 1)
+    value: st.SearchStrategy[Any] = {
+        "INTEGER": st.integers(-(2**31), 2**31 - 1), "BIGINT": wide, "BIGINT[]": st.lists(wide),
+        "DOUBLE": st.floats(allow_nan=False), "BOOLEAN": st.booleans(),
+        "VARCHAR": st.text(st.characters(exclude_categories=["Cs"])),
+    }[kind]  # fmt: skip
+    values = data.draw(st.lists(st.none() | value, max_size=20))
+    database = Database()
+    database.insert(table, {column: values})
+    assert [row[column] for row in database.rows(f"SELECT {column} FROM {table}")] == values
+
+
+def test_rare_values_and_changing_lists_of_long_columns() -> None:
+    count = 50_000
+    texts = [None] * count + ["late"]
+    shapes = [[], [1], None, [2**40, 2]] * count
+    database = Database()
+    database.insert("step", {"via": texts})
+    database.insert("transfer", {"shape": shapes})
+    assert [row["via"] for row in database.rows("SELECT via FROM step")] == texts
+    assert [row["shape"] for row in database.rows("SELECT shape FROM transfer")] == shapes
+
+
+def test_path_that_is_not_utf8_is_kept_readable() -> None:
+    database = Database()
+    database.insert("counter", {"name": ["caf\udce9.py", None, "b"]})
+    assert [row["name"] for row in database.rows("SELECT name FROM counter")] == [
+        "caf\\udce9.py", None, "b",
+    ]  # fmt: skip
+
+
+# Lazy tables
+
+
+class Source:
+    """Produces the rows of a process, and counts how often it is asked."""
+
+    def __init__(self, process: int, names: list[str]) -> None:
+        self.process, self.names, self.asked = process, names, 0
+
+    def __call__(self) -> Columns:
+        self.asked += 1
+        count = len(self.names)
+        return {"process": np.broadcast_to(np.int32(self.process), count),
+                "name": Interned(np.arange(count, dtype=np.int32), self.names),
+                "duration_ns": np.arange(count)}  # fmt: skip
+
+
+@pytest.fixture
+def sources() -> list[Source]:
+    return [Source(0, ["a", "b"]), Source(1, []), Source(2, ["b", "c", "d"])]
+
+
+@pytest.fixture
+def lazy(sources: list[Source]) -> Database:
+    """A closed database with a lazy table of three processes, one of them without rows."""
+    ingested = Ingested(lazy={"event": list(sources)})
+    ingested.append("counter", {"name": ["a"], "value": [1]})
+    ingested.append("counter", {"name": ["b"], "value": np.asarray([2])})
+    evidence = build(ingested, {"kind": "run", "path": "a-run"})
+    assert evidence.available == {"event", "counter"}
+    evidence.database.close_to_the_outside()
+    return evidence.database
+
+
+def test_lazy_table_is_produced_once_and_when_named(lazy: Database, sources: list[Source]) -> None:
+    for query in ("SELECT value FROM counter WHERE name = $name",
+                  "SELECT event, name FROM event_stat WHERE name = 'event'"):  # fmt: skip
+        lazy.rows(query, {"name": "event"} if "$" in query else None)
+    assert [source.asked for source in sources] == [0, 0, 0]
+
+    for query in ('SELECT count(*) FROM "Event"', "SELECT sum(1) FROM event WHERE process >= 0"):
+        assert lazy.scalar(query) == 5
+    assert [source.asked for source in sources] == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["FROM event", "WITH e AS (FROM main.event) SELECT 1 FROM e", "SUMMARIZE event",
+     "SELECT 1 WHERE 5 = (SELECT count(*) FROM event)", "EXPLAIN SELECT * FROM EVENT",
+     "SELECT * FROM counter LEFT JOIN event USING (name)"],
+)  # fmt: skip
+def test_query_names_a_lazy_table_in_any_place(
+    lazy: Database, sources: list[Source], query: str
+) -> None:
+    assert lazy.rows(query)
+    assert [source.asked for source in sources] == [1, 1, 1]
+
+
+def test_lazy_table_has_the_columns_of_the_schema(lazy: Database) -> None:
+    described = {column: c.type for column, c in TABLES["event"].columns.items()}
+    found = lazy.rows("DESCRIBE event")
+    assert {row["column_name"]: row["column_type"] for row in found} == described
+    first, *_ = lazy.rows("SELECT * FROM event")
+    expected = {"process": 0, "name": "a", "duration_ns": 0}
+    assert first == {**dict.fromkeys(described), **expected}
+
+
+def test_lazy_table_has_the_rows_of_all_processes_in_order(lazy: Database) -> None:
+    found = lazy.rows("SELECT process, name, duration_ns FROM event")
+    assert [tuple(row.values()) for row in found] == [
+        (0, "a", 0), (0, "b", 1), (2, "b", 0), (2, "c", 1), (2, "d", 2),
+    ]  # fmt: skip
+    grouped = "SELECT name, count(*) AS n FROM event WHERE name < 'd' GROUP BY name ORDER BY name"
+    assert [tuple(row.values()) for row in lazy.rows(grouped)] == [("a", 1), ("b", 2), ("c", 1)]
+
+
+def test_lazy_table_below_views_is_produced() -> None:
+    columns: Columns = {"process": [0], "name": ["aten::nonzero"], "value": [7]}
+    ingested = Ingested(lazy={"counter": [lambda: columns]})
+    database = build(ingested, {"kind": "run", "path": "a-run"}).database
+    assert database.tables_in("FROM fallback_op") > {"fallback_in_loop", "counter", "step"}
+    assert [row["op"] for row in database.rows("SELECT op FROM fallback_op")] == ["aten::nonzero"]
+
+
+def test_lazy_table_without_any_row_is_empty() -> None:
+    database = Database()
+    database.lazy("event", [dict])
+    assert database.rows("SELECT * FROM event") == []
+
+
+def test_what_fails_to_be_produced_fails_again() -> None:
+    def broken() -> Columns:
+        raise IngestError("no")
+
+    database = Database()
+    database.lazy("event", [broken])
+    for _ in range(2):
+        with pytest.raises(IngestError):
+            database.rows("SELECT * FROM event")
+
+
+def test_rows_appended_as_columns_are_all_there(lazy: Database) -> None:
+    assert [row["value"] for row in lazy.rows("SELECT value FROM counter")] == [1, 2]
+
+
 # Closed
 
 
@@ -166,8 +401,16 @@ def test_variables_of_the_process_cannot_be_read(
 
 
 def test_variables_of_python_cannot_be_read(closed: Database) -> None:
-    import numpy as np
-
     secrets = {"a": np.asarray([1])}  # noqa: F841 - DuckDB would find it by its name
     with pytest.raises(duckdb.Error):
         closed.rows("SELECT * FROM secrets")
+
+
+def test_closed_database_writes_the_one_file_that_it_may(tmp_path: Path) -> None:
+    database = evidence({"source_line": SOURCE}).database
+    database.close_to_the_outside(writable=tmp_path / "it's.csv")
+    copy = "COPY source_line TO '{}' (USE_TMP_FILE FALSE)"
+    database.rows(copy.format(str(tmp_path / "it''s.csv")))
+    with pytest.raises(duckdb.PermissionException):
+        database.rows(copy.format(tmp_path / "other.csv"))
+    assert (tmp_path / "it's.csv").read_text() == "file,line,text\na.py,1,x = 1\n"

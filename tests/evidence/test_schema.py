@@ -16,8 +16,16 @@ from xladoctor.ingest.run_directory import read_run_directory
 
 TYPES = {"INTEGER", "BIGINT", "DOUBLE", "BOOLEAN", "VARCHAR", "INTEGER[]", "BIGINT[]"}
 NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
-#: Written by the diagnosis, or only where there is a timeline (tests/ingest/test_hlo_and_xplane).
-ELSEWHERE = {"recompilation", "event", "hlo_module", "hlo_parameter"}
+#: Written only where there is a timeline.
+TIMELINE = {
+    "timeline", "plane", "line", "event", "event_stat", "timeline_step", "device", "device_step",
+    "idle_gap", "device_op", "hlo_module", "hlo_instruction", "hlo_frame", "hlo_parameter",
+}  # fmt: skip
+#: These, and what the diagnosis and the sampler write.
+ELSEWHERE = TIMELINE | {"recompilation", "host_sample"}
+SAMPLE = Path(__file__).parents[2] / "sample_traces" / "recompiling"
+#: Written where samples of the host tell tracing from other Python.
+SAMPLED = {"tracing_ns", "idle_tracing_ns"}
 
 
 @pytest.fixture
@@ -30,6 +38,8 @@ def written(tmp_path: Path) -> Ingested:
         log.write(f'{{"event": "upload", {common}, "shape": [2], "dtype": "float32"}}\n')
         log.write(f'{{"event": "optimizer", {common}}}\n')
         step = (folder / "steps.jsonl").read_text().splitlines()[0]
+        both = '"uploads": [[0, 1, 64, 5]], "saves": [[0, 1, 9]]'
+        log.write(f"{step.removesuffix('}')}, {both}}}\n")
         log.write(step.replace("[0, 0]", "[1, 5]").replace("MarkStep", "aten::nonzero") + "\n")
     with (folder / "metrics.txt").open("a") as report:
         report.write("Metric: CompileTime\n  TotalSamples: 1\n  Accumulator: 001ms000.000us\n")
@@ -64,6 +74,15 @@ def test_database_has_the_tables_as_they_are_described(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(set(TABLES) - ELSEWHERE))
 def test_columns_are_those_that_the_readers_write(written: Ingested, name: str) -> None:
     assert set(written.tables[name]) == set(TABLES[name].columns)
+
+
+@pytest.mark.parametrize("name", sorted(TIMELINE))
+def test_columns_are_those_that_the_timeline_s_readers_write(name: str) -> None:
+    read = read_run_directory(SAMPLE)[1]
+    parts = [columns for table, columns in read.batches if table == name]
+    parts += [produce() for produce in read.lazy.get(name, ())]
+    written = set(read.tables.get(name, ())).union(*parts)
+    assert written | SAMPLED == set(TABLES[name].columns) | SAMPLED
 
 
 def test_readers_write_no_other_table(written: Ingested) -> None:

@@ -8,8 +8,9 @@ import pytest
 
 from tests.support import Row, ingested, rows, step
 from xladoctor.ingest.analysis_log import AnalysisLog, Block
-from xladoctor.ingest.compilations import CLIENT_COMPILE, GRAPH_COMPILE, join
+from xladoctor.ingest.compilations import join
 from xladoctor.ingest.frames import CallSite, Folders, Frame
+from xladoctor.ingest.timeline.compiling import Compiled
 
 PROGRAM = "/home/ada/train.py"
 SYNC, READ = "user torch_xla.sync", "most likely user code trying to access tensor value"
@@ -33,28 +34,20 @@ def timed(duration: int, step: int = 0, during: str = "barrier", line: int = 40)
             "duration_ns": duration, **site.columns()}  # fmt: skip
 
 
-def event(name: str, start: int, duration: int, graph: str | None, process: int = 0) -> Row:
-    return {"process": process, "line": 1, "name": name, "start_ns": start,
-            "duration_ns": duration, "graph_hash": graph}  # fmt: skip
-
-
-def compile_events(*graphs: tuple[str, int], process: int = 0) -> list[Row]:
-    """What the timeline shows of compilations: the graph's event, and the client's inside it."""
-    found = []
-    for number, (graph, duration) in enumerate(graphs):
-        start = 10_000 * number
-        found.append(event(GRAPH_COMPILE, start, duration + 50, graph, process))
-        found.append(event(CLIENT_COMPILE, start + 1, duration, None, process))
-    return found
+def in_timeline(*graphs: tuple[str, int]) -> list[Compiled]:
+    """What the timeline shows of compilations: graph and duration of each."""
+    return [Compiled(10_000 * n, graph, lasted) for n, (graph, lasted) in enumerate(graphs)]
 
 
 def joined(
-    blocks: list[Block] | None, times: list[Row], **tables: list[Row]
-) -> tuple[list[Row], list[Row]]:
+    blocks: list[Block] | None, times: list[Row], timeline: list[Compiled] | None = None,
+    **tables: list[Row],
+) -> tuple[list[Row], list[Row]]:  # fmt: skip
     """The compilations and the executions."""
     result = ingested(tables)
     log = None if blocks is None else AnalysisLog(tuple(blocks), 0)
-    join(log, ingested({"t": times}).tables["t"], 0, Folders(), result)
+    columns = ingested({"t": times}).tables["t"]
+    join(log, columns, timeline or [], 0, Folders(), result)
     return rows(result.tables.get("compilation", {})), rows(result.tables.get("execution", {}))
 
 
@@ -101,7 +94,7 @@ def test_times_alone_give_compilations_without_graphs(blocks: list[Block] | None
 
 
 def test_timeline_names_the_graph_of_a_time_without_a_block() -> None:
-    compilations, _ = joined([], [timed(7000)], event=compile_events(("a", 7001)))
+    compilations, _ = joined([], [timed(7000)], timeline=in_timeline(("a", 7001)))
     assert graphs_and_times(compilations) == [("a", 7000)]
 
 
@@ -109,26 +102,26 @@ def test_where_numbers_differ_the_timeline_tells_which_block_has_which_time() ->
     compilations, _ = joined(
         [compiled("a"), compiled("c")],
         [timed(7000), timed(8000), timed(9000)],  # autograd's thread compiled b: no block
-        event=compile_events(("a", 7001), ("b", 8001), ("c", 9001)),
+        timeline=in_timeline(("a", 7001), ("b", 8001), ("c", 9001)),
     )
     assert graphs_and_times(compilations) == [("a", 7000), ("c", 9000), ("b", 8000)]
     assert [row["index"] for row in compilations] == [0, 1, 2]
 
 
 def test_compilations_before_the_timeline_s_window_have_no_graph_of_it() -> None:
-    compilations, _ = joined(None, [timed(5000), timed(9000)], event=compile_events(("b", 9001)))
+    compilations, _ = joined(None, [timed(5000), timed(9000)], timeline=in_timeline(("b", 9001)))
     assert graphs_and_times(compilations) == [(None, 5000), ("b", 9000)]
 
 
-def test_timeline_of_another_process_names_nothing() -> None:
-    events = compile_events(("a", 7000), process=1)
-    compilations, _ = joined(None, [timed(7000)], event=events)
-    assert graphs_and_times(compilations) == [(None, 7000)]
+def test_compilation_cut_off_by_the_windows_end_names_nothing() -> None:
+    timeline = [Compiled(0, "a", None), Compiled(10_000, "b", 9001)]
+    compilations, _ = joined(None, [timed(7000), timed(9000)], timeline)
+    assert graphs_and_times(compilations) == [(None, 7000), ("b", 9000)]
 
 
 def test_duration_more_than_two_percent_off_is_another_compilation() -> None:
     for duration, graph in ((10_200, "a"), (10_201, None), (9_800, "a"), (9_799, None)):
-        compilations, _ = joined(None, [timed(10_000)], event=compile_events(("a", duration)))
+        compilations, _ = joined(None, [timed(10_000)], timeline=in_timeline(("a", duration)))
         assert graphs_and_times(compilations) == [(graph, 10_000)]
 
 
@@ -168,7 +161,7 @@ def test_with_several_threads_the_log_s_size_tells_no_step() -> None:
 
 
 def launched(times: list[Row], **tables: list[Row]) -> list[tuple[int, int | None]]:
-    return [(row["ordinal"], row["launches"]) for row in joined([], times, **tables)[0]]
+    return [(row["ordinal"], row["launches"]) for row in joined([], times, None, **tables)[0]]
 
 
 def test_barrier_s_launches_are_the_barriers_of_its_line() -> None:

@@ -26,7 +26,7 @@ RECORD: dict[str, Any] = {
 }  # fmt: skip
 STEP = {"event": "step", "thread": 1, "main": True, "index": 0, "steps": 1, "end_ns": 90,
         "duration_ns": 50, "barrier_ns": 5, "compile_ns": 0, "capture_ns": 0, "executions": 1,
-        "compilations": 0, "reads": [[0, "item", 0, 1, 9, 0]], "data": [0, 0], "uploads": [0, 0],
+        "compilations": 0, "reads": [[0, "item", 0, 1, 9, 0]], "data": [0, 0], "uploads": [],
         "optimizer": 1, "log": 0, "traced": False, "probed": False, "site": 0,
         "counters": {"MarkStep": 2}}  # fmt: skip
 SITES = {"sites": [{"file": "/home/ada/train.py", "line": 9, "function": "train", "user_file": None,
@@ -78,7 +78,7 @@ def test_whole_run_fills_every_table_and_leaves_no_note(run: Path) -> None:
     assert {name: len(table(ingested, name)) for name in ingested.tables} == {
         "process": 1, "environment": 2, "source_line": 1, "fallback": 1, "step": 1,
         "step_period": 1, "host_sync": 1, "data_wait": 0, "transfer": 0, "optimizer": 0,
-        "fallback_count": 0,
+        "fallback_count": 0, "upload": 0, "state_save": 0,
         "compilation": 5, "execution": 7, "metric": 0, "counter": 1,
     }  # fmt: skip
 

@@ -28,7 +28,8 @@ STEP: dict[str, Any] = {
     "event": "step", "thread": 12049, "main": True, "index": 1, "steps": 1,
     "end_ns": 1795248358170449682, "duration_ns": 144133032, "barrier_ns": 129757590,
     "compile_ns": 5000, "capture_ns": 305013, "executions": 2, "compilations": 1,
-    "reads": [[1, "item", 0, 3, 9000, 2000]], "data": [1, 700], "uploads": [2, 189792],
+    "reads": [[1, "item", 0, 3, 9000, 2000]], "data": [1, 700],
+    "uploads": [[1, 2, 8192, 180000], [None, 1, 4, 9792]], "saves": [[1, 1, 3000], [0, 2, 500]],
     "optimizer": 1, "log": 7514, "traced": True, "probed": False, "site": 0,
     "counters": {"aten::_local_scalar_dense": 3, "MarkStep": 1}, "metrics": {},
 }  # fmt: skip
@@ -55,9 +56,9 @@ def test_step_line_becomes_a_row_with_its_call_site() -> None:
         "process": 2, "thread": 12049, "main": True, "tail": False, "index": 1, "barriers": 1,
         "ordinal": 0, "begin_ns": 1795248358026316650, "end_ns": 1795248358170449682,
         "duration_ns": 144133032, "compile_ns": 5000, "read_ns": 7000, "input_ns": 700,
-        "barrier_ns": 129757590, "upload_ns": 189792, "capture_ns": 305013, "executions": 2,
-        "compilations": 1, "optimizer_steps": 1, "log_offset": 7514, "traced": True,
-        "probed": False, **SYNC.columns(),
+        "barrier_ns": 129757590, "upload_ns": 189792, "save_ns": 3500, "capture_ns": 305013,
+        "executions": 2, "compilations": 1, "optimizer_steps": 1, "log_offset": 7514,
+        "traced": True, "probed": False, **SYNC.columns(),
     }  # fmt: skip
 
 
@@ -71,6 +72,39 @@ def test_reads_and_waits_of_a_step_become_rows_of_their_own() -> None:
     assert table(ingested, "data_wait") == [
         {"process": 2, "thread": 12049, "step": 1, "count": 1, "duration_ns": 700}
     ]
+
+
+def test_uploads_and_saves_of_a_step_become_a_row_a_call_site() -> None:
+    ingested = read(STEP)
+
+    common = {"process": 2, "thread": 12049, "step": 1, "tail": False}
+    assert table(ingested, "upload") == [
+        {**common, "count": 2, "bytes": 8192, "duration_ns": 180000, **ITEM.columns()},
+        {**common, "count": 1, "bytes": 4, "duration_ns": 9792, **NOWHERE.columns()},
+    ]
+    assert table(ingested, "state_save") == [
+        {**common, "count": 1, "duration_ns": 3000, **ITEM.columns()},
+        {**common, "count": 2, "duration_ns": 500, **SYNC.columns()},
+    ]
+
+
+def test_log_of_an_older_capture_has_the_sum_of_uploads_and_was_not_asked_for_more() -> None:
+    older = {key: value for key, value in STEP.items() if key != "saves"}
+
+    ingested = read({**older, "uploads": [2, 189792]})
+
+    (row,) = table(ingested, "step")
+    assert (row["upload_ns"], row["save_ns"]) == (189792, 0)
+    assert not {"upload", "state_save"} & set(ingested.tables)
+    assert ingested.notes == []
+
+
+def test_uploads_and_saves_were_looked_for_also_where_there_were_none() -> None:
+    plain = {key: value for key, value in STEP.items() if key not in ("uploads", "saves")}
+
+    ingested = read(plain)
+
+    assert (ingested.tables["upload"], ingested.tables["state_save"]) == ({}, {})
 
 
 def test_read_that_took_less_than_what_compiled_beside_it_did_not_block() -> None:
@@ -159,6 +193,7 @@ def test_log_cut_anywhere_loses_the_cut_line_alone(cut: int) -> None:
     "line", ["", "5\n", "null\n", "[]\n", '"step"\n', '{"event": "step"}\n', '{"event": []}\n',
              '{"event": "later"}\n', "Traceback (most recent call last):\n", "\x00\ufffd\n",
              json.dumps({**STEP, "reads": [[1, "item"]]}),
+             json.dumps({**STEP, "uploads": [[1, 2, 3]]}), json.dumps({**STEP, "saves": [[1, 2]]}),
              json.dumps({**STEP, "data": 4}), json.dumps({**STEP, "duration_ns": None})],
 )  # fmt: skip
 def test_line_that_is_none_of_the_log_s_leaves_a_note_with_its_number(line: str) -> None:
@@ -166,6 +201,7 @@ def test_line_that_is_none_of_the_log_s_leaves_a_note_with_its_number(line: str)
 
     assert ingested.notes == ["steps.jsonl, line 2: not a step-log line (cut off?); skipped"]
     assert len(table(ingested, "step")) == 2
+    assert len(table(ingested, "upload")) == 4
 
 
 # Call sites

@@ -11,7 +11,6 @@ import pytest
 from tests.live.harness import EXAMPLES, LIVE, Captured, Captures, capture, python, write
 from xladoctor.evidence.database import Database
 from xladoctor.evidence.load import load
-from xladoctor.ingest.compilations import GRAPH_COMPILE
 
 pytestmark = LIVE
 
@@ -81,7 +80,9 @@ def test_compile_time_is_that_of_torch_xla(compiling: tuple[Captured, Database])
 def test_graphs_are_those_of_the_timeline(compiling: tuple[Captured, Database]) -> None:
     run, database = compiling
     compilations = database.rows("SELECT graph_hash FROM compilation")
-    events = database.rows("SELECT graph_hash FROM event WHERE name = $n", {"n": GRAPH_COMPILE})
+    events = database.rows(
+        "SELECT graph_hash FROM event WHERE name = $n", {"n": "XLAGraphExecutor::Compile"}
+    )
     log = (run.process / "analysis.log").read_text()
 
     in_timeline = Counter(event["graph_hash"] for event in events)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from tests.support import finding, location
 from xladoctor.diagnosis.interface import (
     Cost,
+    DeviceOp,
+    DeviceUse,
     Diagnosis,
     Ignored,
     NotChecked,
@@ -27,6 +29,10 @@ SICK = Diagnosis(
                     " fix."),
     time=TimeSpent(12.5, 10.0, TimeParts(6.1, 1.2, 0.04, 1.66, 0.9, 0.1), 0.5),
     steps=Steps(40, 3, 12.1),
+    devices=[DeviceUse("0", 0, "/device:TPU:0", "TPU", 37, 0.34, {"compile": 0.41, "wait": 0.004,
+                       "tracing": 0.246}, [DeviceOp("jit_train", "fusion.7", 40, 0.9, 0.62),
+                                           DeviceOp(None, "all-größe.2", 40, 0.5, 0.34)]),
+             DeviceUse("0", 1, "/device:TPU:1", "TPU", 37, 0.5, {"other": 0.5}, [])],
     findings=[
         finding(
             "XD101", name="recompilation-after-warm-up", severity="error",
@@ -81,6 +87,7 @@ TEXT = Diagnosis(
                     " told; nothing to fix."),
     time=TimeSpent(None, None, None, None),
     steps=None,
+    devices=[],
     findings=[],
     rules=RuleOutcomes([], ["XD101"], ["XD301"]),
     not_checked=[NotChecked("XD301", "no step log")],

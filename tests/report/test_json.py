@@ -63,7 +63,7 @@ def test_report_is_the_diagnosis_at_full_precision() -> None:
 def test_core_of_the_contract() -> None:
     first = report(SICK)["findings"][0]
     assert list(report(SICK)) == [
-        "schema_version", "tool", "run", "verdict", "time", "steps", "findings", "rules",
+        "schema_version", "tool", "run", "verdict", "time", "steps", "devices", "findings", "rules",
         "not_checked", "ignored", "warnings",
     ]  # fmt: skip
     assert list(first) == [

@@ -19,6 +19,10 @@ def analyze(
             " - reads the text from standard input.",
         ),
     ],
+    session: Annotated[
+        str | None,
+        typer.Option(help="Which of several captured timelines to read.", show_default=False),
+    ] = None,
     output_format: FormatOption = Format.terminal,
     color: ColorOption = Color.auto,
 ) -> None:
@@ -26,8 +30,11 @@ def analyze(
 
     Needs no torch. Exit status: 0 analyzed, 2 the input cannot be read.
     """
+    from xladoctor.cli.progress_bar import progress_bar
     from xladoctor.diagnosis.engine import diagnose
     from xladoctor.diagnosis.rule import load_rules
     from xladoctor.evidence.load import load
 
-    show(diagnose(load(path), load_rules()), output_format, color, sys.stdout)
+    with progress_bar() as bar:
+        evidence = load(path, session, bar)
+    show(diagnose(evidence, load_rules()), output_format, color, sys.stdout)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from xladoctor import __version__
-from xladoctor.cli import analyze, rules, run
+from xladoctor.cli import analyze, query, rules, run
 from xladoctor.cli.boundary import boundary
 
 app = typer.Typer(
@@ -22,6 +22,7 @@ app = typer.Typer(
 )
 app.command("run", context_settings={"allow_interspersed_args": False})(run.run)
 app.command("analyze")(analyze.analyze)
+app.command("query")(query.query)
 app.command("rules")(rules.rules)
 app.command("explain")(rules.explain)
 

@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 
 from xladoctor import __version__
-from xladoctor.diagnosis import facts, findings, ranking, recompilation
+from xladoctor.diagnosis import devices, facts, findings, ranking, recompilation
 from xladoctor.diagnosis.interface import (
     SCHEMA_VERSION,
     Diagnosis,
@@ -39,7 +39,7 @@ def diagnose(evidence: Evidence, rules: Sequence[Rule]) -> Diagnosis:
     clear: list[str] = []
     not_checked: list[NotChecked] = []
     for rule in rules:
-        reason = _missing(rule, evidence.available)
+        reason = _missing(rule, evidence.available) or _empty(rule, evidence)
         if reason:
             not_checked.append(NotChecked(rule.id, reason))
             continue
@@ -52,8 +52,8 @@ def diagnose(evidence: Evidence, rules: Sequence[Rule]) -> Diagnosis:
     return Diagnosis(
         schema_version=SCHEMA_VERSION, tool=Tool("xladoctor", __version__),
         run=facts.run(evidence), verdict=facts.verdict(time, ordered), time=time, steps=steps,
-        findings=ordered, rules=outcomes, not_checked=not_checked, ignored=ignored,
-        warnings=list(evidence.notes),
+        devices=devices.device_use(evidence), findings=ordered, rules=outcomes,
+        not_checked=not_checked, ignored=ignored, warnings=list(evidence.notes),
     )  # fmt: skip
 
 
@@ -64,6 +64,14 @@ def _missing(rule: Rule, available: Iterable[str]) -> str | None:
     """
     absent = [need for need in rule.needs if not set(need.split("|")) & set(available)]
     return rule.not_evaluated[absent[0]] if absent else None
+
+
+def _empty(rule: Rule, evidence: Evidence) -> str | None:
+    """The rule's own sentence for the first table or view that has no row but has to."""
+    for name, sentence in rule.needs_rows.items():
+        if not evidence.database.scalar(f'SELECT EXISTS (SELECT 1 FROM "{name}")'):  # noqa: S608
+            return sentence
+    return None
 
 
 def _rows(rule: Rule, evidence: Evidence) -> list[dict[str, Any]]:

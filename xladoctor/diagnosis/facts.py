@@ -43,7 +43,7 @@ def time_spent(evidence: Evidence) -> TimeSpent:
     total = (evidence.origin.get("ended") or {}).get("seconds")
     rows = evidence.database.rows("SELECT * FROM lead")
     if not rows:
-        return TimeSpent(total, None, None, None)
+        return _time_of_timeline(evidence, total)
     lead = rows[0]
     seconds = {key: (lead[f"{key}_ns"] or 0) / 1e9 for key in
                ("duration", "compile", "read", "input", "barrier", "upload")}  # fmt: skip
@@ -57,6 +57,28 @@ def time_spent(evidence: Evidence) -> TimeSpent:
         ),
         warmup_compile_s=min(seconds["compile"], _warmup_compile(evidence, lead["process"])),
     )  # fmt: skip
+
+
+def _time_of_timeline(evidence: Evidence, total: float | None) -> TimeSpent:
+    """The same from the timeline's steps, where there is no step log."""
+    parts = ("compile", "wait", "upload", "input", "save", "dispatch", "tracing", "other")
+    sums = ", ".join(f"coalesce(sum({part}_ns), 0) / 1e9 AS {part}" for part in parts)
+    rows = evidence.database.rows(f"""
+        SELECT sum(duration_ns) / 1e9 AS loop_s, {sums},
+               coalesce(sum(compile_ns) FILTER (nth <= {_WARMUP}), 0) / 1e9 AS warmup
+        FROM (SELECT *, row_number() OVER (PARTITION BY process ORDER BY begin_ns) AS nth
+              FROM timeline_step)
+        GROUP BY process ORDER BY loop_s DESC, process LIMIT 1
+    """)  # noqa: S608  # column names of our own
+    if not rows:
+        return TimeSpent(total, None, None, None)
+    row = {name: float(value) for name, value in rows[0].items()}
+    spent = TimeParts(
+        compile_s=row["compile"], blocked_s=0.0, input_s=row["input"],
+        tracing_s=row["tracing"] + row["other"], device_s=row["wait"],
+        other_s=row["upload"] + row["save"] + row["dispatch"],
+    )  # fmt: skip
+    return TimeSpent(total, row["loop_s"], spent, row["warmup"])
 
 
 def _warmup_compile(evidence: Evidence, process: int) -> float:
@@ -85,7 +107,7 @@ def steps(evidence: Evidence) -> Steps | None:
     """
     rows = evidence.database.rows(query, {"warmup": _WARMUP})
     if not rows:
-        return None
+        return _steps_of_timeline(evidence)
     row = rows[0]
     median = row["median_ns"]
     warmup = row["warmup"] if (row["period"] or 1) == 1 else _WARMUP  # else turns, not barriers
@@ -93,6 +115,18 @@ def steps(evidence: Evidence) -> Steps | None:
         count=row["steps"], warmup=min(warmup, row["steps"]),
         median_ms=None if median is None else round(median * (row["period"] or 1) / 1e6, 4),
     )  # fmt: skip
+
+
+def _steps_of_timeline(evidence: Evidence) -> Steps | None:
+    rows = evidence.database.rows("""
+        SELECT count(*) AS count, median(duration_ns) FILTER (steady) / 1e6 AS median_ms
+        FROM timeline_step GROUP BY process ORDER BY sum(duration_ns) DESC, process LIMIT 1
+    """)
+    if not rows:
+        return None
+    median = rows[0]["median_ms"]
+    return Steps(rows[0]["count"], min(_WARMUP, rows[0]["count"]),
+                 None if median is None else round(median, 4))  # fmt: skip
 
 
 def verdict(time: TimeSpent, findings: list[Finding]) -> Verdict:

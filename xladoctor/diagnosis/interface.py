@@ -162,6 +162,43 @@ class Steps:
 
 
 @dataclass(frozen=True, slots=True)
+class DeviceOp:
+    """An operation on a device: its self time in seconds, and as a share of all operations'."""
+
+    module: str | None
+    op: str
+    count: int
+    self_s: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceUse:
+    """What a device did in the timeline's steady steps (in all its steps where none is steady).
+
+    Attributes:
+        process: number of the process.
+        device: number of the device in it.
+        name: as the timeline names its plane.
+        kind: CPU, GPU, TPU or other.
+        steps: how many steps the shares are of.
+        busy: share of their time in which it ran anything.
+        idle: what the host's thread did while it ran nothing, each as a share of that time; adds
+            up to 1 with ``busy``.
+        top_ops: those that took longest, over the whole timeline.
+    """
+
+    process: str
+    device: int
+    name: str
+    kind: str
+    steps: int
+    busy: float
+    idle: dict[str, float]
+    top_ops: list[DeviceOp]
+
+
+@dataclass(frozen=True, slots=True)
 class RuleOutcomes:
     """How the rules came out; every rule of the pack is in exactly one list."""
 
@@ -175,7 +212,8 @@ class RunFacts:
     """What was analyzed.
 
     Attributes:
-        kind: ``run`` (a run directory) or ``text`` (a report or a log).
+        kind: ``run`` (a run directory), ``timeline`` (of another's capture) or ``text`` (a report
+            or a log).
         status: exit status of the program, or None where it was ended by ``signal`` or unknown.
     """
 
@@ -201,6 +239,7 @@ class Diagnosis:
     verdict: Verdict
     time: TimeSpent
     steps: Steps | None
+    devices: list[DeviceUse]
     findings: list[Finding]
     rules: RuleOutcomes
     not_checked: list[NotChecked]

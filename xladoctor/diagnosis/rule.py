@@ -19,6 +19,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from xladoctor.diagnosis.interface import RuleError, Severity
+from xladoctor.evidence.catalog import views
 from xladoctor.evidence.schema import TABLES
 
 ROW_COLUMNS = {
@@ -85,6 +86,7 @@ class Rule(BaseModel):
     applies_to: AppliesTo = AppliesTo()
     needs: list[str] = Field(min_length=1)
     not_evaluated: dict[str, str]
+    needs_rows: dict[str, str] = {}
     thresholds: dict[str, float] = {}
     query: str
     message: str
@@ -100,6 +102,14 @@ class Rule(BaseModel):
         unknown = [name for need in value for name in need.split("|") if name not in TABLES]
         if unknown:
             raise ValueError(f"no such table: {', '.join(unknown)}")
+        return value
+
+    @field_validator("needs_rows")
+    @classmethod
+    def _known_sources(cls, value: dict[str, str]) -> dict[str, str]:
+        unknown = sorted(set(value) - set(TABLES) - set(views()))
+        if unknown:
+            raise ValueError(f"no such table or view: {', '.join(unknown)}")
         return value
 
     @field_validator("query")

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from importlib import resources
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import duckdb
 import numpy as np
 
+from xladoctor.evidence.catalog import view_files
+from xladoctor.evidence.columns import Source, objects, source
 from xladoctor.evidence.schema import TABLES
-
-_NUMPY = {"INTEGER": np.int64, "BIGINT": np.int64, "DOUBLE": np.float64,
-          "BOOLEAN": np.bool_}  # fmt: skip
+from xladoctor.ingest.interface import Columns
 
 
 class Database:
@@ -21,58 +23,170 @@ class Database:
 
     def __init__(self) -> None:
         self._connection = duckdb.connect(":memory:")
+        # Python objects are texts: guessing types from a sample needs pandas in DuckDB 1.2.0
+        self._connection.execute("SET pandas_analyze_sample = 0")
+        self._lazy: dict[str, Sequence[Callable[[], Columns]]] = {}
         for name, table in TABLES.items():
             columns = ", ".join(f'"{column}" {c.type}' for column, c in table.columns.items())
             self._connection.execute(f'CREATE TABLE "{name}" ({columns})')
 
-    def insert(self, table: str, columns: Mapping[str, list[Any]]) -> None:
-        """Append rows, given as columns; columns that are not given are NULL."""
-        count = len(next(iter(columns.values()), ()))
-        if not count:
+    def insert(self, table: str, columns: Columns) -> None:
+        """Append rows, given as columns; columns that are not given are NULL.
+
+        Raises:
+            ValueError: the columns differ in length.
+        """
+        if not _rows(columns):
             return
-        described = TABLES[table].columns
-        arrays = {name: _array(values, described[name].type) for name, values in columns.items()}
         names = ", ".join(f'"{name}"' for name in columns)
-        with self._registered("incoming", arrays):
-            insert = f'INSERT INTO "{table}" ({names}) SELECT {names} FROM incoming'  # noqa: S608
-            self._connection.execute(insert)
+        sources = self._register("incoming", table, columns)
+        select = _select("incoming", sources, columns)
+        self._connection.execute(f'INSERT INTO "{table}" ({names}) {select}')
+        self._unregister("incoming", sources)
+
+    def lazy(self, table: str, producers: Sequence[Callable[[], Columns]]) -> None:
+        """Have the rows of a table produced once the first query names it or a view over it.
+
+        Each producer returns columns, which are then scanned in place: the table becomes a view.
+        """
+        self._lazy[table] = producers
 
     def create_views(self) -> None:
         """Create the views, in the order of their file names."""
-        folder = resources.files("xladoctor.evidence") / "views"
-        for view in sorted(folder.iterdir(), key=lambda entry: entry.name):
-            self._connection.execute(view.read_text(encoding="utf-8"))
+        for text in view_files():
+            self._connection.execute(text)
 
-    def close_to_the_outside(self) -> None:
-        """From now on a query can read the evidence and nothing else, and cannot undo this."""
+    def close_to_the_outside(self, writable: Path | None = None) -> None:
+        """From now on a query can read the evidence and nothing else, and cannot undo this.
+
+        Args:
+            writable: the one file that may still be written.
+        """
+        if writable is not None:
+            path = str(writable).replace("'", "''")
+            self._connection.execute(f"SET allowed_paths = ['{path}']")
         self._connection.execute("SET enable_external_access = false")
         self._connection.execute("SET lock_configuration = true")
 
     def rows(self, query: str, parameters: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
         """Run a query; one dictionary a row."""
+        names, rows = self.table(query, parameters)
+        return [dict(zip(names, row, strict=True)) for row in rows]
+
+    def table(
+        self, query: str, parameters: Mapping[str, Any] | None = None
+    ) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """Run a query; the names of its columns, and its rows."""
+        self._produce(query)
         cursor = self._connection.execute(query, dict(parameters or {}))
-        names = [column[0] for column in cursor.description or ()]
-        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+        return [column[0] for column in cursor.description or ()], cursor.fetchall()
 
     def scalar(self, query: str, parameters: Mapping[str, Any] | None = None) -> Any:
         """The first value of the first row, or None."""
-        row = self._connection.execute(query, dict(parameters or {})).fetchone()
-        return row[0] if row else None
+        _, rows = self.table(query, parameters)
+        return rows[0][0] if rows else None
 
-    @contextmanager
-    def _registered(self, name: str, arrays: dict[str, Any]) -> Iterator[None]:
-        self._connection.register(name, arrays)
+    def statements(self, text: str) -> list[tuple[str, str]]:
+        """The statements of a text, each with its kind: SELECT, EXPLAIN, COPY, …"""
+        return [(s.type.name, s.query) for s in self._connection.extract_statements(text)]
+
+    def tables_in(self, query: str) -> set[str]:
+        """The tables and views that a query reads, and those that these views are made of."""
+        found = self._named(query)
+        pending = list(found)
+        while pending:
+            below = self._views.get(pending.pop(), set()) - found
+            found |= below
+            pending += below
+        return found
+
+    @cached_property
+    def _views(self) -> dict[str, set[str]]:
+        """The views, each with the tables and views that it names."""
+        views = "SELECT view_name, sql FROM duckdb_views() WHERE NOT internal"
+        return {name: self._named(sql.partition(" AS ")[2])
+                for name, sql in self._connection.execute(views).fetchall()}  # fmt: skip
+
+    def _named(self, query: str) -> set[str]:
+        """The tables that a query names; every word of it where it is no SELECT."""
         try:
-            yield
-        finally:
-            self._connection.unregister(name)
+            parse = "SELECT json_serialize_sql($query::VARCHAR)"
+            ((text,),) = self._connection.execute(parse, {"query": query}).fetchall()
+            tree = json.loads(text)
+        except duckdb.Error:  # a DuckDB without its JSON functions
+            tree = {"error": True}
+        if tree["error"]:
+            return set(re.findall(r"\w+", query.lower()))
+        return {name.strip('"').lower() for name in _values_of("table_name", tree)}
+
+    def _produce(self, query: str) -> None:
+        """Make the lazy tables that the query names, or that lie below a view that it names."""
+        if not self._lazy:
+            return
+        for table in self._lazy.keys() & self.tables_in(query):
+            self._define(table, [produce() for produce in self._lazy[table]])
+            del self._lazy[table]
+
+    def _define(self, table: str, parts: Iterable[Columns]) -> None:
+        """Put a view over arrays in the place of an empty table."""
+        selects = []
+        for number, columns in enumerate(part for part in parts if _rows(part)):
+            name = f"{table} {number}"
+            sources = self._register(name, table, columns)
+            selects.append(_select(name, sources, TABLES[table].columns))
+        if selects:
+            self._connection.execute(f'DROP TABLE "{table}"')
+            self._connection.execute(f'CREATE VIEW "{table}" AS {" UNION ALL ".join(selects)}')
+
+    def _register(self, name: str, table: str, columns: Columns) -> dict[str, Source]:
+        """Make columns scannable under a name; the columns of the table by their sources."""
+        described = TABLES[table].columns
+        sources = {column: source(column, values, described[column].type, f"{name} {column}")
+                   for column, values in columns.items()}  # fmt: skip
+        for column, found in sources.items():
+            if found.texts is not None:
+                self._register_texts(f"{name} {column}", found.texts, found.listed)
+        arrays = {key: array for found in sources.values() for key, array in found.arrays.items()}
+        self._connection.register(name, arrays)
+        for column in described.keys() - columns.keys():
+            sources[column] = Source({}, f"NULL::{described[column].type}")
+        return sources
+
+    def _register_texts(self, name: str, texts: list[str], listed: bool) -> None:
+        codes = np.arange(-1, len(texts), dtype=np.int32)
+        arrays = {"_code": codes, "_text": objects([None, *texts])}
+        what = "list(_text ORDER BY _code) AS texts" if listed else "_code, _text"
+        self._connection.register("texts", arrays)
+        select = f"SELECT {what} FROM texts"  # noqa: S608
+        self._connection.execute(f'CREATE OR REPLACE TEMP TABLE "{name}" AS {select}')
+        self._connection.unregister("texts")
+
+    def _unregister(self, name: str, sources: Mapping[str, Source]) -> None:
+        self._connection.unregister(name)
+        for column, found in sources.items():
+            if found.texts is not None:
+                self._connection.execute(f'DROP TABLE "{name} {column}"')
 
 
-def _array(values: list[Any], kind: str) -> np.ndarray[Any, Any]:
-    """An array that DuckDB scans without a copy where no value is missing."""
-    if kind in _NUMPY and None not in values:
-        return np.asarray(values, dtype=_NUMPY[kind])
-    array = np.empty(len(values), dtype=object)
-    for position, value in enumerate(values):  # slice assignment would unpack lists
-        array[position] = value
-    return array
+def _values_of(key: str, tree: Any) -> Iterator[str]:
+    """The values under a key, anywhere in what was read from JSON."""
+    if isinstance(tree, dict):
+        if isinstance(tree.get(key), str):
+            yield tree[key]
+        tree = list(tree.values())
+    for branch in tree if isinstance(tree, list) else ():
+        yield from _values_of(key, branch)
+
+
+def _rows(columns: Columns) -> int:
+    """The number of rows; that of all columns, as DuckDB would read beyond a shorter one."""
+    counts = {len(values) for values in columns.values()}
+    if len(counts) > 1:
+        raise ValueError(f"columns of different lengths: {sorted(counts)}")
+    return counts.pop() if counts else 0
+
+
+def _select(name: str, sources: Mapping[str, Source], wanted: Iterable[str]) -> str:
+    expressions = ", ".join(f'{sources[column].sql} AS "{column}"' for column in wanted)
+    joins = " ".join(sources[column].join for column in wanted)
+    return f'SELECT {expressions} FROM "{name}" {joins}'  # noqa: S608 - names are of the schema

@@ -8,15 +8,24 @@ from typing import Any
 
 from xladoctor.evidence.database import Database
 from xladoctor.evidence.interface import Evidence
-from xladoctor.ingest.interface import Ingested, IngestError
+from xladoctor.ingest.interface import Ingested, IngestError, Progress
 from xladoctor.ingest.run_directory import read_run_directory
+from xladoctor.ingest.sessions import SUFFIX, find_sessions
 from xladoctor.ingest.text_file import read_text, read_text_file
 
-_EXPECTED = "expected a run directory of `xladoctor run`, or a metrics report or analysis log"
+_EXPECTED = (
+    "expected a run directory of `xladoctor run`, an XProf log directory, an .xplane.pb file, or a"
+    " text file with a metrics report or an analysis log"
+)
 
 
-def load(path: str) -> Evidence:
+def load(path: str, session: str | None = None, progress: Progress | None = None) -> Evidence:
     """Read ``path`` (``-`` for standard input) into evidence.
+
+    Args:
+        path: a run directory, or a file.
+        session: which of several captured timelines to read; by default the last one.
+        progress: is told how far the reading of large files is.
 
     Raises:
         IngestError: nothing is there, or it is of no kind that can be read.
@@ -30,8 +39,15 @@ def load(path: str) -> Evidence:
         raise IngestError(f"{path}: cannot be read: {error.strerror}") from error
     if not exists:
         raise IngestError(f"{path}: no such file or directory", _EXPECTED)
+    if place.name.endswith(SUFFIX) or (
+        is_directory and not (place / "run.json").exists() and find_sessions(place)
+    ):
+        from xladoctor.ingest.profile_directory import read_profiles  # loads numba
+
+        ingested = read_profiles(place, session, progress)
+        return build(ingested, {"kind": "timeline", "path": path})
     if is_directory:
-        manifest, ingested = read_run_directory(place)
+        manifest, ingested = read_run_directory(place, session, progress)
         return build(ingested, {"kind": "run", "path": path, **manifest})
     return build(read_text_file(place), {"kind": "text", "path": path})
 
@@ -41,6 +57,10 @@ def build(ingested: Ingested, origin: dict[str, Any]) -> Evidence:
     database = Database()
     for table, columns in ingested.tables.items():
         database.insert(table, columns)
+    for table, columns in ingested.batches:
+        database.insert(table, columns)
+    for table, producers in ingested.lazy.items():
+        database.lazy(table, producers)
     database.create_views()
-    available = frozenset(ingested.tables)
+    available = frozenset(ingested.tables) | frozenset(ingested.lazy)
     return Evidence(database, available, tuple(ingested.notes), origin, origin.get("cwd"))

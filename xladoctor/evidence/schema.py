@@ -94,6 +94,7 @@ TABLES: dict[str, Table] = {
         input_ns BIGINT waiting for the next batch
         barrier_ns BIGINT in the barrier (dispatch, waiting for the device), without compilation
         upload_ns BIGINT sending tensors to the device
+        save_ns BIGINT saving checkpoints
         capture_ns BIGINT spent by the capture since the previous barrier
         executions INTEGER graphs that the barrier launched
         compilations INTEGER graphs compiled
@@ -152,6 +153,21 @@ TABLES: dict[str, Table] = {
         shape BIGINT[] dimensions
         dtype VARCHAR element type, as HLO text writes it
     """ + _SITE)),
+    "upload": Table("tensors sent to the device, by step and call site", "steps.jsonl",
+                    _columns(_PROCESS + _THREAD + """
+        step INTEGER barrier index that they were sent before
+        tail BOOLEAN after the last barrier
+        count INTEGER tensors
+        bytes BIGINT their size
+        duration_ns BIGINT time that the host took
+    """ + _SITE)),
+    "state_save": Table("checkpoints saved (torch.save, xm.save …), by step and call site",
+                        "steps.jsonl", _columns(_PROCESS + _THREAD + """
+        step INTEGER barrier index that they were saved before
+        tail BOOLEAN after the last barrier
+        count INTEGER how many
+        duration_ns BIGINT time taken, compilation not counted
+    """ + _SITE)),
     "fallback": Table("operators seen falling back to the CPU in probe steps", "call_sites.json",
                       _columns(_PROCESS + """
         op VARCHAR operator, as its counter is named
@@ -166,13 +182,136 @@ TABLES: dict[str, Table] = {
         name VARCHAR counter: the operator, or aten::_local_scalar_dense for scalar reads
         value BIGINT increase since the last count
     """)),
-    "event": Table("host events of the timeline", ".xplane.pb", _columns(_PROCESS + """
-        line BIGINT thread in the timeline
-        name VARCHAR name of the event
-        start_ns BIGINT from the start of the profile
-        duration_ns BIGINT how long
-        graph_hash VARCHAR of a compilation
+    "timeline": Table("a captured timeline (an XSpace)", ".xplane.pb", _columns(_PROCESS + """
+        host VARCHAR name of the machine, as the timeline or its file says
+        file VARCHAR path of the file
+        begin_ns BIGINT start of the profile
+        end_ns BIGINT end of its last event
+        planes INTEGER number of planes
+        lines INTEGER number of lines
+        events BIGINT number of events
+        bytes BIGINT size of the file
+        complete BOOLEAN whether all of it could be read
+        steps_from VARCHAR what told the steps: StepMarker, StepTrace, Steps, executions, or NULL
     """)),
+    "plane": Table("a plane of the timeline: a host, a device, or what goes with them",
+                   ".xplane.pb", _columns(_PROCESS + """
+        plane INTEGER number of the plane in its file
+        name VARCHAR name, as /host:CPU or /device:TPU:0
+        kind VARCHAR host, device, metadata or other
+    """)),
+    "line": Table("a line of a plane: a thread, a stream, or a view of the device", ".xplane.pb",
+                  _columns(_PROCESS + """
+        line INTEGER number of the line in its file
+        plane INTEGER number of its plane
+        id BIGINT id that the profiler gave it
+        name VARCHAR name of the thread or stream
+        main BOOLEAN the thread that ran the loop
+        begin_ns BIGINT its origin
+        events BIGINT number of events
+    """)),
+    "event": Table("an event of the timeline, with stats of its own or of its metadata; large,"
+                   " decoded when a query names it", ".xplane.pb",
+                   _columns(_PROCESS + """
+        event BIGINT number of the event in its file
+        line INTEGER number of its line
+        plane INTEGER number of its plane
+        name VARCHAR name of the event
+        start_ns BIGINT when it began
+        duration_ns BIGINT how long it took
+        depth INTEGER events of the same line that were open when it began
+        self_ns BIGINT duration without that of the events inside it
+        step INTEGER step that it began in, as in timeline_step
+        occurrences BIGINT how many events it sums up, where it does
+        graph_hash VARCHAR stat: graph of a compilation
+        hlo_module VARCHAR stat: module that was executed
+        hlo_op VARCHAR stat: instruction of the module, or the short name of a device's event
+        program_id BIGINT stat: number of the program, its 64 bits taken as signed
+        op VARCHAR stat: operation, as the framework names it
+        file VARCHAR stat: source file
+        file_line BIGINT stat: line in it
+        flow_out BIGINT stat _p: the flow that begins here
+        flow_in BIGINT stat _c: the flow that arrives here
+        flow_out_type BIGINT stat _pt: kind of that flow
+        flow_in_type BIGINT stat _ct: kind of that flow
+    """)),
+    "event_stat": Table("every stat of every event; large, decoded when a query names it",
+                        ".xplane.pb", _columns(_PROCESS + """
+        event BIGINT number of the event
+        name VARCHAR name of the stat
+        kind VARCHAR double, uint64, int64, str, bytes or ref
+        value VARCHAR its value as text; bytes as their number
+        number DOUBLE its value where it is one
+    """)),
+    "timeline_step": Table("a step of the timeline, and what the thread of the loop did in it; the"
+                           " parts exclude each other and add up to the duration", "derived",
+                           _columns(_PROCESS + """
+        step INTEGER index of the barrier in table step where it could be joined, else a number
+        joined BOOLEAN whether it could
+        steady BOOLEAN without compilation, after the first three
+        begin_ns BIGINT its begin
+        end_ns BIGINT its end
+        duration_ns BIGINT time between
+        compile_ns BIGINT compiling
+        wait_ns BIGINT waiting for the device, or running its work on this thread
+        upload_ns BIGINT sending tensors to the device
+        input_ns BIGINT waiting for the next batch
+        save_ns BIGINT saving checkpoints
+        dispatch_ns BIGINT handing graphs to the device
+        tracing_ns BIGINT Python that builds the graph, estimated by host samples; NULL without
+        other_ns BIGINT other Python (with tracing, where no samples tell them apart)
+    """)),
+    "device": Table("a device in the timeline", "derived", _columns(_PROCESS + """
+        device INTEGER number of the device in its process, from 0
+        name VARCHAR name of its plane; /host:CPU for the CPU client's threads
+        kind VARCHAR CPU, GPU, TPU or other
+        begin_ns BIGINT begin of the first step, or of its first event
+        end_ns BIGINT end of the last step, or of its last event
+        busy_ns BIGINT time between in which it ran anything
+        idle_ns BIGINT the rest
+    """)),
+    "device_step": Table("a device in a step: busy, and what the thread of the loop did while it"
+                         " was idle; the parts add up to the step", "derived",
+                         _columns(_PROCESS + """
+        device INTEGER number of the device
+        step INTEGER step, as in timeline_step
+        busy_ns BIGINT it ran something
+        idle_ns BIGINT it ran nothing
+        idle_compile_ns BIGINT meanwhile the host compiled
+        idle_wait_ns BIGINT meanwhile the host waited for the device: hand-over, results on the way
+        idle_upload_ns BIGINT meanwhile the host sent tensors
+        idle_input_ns BIGINT meanwhile the host waited for the next batch
+        idle_save_ns BIGINT meanwhile the host saved a checkpoint
+        idle_dispatch_ns BIGINT meanwhile the host handed over graphs
+        idle_tracing_ns BIGINT meanwhile Python built the graph, estimated; NULL without samples
+        idle_other_ns BIGINT meanwhile other Python ran
+    """)),
+    "idle_gap": Table("a stretch in which a device ran nothing", "derived", _columns(_PROCESS + """
+        device INTEGER number of the device
+        step INTEGER step that it began in
+        begin_ns BIGINT its begin
+        duration_ns BIGINT its length
+        reason VARCHAR what the host did for most of it: as in device_step, or python
+        reason_ns BIGINT how long it did
+    """)),
+    "device_op": Table("an operation of a module on a device, all its executions together",
+                       "derived", _columns(_PROCESS + """
+        device INTEGER number of the device
+        hlo_module VARCHAR module
+        hlo_op VARCHAR instruction; the event's name where there is no HLO
+        count BIGINT executions
+        duration_ns BIGINT time in it
+        self_ns BIGINT time in it, what ran inside it not counted
+    """)),
+    "host_sample": Table("where Python was in the loop, and in the threads that make its batches",
+                         "host_samples.json",
+                         _columns(_PROCESS + _THREAD + """
+        main BOOLEAN whether it is the main thread
+        doing VARCHAR batch (waiting for or making the next one), barrier, read, save, or NULL
+        torch BOOLEAN inside a function of torch or torch_xla
+        tracing BOOLEAN inside one, or at a line that the graphs' instructions come from
+        count BIGINT samples
+    """ + _SITE)),
     "hlo_module": Table("a module compiled inside the timeline's window", ".xplane.pb",
                         _columns(_PROCESS + """
         program_id BIGINT number of the program
@@ -180,12 +319,41 @@ TABLES: dict[str, Table] = {
         graph_hash VARCHAR hash of its graph, where it could be joined
         instructions INTEGER instructions in all computations, after optimization
     """)),
+    "hlo_instruction": Table("an instruction of such a module, after optimization", ".xplane.pb",
+                             _columns(_PROCESS + """
+        program_id BIGINT number of the program
+        graph_hash VARCHAR hash of its graph
+        computation VARCHAR name of the computation it stands in
+        entry BOOLEAN whether that is the entry computation
+        id BIGINT number of the instruction in its module
+        name VARCHAR its name
+        opcode VARCHAR its operation
+        type VARCHAR element type, as HLO text writes it; tuple for tuples
+        shape BIGINT[] dimensions
+        layout BIGINT[] dimensions from minor to major
+        operands BIGINT[] numbers of its operands
+        parameter INTEGER position of the parameter, if it is one
+        literal VARCHAR value of a constant of at most 16 elements
+        op_type VARCHAR operation of the framework that it comes from
+        op_name VARCHAR its name with scopes
+        frame INTEGER innermost frame of its Python stack in hlo_frame, where known
+    """ + _SITE)),
+    "hlo_frame": Table("a Python frame that instructions come from; stacks by way of `parent`",
+                       ".xplane.pb", _columns(_PROCESS + """
+        program_id BIGINT number of the program
+        frame INTEGER number of the frame in its module, from 1
+        parent INTEGER number of the caller's frame; 0 for none
+        file VARCHAR path
+        line INTEGER line, from 1
+        function VARCHAR function
+    """)),
     "hlo_parameter": Table("an entry parameter of such a module", ".xplane.pb",
                            _columns(_PROCESS + """
         program_id BIGINT number of the program
         graph_hash VARCHAR hash of its graph
         number INTEGER position of the parameter
         shape BIGINT[] dimensions
+        layout BIGINT[] dimensions from minor to major
         type VARCHAR element type, as HLO text writes it
         op VARCHAR operation that made it: xla__device_data for all tensors on the device
         sent BOOLEAN the line sent it to the device; else it is the first use in this graph

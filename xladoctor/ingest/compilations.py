@@ -9,42 +9,59 @@ and the step that each record lies in does the rest; what stays ambiguous is not
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from xladoctor.ingest import launches
 from xladoctor.ingest.analysis_log import AnalysisLog, Block
 from xladoctor.ingest.frames import CallSite, Folders
 from xladoctor.ingest.interface import Columns, Ingested
 
-GRAPH_COMPILE = "XLAGraphExecutor::Compile"
-CLIENT_COMPILE = "PjRtComputationClient::Compile"
+if TYPE_CHECKING:
+    from xladoctor.ingest.timeline.compiling import Compiled
+
 _SAME_DURATION = 0.02  # the two clocks are read within microseconds of each other
 
 Row = dict[str, Any]
 
 
 def join(
-    log: AnalysisLog | None, times: Columns, process: int, folders: Folders, ingested: Ingested
+    log: AnalysisLog | None,
+    times: Columns,
+    compiled: Sequence[Compiled],
+    process: int,
+    folders: Folders,
+    ingested: Ingested,
 ) -> None:
-    """Fill ``compilation`` and ``execution`` of one process."""
+    """Fill ``compilation`` and ``execution`` of one process.
+
+    Args:
+        log: its analysis log.
+        times: columns of its compilations in the step log.
+        compiled: those in its timeline, in order of time.
+        process: its number.
+        folders: where its Python keeps installed packages.
+        ingested: where to; its ``step`` table is read.
+    """
     timed = [dict(zip(times, row, strict=True)) for row in zip(*times.values(), strict=True)]
-    _name_graphs(timed, process, ingested)
+    _name_graphs(timed, compiled)
     blocks = log.blocks if log else ()
-    compiled = [block for block in blocks if block.kind == "compilation"]
-    pairs = _pair(compiled, timed, process, ingested)
+    logged_compilations = [block for block in blocks if block.kind == "compilation"]
+    pairs = _pair(logged_compilations, timed, process, ingested)
     sites = {id(block): folders.locate(block.frames) for block in blocks}
     stepped = launches.from_steps(process, ingested.tables.get("step", {}))
     logged = launches.from_blocks(blocks, lambda block: sites[id(block)])
-    by_executions = len(compiled) < len(blocks)
-    for index, block in enumerate(compiled):
+    by_executions = len(logged_compilations) < len(blocks)
+    for index, block in enumerate(logged_compilations):
         site, row = sites[id(block)], pairs.get(id(block), {})
         counts = logged[id(block)] if by_executions else stepped(site, row)
         _add(process, index, block, row, site, counts, ingested)
     known = {id(row) for row in pairs.values()}
     rest = [row for row in timed if id(row) not in known]
-    rest = rest[: max(0, len(timed) - len(compiled))]  # the others are blocks without a time
-    for index, row in enumerate(rest, len(compiled)):
+    rest = rest[
+        : max(0, len(timed) - len(logged_compilations))
+    ]  # the others are blocks without a time
+    for index, row in enumerate(rest, len(logged_compilations)):
         site = CallSite(*(row[name] for name in CallSite.__dataclass_fields__))
         _add(process, index, None, row, site, stepped(site, row), ingested)
     executed = (block for block in blocks if block.kind == "execution")
@@ -52,32 +69,15 @@ def join(
         _add_execution(process, index, block, sites[id(block)], ingested)
 
 
-def _name_graphs(timed: list[Row], process: int, ingested: Ingested) -> None:
+def _name_graphs(timed: list[Row], compiled: Sequence[Compiled]) -> None:
     """Give timed compilations the graph hash of the timeline's event of the same duration."""
-    events = iter(_compile_events(process, ingested.tables.get("event", {})))
+    events = iter([(one.client_ns, one.graph_hash) for one in compiled
+                   if one.client_ns is not None and one.graph_hash])  # fmt: skip
     event = next(events, None)
     for row in timed:
         if event and abs(event[0] - row["duration_ns"]) <= _SAME_DURATION * row["duration_ns"]:
             row["graph_hash"] = event[1]
             event = next(events, None)
-
-
-def _compile_events(process: int, events: Columns) -> list[tuple[int, str]]:
-    """Duration of the client's compilation and hash of the graph, in order of time."""
-    rows = sorted(
-        zip(*(events.get(key, ()) for key in ("start_ns", "name", "duration_ns", "graph_hash",
-                                             "process")), strict=True),
-        key=lambda row: row[:2],  # the hash may be missing
-    )  # fmt: skip
-    found: list[tuple[int, str]] = []
-    current = None
-    for _, name, duration, graph_hash, owner in rows:
-        if owner == process and name == GRAPH_COMPILE:
-            current = graph_hash
-        elif owner == process and name == CLIENT_COMPILE and current:
-            found.append((duration, current))
-            current = None
-    return found
 
 
 def _pair(

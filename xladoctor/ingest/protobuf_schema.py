@@ -16,10 +16,12 @@ from typing import Any
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 _PACKAGE = "xladoctor.wire"
-_SCALARS = {"double": 1, "int64": 3, "uint64": 4, "int32": 5, "string": 9, "bytes": 12}
+_SCALARS = {"double": 1, "float": 2, "int64": 3, "uint64": 4, "int32": 5, "bool": 8, "string": 9,
+            "bytes": 12, "uint32": 13}  # fmt: skip
 _OPTIONAL, _REPEATED, _MESSAGE = 1, 3, 11
 
-#: message -> "field number type", a star marks repeated fields.
+#: message -> "field number type", a star marks repeated fields. A parameter's number is an int64 in
+#: hlo.proto; read as int32 it fits its column whatever a damaged file says.
 _MESSAGES = {
     "XSpace": "planes 1 XPlane*, errors 2 string*, warnings 3 string*, hostnames 4 string*",
     "XPlane": "id 1 int64, name 2 string, lines 3 XLine*, event_metadata 4 EventEntry*,"
@@ -37,8 +39,16 @@ _MESSAGES = {
     " entry_computation_id 6 int64, stack_frame_index 17 StackFrameIndex",
     "HloComputationProto": "name 1 string, instructions 2 HloInstructionProto*, id 5 int64",
     "HloInstructionProto": "name 1 string, opcode 2 string, shape 3 ShapeProto,"
-    " metadata 7 OpMetadata, parameter_number 9 int64, id 35 int64, operand_ids 36 int64*",
-    "ShapeProto": "element_type 2 int32, dimensions 3 int64*, tuple_shapes 4 ShapeProto*",
+    " metadata 7 OpMetadata, literal 8 LiteralProto, parameter_number 9 int32, id 35 int64,"
+    " operand_ids 36 int64*",
+    "ShapeProto": "element_type 2 int32, dimensions 3 int64*, layout 5 LayoutProto",
+    "LayoutProto": "minor_to_major 1 int64*",
+    "LiteralProto": "shape 1 ShapeProto, preds 2 bool*, u8s 3 bytes, s32s 4 int32*, s64s 5 int64*,"
+    " u32s 6 uint32*, u64s 7 uint64*, f32s 8 float*, f64s 9 double*, f16s 11 bytes,"
+    " c64s 12 float*, bf16s 13 bytes, s8s 15 bytes, u16s 16 bytes, s16s 17 bytes, c128s 18 double*,"
+    " f8e5m2s 19 bytes, f8e4m3fns 20 bytes, s4s 21 bytes, u4s 22 bytes, f8e4m3b11fnuzs 23 bytes,"
+    " f8e5m2fnuzs 24 bytes, f8e4m3fnuzs 25 bytes, f8e4m3s 28 bytes, f8e3m4s 29 bytes,"
+    " f4e2m1fns 32 bytes",
     "OpMetadata": "op_type 1 string, op_name 2 string, source_file 3 string,"
     " source_line 4 int32, stack_frame_id 15 int32",
     "StackFrameIndex": "file_names 1 string*, function_names 2 string*,"
@@ -51,9 +61,14 @@ _MESSAGES = {
 @cache
 def message(name: str) -> Any:
     """The message class ``name``, for instance ``XSpace`` or ``HloProto``."""
+    return message_factory.GetMessageClass(_pool().FindMessageTypeByName(f"{_PACKAGE}.{name}"))
+
+
+@cache
+def _pool() -> Any:
     pool = descriptor_pool.DescriptorPool()
     pool.Add(_file())
-    return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{_PACKAGE}.{name}"))
+    return pool
 
 
 def _file() -> Any:

@@ -6,23 +6,39 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from xladoctor.ingest import compilations
 from xladoctor.ingest.analysis_log import AnalysisLog, read_analysis_log
 from xladoctor.ingest.frames import Folders
-from xladoctor.ingest.interface import Ingested, IngestError
+from xladoctor.ingest.host_samples import read_host_samples
+from xladoctor.ingest.interface import Ingested, IngestError, Progress
 from xladoctor.ingest.metrics_report import NotAMetricsReport, read_metrics_report
 from xladoctor.ingest.report_tables import add_report
+from xladoctor.ingest.sessions import SUFFIX, session_files
 from xladoctor.ingest.step_log import CallSites, read_call_sites, read_step_log
+from xladoctor.ingest.timeline.sampling import split_python
+
+if TYPE_CHECKING:
+    from xladoctor.ingest.timeline.compiling import Compiled
 
 _RECORD = {"pid", "used_xla", "folders", "settings", "settings_lines", "devices", "ended",
            "no_analysis_log"}  # fmt: skip
+#: What the step log always has; other tables of it only if the capture wrote them.
+_OF_STEPS = ("step", "step_period", "host_sync", "data_wait", "transfer", "optimizer",
+             "fallback_count")  # fmt: skip
 _HINT = "a run directory holds run.json and a folder process-<pid> for each process"
 
 
-def read_run_directory(path: Path) -> tuple[dict[str, Any], Ingested]:
+def read_run_directory(
+    path: Path, session: str | None = None, progress: Progress | None = None
+) -> tuple[dict[str, Any], Ingested]:
     """The manifest and everything that the processes left.
+
+    Args:
+        path: the run directory.
+        session: which of several captured timelines to read, the newest unless given.
+        progress: is told how far the reading of large files is.
 
     Raises:
         IngestError: there is no manifest, or no process in it used XLA.
@@ -30,9 +46,10 @@ def read_run_directory(path: Path) -> tuple[dict[str, Any], Ingested]:
     manifest = _read_manifest(path / "run.json")
     folders = sorted(p for p in path.glob("process-*") if p.is_dir())
     ingested = Ingested()
+    timelines = session_files(path, session, ingested)
     number = 0
     for folder in folders:
-        if _read_process(folder, path, number, ingested):
+        if _read_process(folder, timelines, number, ingested, progress):
             number += 1
     if not number:
         raise IngestError(*_nothing_captured(path, folders, ingested.notes))
@@ -68,7 +85,9 @@ def _read_manifest(path: Path) -> dict[str, Any]:
     return manifest
 
 
-def _read_process(folder: Path, run: Path, number: int, ingested: Ingested) -> bool:
+def _read_process(
+    folder: Path, timelines: list[Path], number: int, ingested: Ingested, progress: Progress | None
+) -> bool:
     record = _read_json(folder / "process.json", ingested)
     steps = folder / "steps.jsonl"
     logged = steps.exists() and steps.stat().st_size > 0  # a process cut short never said so
@@ -84,20 +103,25 @@ def _read_process(folder: Path, run: Path, number: int, ingested: Ingested) -> b
     log = None if record["no_analysis_log"] else _read_log(folder / "analysis.log", ingested)
     if record["no_analysis_log"]:
         ingested.notes.append(f"{folder.name}: no analysis log: {record['no_analysis_log']}")
-    _read_timeline(run, record, number, folders, ingested)
-    compilations.join(log, times, number, folders, ingested)
+    compiled = _read_timeline(timelines, record, number, folders, ingested, progress)
+    compilations.join(log, times, compiled, number, folders, ingested)
+    read_host_samples(folder / "host_samples.json", sites, number, ingested)
+    split_python(number, ingested)
     _read_metrics(folder / "metrics.txt", number, ingested)
     return True
 
 
 def _read_timeline(
-    run: Path, record: dict[str, Any], number: int, folders: Folders, ingested: Ingested
-) -> None:
-    name = f"*_{record['pid']}.xplane.pb"
-    for file in sorted(run.glob(f"plugins/profile/*/{name}"))[-1:]:
-        from xladoctor.ingest.xplane import read_xplane  # protobuf only where it is needed
+    timelines: list[Path], record: dict[str, Any], number: int, folders: Folders,
+    ingested: Ingested, progress: Progress | None,
+) -> list[Compiled]:  # fmt: skip
+    own = [path for path in timelines if path.name.endswith(f"_{record['pid']}{SUFFIX}")]
+    if not own:
+        return []
+    from xladoctor.ingest.timeline.read import TimelineFile, read_timeline  # loads numba
 
-        read_xplane(file, number, folders, ingested)
+    file = TimelineFile(own[0], number, record["host"])
+    return read_timeline(file, folders, ingested, progress)
 
 
 def _add_process(record: dict[str, Any], number: int, folder: Path, ingested: Ingested) -> None:
@@ -143,15 +167,7 @@ def _read_steps(path: Path, sites: CallSites, number: int, ingested: Ingested) -
         read_step_log(lines, sites, number, scratch, str(path))
     times = scratch.tables.pop("compile_time", {})
     counters = scratch.tables.pop("counter_total", {})
-    for name in (
-        "step",
-        "step_period",
-        "host_sync",
-        "data_wait",
-        "transfer",
-        "optimizer",
-        "fallback_count",
-    ):
+    for name in (*_OF_STEPS, *(set(scratch.tables) - set(_OF_STEPS))):
         columns = scratch.tables.get(name, {})
         table = ingested.table(name)
         for column, values in columns.items():

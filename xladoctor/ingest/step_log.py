@@ -21,7 +21,7 @@ _SITE_KEYS = ("file", "line", "function", "user_file", "user_line", "user_functi
 _DEFAULTS: dict[str, Any] = {
     "site": None, "main": False, "steps": 0, "barrier_ns": 0, "compile_ns": 0, "capture_ns": 0,
     "executions": 0, "compilations": 0, "optimizer": 0, "log": 0, "traced": False,
-    "probed": False, "reads": (), "data": (0, 0), "uploads": (0, 0), "counters": {},
+    "probed": False, "reads": (), "data": (0, 0), "uploads": (), "saves": (), "counters": {},
 }  # fmt: skip
 _HLO_TYPES = {"bool": "pred", "uint8": "u8", "int8": "s8", "int16": "s16", "int32": "s32",
               "int64": "s64", "float16": "f16", "bfloat16": "bf16", "float32": "f32",
@@ -54,7 +54,11 @@ def read_call_sites(text: str) -> CallSites:
 def read_step_log(
     lines: Iterable[str], sites: CallSites, process: int, ingested: Ingested, path: str
 ) -> None:
-    """Fill ``step``, ``host_sync``, ``data_wait``, ``transfer`` and the compilations' times."""
+    """Fill ``step``, the tables of what happened in the steps, and the compilations' times.
+
+    Logs of older captures have the sum of the uploads and nothing on saves. Of these, ``upload``
+    and ``state_save`` stay absent: they were not looked for.
+    """
     reader = _StepLogReader(sites, process, ingested)
     for number, line in enumerate(lines, 1):
         try:
@@ -73,6 +77,7 @@ class _StepLogReader:
         self._ordinals: dict[tuple[int, int | None], int] = {}
         self._barriers: dict[int, list[tuple[int, int]]] = {}
         self._counters: dict[str, int] = {}
+        self._sums_only = False
 
     def take(self, line: dict[str, Any]) -> None:
         handlers = {"step": self._step, "tail": self._step, "compile": self._compile,
@@ -80,7 +85,7 @@ class _StepLogReader:
         handlers[line["event"]](line)
 
     def _step(self, line: dict[str, Any]) -> None:
-        line = {**_DEFAULTS, **line}
+        line = self._with_uploads_by_site({**_DEFAULTS, **line})
         tail = line["event"] == "tail"
         site, thread = line["site"], line["thread"]
         ordinal = self._ordinals.get((thread, site), 0)
@@ -95,13 +100,17 @@ class _StepLogReader:
             begin_ns=end - duration, end_ns=end, duration_ns=duration,
             read_ns=sum(max(0, ns - compiling) for *_, ns, compiling in line["reads"]),
             compile_ns=line["compile_ns"], input_ns=line["data"][1],
-            barrier_ns=line["barrier_ns"], upload_ns=line["uploads"][1],
-            capture_ns=line["capture_ns"], executions=line["executions"],
+            barrier_ns=line["barrier_ns"], capture_ns=line["capture_ns"],
+            upload_ns=sum(ns for _, _, _, ns in line["uploads"]),
+            save_ns=sum(ns for _, _, ns in line["saves"]), executions=line["executions"],
             compilations=line["compilations"], optimizer_steps=line["optimizer"],
             log_offset=line["log"], traced=line["traced"], probed=line["probed"],
             **self._sites[site].columns(),
         )  # fmt: skip
         self._reads(line, tail)
+        if not self._sums_only:
+            self._uploads(line, tail)
+        self._saves(line, tail)
         if line["data"][0]:
             self._ingested.add("data_wait", process=self._process, thread=thread,
                                step=line["index"], count=line["data"][0],
@@ -119,6 +128,29 @@ class _StepLogReader:
                 tail=tail, kind=kind, closure=bool(closure), count=count,
                 duration_ns=max(0, nanoseconds - compiling), compile_ns=compiling,
                 **self._sites[site].columns(),
+            )  # fmt: skip
+
+    def _with_uploads_by_site(self, line: dict[str, Any]) -> dict[str, Any]:
+        uploads = line["uploads"]
+        if uploads and isinstance(uploads[0], int):
+            self._sums_only = True
+            count, nanoseconds = uploads
+            line["uploads"] = [(None, count, None, nanoseconds)]
+        return line
+
+    def _uploads(self, line: dict[str, Any], tail: bool) -> None:
+        for site, count, size, nanoseconds in line["uploads"]:
+            self._ingested.add(
+                "upload", process=self._process, thread=line["thread"], step=line["index"],
+                tail=tail, count=count, bytes=size, duration_ns=nanoseconds,
+                **self._sites[site].columns(),
+            )  # fmt: skip
+
+    def _saves(self, line: dict[str, Any], tail: bool) -> None:
+        for site, count, nanoseconds in line["saves"]:
+            self._ingested.add(
+                "state_save", process=self._process, thread=line["thread"], step=line["index"],
+                tail=tail, count=count, duration_ns=nanoseconds, **self._sites[site].columns(),
             )  # fmt: skip
 
     def _compile(self, line: dict[str, Any]) -> None:
@@ -141,6 +173,8 @@ class _StepLogReader:
                            **self._sites[line["site"]].columns())  # fmt: skip
 
     def finish(self) -> None:
+        for table in () if self._sums_only else ("upload", "state_save"):
+            self._ingested.table(table)
         for thread, barriers in self._barriers.items():
             sites, updates = np.asarray(barriers).T
             self._ingested.add("step_period", process=self._process, thread=thread,

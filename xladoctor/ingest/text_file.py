@@ -67,7 +67,7 @@ def _analysis(lines: Iterable[str], name: str, ingested: Ingested) -> None:
         ingested.notes.append(f"{name}: {log.torn} blocks torn or cut off; left out")
     ingested.table("compilation")
     ingested.table("execution")
-    compilations.join(log, {}, 0, Folders(), ingested)
+    compilations.join(log, {}, (), 0, Folders(), ingested)
 
 
 def _lines(head: bytes, rest: BinaryIO) -> Iterator[str]:

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from xladoctor.diagnosis.facts import duration, percent
 from xladoctor.diagnosis.interface import Diagnosis, Finding, Location, TimeParts
+from xladoctor.report import devices
 from xladoctor.report.interface import Style
 
 _PARTS = (
@@ -67,7 +68,7 @@ def _heading(diagnosis: Diagnosis, style: Style) -> Text:
     interpreted = Path(run.command[0]).name.startswith("python") if run.command else False
     words = run.command[1:] if interpreted else run.command
     command = " ".join(w if w.strip() and w.split() == [w] else shlex.quote(w) for w in words)
-    facts = [run.path if run.kind == "text" else command or run.path]
+    facts = [command or run.path]
     if run.device:
         several = run.processes == 1 and run.devices > 1
         facts.append(run.device + (f" × {run.devices}" if several else ""))
@@ -103,6 +104,7 @@ def _time(diagnosis: Diagnosis, parts: TimeParts, loop_s: float, style: Style) -
         if steps.median_ms is not None:
             text += f"; median step {duration(steps.median_ms / 1e3)}"
         rows.append(Text(_plain(text, style), style="dim"))
+    rows += [Text(_plain(text, style), style="dim") for text in devices.describe(diagnosis.devices)]
     return Group(*rows)
 
 
@@ -200,9 +202,12 @@ def _closing(diagnosis: Diagnosis, style: Style) -> Group:
         f" {len(rules.not_evaluated)} not evaluated, {len(diagnosis.ignored)} findings suppressed"
     )
     rows = [Text(counts, style="bold")]
+    reasons: dict[str, list[str]] = {}
+    for skipped in diagnosis.not_checked:
+        reasons.setdefault(skipped.reason, []).append(skipped.rule)
     rows += [
-        Text(_plain(f"  {skipped.rule} not evaluated: {skipped.reason}", style), style="dim")
-        for skipped in diagnosis.not_checked
+        Text(_plain(f"  {', '.join(ids)} not evaluated: {reason}", style), style="dim")
+        for reason, ids in reasons.items()
     ]
     rows += [
         Text(_plain(f"  {i.rule} suppressed at {i.file}:{i.line}: {i.reason or 'no reason given'}",

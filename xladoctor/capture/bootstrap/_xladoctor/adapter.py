@@ -1,11 +1,15 @@
 """Where torch and torch_xla are touched: each wrapper calls the original and notes its time.
 
 Barriers (``sync``, ``mark_step``, ``step``, ``optimizer_step``, loaders, ``StepTrace``) all end in
-one function of the extension module. Values are read through a handful of tensor methods.
+one function of the extension module. Values are read through a handful of tensor methods. A save is
+one of the device's state if, on its own thread, it read a tensor or waited for one (``touched``):
+pickling an XLA tensor calls its ``cpu()``, ``xm.save`` synchronizes the tensors that it finds. No
+walk through the saved object is as complete, and metrics count what other threads do meanwhile.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import time
 from typing import Any, Callable
@@ -52,7 +56,18 @@ class Adapter:
             if hasattr(self._torch.Tensor, name):
                 self._replace(self._torch.Tensor, name, functools.partial(self._read, kind=kind))
         self._replace(self._torch.Tensor, "to", self._to)
+        self._replace(self._xlac, "_xla_sync_multi", self._touch)
+        self._install_saves(xla_model)
         register_optimizer_step_post_hook(self._optimizer_stepped)
+
+    def _install_saves(self, xla_model: Any) -> None:
+        self._replace(self._torch, "save", self._save)
+        self._torch.serialization.save = self._torch.save
+        self._replace(xla_model, "save", self._save)
+        with contextlib.suppress(ImportError):
+            from torch_xla.utils import serialization
+
+            self._replace(serialization, "save", self._save)
 
     def _replace(self, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
         original = getattr(owner, name)
@@ -74,13 +89,13 @@ class Adapter:
             state = recorder.thread()
             events.entering(state)
             site = sites.here(2)
-            state.inside = True
+            outer, state.inside = state.inside, "barrier"
             state.graphs = recorder.graphs()
             begin = _clock()
             try:
                 return original(*args, **kwargs)
             finally:
-                state.inside = False
+                state.inside = outer
                 events.barrier_left(state, site, begin, _clock())
 
         return step_marker
@@ -93,6 +108,7 @@ class Adapter:
                 return original(tensor, *args, **kwargs)
             state = recorder.thread()
             if state.inside:
+                state.touched = True
                 return original(tensor, *args, **kwargs)
             return self._timed_read(state, kind, original, tensor, *args, **kwargs)
 
@@ -102,13 +118,13 @@ class Adapter:
                     **kwargs: Any) -> Any:  # fmt: skip
         self._events.entering(state)
         site = self._sites.here(3)
-        state.inside = True
+        state.inside = "read"
         begin = _clock()
         try:
-            with self._events.annotation(kind, site):
+            with self._events.annotation("read", site, kind=kind):
                 return original(*args, **kwargs)
         finally:
-            state.inside = False
+            state.inside = ""
             self._events.read_left(state, site, kind, begin, _clock())
 
     def _wait(self, original: Any) -> Any:
@@ -130,6 +146,7 @@ class Adapter:
                 return result
             state = recorder.thread()
             if state.inside:
+                state.touched = True
                 return result
             site, end = sites.here(2), _clock()
             if tensor.is_xla:
@@ -161,15 +178,45 @@ class Adapter:
             state = recorder.thread()
             if recorder.off or state.inside:
                 return original(*args, **kwargs)
-            state.inside = True
+            site = self._sites.here(2) if self._events.annotates else None
+            state.inside = "batch"
             begin = _clock()
             try:
-                return original(*args, **kwargs)
+                with self._events.annotation("input", site):
+                    return original(*args, **kwargs)
             finally:
-                state.inside = False
+                state.inside = ""
                 self._note(recorder.data, state, begin, _clock())
 
         return next_batch
+
+    def _save(self, original: Any) -> Any:
+        recorder, events = self._recorder, self._events
+
+        def save(*args: Any, **kwargs: Any) -> Any:
+            state = recorder.thread()
+            if recorder.off or state.inside:
+                return original(*args, **kwargs)
+            events.saving(state)
+            site = self._sites.here(2)
+            state.inside, state.touched = "save", False
+            begin = _clock()
+            try:
+                with events.annotation("save", site):
+                    return original(*args, **kwargs)
+            finally:
+                state.inside = ""
+                if state.touched:  # saved tensors of the host alone are not our concern
+                    self._note(recorder.save, state, site, begin, _clock())
+
+        return save
+
+    def _touch(self, original: Any) -> Any:
+        def sync_multi(tensors: Any, *args: Any, **kwargs: Any) -> Any:
+            self._recorder.thread().touched = True
+            return original(tensors, *args, **kwargs)
+
+        return sync_multi
 
     def _closures(self, original: Any) -> Any:
         def run_step_closures(*args: Any, **kwargs: Any) -> Any:

@@ -1,6 +1,6 @@
 """Which line of which file is to be named for what happens now.
 
-A frame is *machinery* (the standard library, torch, torch_xla, this package), *library* (any
+A frame is *machinery* (the standard library, *torch* and torch_xla, this package), *library* (any
 other installed package) or *user*. The named line is the innermost one that is not machinery;
 where that lies in a library, the nearest user line is kept as its context.
 """
@@ -14,9 +14,13 @@ import sysconfig
 from types import FrameType
 from typing import Any
 
-USER, LIBRARY, MACHINERY = 0, 1, 2
+USER, LIBRARY, MACHINERY, TORCH = 0, 1, 2, 3
 _MAX_DEPTH = 200
 _MAX_SITES = 20_000
+_MAX_SITES_WITH_SAMPLED = 10_000  # samples must leave room for the sites of reads and barriers
+
+#: File, line and function of the named line; the same of its context; what torch it called.
+Place = tuple[str, int, str, "str | None", "int | None", "str | None", str]
 
 
 def _folders() -> dict[str, list[str]]:
@@ -33,8 +37,9 @@ class CallSites:
     def __init__(self) -> None:
         self.folders = _folders()
         self._kinds: dict[str, int] = {}
-        self._index: dict[tuple[Any, ...], int] = {}
-        self.rows: list[tuple[Any, ...]] = []
+        self._index: dict[Place, int] = {}
+        self.rows: list[Place] = []
+        self.sampled = 0  # rows that only samples have seen so far
 
     def kind(self, filename: str) -> int:
         known = self._kinds.get(filename)
@@ -51,7 +56,7 @@ class CallSites:
         for folder in self.folders["installed"]:
             if path.startswith(folder + os.sep):
                 package = path[len(folder) + 1 :].split(os.sep, 1)[0]
-                return MACHINERY if package in ("torch", "torch_xla", "torchgen") else LIBRARY
+                return TORCH if package in ("torch", "torch_xla", "torchgen") else LIBRARY
         inside = any(path.startswith(folder + os.sep) for folder in self.folders["standard"])
         return MACHINERY if inside else USER
 
@@ -61,35 +66,57 @@ class CallSites:
 
     def of(self, frame: FrameType | None) -> int | None:
         """The site that ``frame`` stands at, as an index into :attr:`rows`."""
+        while True:
+            try:
+                return self.intern(self.place(frame)[0])
+            except KeyError as new:
+                self.kind(new.args[0])
+
+    def place(self, frame: FrameType | None) -> tuple[Place | None, bool]:
+        """Where ``frame`` stands, and whether torch's own code lies inside the named line.
+
+        Never lets go of the interpreter, as looking at the disk does, so that it may be asked for
+        the frames of other threads.
+
+        Raises:
+            KeyError: a file on the stack is new: it must go through :meth:`kind` first.
+        """
         kinds = self._kinds
         guilty = None
         via = ""
+        torch = False
         for _ in range(_MAX_DEPTH):
             if frame is None:
                 break
             code = frame.f_code
-            kind = kinds.get(code.co_filename)
-            if kind is None:
-                kind = self.kind(code.co_filename)
+            kind = kinds[code.co_filename]
             if kind == LIBRARY and frame.f_globals.get("__name__") == "__main__":
                 kind = USER  # `-m package`: the program itself is installed
             if kind == USER:
-                return self._intern(guilty or frame, frame, via)
+                context = (None, None, None) if guilty is None else _line(frame)
+                return (*_line(guilty or frame), *context, via), torch
             if kind == LIBRARY:
                 guilty = guilty or frame
             elif guilty is None and "_xladoctor" not in code.co_filename:
                 via = code.co_name
+                torch = torch or kind == TORCH
             frame = frame.f_back
-        return self._intern(guilty, None, via) if guilty is not None else None
+        return (None if guilty is None else (*_line(guilty), None, None, None, via)), torch
 
-    def _intern(self, guilty: FrameType, user: FrameType | None, via: str) -> int | None:
-        context = None if user is guilty else user
-        key = (guilty.f_code, guilty.f_lineno, context and context.f_code,
-               context and context.f_lineno, via)  # fmt: skip
-        site = self._index.get(key)
-        if site is None and len(self.rows) < _MAX_SITES:
-            self.rows.append((*_place(guilty), *(_place(context) if context else (None,) * 3), via))
-            site = self._index[key] = len(self.rows) - 1
+    def intern(self, place: Place | None, sample: bool = False) -> int | None:
+        """The index of a place; None once there are too many, or where it is None itself."""
+        if place is None:
+            return None
+        site = self._index.get(place)
+        limit = _MAX_SITES_WITH_SAMPLED if sample else _MAX_SITES
+        if site is None and len(self.rows) < limit:
+            row = (_absolute(place[0]), *place[1:3], place[3] and _absolute(place[3]), *place[4:])
+            self.rows.append(row)
+            site = len(self.rows) - 1
+            while self.rows[site] is not row:  # another thread's came after it
+                site -= 1
+            self._index[place] = site
+            self.sampled += sample
         return site
 
     def describe(self) -> list[dict[str, Any]]:
@@ -97,13 +124,16 @@ class CallSites:
         names = ("file", "line", "function", "user_file", "user_line", "user_function", "via")
         described = []
         for row in list(self.rows):
-            site = dict(zip(names, row))
+            site: dict[str, Any] = dict(zip(names, row))
             site["source"] = linecache.getline(row[0], row[1]).rstrip("\n")
             described.append(site)
         return described
 
 
-def _place(frame: FrameType) -> tuple[str, int, str]:
-    name = frame.f_code.co_filename
-    path = name if name.startswith("<") else os.path.abspath(name)
-    return path, frame.f_lineno, getattr(frame.f_code, "co_qualname", frame.f_code.co_name)
+def _line(frame: FrameType) -> tuple[str, int, str]:
+    code = frame.f_code
+    return code.co_filename, frame.f_lineno, getattr(code, "co_qualname", code.co_name)
+
+
+def _absolute(name: str) -> str:
+    return name if name.startswith("<") else os.path.abspath(name)

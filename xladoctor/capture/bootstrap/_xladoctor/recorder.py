@@ -11,6 +11,8 @@ Lines of ``steps.jsonl`` (one JSON object each; ``event`` tells which):
 ``optimizer`` the call site of an optimizer's updates, once
 ``upload``   a shape that a call site sent to the device for the first time
 ``tail``     what a thread did after its last barrier
+
+Of a step or tail, ``reads``, ``uploads`` and ``saves`` are lists with a row for each call site.
 """
 
 from __future__ import annotations
@@ -41,8 +43,10 @@ class ThreadState:
 
     def __init__(self, begin: int) -> None:
         self.id = threading.get_native_id()
+        self.ident = threading.get_ident()
         self.main = threading.current_thread() is threading.main_thread()
-        self.inside = False  # within a call that is already being timed
+        self.inside = ""  # barrier, read, batch or save: within one, which is being timed
+        self.touched = False  # that call met a tensor of the device
         self.closure = False  # within the closures that a barrier runs after itself
         self.index = self.graphs = self.compiled = 0
         self.checked = 0.0
@@ -55,7 +59,8 @@ class ThreadState:
         self.steps = self.barrier_ns = self.executions = self.compilations = self.compile_ns = 0
         self.reads: dict[tuple[int | None, str, bool], list[int]] = {}
         self.data = [0, 0]
-        self.uploads = [0, 0]
+        self.uploads: dict[int | None, list[int]] = {}
+        self.saves: dict[int | None, list[int]] = {}
         self.optimizers: dict[int, int] = {}
 
 
@@ -70,6 +75,7 @@ class Recorder:
         self._analysis_log = analysis_log
         self._local = threading.local()
         self.threads: list[ThreadState] = []
+        self.by_ident: dict[int, ThreadState] = {}  # idents are used again, so this stays small
         self.lines: list[dict[str, Any]] = []
         self.emitted = 0
         self.off = False
@@ -87,6 +93,7 @@ class Recorder:
         if state is None:
             state = self._local.state = ThreadState(time.perf_counter_ns())
             self.threads.append(state)
+            self.by_ident[state.ident] = state
         return state
 
     # -- what happened ---------------------------------------------------------------------
@@ -121,8 +128,10 @@ class Recorder:
 
     def upload(self, state: ThreadState, site: int | None, tensor: Any, nanoseconds: int) -> None:
         """A host tensor was sent to the device; its shape is logged when new at this site."""
-        state.uploads[0] += 1
-        state.uploads[1] += min(nanoseconds, time.perf_counter_ns() - state.begin)
+        row = state.uploads.setdefault(site, [0, 0, 0])
+        row[0] += 1
+        row[1] += tensor.numel() * tensor.element_size()
+        row[2] += min(nanoseconds, time.perf_counter_ns() - state.begin)
         seen = self._shapes.setdefault(site, set())
         shape = (tensor.shape, tensor.dtype)
         if shape in seen or len(seen) >= _SHAPES_A_SITE:
@@ -131,6 +140,14 @@ class Recorder:
         dtype = str(tensor.dtype).removeprefix("torch.")
         self._emit({"event": "upload", "thread": state.id, "step": state.index, "site": site,
                     "shape": list(tensor.shape), "dtype": dtype})  # fmt: skip
+
+    def save(self, state: ThreadState, site: int | None, begin: int, end: int) -> None:
+        """State of the device was saved."""
+        begin = max(begin, state.begin)  # a barrier inside it closed a step
+        compile_ns = self.compilations(state, "save", site, end - begin)
+        row = state.saves.setdefault(site, [0, 0])
+        row[0] += 1
+        row[1] += max(0, end - begin - compile_ns)
 
     def optimizer(self, state: ThreadState, identity: int) -> None:
         """An optimizer updated its parameters; the line that asked for it is logged once."""
@@ -207,7 +224,8 @@ class Recorder:
                 for (site, kind, closure), row in state.reads.items()
             ],
             "data": state.data if state.data[0] else None,
-            "uploads": state.uploads if state.uploads[0] else None,
+            "uploads": [[site, *row] for site, row in state.uploads.items()],
+            "saves": [[site, *row] for site, row in state.saves.items()],
         }  # fmt: skip
         return {
             "event": event, "thread": state.id, "index": state.index, "end_ns": time.time_ns(),

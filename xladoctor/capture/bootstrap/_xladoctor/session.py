@@ -17,8 +17,12 @@ from .adapter import Adapter
 from .call_site import CallSites
 from .probe import Probe
 from .recorder import Recorder, ThreadState
+from .sampler import PERIOD_MS, Sampler
 from .timeline import Limits, Timeline
 from .writer import Writer, note_fault, replace_file
+
+_SAMPLES_EVERY_S = 3.0
+_NOTHING = contextlib.nullcontext()
 
 
 def prepare(run_directory: str, watch: settings.SettingsWatch) -> Session | None:
@@ -47,6 +51,8 @@ class Session:
         self._began_ns = time.time_ns()
         self._used = self._finished = False
         self._described = (0, 0)
+        self._sites_written = 0
+        self._samples_written = time.monotonic()
         main = getattr(sys.modules.get("__main__"), "__file__", None)
         self._main = os.path.abspath(main) if main else None  # gone at the interpreter's end
 
@@ -64,12 +70,14 @@ class Session:
         self._timeline = Timeline(xlac, self._timeline_path(), _limits(), settings.user_debugs_ir())
         self._probe = Probe(xlac, self._sites, self._recorder)
         self._writer = Writer(self._recorder, self._folder, self._tick, xlac._xla_metrics_report)
+        self._sampler = Sampler(self._recorder, self._sites, self._folder, self._writer)
         disguise.install()
         Adapter(torch_xla, self._recorder, self._sites, self).install()
         xlac.profiler.TslProfilerSessionWrapper = self._give_way
         self._timeline.arm()
         self._write_process(ended=False)
         self._writer.start()
+        self._sampler.start()
         os.register_at_fork(after_in_child=self._leave_child)
         atexit.register(self._finish)
 
@@ -87,11 +95,22 @@ class Session:
         """A call that may wait for the device begins."""
         try:
             self.uploaded(state)
-            state.traced |= self._timeline.active
-            since = time.perf_counter_ns() - state.begin
-            self._recorder.compilations(state, "other", None, since)  # not of the call to come
+            self._settle(state)
         except Exception as fault:
             self.fail(fault)
+
+    def saving(self, state: ThreadState) -> None:
+        """A save begins; what is saved need not be of the device's."""
+        try:
+            if self._used:
+                self._settle(state)
+        except Exception as fault:
+            self.fail(fault)
+
+    def _settle(self, state: ThreadState) -> None:
+        state.traced |= self._timeline.active
+        since = time.perf_counter_ns() - state.begin
+        self._recorder.compilations(state, "other", None, since)  # not of the call to come
 
     def barrier_left(self, state: ThreadState, site: int | None, begin: int, end: int) -> None:
         try:
@@ -116,22 +135,34 @@ class Session:
         except Exception as fault:
             self.fail(fault)
 
-    def annotation(self, kind: str, site: int | None) -> Any:
-        """Encloses a read in the timeline, with its line, while the window is open."""
-        if not self._timeline.active or site is None:
-            return contextlib.nullcontext()
-        file, line = self._sites.rows[site][:2]
-        return self._xlac.profiler.TraceMe("xladoctor.read", kind=kind, file=file, line=line)
+    @property
+    def annotates(self) -> bool:
+        """Whether the timeline's window is open."""
+        return self._timeline.active
+
+    def annotation(self, name: str, site: int | None, **more: str) -> Any:
+        """Encloses a call in the timeline, with its line, while the window is open."""
+        if not self._timeline.active:
+            return _NOTHING
+        try:
+            row = () if site is None else self._sites.rows[site]
+            place = dict(zip(("file", "line"), row))
+            return self._xlac.profiler.TraceMe(f"xladoctor.{name}", **place, **more)
+        except Exception as fault:
+            self.fail(fault)
+            return _NOTHING
 
     # -- the rest ----------------------------------------------------------------------------
 
     def _tick(self) -> None:
         waiting = any(state.inside for state in self._recorder.threads)
         self._timeline.tick(waiting or self._recorder.compiling())
-        known = (len(self._sites.rows), len(self._probe.rows))
+        known = (len(self._sites.rows) - self._sites.sampled, len(self._probe.rows))
         if known != self._described:  # so that a program that is killed leaves its lines behind
             self._described = known
             self._write_call_sites()
+        if time.monotonic() - self._samples_written >= _SAMPLES_EVERY_S:
+            self._write_samples()
 
     def _give_way(self, *args: Any, **kwargs: Any) -> Any:
         """The program starts a profile of its own: there can only be one session."""
@@ -151,6 +182,7 @@ class Session:
 
     def _leave_child(self) -> None:
         self._recorder.off = True  # a forked child shares our files: it must not write to them
+        self._sampler.leave()
 
     def _finish(self) -> None:
         if self._finished or os.getpid() != self._pid:
@@ -162,6 +194,7 @@ class Session:
         self._recorder.off = True
         self._guarded(self._writer.finish)
         self._guarded(self._write_call_sites)
+        self._guarded(self._write_samples)
         self._guarded(lambda: self._write_process(ended=True))
 
     def _write_call_sites(self) -> None:
@@ -169,8 +202,17 @@ class Session:
             {"op": op, "site": site, "count": row[0], "duration_ns": row[1], "compile_ns": row[2]}
             for (op, site), row in list(self._probe.rows.items())
         ]
-        self._write_json("call_sites.json", {"sites": self._sites.describe(),
-                                             "fallbacks": fallbacks})  # fmt: skip
+        sites = self._sites.describe()
+        self._sites_written = len(sites)
+        self._write_json("call_sites.json", {"sites": sites, "fallbacks": fallbacks})
+
+    def _write_samples(self) -> None:
+        """The samples; before them the call sites, which they point at."""
+        samples = self._sampler.rows()
+        if len(self._sites.rows) != self._sites_written:
+            self._write_call_sites()
+        self._write_json("host_samples.json", {"period_ms": PERIOD_MS, "samples": samples})
+        self._samples_written = time.monotonic()
 
     def _write_process(self, ended: bool) -> None:
         initialized = bool(self._xlac._xla_runtime_is_initialized())
@@ -194,7 +236,7 @@ class Session:
         return bool(self._recorder.emitted or self._xlac._xla_counter_value("UncachedCompile"))
 
     def _write_json(self, name: str, value: Any) -> None:
-        replace_file(os.path.join(self._folder, name), json.dumps(value, indent=1))
+        replace_file(os.path.join(self._folder, name), json.dumps(value))
 
     def _timeline_path(self) -> str:
         session = os.environ.get("XLADOCTOR_SESSION", "run")

@@ -14,6 +14,7 @@ from .recorder import Recorder
 
 _PERIOD_S = 0.25
 _METRICS_EVERY = 20  # periods
+_LAST_TICK_S = 1.0
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
@@ -62,6 +63,8 @@ class Writer(threading.Thread):
 
     def finish(self) -> None:
         self._stop_requested.set()
+        if self.is_alive():
+            self.join(_LAST_TICK_S)  # so that no file is written by both
         self.drain()
         self._file.close()
         self.write_metrics()

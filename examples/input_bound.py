@@ -1,0 +1,54 @@
+"""Trains from a loader that reads each batch only when the step asks for it.
+
+Reading a sample takes 3 ms, as from a network disk; meanwhile the device has nothing to do.
+"""
+
+import time
+
+import torch
+import torch_xla
+from torch import nn
+from torch.nn.functional import cross_entropy
+from torch.utils.data import DataLoader, Dataset
+
+BATCH = 8
+SAMPLES = 320
+FEATURES = 1024
+
+
+class Recordings(Dataset):
+    """Noise with a tone of one of two pitches, read from slow storage."""
+
+    def __len__(self):
+        return SAMPLES
+
+    def __getitem__(self, index):
+        time.sleep(0.003)
+        generator = torch.Generator().manual_seed(index)
+        pitch = index % 2
+        tone = torch.sin(torch.arange(FEATURES) * (0.1 + 0.1 * pitch))
+        return tone + torch.randn(FEATURES, generator=generator), pitch
+
+
+def train(model, device):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    for tones, pitches in DataLoader(Recordings(), batch_size=BATCH):
+        tones, pitches = tones.to(device), pitches.to(device)
+        optimizer.zero_grad()
+        loss = cross_entropy(model(tones), pitches)
+        loss.backward()
+        optimizer.step()
+        torch_xla.sync()
+    return loss
+
+
+def main():
+    torch.manual_seed(0)
+    device = torch_xla.device()
+    model = nn.Sequential(nn.Linear(FEATURES, 4096), nn.ReLU(), nn.Linear(4096, 2)).to(device)
+    loss = train(model, device)
+    print(f"final loss {loss.item():.3f}")
+
+
+if __name__ == "__main__":
+    main()

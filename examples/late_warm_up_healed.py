@@ -1,0 +1,44 @@
+"""Trains on series that get longer by one number a step, padded to their full length.
+
+One graph serves all steps, so that the first of them show already what the others are like.
+"""
+
+import torch
+import torch_xla
+from torch.nn.functional import mse_loss, pad
+
+BATCH = 16
+LENGTH = 64
+STEPS = 120
+
+
+def batches(steps):
+    """Yield random series, and the half of each one's mean."""
+    for step in range(1, steps + 1):
+        series = torch.randn(BATCH, min(step, LENGTH)) + torch.randn(BATCH, 1)
+        targets = series.mean(dim=1) / 2
+        series *= LENGTH / series.shape[1]  # the zeros do not count in the mean
+        yield pad(series, (0, LENGTH - series.shape[1])), targets
+
+
+def train(scale, device):
+    optimizer = torch.optim.SGD([scale], lr=0.1)
+    for series, targets in batches(STEPS):
+        series, targets = series.to(device), targets.to(device)
+        optimizer.zero_grad()
+        loss = mse_loss(scale * series.mean(dim=1), targets)
+        loss.backward()
+        optimizer.step()
+        torch_xla.sync()
+    return loss
+
+
+def main():
+    torch.manual_seed(0)
+    device = torch_xla.device()
+    loss = train(torch.zeros(1).to(device).requires_grad_(), device)
+    print(f"final loss {loss.item():.3f}")
+
+
+if __name__ == "__main__":
+    main()

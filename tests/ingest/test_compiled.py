@@ -1,0 +1,44 @@
+"""The decoder's machine code: where it is kept, and what happens where it cannot be."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SAMPLE = ROOT / "sample_traces" / "scalar_read"
+
+
+def analyze(**environment: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items()
+            if not name.startswith(("NUMBA_", "XDG_"))}  # fmt: skip
+    return subprocess.run(
+        [sys.executable, "-m", "xladoctor", "analyze", str(SAMPLE), "--color", "never"],
+        env={**kept, **environment}, capture_output=True, text=True, check=True, timeout=120,
+    )  # fmt: skip
+
+
+def test_the_first_call_keeps_machine_code_for_the_next(tmp_path: Path) -> None:
+    first = analyze(XDG_CACHE_HOME=str(tmp_path))
+    kept = list((tmp_path / "xladoctor" / "numba").rglob("*.nbc"))
+    assert {path.name.split(".")[0] for path in kept} >= {"wire", "nesting", "activity"}
+    written = {path: path.stat().st_mtime_ns for path in kept}
+    second = analyze(XDG_CACHE_HOME=str(tmp_path))
+    assert second.stdout == first.stdout
+    assert "compiled anew" not in first.stdout
+    assert {path: path.stat().st_mtime_ns for path in kept} == written
+
+
+def test_without_a_place_to_keep_it_it_works_and_says_why_it_is_slow(tmp_path: Path) -> None:
+    nowhere = tmp_path / "file"
+    nowhere.write_text("")  # no folder can be made below a file, whoever tries
+    report = analyze(XDG_CACHE_HOME=str(nowhere)).stdout
+    assert report.count("no cache folder can be written (set XDG_CACHE_HOME to one)") == 1
+    assert "XD201" in report
+
+
+def test_a_cache_folder_of_numbas_own_is_used(tmp_path: Path) -> None:
+    analyze(NUMBA_CACHE_DIR=str(tmp_path / "mine"), XDG_CACHE_HOME="/proc/nowhere")
+    assert list((tmp_path / "mine").rglob("*.nbc"))

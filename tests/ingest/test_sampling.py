@@ -1,0 +1,67 @@
+"""Python's time told apart by samples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.support import Row, ingested
+from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.timeline.sampling import split_python
+
+
+def sample(count: int, line: int, **fields: Any) -> Row:
+    return {"process": 0, "thread": 1, "main": True, "doing": None, "torch": False,
+            "tracing": False, "file": "train.py", "line": line, "count": count,
+            **fields}  # fmt: skip
+
+
+def split(samples: list[Row], other: int = 1000, **tables: list[Row]) -> tuple[Any, Ingested]:
+    """The steps' columns afterwards, and everything."""
+    result = ingested({"host_sample": samples, **tables})
+    for table, name in (("timeline_step", "other_ns"), ("device_step", "idle_other_ns")):
+        result.append(table, {"process": np.array([0, 0]), name: np.array([other, 10])})
+    split_python(0, result)
+    return result.batches[0][1], result
+
+
+def test_samples_in_torch_and_at_lines_of_the_graph_are_of_tracing() -> None:
+    columns, result = split(
+        [sample(20, 5, torch=True, tracing=True), sample(10, 7), sample(10, 9)],
+        hlo_frame=[{"process": 0, "file": "train.py", "line": 7}],
+    )
+    assert result.tables["host_sample"]["tracing"] == [True, True, False]
+    assert columns["tracing_ns"].tolist() == [750, 8]
+    assert columns["other_ns"].tolist() == [250, 2]
+    assert result.batches[1][1]["idle_tracing_ns"].tolist() == [750, 8]
+
+
+def test_lines_of_another_process_prove_nothing() -> None:
+    columns, _ = split([sample(20, 7)], hlo_frame=[{"process": 1, "file": "train.py", "line": 7}])
+    assert columns["tracing_ns"].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        sample(90, 9, doing="barrier"),  # the profiler sees it
+        sample(90, 9, doing="batch", thread=2, main=False),  # a loader's thread
+        sample(19, 9, thread=3),  # another thread, which does less
+        sample(90, 30),  # sends tensors
+    ],
+)
+def test_samples_that_are_not_of_the_loops_python(others: Row) -> None:
+    columns, _ = split(
+        [sample(20, 5, tracing=True), others],
+        upload=[{"process": 0, "file": "train.py", "line": 30}],
+    )
+    assert columns["tracing_ns"].tolist() == [1000, 10]
+
+
+@pytest.mark.parametrize("samples", [[], [sample(9, 5, tracing=True)]])
+def test_without_enough_samples_it_stays_unknown(samples: list[Row]) -> None:
+    columns, _ = split(samples)
+    assert "tracing_ns" not in columns
+    assert columns["other_ns"].tolist() == [1000, 10]

@@ -1,0 +1,186 @@
+"""Steps, breakdowns and devices: on traces whose truth is known, and on every sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.xspace import builder, devices
+from tests.xspace.truth import Truth
+from xladoctor.evidence.interface import Evidence
+from xladoctor.evidence.load import build, load
+from xladoctor.ingest.frames import Folders
+from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.timeline.intervals import Intervals
+from xladoctor.ingest.timeline.read import TimelineFile, read_timeline
+
+ROOT = Path(__file__).parents[2]
+SAMPLES = sorted(path.parent for path in ROOT.glob("sample_traces/*/run.json"))
+ORIGIN = 1_700_000_000_000_000_000 + devices.ORIGIN_NS
+PARTS = ("compile", "wait", "upload", "input", "save", "dispatch", "tracing", "other")
+TRACES: dict[str, tuple[Callable[[], builder.Space], Truth]] = {
+    "tpu": (devices.tpu, devices.TPU),
+    "gpu": (devices.gpu, devices.GPU),
+    "gpu without derived lines": (lambda: devices.gpu(derived=False), devices.GPU),
+    "jax on cpu": (devices.jax_cpu, devices.JAX_CPU),
+    "jax on cpu, older": (
+        lambda: devices.jax_cpu("TfrtCpuExecutable::Execute"), devices.JAX_CPU,
+    ),
+    "tensorflow": (devices.tensorflow, devices.TENSORFLOW),
+    "tensorflow, older": (lambda: devices.tensorflow("TraceContext"), devices.TENSORFLOW),
+}  # fmt: skip
+
+
+def read(folder: Path, space: builder.Space) -> Evidence:
+    path = folder / "host.xplane.pb"
+    path.write_bytes(space.bytes())
+    ingested = Ingested()
+    read_timeline(TimelineFile(path, 0), Folders(), ingested)
+    assert ingested.notes == []
+    return build(ingested, {"kind": "timeline", "path": str(path)})
+
+
+def us(value: Any) -> float:
+    return float(value) / 1e3
+
+
+@pytest.mark.parametrize(("make", "truth"), TRACES.values(), ids=TRACES)
+class TestTracesWithAKnownTruth:
+    def test_steps(self, make: Callable[[], builder.Space], truth: Truth, tmp_path: Path) -> None:
+        evidence = read(tmp_path, make())
+        rows = evidence.database.rows("SELECT * FROM timeline_step ORDER BY begin_ns")
+        found = [(str(r["step"]), us(r["begin_ns"] - ORIGIN), us(r["end_ns"] - ORIGIN))
+                 for r in rows]  # fmt: skip
+        assert found == [(s.name, s.begin_us, s.end_us) for s in truth.steps]
+
+    def test_busy_and_idle(
+        self, make: Callable[[], builder.Space], truth: Truth, tmp_path: Path
+    ) -> None:
+        database = read(tmp_path, make()).database
+        rows = database.rows("SELECT * FROM device ORDER BY device")
+        assert [(r["name"], r["kind"], us(r["busy_ns"])) for r in rows] == [
+            (name, device.kind, device.busy_us) for name, device in truth.devices.items()
+        ]
+        for row, device in zip(rows, truth.devices.values(), strict=True):
+            gaps = database.rows("SELECT * FROM idle_gap WHERE device = $device ORDER BY begin_ns",
+                                 {"device": row["device"]})  # fmt: skip
+            found = [(us(g["begin_ns"] - ORIGIN), us(g["duration_ns"]), g["reason"],
+                      us(g["reason_ns"])) for g in gaps]  # fmt: skip
+            assert found == [(g.begin_us, g.end_us - g.begin_us, g.reason, g.reason_us)
+                             for g in device.gaps]  # fmt: skip
+
+    def test_operations(
+        self, make: Callable[[], builder.Space], truth: Truth, tmp_path: Path
+    ) -> None:
+        database = read(tmp_path, make()).database
+        for number, device in enumerate(truth.devices.values()):
+            rows = database.rows("SELECT * FROM device_op WHERE device = $n", {"n": number})
+            found = {(r["hlo_module"], r["hlo_op"]): (r["count"], us(r["duration_ns"]),
+                                                      us(r["self_ns"])) for r in rows}  # fmt: skip
+            assert found == device.operations
+
+
+@pytest.mark.parametrize("run", SAMPLES, ids=lambda run: run.name)
+class TestSamples:
+    def test_parts_of_a_step_add_up_to_it(self, run: Path) -> None:
+        rows = load(str(run)).database.rows("SELECT * FROM timeline_step")
+        assert len(rows) >= 10
+        for row in rows:
+            spent = [row[f"{part}_ns"] or 0 for part in PARTS]
+            assert min(spent) >= 0
+            assert sum(spent) == row["duration_ns"] == row["end_ns"] - row["begin_ns"]
+
+    def test_a_devices_time_adds_up_to_the_step(self, run: Path) -> None:
+        database = load(str(run)).database
+        rows = database.rows("SELECT d.*, s.duration_ns FROM device_step d"
+                             " JOIN timeline_step s USING (process, step)")  # fmt: skip
+        assert len(rows) >= 10
+        for row in rows:
+            idle = [row[f"idle_{part}_ns"] or 0 for part in PARTS]
+            assert min(idle) >= 0
+            assert sum(idle) == row["idle_ns"]
+            assert row["busy_ns"] + row["idle_ns"] == row["duration_ns"]
+
+    def test_steps_are_those_of_the_step_log(self, run: Path) -> None:
+        rows = load(str(run)).database.rows(
+            "SELECT t.joined, t.duration_ns, s.duration_ns AS logged, s.capture_ns, s.ordinal"
+            " FROM timeline_step t LEFT JOIN step s ON s.process = t.process AND s.index = t.step"
+            " AND NOT s.tail AND abs(s.end_ns - t.end_ns) < 5_000_000 ORDER BY t.step"
+        )
+        joined = [row for row in rows if row["joined"]]
+        assert len(joined) >= 0.9 * len(rows)
+        differences = [abs(row["duration_ns"] - row["logged"] - row["capture_ns"])
+                       for row in joined if row["ordinal"] > 0]  # fmt: skip
+        assert np.median(differences) < 200_000
+
+    def test_idle_gaps_add_up_to_the_idle_time(self, run: Path) -> None:
+        database = load(str(run)).database
+        for row in database.rows("SELECT * FROM device"):
+            assert row["busy_ns"] + row["idle_ns"] == row["end_ns"] - row["begin_ns"]
+            idle = database.scalar("SELECT sum(duration_ns) FROM idle_gap WHERE process = $p",
+                                   {"p": row["process"]})  # fmt: skip
+            assert idle == row["idle_ns"]
+
+
+def test_steps_by_repeated_executions(tmp_path: Path) -> None:
+    space = builder.Space()
+    line = space.plane("/host:CPU").line("python")
+    for number in range(5):
+        line.event("PjitFunction(step)", 100.0 * number, 20)
+    line.event("PjitFunction(init)", 510, 30)
+    rows = read(tmp_path, space).database.rows("SELECT * FROM timeline_step")
+    assert [us(row["begin_ns"]) for row in rows] == [0, 100, 200, 300]
+    assert [us(row["dispatch_ns"]) for row in rows] == [20] * 4
+    assert [us(row["other_ns"]) for row in rows] == [80] * 4
+
+
+def test_a_trace_without_steps_or_devices(tmp_path: Path) -> None:
+    space = builder.Space()
+    space.plane("/host:CPU").line("worker").event("odd", 3, 4)
+    database = read(tmp_path, space).database
+    assert database.scalar("SELECT steps_from FROM timeline") is None
+    for table in ("timeline_step", "device", "idle_gap", "device_step"):
+        assert database.scalar(f"SELECT count(*) FROM {table}") == 0
+
+
+def test_a_line_with_instants_of_the_wall_clock(tmp_path: Path) -> None:
+    space = builder.Space()
+    space.started_at(ORIGIN)
+    space.plane("/host:CPU").line("python", timestamp_ns=ORIGIN + 70_000).event("x", 5, 1)
+    database = read(tmp_path, space).database
+    assert database.scalar("SELECT start_ns FROM event") == ORIGIN + 75_000
+
+
+def test_compilation_is_told_from_dispatch_and_waiting_inside_it(tmp_path: Path) -> None:
+    space = builder.Space()
+    line = space.plane("/host:CPU").line("python")
+    line.event("StepMarker", 0, 100).event("XLAGraphExecutor::Compile", 10, 60)
+    line.event("Wait for usage holds", 20, 5).event("TensorCollectionBarrier", 80, 15)
+    (row,) = read(tmp_path, space).database.rows("SELECT * FROM timeline_step")
+    spent = {part: us(row[f"{part}_ns"]) for part in PARTS if row[f"{part}_ns"]}
+    assert spent == {"dispatch": 25, "compile": 60, "wait": 15}
+
+
+spans = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 20)), max_size=12)
+
+
+@given(given_spans=spans, begin=st.integers(-5, 70), length=st.integers(0, 50))
+def test_intervals_are_sets_of_instants(
+    given_spans: list[tuple[int, int]], begin: int, length: int
+) -> None:
+    starts = np.array([start for start, _ in given_spans], np.int64)
+    ends = np.array([start + lasted for start, lasted in given_spans], np.int64)
+    union = Intervals.union(starts, ends)
+    instants = {t for start, lasted in given_spans for t in range(start, start + lasted)}
+    span = set(range(begin, begin + length))
+    covered = union.covered(np.array([begin]), np.array([begin + length]))
+    assert union.total == len(instants)
+    assert int(covered[0]) == len(instants & span)
+    assert union.within(begin, begin + length).total == len(instants & span)
+    assert union.gaps(begin, begin + length).total == len(span - instants)

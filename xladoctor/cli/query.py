@@ -1,0 +1,194 @@
+"""``xladoctor query``: SQL over the evidence of a run."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from difflib import get_close_matches
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, BinaryIO
+
+import typer
+
+from xladoctor.cli.output import Color, ColorOption, emit, style_for
+from xladoctor.errors import XladoctorError
+
+if TYPE_CHECKING:
+    from xladoctor.evidence.interface import Evidence
+    from xladoctor.evidence.query import Query
+
+
+class Rows(StrEnum):
+    """Formats of rows."""
+
+    table = "table"
+    csv = "csv"
+    json = "json"
+    parquet = "parquet"
+
+
+def query(
+    path: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="PATH",
+            help="A run directory, or a text file, as for analyze; - reads the text from standard"
+            " input.",
+            show_default=False,
+        ),
+    ] = None,
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="QUERY",
+            help="One SELECT, in DuckDB's SQL; - reads it from standard input.",
+            show_default=False,
+        ),
+    ] = None,
+    schema: Annotated[
+        bool,
+        typer.Option(
+            "--schema",
+            help="Describe the tables and views that are named in place of QUERY, or all of them;"
+            " with a PATH, mark those that are not in it.",
+        ),
+    ] = False,
+    rows: Annotated[Rows, typer.Option("--format", help="Format of the rows.")] = Rows.table,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Write the rows to this file.", show_default=False),
+    ] = None,
+    limit: Annotated[int, typer.Option(min=0, help="Rows that a table shows; 0 for all.")] = 40,
+    session: Annotated[
+        str | None,
+        typer.Option(help="Which of several captured timelines to read.", show_default=False),
+    ] = None,
+    color: ColorOption = Color.auto,
+) -> None:
+    """Ask the evidence of a run with SQL.
+
+    xladoctor query RUN "SELECT name, sum(duration_ns) FROM event GROUP BY name"
+
+    Reads the same tables and views as the rules do, and can reach nothing else. Durations are
+    nanoseconds, whatever the format. Exit status: 0 answered, 2 the input cannot be read or the
+    query fails.
+    """
+    if schema:
+        _describe([*([path] if path else []), *(words or [])], session, color)
+        return
+    if path is None or not words:
+        raise typer.BadParameter("name a run and a query, or --schema", param_hint="PATH QUERY")
+    if len(words) > 1:
+        raise typer.BadParameter("put the query in quotes", param_hint="QUERY")
+    if rows is Rows.parquet and output is None and sys.stdout.isatty():
+        raise XladoctorError("parquet is nothing for a terminal", "name a file with --output")
+    text = _text(path, words[0])
+    evidence = _load(path, session)
+    for note in evidence.notes:
+        sys.stderr.write(f"xladoctor: note: {note}\n")
+    if rows is Rows.table:
+        _show(evidence, text, output, limit, color)
+    else:
+        _write(evidence, text, rows, output)
+
+
+def _text(path: str, query: str) -> str:
+    if query != "-":
+        return query
+    if path == "-":
+        raise typer.BadParameter("only one of the two can be -", param_hint="PATH QUERY")
+    return sys.stdin.read()
+
+
+def _load(path: str, session: str | None) -> Evidence:
+    """The evidence with all that rules see: recompilations are derived after loading."""
+    from xladoctor.cli.progress_bar import progress_bar
+    from xladoctor.diagnosis import recompilation
+    from xladoctor.evidence.load import load
+
+    with progress_bar() as bar:
+        evidence = load(path, session, bar)
+    evidence.database.insert("recompilation", recompilation.causes(evidence.database))
+    derived = {"recompilation"} if "compilation" in evidence.available else set()
+    return replace(evidence, available=evidence.available | derived)
+
+
+def _show(evidence: Evidence, text: str, output: Path | None, limit: int, color: Color) -> None:
+    from xladoctor.report import table
+    from xladoctor.report.interface import Style
+
+    evidence.database.close_to_the_outside()
+    answer = _checked(evidence, text).answer(limit)
+    style, shown = style_for(sys.stdout, color), io.StringIO()
+    style = style if output is None else Style(style.width)
+    table.render(answer.columns, answer.rows, shown, style)
+    if output is None:
+        emit(shown.getvalue())
+    else:
+        with _target(output) as target:
+            target.write(shown.getvalue().encode())
+    if answer.count > len(answer.rows):
+        shown_of = f"{answer.count:,} rows; {len(answer.rows):,} shown"
+        sys.stderr.write(f"… {shown_of} (--limit 0 for all)\n")
+
+
+def _write(evidence: Evidence, text: str, rows: Rows, output: Path | None) -> None:
+    """By way of a file of our own: the only one that the closed database may write."""
+    with tempfile.TemporaryDirectory(prefix="xladoctor-") as folder:
+        file = Path(folder) / f"rows.{rows}"
+        evidence.database.close_to_the_outside(file)
+        _checked(evidence, text).write(file, rows)
+        with file.open("rb") as source, _target(output) as target:
+            shutil.copyfileobj(source, target)
+
+
+def _checked(evidence: Evidence, text: str) -> Query:
+    from xladoctor.evidence.query import Query
+    from xladoctor.evidence.schema import TABLES
+
+    checked = Query(text, evidence.database)
+    for table in checked.absent(evidence.available):
+        source = TABLES[table].source
+        sys.stderr.write(f"xladoctor: note: this run has nothing for table {table} ({source})\n")
+    return checked
+
+
+@contextmanager
+def _target(output: Path | None) -> Iterator[BinaryIO]:
+    """The file, or standard output; where nobody reads that any more, it is no fault."""
+    try:
+        if output is None:
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
+        else:
+            with output.open("wb") as file:
+                yield file
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        raise XladoctorError(f"cannot write {output}: {error.strerror}") from error
+
+
+def _describe(words: list[str], session: str | None, color: Color) -> None:
+    """Tables and views by name, all without one; the first word may be a run."""
+    from xladoctor.evidence.catalog import views
+    from xladoctor.evidence.schema import TABLES
+    from xladoctor.report import schema
+
+    known, available = {*TABLES, *views()}, None
+    if words and words[0] not in known and (words[0] == "-" or Path(words[0]).exists()):
+        available = _load(words.pop(0), session).available
+    for word in words:
+        if word not in known:
+            alike = get_close_matches(word, known) or sorted(known)
+            raise XladoctorError(f"{word}: no such table or view", f"there is: {', '.join(alike)}")
+    text = io.StringIO()
+    schema.render(words, available, text, style_for(sys.stdout, color))
+    emit(text.getvalue())

@@ -1,0 +1,52 @@
+"""How the devices were used, from the timeline."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xladoctor.diagnosis.interface import DeviceOp, DeviceUse
+from xladoctor.evidence.interface import Evidence
+
+_REASONS = ("compile", "wait", "upload", "input", "save", "dispatch", "tracing", "other")
+_TOP = 5
+
+
+def device_use(evidence: Evidence) -> list[DeviceUse]:
+    """Every device of the timeline; none without steps, whose time the shares are of."""
+    sums = ", ".join(f"coalesce(sum(u.idle_{reason}_ns), 0) AS {reason}" for reason in _REASONS)
+    rows = evidence.database.rows(f"""
+        WITH chosen AS (
+            SELECT * FROM timeline_step s
+            WHERE s.steady OR NOT EXISTS (
+                SELECT 1 FROM timeline_step o WHERE o.process = s.process AND o.steady)
+        )
+        SELECT d.process, d.device, d.name, d.kind, count(*) AS steps, sum(u.busy_ns) AS busy,
+               sum(u.busy_ns + u.idle_ns) AS total, {sums}
+        FROM device d JOIN device_step u USING (process, device)
+        JOIN chosen c ON c.process = u.process AND c.step = u.step
+        GROUP BY ALL ORDER BY d.process, d.device
+    """)  # noqa: S608  # column names of our own
+    return [_use(row, evidence) for row in rows if row["total"]]
+
+
+def _use(row: dict[str, Any], evidence: Evidence) -> DeviceUse:
+    total = float(row["total"])
+    idle = {reason: float(row[reason]) / total for reason in _REASONS}
+    return DeviceUse(
+        process=str(row["process"]), device=row["device"], name=row["name"], kind=row["kind"],
+        steps=row["steps"], busy=float(row["busy"]) / total,
+        idle={reason: share for reason, share in idle.items() if share > 0},
+        top_ops=_top(row, evidence),
+    )  # fmt: skip
+
+
+def _top(device: dict[str, Any], evidence: Evidence) -> list[DeviceOp]:
+    rows = evidence.database.rows(
+        "SELECT hlo_module, hlo_op, count, self_ns / 1e9 AS self_s,"
+        " self_ns / greatest(sum(self_ns) OVER (), 1) AS share FROM device_op"
+        " WHERE process = $process AND device = $device"
+        " ORDER BY self_ns DESC, hlo_module, hlo_op LIMIT $top",
+        {"process": device["process"], "device": device["device"], "top": _TOP},
+    )
+    return [DeviceOp(r["hlo_module"], r["hlo_op"], r["count"], r["self_s"], r["share"])
+            for r in rows]  # fmt: skip

@@ -1,0 +1,137 @@
+"""A user's own query: one SELECT over the evidence, its rows or a file of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from xladoctor.errors import XladoctorError
+from xladoctor.evidence.catalog import views
+from xladoctor.evidence.database import Database
+from xladoctor.evidence.schema import TABLES
+
+_OPTIONS = {"csv": "FORMAT csv, HEADER", "json": "FORMAT json, ARRAY", "parquet": "FORMAT parquet"}
+_HINT = "`xladoctor query --schema` lists the tables and their columns"
+
+
+class QueryError(XladoctorError):
+    """A query that is none, or that DuckDB refuses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a query gives.
+
+    Attributes:
+        columns: names of its columns.
+        rows: its first rows, or all.
+        count: how many rows there are in all.
+    """
+
+    columns: list[str]
+    rows: list[tuple[Any, ...]]
+    count: int
+
+
+class Query:
+    """A query that was checked: one statement that reads, of the database that it is for.
+
+    Raises:
+        QueryError: it is no such statement.
+    """
+
+    def __init__(self, text: str, database: Database) -> None:
+        with _refusals(text, database):
+            statements = database.statements(text)
+        kinds = [kind for kind, _ in statements]
+        if kinds not in (["SELECT"], ["MULTI"], ["EXPLAIN"]):  # a PIVOT may be a MULTI
+            found = ", ".join(kinds) or "nothing"
+            raise QueryError(f"the query must be one SELECT; found: {found}", _HINT)
+        self._database = database
+        self._text = statements[0][1].strip().removesuffix(";")
+        self._explains = kinds == ["EXPLAIN"]
+
+    def answer(self, limit: int = 0) -> Answer:
+        """Run the query; ``limit`` is the most rows to give, 0 for all.
+
+        Raises:
+            QueryError: DuckDB refuses it.
+        """
+        if self._explains:
+            columns, rows = self._run(self._text)
+            return Answer(columns, rows, len(rows))
+        columns, rows = self._run(self._within(f"LIMIT {limit + 1}" if limit else ""))
+        if not limit or len(rows) <= limit:
+            return Answer(columns, rows, len(rows))
+        _, ((count,),) = self._run(f"SELECT count(*) {self._within()}")
+        return Answer(columns, rows[:limit], count)
+
+    def write(self, path: Path, kind: str) -> None:
+        """Write the rows as ``csv`` (with a header), ``json`` (an array of objects) or ``parquet``.
+
+        In JSON, which has no words for them, infinite numbers and NaN become null.
+
+        Raises:
+            QueryError: DuckDB refuses the query or the file.
+        """
+        if self._explains:
+            raise QueryError("EXPLAIN gives a text, no rows", "leave out --format")
+        source = self._finite() if kind == "json" else self._within()
+        target = str(path).replace("'", "''")
+        self._run(f"COPY ({source}) TO '{target}' ({_OPTIONS[kind]}, USE_TMP_FILE FALSE)")
+
+    def absent(self, available: Collection[str]) -> list[str]:
+        """The tables that the query reads, but that the evidence has no source for."""
+        named = set() if self._explains else self._database.tables_in(self._text)
+        return [table for table in TABLES if table in named and table not in available]
+
+    def _within(self, rest: str = "") -> str:
+        """A FROM clause with the query in it, on lines of its own from the second one on."""
+        return f"FROM (\n{self._text}\n) {rest}"
+
+    def _finite(self) -> str:
+        _, columns = self._run(f"DESCRIBE {self._within()}")
+        names = ['"{}"'.format(name.replace('"', '""')) for name, kind, *_ in columns
+                 if kind in ("DOUBLE", "FLOAT")]  # fmt: skip
+        finite = ", ".join(f"CASE WHEN isfinite({name}) THEN {name} END AS {name}"
+                           for name in names)  # fmt: skip
+        return f"SELECT * {f'REPLACE ({finite})' if names else ''} {self._within()}"
+
+    def _run(self, statement: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        with _refusals(self._text, self._database, lines_before=int(statement != self._text)):
+            return self._database.table(statement)
+
+
+@contextmanager
+def _refusals(query: str, database: Database, lines_before: int = 0) -> Iterator[None]:
+    """Turn DuckDB's errors into ours: its first line, and where in the query it is."""
+    try:
+        yield
+    except duckdb.Error as error:
+        first, *others = [line for line in str(error).splitlines() if line.strip()]
+        missing = re.search(r"Table with name (\S+) does not exist", first)
+        hint = _place(others, lines_before)
+        if missing:
+            alike = get_close_matches(missing[1].lower(), [*TABLES, *views()])
+            hint += [f"there is: {', '.join(alike)}"] if alike else []
+        else:
+            hint = [line for line in others[:1] if line.startswith("Candidate")] + hint
+        raise QueryError(f"the query failed: {first}", "\n".join([*hint, _HINT])) from error
+
+
+def _place(lines: list[str], lines_before: int) -> list[str]:
+    """The line of the query that DuckDB points at, and the line with the caret."""
+    for number, line in enumerate(lines[:-1]):
+        found = re.match(r"LINE (\d+): ", line)
+        if found:
+            shown = f"line {int(found[1]) - lines_before}: "
+            caret = lines[number + 1][found.end() :]
+            return [shown + line[found.end() :], " " * len(shown) + caret]
+    return []

@@ -1,0 +1,99 @@
+-- The program at rest, of each process: the steady steps of the thread that took longest, which is
+-- the one that the timeline's steps are of.
+CREATE VIEW steady_loop AS
+SELECT
+    s.process, s.thread,
+    sum(s.barriers)::BIGINT AS steps,
+    sum(s.duration_ns)::BIGINT AS duration_ns,
+    sum(s.input_ns)::BIGINT AS input_ns
+FROM steady_step s
+JOIN (
+    SELECT DISTINCT ON (process) process, thread FROM loop
+    ORDER BY process, duration_ns DESC, thread
+) USING (process, thread)
+GROUP BY s.process, s.thread;
+
+-- Steady steps of the timeline, added up, with how long no device had work meanwhile: of several
+-- devices the least idle counts, since the others may wait for it or belong to another thread.
+CREATE VIEW steady_timeline AS
+SELECT
+    t.process,
+    count(*) AS steps,
+    sum(t.duration_ns)::BIGINT AS duration_ns,
+    sum(t.input_ns)::BIGINT AS input_ns,
+    sum(t.tracing_ns)::BIGINT AS tracing_ns,
+    sum(d.idle_input_ns)::BIGINT AS idle_input_ns,
+    sum(d.idle_tracing_ns)::BIGINT AS idle_tracing_ns,
+    sum(d.idle_other_ns)::BIGINT AS idle_other_ns
+FROM timeline_step t
+JOIN (
+    SELECT
+        process, step, min(idle_input_ns) AS idle_input_ns,
+        min(idle_tracing_ns) AS idle_tracing_ns, min(idle_other_ns) AS idle_other_ns
+    FROM device_step GROUP BY process, step
+) d ON d.process = t.process AND d.step = t.step
+WHERE t.steady
+GROUP BY t.process;
+
+-- Samples of the host by line of the user's and by what they tell: `input`, of any thread;
+-- `tracing`; `other` Python; `fallback` and `upload`, at lines that have an operator run on the CPU
+-- or send tensors. All but the first are of the loop's thread.
+-- `own` counts samples that are neither in a library, nor in a module, the backward pass or an
+-- update: what every program has to trace. `share` is of the samples of the same kind.
+CREATE VIEW host_line AS
+WITH placed AS (
+    SELECT
+        h.process,
+        CASE WHEN h.doing = 'batch' THEN 'input'
+             WHEN f.line IS NOT NULL THEN 'fallback'
+             WHEN u.line IS NOT NULL AND NOT coalesce(h.torch, FALSE) THEN 'upload'
+             WHEN h.tracing THEN 'tracing' ELSE 'other' END AS kind,
+        coalesce(h.user_file, h.file) AS file,
+        coalesce(h.user_line, h.line) AS line,
+        coalesce(h.user_function, h.function) AS function,
+        h.thread IS NOT DISTINCT FROM l.thread AS looping,
+        h.user_file IS NULL AND o.line IS NULL AND coalesce(h.via, '') NOT IN (
+            'backward', 'grad', 'step', '_wrapped_call_impl', '_call_impl'
+        ) AS own,
+        h.count
+    FROM host_sample h
+    LEFT JOIN steady_loop l ON l.process = h.process
+    LEFT JOIN (SELECT DISTINCT process, file, line FROM optimizer) o
+        ON o.process = h.process AND o.file = h.file AND o.line = h.line
+    LEFT JOIN (SELECT DISTINCT process, file, line FROM fallback) f
+        ON f.process = h.process AND f.file = h.file AND f.line = h.line
+    LEFT JOIN (SELECT DISTINCT process, file, line FROM upload) u
+        ON u.process = h.process AND u.file = h.file AND u.line = h.line
+    WHERE (h.doing = 'batch' OR (h.doing IS NULL AND h.thread = coalesce(l.thread, h.thread)))
+      AND coalesce(h.user_file, h.file) IS NOT NULL
+),
+line AS (
+    SELECT
+        process, kind, file, line, any_value(function) AS function, bool_and(looping) AS looping,
+        sum(count)::BIGINT AS count, coalesce(sum(count) FILTER (own), 0)::BIGINT AS own
+    FROM placed GROUP BY process, kind, file, line
+)
+SELECT
+    *,
+    (sum(count) OVER kind_of)::BIGINT AS of_kind,
+    count / sum(count) OVER kind_of AS share,
+    row_number() OVER (
+        PARTITION BY process, kind ORDER BY count DESC, file, line
+    ) AS rank
+FROM line
+WINDOW kind_of AS (PARTITION BY process, kind);
+
+-- The three hottest lines of each kind, for messages.
+CREATE VIEW hottest_lines AS
+SELECT
+    process, kind, any_value(of_kind) AS samples,
+    list({'place': parse_filename(file) || ':' || line, 'share': round(share, 4)} ORDER BY rank)
+        AS lines
+FROM host_line WHERE rank <= 3
+GROUP BY process, kind;
+
+-- Processes whose waits for input are known: the capture notes them, other profilers may mark them.
+CREATE VIEW input_signal AS
+SELECT DISTINCT process FROM step
+UNION
+SELECT DISTINCT process FROM timeline_step WHERE input_ns > 0;

@@ -1,0 +1,97 @@
+"""One compiled module: a row for it, for each instruction, entry parameter and Python frame."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from google.protobuf.message import DecodeError
+
+from xladoctor.ingest.frames import NOWHERE, Folders
+from xladoctor.ingest.hlo import literal
+from xladoctor.ingest.hlo.element_types import NAMES
+from xladoctor.ingest.hlo.stacks import Stacks
+from xladoctor.ingest.interface import Columns, Ingested
+from xladoctor.ingest.protobuf_schema import message
+
+_SITE = tuple(NOWHERE.columns())
+#: What :func:`_row` returns: the columns of ``hlo_instruction``, and ``sent`` of ``hlo_parameter``.
+_COLUMNS = (
+    "computation", "entry", "id", "name", "opcode", "type", "shape", "layout", "operands",
+    "parameter", "literal", "op_type", "op_name", "frame", *_SITE, "sent",
+)  # fmt: skip
+
+
+def read_module(
+    proto: bytes, process: int, program: int, graph_hash: str | None, folders: Folders,
+    ingested: Ingested,
+) -> None:  # fmt: skip
+    """Append one module to ``hlo_module``, ``hlo_instruction``, ``hlo_parameter``, ``hlo_frame``.
+
+    Args:
+        proto: serialized HloProto. One that cannot be decoded leaves a note and no row.
+        process: number of the process in the evidence.
+        program: number of the program in the timeline.
+        graph_hash: hash of the graph that it was compiled from, where known.
+        folders: where the program's Python keeps its modules, to tell the user's frames.
+        ingested: takes the rows and the note.
+    """
+    try:
+        module = message("HloProto").FromString(proto).hlo_module
+    except DecodeError as error:
+        ingested.notes.append(f"module {program} of process {process}: unreadable HLO ({error})")
+        return
+    stacks = Stacks(module.stack_frame_index, folders)
+    instructions = _instructions(module, stacks)
+    origin = {"process": process, "program_id": program}
+    hashed = {**origin, "graph_hash": graph_hash}
+    count = len(instructions["id"])
+    _extend(ingested, "hlo_module", hashed, {"name": [module.name], "instructions": [count]})
+    _extend(ingested, "hlo_parameter", hashed, _parameters(instructions))
+    del instructions["sent"]
+    _extend(ingested, "hlo_instruction", hashed, instructions)
+    _extend(ingested, "hlo_frame", origin, stacks.columns())
+
+
+def _extend(ingested: Ingested, table: str, constant: dict[str, Any], columns: Columns) -> None:
+    """Append rows; those of ``constant`` are the same in each."""
+    into = ingested.table(table)
+    count = len(next(iter(columns.values())))
+    for name, value in constant.items():
+        into.setdefault(name, []).extend([value] * count)
+    for name, values in columns.items():
+        into.setdefault(name, []).extend(values)
+
+
+def _instructions(module: Any, stacks: Stacks) -> Columns:
+    rows = [
+        _row(instruction, name, entry, stacks)
+        for computation in module.computations
+        for name, entry in [(computation.name, computation.id == module.entry_computation_id)]
+        for instruction in computation.instructions
+    ]
+    return {name: [row[index] for row in rows] for index, name in enumerate(_COLUMNS)}
+
+
+def _row(instruction: Any, computation: str, entry: bool, stacks: Stacks) -> tuple[Any, ...]:
+    """One instruction. Reads each field once, and slices: their access is most of the time."""
+    opcode, shape, metadata = instruction.opcode, instruction.shape, instruction.metadata
+    frame, site, sent = stacks.origin(metadata)
+    type_ = shape.element_type
+    return (
+        computation, entry, instruction.id, instruction.name, opcode,
+        NAMES.get(type_) or str(type_), shape.dimensions[:], shape.layout.minor_to_major[:],
+        instruction.operand_ids[:],
+        instruction.parameter_number if opcode == "parameter" else None,
+        literal.text(instruction.literal) if opcode == "constant" else None,
+        metadata.op_type or None, metadata.op_name or None, frame, *site, sent,
+    )  # fmt: skip
+
+
+def _parameters(instructions: Columns) -> Columns:
+    """The columns of ``hlo_parameter`` of the entry computation's parameters."""
+    chosen = [row for row, (entry, number) in enumerate(
+        zip(instructions["entry"], instructions["parameter"], strict=True))
+        if entry and number is not None]  # fmt: skip
+    source = {"number": "parameter", "op": "op_type"}
+    columns = ("number", "shape", "layout", "type", "op", "sent", *_SITE)
+    return {name: [instructions[source.get(name, name)][row] for row in chosen] for name in columns}

@@ -1,0 +1,40 @@
+"""Samples of the loop's threads (``host_samples.json``) of a captured process.
+
+Written by ``capture/bootstrap/_xladoctor/sampler.py``: a count for each thread, what it was doing,
+and call site.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.step_log import CallSites
+
+
+def read_host_samples(path: Path, sites: CallSites, process: int, ingested: Ingested) -> None:
+    """Fill ``host_sample``. Without the file the table stays absent: nothing was looked for.
+
+    ``tracing`` is what is known from the samples alone: whether they lie inside torch.
+    """
+    try:
+        samples = json.loads(path.read_text(encoding="utf-8"))["samples"]
+        rows = [_row(sample, sites, process) for sample in samples]
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        ingested.notes.append(f"{path}: cannot be read ({error}); samples of the host are missing")
+        return
+    ingested.table("host_sample")
+    for row in rows:
+        ingested.add("host_sample", **row)
+
+
+def _row(sample: dict[str, Any], sites: CallSites, process: int) -> dict[str, Any]:
+    return {
+        "process": process, "thread": sample["thread"], "main": sample["main"],
+        "doing": sample["doing"], "torch": sample["torch"], "tracing": sample["torch"],
+        "count": sample["count"], **sites[sample["site"]].columns(),
+    }  # fmt: skip

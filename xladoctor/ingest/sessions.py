@@ -1,0 +1,55 @@
+"""Sessions of captured timelines, as XProf and TensorBoard lay them out.
+
+``LOGDIR/plugins/profile/<session>/<host>.xplane.pb``: each file of a session is of one process.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from xladoctor.ingest.interface import Ingested, IngestError
+
+SUFFIX = ".xplane.pb"
+#: A log directory, a folder of sessions, or a session.
+_PATTERNS = (f"plugins/profile/*/*{SUFFIX}", f"*/*{SUFFIX}", f"*{SUFFIX}")
+
+
+def session_files(path: Path, session: str | None, ingested: Ingested) -> list[Path]:
+    """The timelines of one session: the one that is asked for, else the newest, with a note.
+
+    Raises:
+        IngestError: the session is not there.
+    """
+    sessions = find_sessions(path)
+    if session is not None and session not in sessions:
+        raise IngestError(f"{path}: no session {session} with a timeline in it",
+                          f"there are: {', '.join(sessions) or 'none'}")  # fmt: skip
+    if not sessions:
+        return []
+    chosen = session or list(sessions)[-1]
+    if session is None and len(sessions) > 1:
+        ingested.notes.append(
+            f"{path}: {len(sessions)} sessions; the newest is read, {chosen}"
+            f" (--session for another: {_some(list(sessions)[:-1])})"
+        )
+    return sessions[chosen]
+
+
+def find_sessions(path: Path) -> dict[str, list[Path]]:
+    """The sessions below a directory, the newest last, with their files by name."""
+    for pattern in _PATTERNS:
+        found: dict[str, list[Path]] = {}
+        for file in sorted(path.glob(pattern)):
+            found.setdefault(file.parent.name, []).append(file)
+        if found:
+            return dict(sorted(found.items(), key=lambda item: (_age(item[1]), item[0])))
+    return {}
+
+
+def _age(files: list[Path]) -> float:
+    return max(file.stat().st_mtime for file in files)
+
+
+def _some(names: list[str]) -> str:
+    shown = ", ".join(names[-3:])
+    return f"{shown} and {len(names) - 3} more" if len(names) > 3 else shown

@@ -1,0 +1,1 @@
+"""What a decoded timeline says: steps, the loop's thread, devices, compilations."""

@@ -1,0 +1,96 @@
+"""What the host's thread does at each instant, told by the innermost event with a known meaning."""
+
+# mypy: disable-error-code="arg-type"
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from xladoctor.ingest.timeline.clock import Timeline
+from xladoctor.ingest.timeline.intervals import Intervals, Times
+from xladoctor.ingest.xplane import wire
+from xladoctor.ingest.xplane.compiled import compiled
+from xladoctor.ingest.xplane.nesting import ordered
+from xladoctor.ingest.xplane.space import Line
+
+#: Activity -> names of events, as a regular expression for the whole name. Those of torch_xla and
+#: of PjRt were seen in captured timelines, those of JAX and TensorFlow stand in their sources.
+ACTIVITIES = {
+    "compile": r"XLAGraphExecutor::Compile|.*Client::Compile.*|backend_compile.*|XlaCompil.*"
+               r"|CompileToLocalExecutable|PyClient::Compile.*",
+    "wait": r"xladoctor\.read|.*TransferFromDevice.*|WaitDeviceOps|TensorCollectionBarrier"
+            r"|Wait for (usage|donation) holds|DeviceLock.*|ThunkExecutor::Execute.*"
+            r"|.*Buffer::(ToLiteral|Await|GetReadyFuture).*|.*[Bb]lock_?[Uu]ntil_?[Rr]eady.*"
+            r"|BlockHostUntil.*|np\.asarray\(jax\.Array\)|PyArray.*[Aa]wait.*",
+    "upload": r".*TransferToDevice.*|.*BufferFromHost.*|.*[Dd]evice_?[Pp]ut.*",
+    "input": r"xladoctor\.input|Iterator(GetNext|::).*|IteratorResource::GetNext.*",
+    "save": r"xladoctor\.save",
+    "dispatch": r"StepMarker|Sync(Live)?TensorsGraph.*|.*ExecuteComputation.*|.*ExecuteReplicated.*"
+                r"|PjitFunction\(.*|.*Executable::Execute.*|PjRt.*::Execute.*|FunctionRun",
+}  # fmt: skip
+NAMES = tuple(ACTIVITIES)
+_COMPILE = NAMES.index("compile")
+
+
+@compiled("int64(int64[::1], int64[::1], int8[::1], int64, int64[::1], int64[::1], int8[::1])")
+def _sweep(
+    begin: Times, end: Times, activity: wire.Array, sticky: int,
+    out_begin: Times, out_end: Times, out_activity: wire.Array,
+) -> int:  # fmt: skip
+    """Cut nested events into disjoint pieces, each of the innermost one. Returns how many."""
+    ends, kinds = np.empty(len(begin) + 1, np.int64), np.empty(len(begin) + 1, np.int8)
+    height, count, cursor = 0, 0, np.int64(0)
+    for event in range(len(begin) + 1):
+        now = begin[event] if event < len(begin) else np.iinfo(np.int64).max
+        while height > 0 and ends[height - 1] <= now:
+            height -= 1
+            if ends[height] > cursor:
+                out_begin[count], out_end[count] = cursor, ends[height]
+                out_activity[count] = kinds[height]
+                count += 1
+                cursor = ends[height]
+        if event == len(begin):
+            break
+        if height > 0 and now > cursor:
+            out_begin[count], out_end[count], out_activity[count] = cursor, now, kinds[height - 1]
+            count += 1
+        cursor = max(cursor, now)
+        stop, kind = end[event], activity[event]
+        if height > 0:
+            stop = min(stop, ends[height - 1])
+            if kinds[height - 1] == sticky:
+                kind = np.int8(sticky)
+        ends[height], kinds[height] = stop, kind
+        height += 1
+    return count
+
+
+def activities(timeline: Timeline, line: Line) -> dict[str, Intervals]:
+    """When a thread was at each of :data:`ACTIVITIES`; they exclude each other.
+
+    Whatever lies within a compilation is compilation. What none covers is Python.
+    """
+    kinds = _kinds(timeline.events.names)[timeline.events.name[line.events]]
+    known = np.flatnonzero(kinds >= 0)
+    begin, end, kind = timeline.begins(line, known), timeline.ends(line, known), kinds[known]
+    order = ordered(begin, end - begin)
+    if order is not None:
+        begin, end, kind = begin[order], end[order], kind[order]
+    room = 2 * len(begin) + 1
+    pieces = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int8)
+    count = _sweep(begin, end, kind, _COMPILE, *pieces)
+    starts, stops, which = (column[:count] for column in pieces)
+    return {name: Intervals(starts[which == number], stops[which == number])
+            for number, name in enumerate(NAMES)}  # fmt: skip
+
+
+def _kinds(names: list[str]) -> wire.Array:
+    """The activity of each name, -1 for none."""
+    patterns = [re.compile(pattern) for pattern in ACTIVITIES.values()]
+
+    def kind(name: str) -> int:
+        fitting = (number for number, p in enumerate(patterns) if p.fullmatch(name))
+        return next(fitting, -1)
+
+    return np.array([kind(name) for name in names], np.int8)

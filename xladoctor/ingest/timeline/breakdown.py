@@ -1,0 +1,173 @@
+"""Where the time of each step went: on the thread of the loop, and on each device.
+
+Parts exclude each other and add up to the step. Nanoseconds.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from xladoctor.ingest.interface import Columns, Ingested, Interned
+from xladoctor.ingest.timeline.activity import NAMES, activities
+from xladoctor.ingest.timeline.clock import Timeline
+from xladoctor.ingest.timeline.devices import Device
+from xladoctor.ingest.timeline.intervals import Intervals, Times
+from xladoctor.ingest.timeline.steps import Steps
+from xladoctor.ingest.xplane.space import Line
+
+_WARMUP = 3
+_CLOCKS_NS = 100_000  # step log and profiler read their clocks at different lines
+_REASONS = [*NAMES, "python"]
+
+
+def add_steps(
+    timeline: Timeline, main: Line | None, steps: Steps, process: int, ingested: Ingested
+) -> Times:
+    """Fill ``timeline_step``; return the number that each step has there."""
+    log = _of_log(steps, process, ingested)
+    number = np.where(log["joined"], log["index"], steps.number)
+    lasted = steps.end - steps.begin
+    spent = _spent(activities(timeline, main) if main else {}, steps.begin, steps.end)
+    known = sum(spent.values(), np.zeros(len(lasted), np.int64))
+    quiet = (spent["compile"] == 0) & ~log["probed"]
+    late = np.where(log["joined"], log["ordinal"] >= _WARMUP * log["period"],
+                    np.arange(len(lasted)) >= _WARMUP)  # fmt: skip
+    ingested.append("timeline_step", {
+        "process": np.full(len(lasted), process), "step": number, "joined": log["joined"],
+        "steady": quiet & late, "begin_ns": steps.begin, "end_ns": steps.end,
+        "duration_ns": lasted, **{f"{name}_ns": time for name, time in spent.items()},
+        "other_ns": lasted - known,
+    })  # fmt: skip
+    return number
+
+
+def add_devices(
+    timeline: Timeline, main: Line | None, steps: Steps | None, numbers: Times | None,
+    devices: list[Device], process: int, ingested: Ingested,
+) -> None:  # fmt: skip
+    """Fill ``device``, ``device_op``, ``device_step`` and ``idle_gap``."""
+    for table in ("device", "device_op", "device_step", "idle_gap"):
+        ingested.table(table)
+    doing = activities(timeline, main) if main else {}
+    for device in devices:
+        begin, end = _span(timeline, steps, device)
+        busy = device.busy.within(begin, end)
+        ingested.add("device", process=process, device=device.number, name=device.name,
+                     kind=device.kind, begin_ns=begin, end_ns=end, busy_ns=busy.total,
+                     idle_ns=end - begin - busy.total)  # fmt: skip
+        count = len(device.ops["count"])
+        ingested.append("device_op", {"process": [process] * count,
+                                      "device": [device.number] * count, **device.ops})  # fmt: skip
+        gaps = busy.gaps(begin, end)
+        _add_gaps(gaps, doing, step_of(steps, numbers, gaps.begin), device, process, ingested)
+        if steps is not None and numbers is not None:
+            idle = {name: _both(gaps, times) for name, times in doing.items()}
+            _add_steps_of(device, busy, idle, steps, numbers, process, ingested)
+
+
+def step_of(steps: Steps | None, numbers: Times | None, instants: Times) -> Times:
+    """The number of the step that each instant lies in, -1 for none."""
+    if steps is None or numbers is None:
+        return np.full(len(instants), -1, np.int64)
+    at = np.searchsorted(steps.begin, instants, side="right") - 1
+    inside = (at >= 0) & (instants < steps.end[np.maximum(at, 0)])
+    return np.where(inside, numbers[np.maximum(at, 0)], -1)
+
+
+def _of_log(steps: Steps, process: int, ingested: Ingested) -> dict[str, Any]:
+    """What the step log says of each step: its row is the one that closed right after it.
+
+    Which of the process's threads it was, the one with most of such rows tells.
+    """
+    names = ("process", "thread", "tail", "probed", "end_ns", "begin_ns", "index", "ordinal",
+             "barriers")  # fmt: skip
+    table = ingested.tables.get("step", {})
+    log = {name: np.asarray(table.get(name, ())) for name in names}
+    own = (log["process"] == process) & ~log["tail"].astype(bool)
+    nothing = np.zeros(len(steps.end), np.int64)
+    best = {"joined": nothing.astype(bool), "probed": nothing.astype(bool), "index": nothing,
+            "ordinal": nothing}  # fmt: skip
+    threads = np.unique(log["thread"][own]).tolist() if steps.source == "StepMarker" else []
+    for thread in threads:
+        rows = {name: values[own & (log["thread"] == thread)] for name, values in log.items()}
+        found = _joined(steps, rows)
+        if found["joined"].sum() > best["joined"].sum():
+            best = found
+    return best | {"period": _period(process, ingested)}
+
+
+def _joined(steps: Steps, log: dict[str, Any]) -> dict[str, Any]:
+    """Each step's row of one thread's log, by time."""
+    at = np.minimum(np.searchsorted(log["end_ns"], steps.end - _CLOCKS_NS), len(log["end_ns"]) - 1)
+    joined = (log["begin_ns"][at] < steps.end) & (log["barriers"][at] == 1)
+    joined &= steps.end <= log["end_ns"][at] + _CLOCKS_NS
+    joined[1:] &= at[1:] != at[:-1]
+    return {"joined": joined, "probed": joined & log["probed"][at].astype(bool),
+            "index": log["index"][at], "ordinal": log["ordinal"][at]}  # fmt: skip
+
+
+def _period(process: int, ingested: Ingested) -> int:
+    table = ingested.tables.get("step_period", {})
+    rows = zip(table.get("process", ()), table.get("barriers", ()), strict=True)
+    return max((barriers for owner, barriers in rows if owner == process), default=1)
+
+
+def _spent(doing: dict[str, Intervals], begin: Times, end: Times) -> dict[str, Times]:
+    nothing = np.zeros(len(begin), np.int64)
+    return {name: doing[name].covered(begin, end) if name in doing else nothing for name in NAMES}
+
+
+def _span(timeline: Timeline, steps: Steps | None, device: Device) -> tuple[int, int]:
+    """From the first step to the last; without steps, while the device had anything to do."""
+    if steps is not None:
+        return int(steps.begin[0]), int(steps.end[-1])
+    if len(device.busy.begin):
+        return int(device.busy.begin[0]), int(device.busy.end[-1])
+    return timeline.begin, timeline.end
+
+
+def _both(one: Intervals, other: Intervals) -> Intervals:
+    """The time that is in both sets."""
+    if not len(one.begin) or not len(other.begin):
+        return Intervals(np.empty(0, np.int64), np.empty(0, np.int64))
+    begin, end = int(one.begin[0]), int(one.end[-1])
+    outside = [one.gaps(begin, end), other.gaps(begin, end)]
+    neither = Intervals.union(*(np.concatenate([getattr(part, side) for part in outside])
+                                for side in ("begin", "end")))  # fmt: skip
+    return neither.gaps(begin, end)
+
+
+def _add_gaps(
+    gaps: Intervals, doing: dict[str, Intervals], step: Times, device: Device, process: int,
+    ingested: Ingested,
+) -> None:  # fmt: skip
+    lasted = gaps.end - gaps.begin
+    spent = np.array(list(_spent(doing, gaps.begin, gaps.end).values()))
+    spent = np.vstack((spent, lasted - spent.sum(axis=0)))
+    reason = spent.argmax(axis=0)
+    count = len(lasted)
+    ingested.append("idle_gap", {
+        "process": np.full(count, process), "device": np.full(count, device.number),
+        "step": np.ma.masked_array(step, step < 0), "begin_ns": gaps.begin, "duration_ns": lasted,
+        "reason": Interned(reason.astype(np.int32), _REASONS),
+        "reason_ns": spent[reason, np.arange(count)] if count else lasted,
+    })  # fmt: skip
+
+
+def _add_steps_of(
+    device: Device, busy: Intervals, idle: dict[str, Intervals], steps: Steps, numbers: Times,
+    process: int, ingested: Ingested,
+) -> None:  # fmt: skip
+    worked = busy.covered(steps.begin, steps.end)
+    rest = steps.end - steps.begin - worked
+    spent = _spent(idle, steps.begin, steps.end)
+    known = sum(spent.values(), np.zeros(len(rest), np.int64))
+    columns: Columns = {
+        "process": np.full(len(rest), process), "device": np.full(len(rest), device.number),
+        "step": numbers, "busy_ns": worked, "idle_ns": rest,
+        **{f"idle_{name}_ns": time for name, time in spent.items()},
+        "idle_other_ns": rest - known,
+    }  # fmt: skip
+    ingested.append("device_step", columns)

@@ -1,0 +1,87 @@
+"""A decoded timeline on one clock: events by instants in nanoseconds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from xladoctor.ingest.timeline.intervals import Times
+from xladoctor.ingest.xplane import wire
+from xladoctor.ingest.xplane.events import Events
+from xladoctor.ingest.xplane.space import Line, Plane, Space
+
+_ABSOLUTE_NS = 1 << 59  # 2^59 ns is in 1988: an origin beyond it is a wall clock, not an offset
+
+#: Stats that the analysis needs; the others are decoded when a query asks for them.
+NEEDED = ("hlo_op", "hlo_module", "graph_hash", "step_num")
+
+
+@dataclass
+class Timeline:
+    """A space, its events, and their clock: the wall clock where the file has its start."""
+
+    space: Space
+    events: Events
+
+    @classmethod
+    def of(cls, space: Space, advance: Callable[[int], None] | None = None) -> Timeline:
+        """Decode what the analysis needs; ``advance`` is told how many bytes were read."""
+        return cls(space, space.decode(NEEDED, advance))
+
+    def origin(self, line: Line) -> int:
+        """The instant that a line's offsets count from.
+
+        Profilers write offsets from the start of the profile, or instants of the wall clock.
+        """
+        if line.origin_ns > _ABSOLUTE_NS:
+            return line.origin_ns
+        return line.origin_ns + (self.space.started_ns or 0)
+
+    def begins(self, line: Line, which: wire.Array | slice = slice(None)) -> Times:
+        """When events of a line began; ``which`` are numbers in the line."""
+        return self.origin(line) + self.events.start_ps[line.events][which] // 1000
+
+    def ends(self, line: Line, which: wire.Array | slice = slice(None)) -> Times:
+        """When events of a line ended."""
+        part = line.events
+        picoseconds = self.events.start_ps[part][which] + self.events.duration_ps[part][which]
+        return self.origin(line) + picoseconds // 1000
+
+    def named(self, line: Line, *names: str) -> wire.Array:
+        """Numbers in the line of the events with one of these names."""
+        indices = [index for name in names if (index := self.events.index(name)) >= 0]
+        return np.flatnonzero(np.isin(self.events.name[line.events], indices)) if indices else (
+            np.empty(0, np.int64))  # fmt: skip
+
+    @cached_property
+    def hosts(self) -> list[Plane]:
+        """Planes with the threads of a host."""
+        return [p for p in self.space.planes if kind_of(p.name) == "host" and p.lines]
+
+    @cached_property
+    def begin(self) -> int:
+        """Start of the profile, or of its first event."""
+        if self.space.started_ns is not None:
+            return self.space.started_ns
+        return min((int(self.begins(line).min()) for line in self._filled), default=0)
+
+    @cached_property
+    def end(self) -> int:
+        """End of the last event."""
+        return max((int(self.ends(line).max()) for line in self._filled), default=self.begin)
+
+    @property
+    def _filled(self) -> list[Line]:
+        return [line for line in self.space.lines if line.count]
+
+
+def kind_of(plane: str) -> str:
+    """What a plane is, by its name: host, device, metadata or other (``xplane_schema.cc``)."""
+    if plane == "/host:metadata":
+        return "metadata"
+    if plane.startswith("/device:"):
+        return "device"
+    return "host" if plane.startswith("/host:") and "TFStreamz" not in plane else "other"

@@ -1,0 +1,82 @@
+"""Compilations in a timeline, and which of its modules each of them made."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.timeline.clock import Timeline
+from xladoctor.ingest.xplane.space import Space
+
+_GRAPH, _CLIENT = "XLAGraphExecutor::Compile", "PjRtComputationClient::Compile"
+
+
+class Compiled(NamedTuple):
+    """One compilation of torch_xla's: its graph, and what of it was the client's, in nanoseconds.
+
+    ``client_ns`` is the sample of the metric CompileTime; None where it is not in the timeline.
+    """
+
+    begin_ns: int
+    graph_hash: str | None
+    client_ns: int | None
+
+
+def find(timeline: Timeline) -> list[Compiled]:
+    """The compilations of all threads, in order of time."""
+    found: list[Compiled] = []
+    rows = timeline.events.rows_of("graph_hash")
+    texts = timeline.events.interned(rows)
+    hashes = dict(zip(rows.event.tolist(), texts.tolist(), strict=True))
+    for line in (line for plane in timeline.hosts for line in plane.lines):
+        graphs, clients = timeline.named(line, _GRAPH), timeline.named(line, _CLIENT)
+        begins, ends = timeline.begins(line, graphs), timeline.ends(line, graphs)
+        starts, stops = timeline.begins(line, clients), timeline.ends(line, clients)
+        inside = np.searchsorted(starts, begins)
+        for event, begin, end, client in zip(graphs.tolist(), begins.tolist(), ends.tolist(),
+                                             inside.tolist(), strict=True):  # fmt: skip
+            within = client < len(starts) and starts[client] < end
+            code = hashes.get(line.first + event, -1)
+            found.append(Compiled(
+                begin, timeline.events.names[code] if code >= 0 else None,
+                int(stops[client] - starts[client]) if within else None,
+            ))  # fmt: skip
+    return sorted(found, key=lambda compiled: compiled.begin_ns)
+
+
+def _program(name: str, key: int) -> int:
+    """The number in a module's name, ``jit_step(6)``, which events refer to; else its key."""
+    number = re.search(r"\((\d+)\)$", name)
+    return int(np.uint64(int(number[1]) % (1 << 64)).view(np.int64)) if number else key
+
+
+def modules(
+    space: Space, compiled: list[Compiled], ingested: Ingested
+) -> Iterator[tuple[int, bytes, str | None]]:
+    """(program id, serialized HloProto, graph hash or None) of each module in the file.
+
+    Modules and compilations both come in the order of compilation. Modules from before the
+    profile's start may be among them; they come first, without an event. With fewer modules than
+    compilations the order proves nothing, and none is named: a module under the wrong hash would
+    be a wrong cause. Where nothing was compiled by torch_xla, as in traces of JAX, none has a hash.
+    """
+    protos = sorted(
+        (_program(entry.name, entry.id or key), stats["Hlo Proto"])
+        for plane in space.planes if plane.name == "/host:metadata"
+        for key, entry in plane.event_metadata.items()
+        for stats in [plane.metadata_stats(entry)] if stats.get("Hlo Proto")
+    )  # fmt: skip
+    earlier = len(protos) - len(compiled)
+    if protos and earlier < 0:
+        ingested.notes.append(
+            f"{space.path}: {len(protos)} modules for {len(compiled)} compilations;"
+            " modules not joined"
+        )
+    hashes = [one.graph_hash for one in compiled]
+    named = [None] * len(protos) if earlier < 0 else [None] * earlier + hashes
+    for (program, proto), graph_hash in zip(protos, named, strict=True):
+        yield program, proto, graph_hash

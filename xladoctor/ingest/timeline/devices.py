@@ -1,0 +1,187 @@
+"""Devices in a timeline: when they were busy, and with which operations.
+
+Planes and lines are those of ``tsl/profiler/utils/xplane_schema.cc``: a TPU has a plane
+``/device:TPU:N`` whose operations are on the line ``XLA Ops``; a GPU has ``/device:GPU:N`` with a
+line for each stream, other lines being views made from those; the CPU client runs its work on
+threads of ``/host:CPU``, in events ``ThunkExecutor::Execute`` and one for each instruction.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from xladoctor.ingest.timeline.clock import Timeline
+from xladoctor.ingest.timeline.intervals import Intervals
+from xladoctor.ingest.xplane import wire
+from xladoctor.ingest.xplane.nesting import nest
+from xladoctor.ingest.xplane.space import Line, Plane
+
+_DEVICE = re.compile(r"/device:(?P<kind>[A-Za-z_]+)(:\d+)?")
+#: What CUPTI notes of memory, which is no work.
+_IDLE_STREAM = re.compile(r"Stream #\d+\((MemoryResidency|UnifiedMemory|Overhead|,)+\)")
+_COPIES = ("Memcpy", "Memset")
+_CPU_EXECUTION = "ThunkExecutor::Execute"
+
+
+@dataclass(slots=True)
+class Device:
+    """A device of a process.
+
+    Attributes:
+        number: counts the devices of the process from 0.
+        kind: CPU, GPU, TPU or what its plane is called.
+        busy: when it ran anything.
+        ops: columns hlo_module, hlo_op, count, duration_ns, self_ns; a row an operation.
+    """
+
+    number: int
+    name: str
+    kind: str
+    busy: Intervals
+    ops: dict[str, list[Any]] = field(default_factory=dict)
+
+
+def find_devices(timeline: Timeline) -> list[Device]:
+    """All devices; on a host without any, the CPU client's threads if they ran XLA programs."""
+    codes = {stat: _codes(timeline, stat) for stat in ("hlo_op", "hlo_module")}
+    devices: list[Device] = []
+    for plane in timeline.space.planes:
+        match = _DEVICE.fullmatch(plane.name)
+        if match and plane.lines:
+            kind = match["kind"].upper()
+            lines = _working(plane)
+            busy = _busy(timeline, [(line, slice(None)) for line in lines])
+            ops = _Ops(timeline, codes, _modules(timeline, plane), _shown(plane))
+            copies = [timeline.events.index(name) for name in timeline.events.names
+                      if name.startswith(_COPIES)]  # fmt: skip
+            for line in lines:
+                is_copy = np.isin(timeline.events.name[line.events], copies)
+                ops.take(line, np.flatnonzero(~is_copy))
+            devices.append(Device(len(devices), plane.name, kind, busy, ops.columns()))
+    return devices or _cpu(timeline, codes)
+
+
+def _working(plane: Plane) -> list[Line]:
+    """The lines that show the device at work, not a view of it."""
+    by_name = {line.name: line for line in plane.lines if line.count}
+    streams = [line for line in plane.lines if line.name.startswith("Stream") and line.count]
+    if streams:
+        return [line for line in streams if not _IDLE_STREAM.fullmatch(line.name)]
+    for name in ("XLA Ops", "XLA Modules"):
+        if name in by_name:
+            return [by_name[name]]
+    return [line for line in by_name.values() if line.name != "Steps"]
+
+
+def _cpu(timeline: Timeline, codes: dict[str, wire.Array]) -> list[Device]:
+    """The CPU client, whatever number of devices it has: they share its threads."""
+    ops = _Ops(timeline, codes, {}, {})
+    executions = [name for name in timeline.events.names
+                  if name.startswith(_CPU_EXECUTION) and "wait" not in name]  # fmt: skip
+    parts: list[tuple[Line, wire.Array | slice]] = []
+    for plane in timeline.hosts:
+        for line in plane.lines:
+            which = np.flatnonzero(codes["hlo_op"][line.events] >= 0)
+            ops.take(line, which)
+            parts += [(line, which), (line, timeline.named(line, *executions))]
+    busy = _busy(timeline, parts)
+    if not len(busy.begin):
+        return []
+    return [Device(0, "/host:CPU", "CPU", busy, ops.columns())]
+
+
+def _busy(timeline: Timeline, parts: list[tuple[Line, wire.Array | slice]]) -> Intervals:
+    found = [Intervals.union(timeline.begins(line, which), timeline.ends(line, which))
+             for line, which in parts]  # fmt: skip
+    found = [intervals for intervals in found if len(intervals.begin)]
+    if not found:
+        return Intervals(np.empty(0, np.int64), np.empty(0, np.int64))
+    return Intervals.union(np.concatenate([part.begin for part in found]),
+                           np.concatenate([part.end for part in found]))  # fmt: skip
+
+
+def _codes(timeline: Timeline, stat: str) -> wire.Array:
+    """The index of each event's text under a stat, in the names of the events; -1 for none."""
+    codes = np.full(len(timeline.events.name), -1, np.int32)
+    rows = timeline.events.rows_of(stat)
+    codes[rows.event] = timeline.events.interned(rows)
+    return codes
+
+
+def _modules(timeline: Timeline, plane: Plane) -> dict[str, Any]:
+    """Executions of modules on a device, for operations that do not name theirs."""
+    for line in plane.lines:
+        if line.name == "XLA Modules" and line.count:
+            begins, ends = timeline.begins(line), timeline.ends(line)
+            order = np.argsort(begins, kind="stable")
+            return {"begin": begins[order], "end": ends[order],
+                    "name": timeline.events.name[line.events][order]}  # fmt: skip
+    return {}
+
+
+def _shown(plane: Plane) -> dict[str, str]:
+    """Names to show: the name of a TPU's operation is its whole HLO text."""
+    return {entry.name: entry.display_name for entry in plane.event_metadata.values()
+            if entry.display_name}  # fmt: skip
+
+
+def _without_id(module: str | None) -> str | None:
+    """A module's name without the program's number, which the lines of devices add."""
+    return re.sub(r"\(\d+\)$", "", module) if module else None
+
+
+class _Ops:
+    """Adds up operations by module and instruction."""
+
+    def __init__(
+        self, timeline: Timeline, codes: dict[str, wire.Array], modules: dict[str, Any],
+        shown: dict[str, str],
+    ) -> None:  # fmt: skip
+        self._timeline = timeline
+        self._codes = codes
+        self._modules = modules
+        self._shown = shown
+        self._sums: dict[tuple[int, int], list[int]] = {}
+
+    def take(self, line: Line, which: wire.Array) -> None:
+        """Add the events of a line with these numbers."""
+        if not len(which):
+            return
+        events, part = self._timeline.events, line.events
+        duration = events.duration_ps[part][which]
+        _, own, _ = nest(events.start_ps[part][which], duration)
+        op = self._codes["hlo_op"][part][which]
+        op = np.where(op >= 0, op, events.name[part][which]).astype(np.int64)
+        module = self._module(line, which)
+        keys, where = np.unique(module * len(events.names) + op, return_inverse=True)
+        count = np.bincount(where)
+        lasted, alone = np.bincount(where, duration), np.bincount(where, own)
+        for key, *sums in zip(keys.tolist(), count.tolist(), lasted.tolist(), alone.tolist(),
+                              strict=True):  # fmt: skip
+            known = self._sums.setdefault(divmod(key, len(events.names)), [0, 0, 0])
+            known[:] = [int(a + b) for a, b in zip(known, sums, strict=True)]
+
+    def _module(self, line: Line, which: wire.Array) -> wire.Ints:
+        module = self._codes["hlo_module"][line.events][which].astype(np.int64)
+        if not self._modules:
+            return module
+        begins = self._timeline.begins(line, which)
+        at = np.maximum(np.searchsorted(self._modules["begin"], begins, side="right") - 1, 0)
+        inside = (begins >= self._modules["begin"][at]) & (begins < self._modules["end"][at])
+        return np.where((module < 0) & inside, self._modules["name"][at], module)
+
+    def columns(self) -> dict[str, list[Any]]:
+        """A row an operation, the longest first."""
+        names = [*self._timeline.events.names, None]  # the last for no module
+        rows = sorted(self._sums.items(), key=lambda item: (-item[1][2], item[0]))
+        return {
+            "hlo_module": [_without_id(names[module]) for (module, _), _ in rows],
+            "hlo_op": [self._shown.get(names[op] or "", names[op]) for (_, op), _ in rows],
+            "count": [sums[0] for _, sums in rows],
+            "duration_ns": [sums[1] // 1000 for _, sums in rows],
+            "self_ns": [sums[2] // 1000 for _, sums in rows],
+        }

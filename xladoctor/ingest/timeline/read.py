@@ -1,0 +1,110 @@
+"""From a timeline file to tables: what it holds, its steps, its devices, its modules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from xladoctor.ingest import hlo
+from xladoctor.ingest.frames import Folders
+from xladoctor.ingest.interface import Ingested, Progress
+from xladoctor.ingest.timeline import breakdown, compiling
+from xladoctor.ingest.timeline.clock import Timeline, kind_of
+from xladoctor.ingest.timeline.devices import find_devices
+from xladoctor.ingest.timeline.intervals import Times
+from xladoctor.ingest.timeline.steps import Steps, find_steps, main_line
+from xladoctor.ingest.xplane import tables
+from xladoctor.ingest.xplane.compiled import no_cache_reason
+from xladoctor.ingest.xplane.space import Line, Space, read_space
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineFile:
+    """Where a timeline lies, and which process wrote it on which host."""
+
+    path: Path
+    process: int
+    host: str | None = None
+
+
+def read_timeline(
+    file: TimelineFile, folders: Folders, ingested: Ingested, progress: Progress | None = None
+) -> list[compiling.Compiled]:
+    """Fill the timeline's tables, and return the compilations in it, in order of time.
+
+    A file that cannot be opened leaves a note, and the tables as they were.
+    """
+    space = read_space(file.path, ingested)
+    if space is None:
+        return []
+    if progress:
+        progress.start(space.size, file.path.name)
+    try:
+        return _read(file, space, folders, ingested, progress)
+    finally:
+        if progress:
+            progress.done()
+
+
+def _read(
+    file: TimelineFile, space: Space, folders: Folders, ingested: Ingested,
+    progress: Progress | None,
+) -> list[compiling.Compiled]:  # fmt: skip
+    if no_cache_reason and no_cache_reason not in ingested.notes:
+        ingested.notes.append(no_cache_reason)
+    timeline = Timeline.of(space, progress.advance if progress else None)
+    main = main_line(timeline)
+    steps = find_steps(timeline, main)
+    _describe(file, timeline, main, steps, ingested)
+    numbers = None if steps is None else breakdown.add_steps(
+        timeline, main, steps, file.process, ingested)  # fmt: skip
+    breakdown.add_devices(timeline, main, steps, numbers, find_devices(timeline), file.process,
+                          ingested)  # fmt: skip
+    _leave_events(timeline, steps, numbers, file.process, ingested)
+    compiled = compiling.find(timeline)
+    for program, proto, graph_hash in compiling.modules(space, compiled, ingested):
+        hlo.read_module(proto, file.process, program, graph_hash, folders, ingested)
+    note = space.damage_note()
+    if note:
+        ingested.notes.append(note)
+    return compiled
+
+
+def _describe(
+    file: TimelineFile, timeline: Timeline, main: Line | None, steps: Steps | None,
+    ingested: Ingested,
+) -> None:  # fmt: skip
+    space = timeline.space
+    host = file.host or (space.hostnames[0] if len(space.hostnames) == 1 else None)
+    ingested.add(
+        "timeline", process=file.process, host=host, file=str(file.path), begin_ns=timeline.begin,
+        end_ns=timeline.end, planes=len(space.planes), lines=len(space.lines),
+        events=space.event_count, bytes=space.size, complete=not int(space.damage[0]),
+        steps_from=steps.source if steps else None,
+    )  # fmt: skip
+    ingested.table("plane")
+    ingested.table("line")
+    for plane in space.planes:
+        ingested.add("plane", process=file.process, plane=plane.number, name=plane.name,
+                     kind=kind_of(plane.name))  # fmt: skip
+        for line in plane.lines:
+            ingested.add(
+                "line", process=file.process, line=line.number, plane=plane.number, id=line.id,
+                name=line.name, main=line is main, begin_ns=timeline.origin(line),
+                events=line.count,
+            )  # fmt: skip
+
+
+def _leave_events(
+    timeline: Timeline, steps: Steps | None, numbers: Times | None, process: int,
+    ingested: Ingested,
+) -> None:  # fmt: skip
+    """Leave the large tables to be decoded when a query names them."""
+    space, origin = timeline.space, timeline.origin
+    step_of: Callable[[Times], Times] = partial(breakdown.step_of, steps, numbers)
+    ingested.lazy.setdefault("event", []).append(
+        lambda: tables.event_table(space, origin, process, step_of)
+    )
+    ingested.lazy.setdefault("event_stat", []).append(lambda: tables.stat_table(space, process))

@@ -1,0 +1,72 @@
+"""Tells tracing from other Python by the samples of the host.
+
+A sample is of tracing where it lies inside a function of torch, or at a line that instructions of
+the captured graphs come from (an operator on a tensor leaves no Python frame). The share of such
+samples among those of Python is applied to the Python time of each step, which makes an estimate.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from xladoctor.ingest.interface import Columns, Ingested
+
+_ENOUGH = 10  # samples of Python in the loop, which make a tenth of a second
+
+
+def split_python(process: int, ingested: Ingested) -> None:
+    """Fill ``tracing_ns`` of a process's steps from its samples, and mark those of tracing."""
+    samples = ingested.tables.get("host_sample")
+    if not samples:
+        return
+    _mark(process, samples, _lines(process, ingested, "hlo_frame"))
+    share = _share(process, samples, _lines(process, ingested, "upload"))
+    if share is None:
+        return
+    for table, columns in ingested.batches:
+        if table in ("timeline_step", "device_step") and _owner(columns) == process:
+            other = "other_ns" if table == "timeline_step" else "idle_other_ns"
+            tracing = np.rint(share * columns[other]).astype(np.int64)
+            columns[other.replace("other", "tracing")] = tracing
+            columns[other] = columns[other] - tracing
+
+
+def _lines(process: int, ingested: Ingested, table: str) -> set[tuple[str, int]]:
+    """The lines that a table names."""
+    columns = ingested.tables.get(table, {})
+    rows = zip(*(columns.get(key, ()) for key in ("process", "file", "line")), strict=True)
+    return {(file, line) for owner, file, line in rows if owner == process}
+
+
+def _mark(process: int, samples: Columns, traced: set[tuple[str, int]]) -> None:
+    for row, owner in enumerate(samples["process"]):
+        if owner == process and not samples["tracing"][row]:
+            samples["tracing"][row] = (samples["file"][row], samples["line"][row]) in traced
+
+
+def _share(process: int, samples: Columns, sending: set[tuple[str, int]]) -> float | None:
+    """The part of the loop's Python that is tracing; None with few samples.
+
+    Of the thread with most samples. Lines that send tensors are neither: the profiler sees them.
+    """
+    names = ("process", "thread", "doing", "torch", "tracing", "file", "line", "count")
+    rows = [dict(zip(names, row, strict=True))
+            for row in zip(*(samples[name] for name in names), strict=True)]  # fmt: skip
+    rows = [row for row in rows if row["process"] == process and row["doing"] != "batch"]
+    by_thread: Counter[int] = Counter()
+    for row in rows:
+        by_thread[row["thread"]] += row["count"]
+    python = [row for row in rows if row["thread"] == max(by_thread, key=lambda t: by_thread[t])
+              and not row["doing"]
+              and (row["torch"] or (row["file"], row["line"]) not in sending)]  # fmt: skip
+    known: int = sum(row["count"] for row in python)
+    if known < _ENOUGH:
+        return None
+    return float(sum(row["count"] for row in python if row["tracing"]) / known)
+
+
+def _owner(columns: dict[str, Any]) -> int | None:
+    return int(columns["process"][0]) if len(columns["process"]) else None

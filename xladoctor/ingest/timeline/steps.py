@@ -1,0 +1,144 @@
+"""The thread that ran the loop, and its steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from xladoctor.ingest.timeline.clock import Timeline, kind_of
+from xladoctor.ingest.timeline.intervals import Times
+from xladoctor.ingest.xplane.space import Line
+
+_MARKER, _LAUNCH = "StepMarker", "ScheduleSyncTensorsGraph"
+_EXECUTION = ("PjRtComputationClient::ExecuteComputation", "ExecuteComputation", "PjitFunction(",
+              "ExecuteReplicated", "PjRtCpuExecutable::Execute",
+              "TfrtCpuExecutable::Execute")  # fmt: skip
+_REPEATED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Disjoint steps in order, in nanoseconds.
+
+    Attributes:
+        source: StepMarker, StepTrace, Steps or executions: what they were told by.
+        number: what the program calls them, else counted from 0.
+    """
+
+    source: str
+    begin: Times
+    end: Times
+    number: Times
+
+
+def main_line(timeline: Timeline) -> Line | None:
+    """The thread that ran the loop: that with the most step markers, annotations or launches."""
+    lines = [line for plane in timeline.hosts for line in plane.lines if line.count]
+    if not lines:
+        return None
+    annotated = timeline.events.rows_of("step_num").event
+
+    def rank(line: Line) -> tuple[int, ...]:
+        steps = np.count_nonzero((annotated >= line.first) & (annotated < line.events.stop))
+        launches = len(timeline.named(line, *_of_kind(timeline, _EXECUTION)))
+        named = line.name in ("python", "python3", "main")
+        return len(timeline.named(line, _MARKER)), int(steps), named * launches, named, launches
+
+    return max(lines, key=rank)
+
+
+def find_steps(timeline: Timeline, main: Line | None) -> Steps | None:
+    """Steps by markers, annotations, the TPU's own line, or repeated executions; None of none."""
+    return (
+        (_by_markers(timeline, main) or _by_annotations(timeline, main) if main else None)
+        or _by_device(timeline)
+        or (_by_executions(timeline, main) if main else None)
+        or _by_modules(timeline)
+    )
+
+
+def _by_markers(timeline: Timeline, main: Line) -> Steps | None:
+    """From marker to marker of torch_xla; those that launch nothing end no step."""
+    which = timeline.named(main, _MARKER)
+    ends = timeline.ends(main, which)
+    launches = timeline.begins(main, timeline.named(main, _LAUNCH))
+    if len(launches):
+        begins = timeline.begins(main, which)
+        inside = np.searchsorted(launches, ends) > np.searchsorted(launches, begins)
+        ends = ends[inside]
+    if not len(ends):
+        return None
+    return _until(ends, timeline.begin, np.arange(len(ends)), "StepMarker")
+
+
+def _by_annotations(timeline: Timeline, main: Line) -> Steps | None:
+    """Events with a stat ``step_num``: StepTrace of torch_xla, StepTraceAnnotation of JAX, Trace
+    of TensorFlow. What lies between two of them, as fetching a batch, belongs to the later one."""
+    rows = timeline.events.rows_of("step_num")
+    own = (rows.event >= main.first) & (rows.event < main.events.stop)
+    rows = rows.select(own)
+    if not len(rows.event):
+        return None
+    which = rows.event - main.first
+    begins, ends = timeline.begins(main, which), timeline.ends(main, which)
+    order = np.lexsort((-ends, begins))
+    begins, ends, numbers = begins[order], ends[order], rows.value[order]
+    outer = ends > np.concatenate(([np.iinfo(np.int64).min], np.maximum.accumulate(ends)[:-1]))
+    return _until(ends[outer], int(begins[0]), numbers[outer], "StepTrace")
+
+
+def _by_device(timeline: Timeline) -> Steps | None:
+    """The line ``Steps`` of a device, whose events are named by the step's number."""
+    for plane in timeline.space.planes:
+        for line in plane.lines:
+            if line.name == "Steps" and kind_of(plane.name) == "device" and line.count:
+                begins, ends = timeline.begins(line), timeline.ends(line)
+                names = [timeline.events.names[i] for i in timeline.events.name[line.events]]
+                numbers = [int(n) if n.isdigit() else i for i, n in enumerate(names)]
+                order = np.argsort(begins, kind="stable")
+                begins, ends = begins[order], np.maximum.accumulate(ends[order])
+                ends[:-1] = np.minimum(ends[:-1], begins[1:])
+                return Steps("Steps", begins, ends, np.array(numbers, np.int64)[order])
+    return None
+
+
+def _by_executions(timeline: Timeline, main: Line) -> Steps | None:
+    """From one launch of the program that takes most time to the next."""
+    best: Times = np.empty(0, np.int64)
+    longest = 0
+    for name in _of_kind(timeline, _EXECUTION):
+        which = timeline.named(main, name)
+        lasted = int((timeline.ends(main, which) - timeline.begins(main, which)).sum())
+        if len(which) >= _REPEATED and lasted > longest:
+            best, longest = timeline.begins(main, which), lasted
+    return _between(best)
+
+
+def _by_modules(timeline: Timeline) -> Steps | None:
+    """The same on a device: executions of the module that takes most of its time."""
+    for plane in timeline.space.planes:
+        for line in plane.lines:
+            if line.name == "XLA Modules" and line.count:
+                names = timeline.events.name[line.events]
+                lasted = np.bincount(names, timeline.events.duration_ps[line.events])
+                which = np.flatnonzero(names == lasted.argmax())
+                return _between(timeline.begins(line, which))
+    return None
+
+
+def _between(begins: Times) -> Steps | None:
+    begins = np.sort(begins)
+    if len(begins) < _REPEATED:
+        return None
+    return Steps("executions", begins[:-1], begins[1:], np.arange(len(begins) - 1))
+
+
+def _until(ends: Times, begin: int, numbers: Times, source: str) -> Steps:
+    """Steps that end at these instants, each beginning where the one before ended."""
+    starts = np.concatenate(([min(begin, int(ends[0]))], ends[:-1])).astype(np.int64)
+    return Steps(source, starts, ends, numbers)
+
+
+def _of_kind(timeline: Timeline, beginnings: tuple[str, ...]) -> list[str]:
+    return [name for name in timeline.events.names if name.startswith(beginnings)]

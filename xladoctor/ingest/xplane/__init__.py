@@ -1,0 +1,1 @@
+"""XPlane: the wire format of ``.xplane.pb`` decoded into columns."""

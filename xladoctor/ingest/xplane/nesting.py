@@ -1,0 +1,79 @@
+"""How the events of a line lie in each other: depth and self time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from xladoctor.ingest.xplane import wire
+from xladoctor.ingest.xplane.compiled import compiled
+from xladoctor.ingest.xplane.events import Events
+from xladoctor.ingest.xplane.space import Space
+
+
+@compiled("void(int64[::1], int64[::1], int16[::1], int64[::1], int64[::1])")
+def _nest(
+    start: wire.Ints, duration: wire.Ints, depth: wire.Array, own: wire.Ints, parent: wire.Ints
+) -> None:
+    stack = np.empty(64, np.int64)
+    ends = np.empty(64, np.int64)
+    height = 0
+    for event in range(len(start)):
+        begin = start[event]
+        while height > 0 and ends[height - 1] <= begin:
+            height -= 1
+        end = begin + duration[event]
+        if height > 0:
+            end = min(end, ends[height - 1])
+            own[stack[height - 1]] -= end - begin
+            parent[event] = stack[height - 1]
+        else:
+            parent[event] = -1
+        own[event] = end - begin
+        depth[event] = min(height, 32767)
+        if end > begin:
+            if height == len(stack):
+                larger, later = np.empty(2 * height, np.int64), np.empty(2 * height, np.int64)
+                larger[:height], later[:height] = stack, ends
+                stack, ends = larger, later
+            stack[height], ends[height] = event, end
+            height += 1
+
+
+def ordered(start: wire.Ints, duration: wire.Ints) -> wire.Array | None:
+    """The order by start, the longer first; None where a line has it already, as most do."""
+    if len(start) < 2:
+        return None
+    later = start[1:] > start[:-1]
+    if later.all() or (later | ((start[1:] == start[:-1]) & (duration[1:] <= duration[:-1]))).all():
+        return None
+    return np.lexsort((-duration, start))
+
+
+def nest(start: wire.Ints, duration: wire.Ints) -> tuple[wire.Array, wire.Ints, wire.Ints]:
+    """Depth, self time and enclosing event of each event of one line.
+
+    An event is open for those that begin before its end, and ends at the latest when the one it
+    lies in does. Depth is the number of events open at its begin; self time its duration less that
+    of the events directly in it; the enclosing event is a number in the line, -1 for none. Same
+    units in and out.
+    """
+    order = ordered(start, duration)
+    count = len(start)
+    depth, own, parent = np.empty(count, np.int16), np.empty(count, np.int64), np.empty(
+        count, np.int64)  # fmt: skip
+    if order is None:
+        _nest(np.ascontiguousarray(start), np.ascontiguousarray(duration), depth, own, parent)
+        return depth, own, parent
+    _nest(start[order], duration[order], depth, own, parent)
+    place = np.argsort(order)
+    return depth[place], own[place], np.where(parent < 0, -1, order[parent])[place]
+
+
+def nest_all(space: Space, events: Events) -> tuple[wire.Array, wire.Ints]:
+    """Depth and self time (picoseconds) of all events of a file."""
+    depth = np.empty(len(events.name), np.int16)
+    own = np.empty(len(events.name), np.int64)
+    for line in space.lines:
+        part = line.events
+        depth[part], own[part], _ = nest(events.start_ps[part], events.duration_ps[part])
+    return depth, own

@@ -1,0 +1,298 @@
+"""An XSpace (``.xplane.pb``): its planes and lines, and its events as columns.
+
+The file is mapped, not read, and walked by the compiled loops of :mod:`.wire`. What is damaged or
+cut off is left out and noted with its byte offset; the rest is used.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from google.protobuf.message import DecodeError
+
+from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.protobuf_schema import message
+from xladoctor.ingest.xplane import wire
+from xladoctor.ingest.xplane.events import DENSE, Events, Stats
+
+_CHUNK = 1024
+_STRIDE = 1_000_000  # events decoded between two looks at the progress
+_FIELDS = {2: "name", 3: "lines", 4: "event_metadata", 5: "stat_metadata", 6: "stats"}
+
+
+@dataclass(slots=True)
+class Line:
+    """A thread, a stream, or a view of a device.
+
+    Attributes:
+        number: counts the lines of the file from 0.
+        origin_ns: nanoseconds that the events' offsets count from.
+        begin: first byte; ``end``: behind the last.
+        first: number of its first event in the file; ``count``: how many it has.
+    """
+
+    number: int
+    plane: Plane
+    id: int
+    name: str
+    origin_ns: int
+    begin: int
+    end: int
+    first: int
+    count: int
+
+    @property
+    def events(self) -> slice:
+        """Its part of the columns."""
+        return slice(self.first, self.first + self.count)
+
+
+@dataclass(slots=True)
+class Plane:
+    """A host, a device, or what belongs to them.
+
+    Attributes:
+        event_metadata: by id, as protobuf messages (name, display_name, stats).
+        stat_names: by id.
+        stats: of the plane itself, by name.
+    """
+
+    number: int
+    name: str = ""
+    lines: list[Line] = field(default_factory=list)
+    event_metadata: dict[int, Any] = field(default_factory=dict)
+    stat_names: dict[int, str] = field(default_factory=dict)
+    stats: dict[str, Any] = field(default_factory=dict)
+
+    def metadata_stats(self, entry: Any) -> dict[str, Any]:
+        """The stats that hold for all events with this metadata, by name."""
+        return self.values(entry.stats)
+
+    def values(self, stats: Iterable[Any]) -> dict[str, Any]:
+        """Values of stats by name; references resolved."""
+        found = {}
+        for stat in stats:
+            given = (field.name for field, _ in stat.ListFields() if field.name != "metadata_id")
+            kind = next(given, None)  # a value of zero is not listed
+            value = getattr(stat, kind) if kind else 0
+            if kind == "ref_value":
+                value = self.stat_names.get(value)
+            found[self.stat_names.get(stat.metadata_id, f"#{stat.metadata_id}")] = value
+        return found
+
+
+@dataclass(slots=True)
+class Space:
+    """A mapped file, its planes and what was damaged.
+
+    Attributes:
+        size: bytes.
+        planes: in the order of the file.
+        hostnames: of the machines that were profiled, where they are named.
+        damage: as :mod:`.wire` counts what could not be read.
+    """
+
+    path: Path
+    size: int
+    buffer: np.ndarray[Any, np.dtype[np.uint8]]
+    planes: list[Plane] = field(default_factory=list)
+    hostnames: list[str] = field(default_factory=list)
+    damage: wire.Ints = field(default_factory=lambda: np.array([0, -1, -1], np.int64))
+
+    @property
+    def lines(self) -> list[Line]:
+        """All lines, in the order of the file."""
+        return [line for plane in self.planes for line in plane.lines]
+
+    @property
+    def event_count(self) -> int:
+        """Number of events of all lines."""
+        return sum(line.count for line in self.lines)
+
+    @property
+    def started_ns(self) -> int | None:
+        """Wall clock at the start of the profile, where the file has it."""
+        found = [p.stats["profile_start_time"] for p in self.planes
+                 if "profile_start_time" in p.stats]  # fmt: skip
+        return int(found[0]) if found else None
+
+    def decode(
+        self, wanted: Iterable[str] | None = None, advance: Callable[[int], None] | None = None
+    ) -> Events:
+        """All events as columns, with those of their stats that are ``wanted`` (None: all).
+
+        ``advance`` is told how many bytes more were decoded.
+        """
+        return _Decoder(self, None if wanted is None else set(wanted), advance).run()
+
+    def damage_note(self) -> str | None:
+        """What is to be said of damage; None where everything could be read."""
+        count, first, _ = (int(number) for number in self.damage)
+        if not count:
+            return None
+        if first >= self.size:
+            return f"{self.path}: cut off at byte {self.size}; what could be read is used"
+        more = f" and {count - 1} more place{'s' * (count > 2)}" if count > 1 else ""
+        return (
+            f"{self.path}: damaged at byte {first} of {self.size}{more}; what could be read is used"
+        )
+
+
+def read_space(path: Path, ingested: Ingested) -> Space | None:
+    """Map a file and find its planes and lines. None, and a note, where it cannot be opened."""
+    try:
+        buffer = _map(path)
+    except OSError as error:
+        ingested.notes.append(f"{path}: the timeline cannot be read ({error.strerror}); not used")
+        return None
+    space = Space(path, len(buffer), buffer)
+    for number, wire_type, begin, end in _fields(space, 0, space.size):
+        if number == 1 and wire_type == 2:
+            _plane(space, begin, end)
+        elif number == 4 and wire_type == 2:
+            space.hostnames.append(_text(space, begin, end))
+    return space
+
+
+def _map(path: Path) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    with path.open("rb") as file:
+        if os.fstat(file.fileno()).st_size == 0:
+            return np.frombuffer(b"", np.uint8)
+        return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+
+
+def _fields(space: Space, begin: int, end: int) -> Iterator[tuple[int, int, int, int]]:
+    """(field number, wire type, value or begin, end) of each field of a message."""
+    found = np.empty((_CHUNK, 4), np.int64)
+    while begin < end:
+        count, begin = wire.fields(space.buffer, begin, end, found, space.damage)
+        yield from map(tuple, found[:count].tolist())
+
+
+def _text(space: Space, begin: int, end: int) -> str:
+    return space.buffer[begin:end].tobytes().decode(errors="replace")
+
+
+def _plane(space: Space, begin: int, end: int) -> None:
+    plane = Plane(len(space.planes))
+    space.planes.append(plane)
+    parts: dict[str, list[tuple[int, int]]] = {name: [] for name in _FIELDS.values()}
+    for number, wire_type, start, stop in _fields(space, begin, end):
+        if wire_type == 2 and number in _FIELDS:
+            parts[_FIELDS[number]].append((start, stop))
+    for start, stop in parts["name"]:
+        plane.name = _text(space, start, stop)
+    for entry in _messages(space, "EventEntry", parts["event_metadata"]):
+        plane.event_metadata[entry.key] = entry.value
+    for entry in _messages(space, "StatEntry", parts["stat_metadata"]):
+        plane.stat_names[entry.key] = entry.value.name
+    plane.stats = plane.values(_messages(space, "XStat", parts["stats"]))
+    for start, stop in parts["lines"]:
+        _line(space, plane, start, stop)
+
+
+def _messages(space: Space, name: str, parts: list[tuple[int, int]]) -> Iterator[Any]:
+    for begin, end in parts:
+        try:
+            yield message(name).FromString(space.buffer[begin:end].tobytes())
+        except DecodeError:
+            if end < space.size:  # else the cut was noted
+                space.damage[0] += 1
+                space.damage[1] = begin if space.damage[1] < 0 else min(begin, space.damage[1])
+
+
+def _line(space: Space, plane: Plane, begin: int, end: int) -> None:
+    header = np.zeros(8, np.int64)
+    count = wire.count_events(space.buffer, begin, end, header)
+    identity, timestamp, _, display_id, *names = header.tolist()
+    name, shown = _text(space, *names[:2]), _text(space, *names[2:])
+    last = space.lines[-1] if space.lines else None
+    plane.lines.append(
+        Line(
+            number=last.number + 1 if last else 0, plane=plane, id=identity or display_id,
+            name=name or shown, origin_ns=timestamp, begin=begin, end=end,
+            first=last.first + last.count if last else 0, count=count,
+        )
+    )  # fmt: skip
+
+
+class _Decoder:
+    """Decodes all lines of a space into one set of columns."""
+
+    def __init__(
+        self, space: Space, wanted: set[str] | None, advance: Callable[[int], None] | None
+    ) -> None:
+        self._advance = advance or (lambda count: None)
+        self._space = space
+        self._wanted = wanted
+        self._names: dict[str, int] = {}
+        count = space.event_count
+        self._columns = (np.empty(count, np.int32), np.empty(count, np.int64),
+                         np.empty(count, np.int64))  # fmt: skip
+        self._stats = Stats(np.empty((4096 + 2 * count, 5), np.int64))
+        self._event = self._stat = 0
+
+    def run(self) -> Events:
+        for plane in self._space.planes:
+            if plane.lines:
+                self._plane(plane)
+        stats = self._stats.select(slice(self._stat))
+        events = Events(list(self._names), *self._columns, stats, self._space.buffer)
+        events.settle(self._names)
+        return events
+
+    def _intern(self, text: str) -> int:
+        return self._names.setdefault(text, len(self._names))
+
+    def _plane(self, plane: Plane) -> None:
+        first = self._stat
+        names = {key: self._intern(entry.name) for key, entry in plane.event_metadata.items()}
+        lookup = _lookup(names)
+        wanted = self._wanted_ids(plane)
+        for line in plane.lines:
+            self._line(line, lookup, wanted)
+        texts = {key: self._intern(text) for key, text in plane.stat_names.items()}
+        self._stats.name_rows(slice(first, self._stat), texts, self._intern)
+
+    def _wanted_ids(self, plane: Plane) -> wire.Array:
+        if self._wanted is None:
+            return np.empty(0, np.uint8)
+        wanted = np.zeros(min(DENSE, max([0, *plane.stat_names]) + 1), np.uint8)
+        for key, text in plane.stat_names.items():
+            if text in self._wanted and 0 <= key < len(wanted):
+                wanted[key] = 1
+        return wanted
+
+    def _line(
+        self, line: Line, lookup: tuple[wire.Array, wire.Ints, wire.Array], wanted: wire.Array
+    ) -> None:
+        at = line.begin
+        while at < line.end:
+            begin, before = at, self._event
+            names, starts, durations = self._columns
+            last = before + _STRIDE
+            room = names[:last], starts[:last], durations[:last]
+            at, self._event, self._stat = wire.decode_events(
+                self._space.buffer, at, line.end, lookup, wanted, room, self._event,
+                self._stats.rows, self._stat, self._space.damage,
+            )  # fmt: skip
+            self._advance(at - begin)
+            if at < line.end and self._event < before + _STRIDE:
+                self._stats = self._stats.grown(2 * len(self._stats.rows) + (line.end - at) // 8)
+
+
+def _lookup(names: dict[int, int]) -> tuple[wire.Array, wire.Ints, wire.Array]:
+    """(index by id, sorted ids, index of each): the table where ids are small, else the search."""
+    if not names or (min(names) >= 0 and max(names) < DENSE):
+        table = np.full(max(names, default=-1) + 1, -1, np.int32)
+        table[list(names)] = list(names.values())
+        return table, np.empty(0, np.int64), np.empty(0, np.int32)
+    ids = np.array(sorted(names), np.int64)
+    found = np.array([names[int(key)] for key in ids], np.int32)
+    return np.empty(0, np.int32), ids, found

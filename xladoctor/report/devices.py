@@ -1,0 +1,30 @@
+"""How busy the devices were, in a line or two."""
+
+from __future__ import annotations
+
+from xladoctor.diagnosis.facts import percent
+from xladoctor.diagnosis.interface import DeviceUse
+
+_WORDS = {
+    "compile": "compiling", "wait": "waiting", "upload": "uploads", "input": "input",
+    "save": "saving", "dispatch": "dispatch", "tracing": "tracing", "other": "Python",
+}  # fmt: skip
+_TOP = 3
+_WORTH_NAMING = 0.01
+
+
+def describe(devices: list[DeviceUse]) -> list[str]:
+    """The least busy device, what the host did while it was idle, and its longest operations."""
+    if not devices:
+        return []
+    least = min(devices, key=lambda device: device.busy)
+    whose = "device" if len(devices) == 1 else f"{len(devices)} devices, the least busy of them"
+    steps = f"{least.steps} step{'s' * (least.steps != 1)}"
+    text = f"{whose} busy {percent(least.busy)} of {steps} in the timeline"
+    reasons = sorted(least.idle.items(), key=lambda item: -item[1])
+    named = [f"{_WORDS[reason]} {percent(share)}" for reason, share in reasons
+             if share >= _WORTH_NAMING]  # fmt: skip
+    if named:
+        text += f"; idle meanwhile: {', '.join(named)}"
+    ops = [f"{op.op} {percent(op.share)}" for op in least.top_ops[:_TOP]]
+    return [text, *([f"its longest operations: {', '.join(ops)}"] if ops else [])]
