@@ -6,10 +6,10 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PJRT_DEVICE ?= CPU
 
-.PHONY: demo test lint docs snapshots samples benchmark clean help
+.PHONY: demo test lint docs snapshots samples benchmark benchmark-ingest clean help
 
 help:            ## list the targets
-	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
 
 demo: $(VENV)/.xla ## install with torch and torch_xla, and diagnose a first program
 	xladoctor run examples/recompiling.py
@@ -31,6 +31,9 @@ samples: $(VENV)/.xla ## capture the sample traces anew
 
 benchmark: $(VENV)/.xla ## overhead of the capture, in pairs of bare and captured runs
 	python benchmarks/capture_overhead.py
+
+benchmark-ingest: $(VENV)/.xla ## reading a timeline, beside XProf and protobuf
+	python -m benchmarks.ingest
 
 clean:           ## remove the environment and all caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

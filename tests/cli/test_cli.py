@@ -51,9 +51,9 @@ def called(
 def test_what_needs_nothing_heavy_loads_nothing_heavy(arguments: list[str]) -> None:
     heavy = HEAVY - ({"pydantic"} if len(arguments) > 1 else set())  # typer's own, for parameters
     program = (
-        "import sys\nfrom xladoctor.cli.main import main\n"
+        "import sys\nfrom xladoctor.cli.main import app\n"
         f"sys.argv = ['xladoctor', *{arguments!r}]\n"
-        "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
+        "try:\n    app()\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
         f"print('loaded:', sorted({heavy!r} & set(sys.modules)), file=sys.stderr)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,

@@ -196,9 +196,9 @@ def test_terminal_gets_colours_and_no_parquet() -> None:
 
 def test_schema_needs_no_run_and_loads_nothing_heavy() -> None:
     program = (
-        "import sys\nfrom xladoctor.cli.main import main\n"
+        "import sys\nfrom xladoctor.cli.main import app\n"
         "sys.argv = ['xladoctor', 'query', '--schema']\n"
-        "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
+        "try:\n    app()\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
         f"print('loaded:', sorted({HEAVY - {'pydantic'}!r} & set(sys.modules)), file=sys.stderr)\n"
     )
     # pydantic is typer's own, for parameters

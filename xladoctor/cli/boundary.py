@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NoReturn
 
 from xladoctor import __version__
 from xladoctor.errors import XladoctorError
 
 USAGE = 2
 OWN_FAULT = 70
+BROKEN_PIPE = 120  # what Python itself ends with when its last flush fails
 
 
 def complain(error: XladoctorError) -> None:
@@ -39,3 +42,20 @@ def boundary() -> Iterator[None]:
             " above and, if you may share it, the run directory.\n"
         )
         raise SystemExit(OWN_FAULT) from fault
+
+
+def leave(status: object) -> NoReturn:
+    """End the process at once: taking the libraries' modules apart would take a tenth of a second.
+
+    Args:
+        status: as of SystemExit: a number, a message, or None for 0.
+    """
+    code = status if isinstance(status, int) else int(status is not None)
+    if isinstance(status, str):
+        sys.stderr.write(f"{status}\n")
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):  # nobody reads any more
+            code = code or BROKEN_PIPE
+    os._exit(code)

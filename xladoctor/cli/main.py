@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from typing import Annotated
 
@@ -9,7 +10,7 @@ import typer
 
 from xladoctor import __version__
 from xladoctor.cli import analyze, query, rules, run
-from xladoctor.cli.boundary import boundary
+from xladoctor.cli.boundary import boundary, leave
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -44,5 +45,11 @@ def _common(
 
 def main() -> None:
     """Entry point of the console script and of ``python -m xladoctor``."""
-    with boundary():
-        app(prog_name="xladoctor")
+    gc.disable()  # a short process, whose objects live to its end
+    status: object = 0
+    try:
+        with boundary():
+            app(prog_name="xladoctor")
+    except SystemExit as end:
+        status = end.code
+    leave(status)

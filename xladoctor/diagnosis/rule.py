@@ -51,6 +51,9 @@ TEMPLATES = ImmutableSandboxedEnvironment(
 )
 
 
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C where PyYAML was built so
+
+
 class Example(BaseModel):
     """Code that triggers the rule, and the same healed."""
 
@@ -180,8 +183,7 @@ def load_rule(path: Path) -> Rule:
     except (OSError, UnicodeDecodeError) as error:
         raise RuleError(f"{path}:1: cannot be read: {error}") from error
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        data = yaml.safe_load(text)
+        data = yaml.load(text, _Loader)  # noqa: S506  # safe: one of these two
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark else 1
@@ -191,6 +193,7 @@ def load_rule(path: Path) -> Rule:
     try:
         rule = Rule.model_validate(data)
     except ValidationError as error:
+        node = yaml.compose(text, _Loader)
         lines = [
             f"{path}:{_line_of(node, item['loc'])}: {'.'.join(map(str, item['loc'])) or 'rule'}:"
             f" {item['msg'].removeprefix('Value error, ')}"

@@ -1,4 +1,7 @@
-"""The views by name, as their files introduce them."""
+"""The views by name, as their files introduce them.
+
+Those that several rules read are tables, made once, when the evidence is complete.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ import re
 from functools import cache
 from importlib import resources
 
-_VIEW = re.compile(r"((?:^-- .*\n)*)^CREATE VIEW (\w+) AS\b", re.MULTILINE)
+_DEFINITION = re.compile(r"^CREATE (?:VIEW|TABLE) (\w+) AS\b(.*?);$", re.MULTILINE | re.DOTALL)
+_VIEW = re.compile(r"((?:^-- .*\n)*)^CREATE (?:VIEW|TABLE) (\w+) AS\b", re.MULTILINE)
 
 
 def view_files() -> list[str]:
@@ -24,3 +28,9 @@ def views() -> dict[str, str]:
         for text in view_files()
         for found in _VIEW.finditer(text)
     }
+
+
+@cache
+def definitions() -> dict[str, str]:
+    """Each view, with its query."""
+    return {found[1]: found[2] for text in view_files() for found in _DEFINITION.finditer(text)}

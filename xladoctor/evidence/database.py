@@ -12,7 +12,7 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from xladoctor.evidence.catalog import view_files
+from xladoctor.evidence.catalog import definitions, view_files
 from xladoctor.evidence.columns import Source, objects, source
 from xladoctor.evidence.schema import TABLES
 from xladoctor.ingest.interface import Columns
@@ -103,9 +103,14 @@ class Database:
     @cached_property
     def _views(self) -> dict[str, set[str]]:
         """The views, each with the tables and views that it names."""
-        views = "SELECT view_name, sql FROM duckdb_views() WHERE NOT internal"
-        return {name: self._named(sql.partition(" AS ")[2])
-                for name, sql in self._connection.execute(views).fetchall()}  # fmt: skip
+        return {name: self._named(query) for name, query in definitions().items()}
+
+    @cached_property
+    def _lazy_views(self) -> set[str]:
+        """The views over lazy tables."""
+        return {
+            view for view in self._views if self._lazy.keys() & self.tables_in(f'FROM "{view}"')
+        }
 
     def _named(self, query: str) -> set[str]:
         """The tables that a query names; every word of it where it is no SELECT."""
@@ -121,8 +126,9 @@ class Database:
 
     def _produce(self, query: str) -> None:
         """Make the lazy tables that the query names, or that lie below a view that it names."""
-        if not self._lazy:
-            return
+        words = set(re.findall(r"\w+", query.lower()))
+        if not self._lazy.keys() & words and not self._lazy_views & words:
+            return  # the parser need not be asked
         for table in self._lazy.keys() & self.tables_in(query):
             self._define(table, [produce() for produce in self._lazy[table]])
             del self._lazy[table]

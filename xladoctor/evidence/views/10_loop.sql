@@ -5,7 +5,7 @@ FROM step s
 WHERE NOT s.tail
    OR (s.main AND NOT EXISTS (SELECT 1 FROM step o WHERE o.process = s.process AND NOT o.tail));
 
-CREATE VIEW loop AS
+CREATE TABLE loop AS
 SELECT
     s.process,
     s.thread,

@@ -3,7 +3,7 @@
 -- `share_of_steps`: of the steps that the same barrier closes, those that have this read; so that
 -- a read in each evaluation step counts fully although there are more training steps. A read after
 -- the barrier falls into the next step, the last one into none: hence one step fewer.
-CREATE VIEW read_in_loop AS
+CREATE TABLE read_in_loop AS
 WITH of_barrier AS (
     SELECT process, thread, file, line, via, sum(barriers) AS barriers
     FROM step WHERE NOT tail GROUP BY ALL

@@ -41,7 +41,7 @@ WHERE contains(c.name, '::') AND NOT starts_with(c.name, 'xla::')
 -- Operators that ran on the CPU because XLA has no lowering for them: their counts from the
 -- counters, their lines from the probe steps. `.item()` and its kin have a counter too, but are
 -- reads. What an operator costs in the backward pass belongs to the line of its forward pass.
-CREATE VIEW fallback_op AS
+CREATE TABLE fallback_op AS
 WITH seen AS (
     SELECT process, op, sum(count) AS total FROM fallback GROUP BY ALL
 ),

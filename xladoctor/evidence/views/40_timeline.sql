@@ -1,6 +1,6 @@
 -- The program at rest, of each process: the steady steps of the thread that took longest, which is
 -- the one that the timeline's steps are of.
-CREATE VIEW steady_loop AS
+CREATE TABLE steady_loop AS
 SELECT
     s.process, s.thread,
     sum(s.barriers)::BIGINT AS steps,
@@ -15,7 +15,7 @@ GROUP BY s.process, s.thread;
 
 -- Steady steps of the timeline, added up, with how long no device had work meanwhile: of several
 -- devices the least idle counts, since the others may wait for it or belong to another thread.
-CREATE VIEW steady_timeline AS
+CREATE TABLE steady_timeline AS
 SELECT
     t.process,
     count(*) AS steps,
@@ -40,7 +40,7 @@ GROUP BY t.process;
 -- or send tensors. All but the first are of the loop's thread.
 -- `own` counts samples that are neither in a library, nor in a module, the backward pass or an
 -- update: what every program has to trace. `share` is of the samples of the same kind.
-CREATE VIEW host_line AS
+CREATE TABLE host_line AS
 WITH placed AS (
     SELECT
         h.process,
@@ -84,7 +84,7 @@ FROM line
 WINDOW kind_of AS (PARTITION BY process, kind);
 
 -- The three hottest lines of each kind, for messages.
-CREATE VIEW hottest_lines AS
+CREATE TABLE hottest_lines AS
 SELECT
     process, kind, any_value(of_kind) AS samples,
     list({'place': parse_filename(file) || ':' || line, 'share': round(share, 4)} ORDER BY rank)

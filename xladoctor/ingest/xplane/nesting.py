@@ -14,8 +14,8 @@ from xladoctor.ingest.xplane.space import Space
 def _nest(
     start: wire.Ints, duration: wire.Ints, depth: wire.Array, own: wire.Ints, parent: wire.Ints
 ) -> None:
-    stack = np.empty(64, np.int64)
-    ends = np.empty(64, np.int64)
+    stack = np.empty(len(start), np.int64)  # pages that are not filled cost no memory
+    ends = np.empty(len(start), np.int64)
     height = 0
     for event in range(len(start)):
         begin = start[event]
@@ -31,10 +31,6 @@ def _nest(
         own[event] = end - begin
         depth[event] = min(height, 32767)
         if end > begin:
-            if height == len(stack):
-                larger, later = np.empty(2 * height, np.int64), np.empty(2 * height, np.int64)
-                larger[:height], later[:height] = stack, ends
-                stack, ends = larger, later
             stack[height], ends[height] = event, end
             height += 1
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 import mmap
 import os
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +21,11 @@ from google.protobuf.message import DecodeError
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.protobuf_schema import message
 from xladoctor.ingest.xplane import wire
-from xladoctor.ingest.xplane.events import DENSE, Events, Stats
+from xladoctor.ingest.xplane.events import Events, Stats
 
 _CHUNK = 1024
-_STRIDE = 1_000_000  # events decoded between two looks at the progress
+_STRIDE = 500_000  # events that are decoded at a time
+_DENSE = 1 << 20  # metadata ids below this are looked up in a table, others searched for
 _FIELDS = {2: "name", 3: "lines", 4: "event_metadata", 5: "stat_metadata", 6: "stats"}
 
 
@@ -35,6 +38,7 @@ class Line:
         origin_ns: nanoseconds that the events' offsets count from.
         begin: first byte; ``end``: behind the last.
         first: number of its first event in the file; ``count``: how many it has.
+        marks: positions of events that parts of the line begin with.
     """
 
     number: int
@@ -46,6 +50,7 @@ class Line:
     end: int
     first: int
     count: int
+    marks: list[int]
 
     @property
     def events(self) -> slice:
@@ -103,7 +108,7 @@ class Space:
     buffer: np.ndarray[Any, np.dtype[np.uint8]]
     planes: list[Plane] = field(default_factory=list)
     hostnames: list[str] = field(default_factory=list)
-    damage: wire.Ints = field(default_factory=lambda: np.array([0, -1, -1], np.int64))
+    damage: wire.Ints = field(default_factory=wire.no_damage)
 
     @property
     def lines(self) -> list[Line]:
@@ -130,6 +135,13 @@ class Space:
         ``advance`` is told how many bytes more were decoded.
         """
         return _Decoder(self, None if wanted is None else set(wanted), advance).run()
+
+    def add_damage(self, damage: wire.Ints) -> None:
+        """Add what a part of the file counted; the same place, such as the file's end, once."""
+        if damage[0] and damage[1] != self.damage[1]:
+            self.damage[0] += damage[0]
+            first = self.damage[1]
+            self.damage[1] = damage[1] if first < 0 else min(first, damage[1])
 
     def damage_note(self) -> str | None:
         """What is to be said of damage; None where everything could be read."""
@@ -208,8 +220,8 @@ def _messages(space: Space, name: str, parts: list[tuple[int, int]]) -> Iterator
 
 
 def _line(space: Space, plane: Plane, begin: int, end: int) -> None:
-    header = np.zeros(8, np.int64)
-    count = wire.count_events(space.buffer, begin, end, header)
+    header, marks = np.zeros(8, np.int64), np.zeros((end - begin) // (2 * _STRIDE) + 1, np.int64)
+    count = wire.count_events(space.buffer, begin, end, header, _STRIDE, marks)
     identity, timestamp, _, display_id, *names = header.tolist()
     name, shown = _text(space, *names[:2]), _text(space, *names[2:])
     last = space.lines[-1] if space.lines else None
@@ -218,78 +230,85 @@ def _line(space: Space, plane: Plane, begin: int, end: int) -> None:
             number=last.number + 1 if last else 0, plane=plane, id=identity or display_id,
             name=name or shown, origin_ns=timestamp, begin=begin, end=end,
             first=last.first + last.count if last else 0, count=count,
+            marks=marks[: -(-count // _STRIDE)].tolist(),
         )
     )  # fmt: skip
 
 
 class _Decoder:
-    """Decodes all lines of a space into one set of columns."""
+    """Decodes all lines of a space into one set of columns, on as many threads as processors."""
 
     def __init__(
         self, space: Space, wanted: set[str] | None, advance: Callable[[int], None] | None
     ) -> None:
-        self._advance = advance or (lambda count: None)
         self._space = space
         self._wanted = wanted
+        self._advance = advance or (lambda count: None)
         self._names: dict[str, int] = {}
         count = space.event_count
         self._columns = (np.empty(count, np.int32), np.empty(count, np.int64),
                          np.empty(count, np.int64))  # fmt: skip
-        self._stats = Stats(np.empty((4096 + 2 * count, 5), np.int64))
-        self._event = self._stat = 0
 
     def run(self) -> Events:
-        for plane in self._space.planes:
-            if plane.lines:
-                self._plane(plane)
-        stats = self._stats.select(slice(self._stat))
-        events = Events(list(self._names), *self._columns, stats, self._space.buffer)
-        events.settle(self._names)
+        tasks = [task for plane in self._space.planes for task in self._tasks(plane)]
+        if len(tasks) <= len(self._space.lines):  # no line is large
+            parts = [self._done(task()) for task in tasks]
+        else:
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                parts = [self._done(done) for done in pool.map(lambda task: task(), tasks)]
+        events = Events(list(self._names), *self._columns, parts, self._space.buffer)
+        events.settle()
         return events
+
+    def _done(self, part: tuple[int, Stats, wire.Ints]) -> Stats:
+        size, stats, damage = part
+        self._advance(size)
+        self._space.add_damage(damage)
+        return stats
 
     def _intern(self, text: str) -> int:
         return self._names.setdefault(text, len(self._names))
 
-    def _plane(self, plane: Plane) -> None:
-        first = self._stat
+    def _tasks(self, plane: Plane) -> Iterator[Callable[[], tuple[int, Stats, wire.Ints]]]:
+        """Functions that decode some of a plane's events each."""
+        if not plane.lines:
+            return
         names = {key: self._intern(entry.name) for key, entry in plane.event_metadata.items()}
-        lookup = _lookup(names)
-        wanted = self._wanted_ids(plane)
+        stats = {key: self._intern(text) for key, text in plane.stat_names.items()}
+        lookups, wanted = (_lookup(names), _lookup(stats)), self._wanted_ids(plane)
         for line in plane.lines:
-            self._line(line, lookup, wanted)
-        texts = {key: self._intern(text) for key, text in plane.stat_names.items()}
-        self._stats.name_rows(slice(first, self._stat), texts, self._intern)
+            ends = [*line.marks[1:], line.end][: len(line.marks)]
+            for number, (begin, end) in enumerate(zip(line.marks, ends, strict=True)):
+                first = line.first + number * _STRIDE
+                count = min(_STRIDE, line.events.stop - first)
+                yield partial(self._decode, (begin, end), lookups, wanted, first, count)
+
+    def _decode(
+        self, place: tuple[int, int], lookups: Any, wanted: wire.Array, first: int, count: int
+    ) -> tuple[int, Stats, wire.Ints]:
+        begin, end = place
+        stats, damage = Stats.empty((end - begin) // 2 + 2 * count), wire.no_damage()
+        names, starts, durations = self._columns
+        room = slice(first, first + count)
+        _, rows = wire.decode_events(
+            self._space.buffer, begin, end, lookups[0], lookups[1], wanted,
+            (names[room], starts[room], durations[room]), first, stats.columns, damage,
+        )  # fmt: skip
+        return end - begin, stats.select(slice(rows)), damage
 
     def _wanted_ids(self, plane: Plane) -> wire.Array:
         if self._wanted is None:
             return np.empty(0, np.uint8)
-        wanted = np.zeros(min(DENSE, max([0, *plane.stat_names]) + 1), np.uint8)
+        wanted = np.zeros(min(_DENSE, max([0, *plane.stat_names]) + 1), np.uint8)
         for key, text in plane.stat_names.items():
             if text in self._wanted and 0 <= key < len(wanted):
                 wanted[key] = 1
         return wanted
 
-    def _line(
-        self, line: Line, lookup: tuple[wire.Array, wire.Ints, wire.Array], wanted: wire.Array
-    ) -> None:
-        at = line.begin
-        while at < line.end:
-            begin, before = at, self._event
-            names, starts, durations = self._columns
-            last = before + _STRIDE
-            room = names[:last], starts[:last], durations[:last]
-            at, self._event, self._stat = wire.decode_events(
-                self._space.buffer, at, line.end, lookup, wanted, room, self._event,
-                self._stats.rows, self._stat, self._space.damage,
-            )  # fmt: skip
-            self._advance(at - begin)
-            if at < line.end and self._event < before + _STRIDE:
-                self._stats = self._stats.grown(2 * len(self._stats.rows) + (line.end - at) // 8)
-
 
 def _lookup(names: dict[int, int]) -> tuple[wire.Array, wire.Ints, wire.Array]:
     """(index by id, sorted ids, index of each): the table where ids are small, else the search."""
-    if not names or (min(names) >= 0 and max(names) < DENSE):
+    if not names or (min(names) >= 0 and max(names) < _DENSE):
         table = np.full(max(names, default=-1) + 1, -1, np.int32)
         table[list(names)] = list(names.values())
         return table, np.empty(0, np.int64), np.empty(0, np.int32)

@@ -64,14 +64,16 @@ def stat_table(space: Space, process: int) -> Columns:
     for kind, show in ((wire.DOUBLE, _real), (wire.INT64, str), (wire.UINT64, _unsigned),
                        (wire.BYTES, "{} bytes".format)):  # fmt: skip
         rows = np.flatnonzero(stats.kind == kind)
-        values = (stats.length if kind == wire.BYTES else stats.value)[rows]
+        values = stats.value[rows]
+        if kind == wire.BYTES:
+            values = np.array([len(events.data(at)) for at in values.tolist()], np.int64)
         different, where = np.unique(values, return_inverse=True)
         codes = [distinct.setdefault(show(value), len(distinct)) for value in different.tolist()]
         texts[rows] = np.array(codes, np.int64)[where]
     kinds = Interned(stats.kind.astype(np.int32), [KINDS.get(kind, "") for kind in range(9)])
     return {
         "process": np.broadcast_to(np.int32(process), len(stats.event)), "event": stats.event,
-        "name": Interned(stats.name.astype(np.int32), list(distinct)), "kind": kinds,
+        "name": Interned(stats.name, list(distinct)), "kind": kinds,
         "value": Interned(texts.astype(np.int32), list(distinct)),
         "number": np.ma.masked_array(number, ~(real | whole)),
     }  # fmt: skip
@@ -95,7 +97,7 @@ def _masked(values: wire.Ints) -> Any:
 
 def _occurrences(events: Events) -> Any:
     column = np.full(len(events.name), -1, np.int64)
-    known = events.occurrences or {}
+    known = events.occurrences
     column[list(known)] = list(known.values())
     return _masked(column)
 

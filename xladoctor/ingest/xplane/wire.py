@@ -19,9 +19,16 @@ Ints = np.ndarray[Any, np.dtype[np.int64]]
 Array = np.ndarray[Any, Any]
 _BYTES = "Array(uint8, 1, 'C', readonly=True)"
 
-# Kinds of a stat's value, which are the field numbers of XStat; and two kinds of our own.
+# Kinds of a stat's value, which are the field numbers of XStat; and kinds of rows of our own: the
+# metadata id of an event without a name, how many events one sums up, and the metadata id of the
+# stat in the row before, which has no name.
 DOUBLE, UINT64, INT64, STR, BYTES, REF, COMPRESSED = 2, 3, 4, 5, 6, 7, 8
-NAMELESS, OCCURRENCES = 100, 101
+NAMELESS, OCCURRENCES, UNKNOWN_STAT = 100, 101, 102
+
+
+def no_damage() -> Ints:
+    """A count of damage that is still zero."""
+    return np.array([0, -1, -1], np.int64)
 
 
 @helper
@@ -111,15 +118,16 @@ def fields(buffer: Array, at: int, end: int, found: Array, damage: Ints) -> tupl
     return count, at
 
 
-@compiled(f"int64({_BYTES}, int64, int64, int64[::1])")
-def count_events(buffer: Array, at: int, end: int, header: Ints) -> int:
+@compiled(f"int64({_BYTES}, int64, int64, int64[::1], int64, int64[::1])")
+def count_events(buffer: Array, at: int, end: int, header: Ints, stride: int, marks: Ints) -> int:
     """How many events a line has.
 
     ``header`` takes its other fields: id, timestamp_ns, duration_ps, display_id, then begin and end
-    of its name and of its display name.
+    of its name and of its display name. ``marks`` takes the position of each ``stride``-th event.
     """
     count = 0
     while at < end:
+        begin = at
         tag, at = _varint(buffer, at, end)
         if at < 0:
             break
@@ -127,6 +135,8 @@ def count_events(buffer: Array, at: int, end: int, header: Ints) -> int:
             length, at = _varint(buffer, at, end)
             if at < 0:
                 break
+            if count % stride == 0:
+                marks[count // stride] = begin
             count += 1
             if length < 0 or length > end - at:
                 break
@@ -150,99 +160,114 @@ def count_events(buffer: Array, at: int, end: int, header: Ints) -> int:
 
 
 @helper
-def _stat(buffer: Array, at: int, stop: int, row: Ints, damage: Ints) -> None:
-    """One XStat into ``row``: [1] metadata id, [2] kind, 0 for no value, [3] value, [4] length."""
-    row[1], row[2], row[3], row[4] = 0, 0, 0, 0
+def _stat(buffer: Array, at: int, stop: int, damage: Ints) -> tuple[int, int, int]:
+    """One XStat: metadata id, kind (0 without a value) and value.
+
+    The value is an integer, the bits of a double, or the position of a text's length.
+    """
+    identity, kind, value = np.int64(0), np.int64(0), np.int64(0)
     while at < stop:
         begin = at
         tag, at = _varint(buffer, at, stop)
         if at < 0:
             pass
         elif tag == 0x08:  # 1: metadata_id
-            row[1], at = _varint(buffer, at, stop)
+            identity, at = _varint(buffer, at, stop)
         elif tag == 0x18 or tag == 0x20 or tag == 0x38:  # 3: uint64, 4: int64, 7: ref  # noqa: PLR1714
-            row[3], at = _varint(buffer, at, stop)
-            row[2] = tag >> 3
+            value, at = _varint(buffer, at, stop)
+            kind = tag >> 3
         elif tag == 0x11 and stop - at >= 8:  # 2: double
-            bits = np.int64(0)
+            value = np.int64(0)
             for byte in range(7, -1, -1):
-                bits = (bits << 8) | np.int64(buffer[at + byte])
-            row[2], row[3], at = DOUBLE, bits, at + 8
+                value = (value << 8) | np.int64(buffer[at + byte])
+            kind, at = np.int64(DOUBLE), at + 8
         elif tag == 0x2A or tag == 0x32 or tag == 0x42:  # 5: str, 6: bytes, 8: gzip  # noqa: PLR1714
             behind = _skip(buffer, at, stop, 2)
             if behind >= 0:
-                row[4], row[3] = _varint(buffer, at, stop)
-                row[2] = tag >> 3
+                kind, value = tag >> 3, at
             at = behind
         else:
             at = _skip(buffer, at, stop, tag & 7)
         if at < 0:
             _damaged(damage, begin, stop, len(buffer))
-            return
+            break
+    return identity, kind, value
 
 
 @helper
-def _name(metadata: int, table: Array, ids: Ints, indices: Array) -> int:
+def _name(metadata: int, names: tuple[Array, Ints, Array]) -> int:
     """The index of a name: from the table where ids are small, else by search; -1 for none."""
+    table, ids, indices = names
     if 0 <= metadata < len(table):
         return np.int64(table[metadata])
-    where = np.searchsorted(ids, metadata)
-    if where < len(ids) and ids[where] == metadata:
-        return np.int64(indices[where])
+    low, high = 0, len(ids)
+    while low < high:
+        middle = (low + high) // 2
+        if ids[middle] < metadata:
+            low = middle + 1
+        else:
+            high = middle
+    if low < len(ids) and ids[low] == metadata:
+        return np.int64(indices[low])
     return np.int64(-1)
 
 
 @compiled(
-    f"UniTuple(int64, 3)({_BYTES}, int64, int64, Tuple((int32[::1], int64[::1], int32[::1])),"
-    " uint8[::1], Tuple((int32[::1], int64[::1], int64[::1])), int64, int64[:, ::1], int64,"
-    " int64[::1])"
+    f"UniTuple(int64, 2)({_BYTES}, int64, int64, Tuple((int32[::1], int64[::1], int32[::1])),"
+    " Tuple((int32[::1], int64[::1], int32[::1])), uint8[::1],"
+    " Tuple((int32[::1], int64[::1], int64[::1])), int64,"
+    " Tuple((int32[::1], int32[::1], uint8[::1], int64[::1])), int64[::1])"
 )
 def decode_events(
-    buffer: Array, at: int, end: int, names: tuple[Array, Ints, Array], wanted: Array,
-    columns: tuple[Array, Ints, Ints], event: int, stats: Array, stat: int, damage: Ints,
-) -> tuple[int, int, int]:  # fmt: skip
-    """Decode the events of a line into columns, and their stats into rows.
+    buffer: Array, at: int, end: int, names: tuple[Array, Ints, Array],
+    stat_names: tuple[Array, Ints, Array], wanted: Array, columns: tuple[Array, Ints, Ints],
+    first: int, stats: tuple[Array, Array, Array, Ints], damage: Ints,
+) -> tuple[int, int]:  # fmt: skip
+    """Decode events of a line into columns, and their stats into others.
 
     Args:
         buffer: the file.
-        at: where to go on in the line.
-        end: end of the line.
+        at: where the first event begins.
+        end: end of the line, or of the last event.
         names: index of a name by event metadata id, -1 for none; sorted ids, and the index of each
             one's name, where the table does not reach.
+        stat_names: the same by stat metadata id.
         wanted: by stat metadata id, whether a row is made of it; ids beyond its end are wanted.
         columns: filled with each event's name (-1, and a row NAMELESS, for none), its picoseconds
-            from the line's origin, and its duration in picoseconds.
-        event: how many events are filled.
-        stats: filled with rows (event, stat metadata id, kind, value, length): the value is an
-            integer, the bits of a double, or the position of a text of that length in bytes.
-        stat: how many rows are filled.
+            from the line's origin, and its duration in picoseconds. No more events than they have
+            room for are decoded.
+        first: number of the first of these events in the file.
+        stats: filled with number of the event, name, kind and value; the value is an integer, the
+            bits of a double, the position of a text's length, or the index of the name that is
+            referred to. They need room for a row in each two bytes, and two for each event.
         damage: what was damaged.
 
     Returns:
-        ``at``, ``event`` and ``stat`` when all is done (``at`` is ``end``) or columns are full.
+        The numbers of events and of stats.
     """
     name, start, duration = columns
-    while at < end:
+    stat_event, stat_name, stat_kind, stat_value = stats
+    event, stat = 0, 0
+    while at < end and event < len(name):
         begin = at
         tag, at = _varint(buffer, at, end)
         if tag != 0x22 or at < 0:  # 4: events
             at = _skip(buffer, at, end, tag & 7) if at >= 0 else at
             if at < 0:
                 _damaged(damage, begin, end, len(buffer))
-                return end, event, stat
+                break
             continue
         length, at = _varint(buffer, at, end)
         if at < 0:
             _damaged(damage, begin, end, len(buffer))
-            return end, event, stat
+            break
         behind = at + length
         if length < 0 or length > end - at:
             _damaged(damage, begin, end, len(buffer))
             behind = end
-        if event >= len(name) or stat + (behind - at) // 2 + 2 > len(stats):
-            return begin, event, stat
         metadata, offset, lasted, occurrences = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
         repeated = False
+        number = first + event
         while at < behind:
             inner = at
             tag, at = _varint(buffer, at, behind)
@@ -259,27 +284,36 @@ def decode_events(
                 occurrences, at = _varint(buffer, at, behind)
                 repeated, offset = True, np.int64(0)
             else:
-                size = at
+                inside = at
                 at = _skip(buffer, at, behind, tag & 7)
                 if at >= 0 and tag == 0x22:  # 4: stats
-                    _, size = _varint(buffer, size, behind)
-                    _stat(buffer, size, at, stats[stat], damage)
-                    identity = stats[stat, 1]
+                    _, inside = _varint(buffer, inside, behind)
+                    identity, kind, value = _stat(buffer, inside, at, damage)
                     unknown = identity < 0 or identity >= len(wanted)
-                    if stats[stat, 2] and (unknown or wanted[identity]):
-                        stats[stat, 0] = event
+                    if kind > 0 and (unknown or wanted[identity]):
+                        index = _name(identity, stat_names)
+                        if kind == REF:
+                            value = _name(value, stat_names)
+                        stat_event[stat], stat_name[stat] = number, index
+                        stat_kind[stat], stat_value[stat] = kind, value
                         stat += 1
+                        if index < 0:
+                            stat_event[stat], stat_kind[stat] = number, UNKNOWN_STAT
+                            stat_name[stat], stat_value[stat] = -1, identity
+                            stat += 1
             if at < 0:
                 _damaged(damage, inner, behind, len(buffer))
                 break
         at = behind
-        index = _name(metadata, names[0], names[1], names[2])
+        index = _name(metadata, names)
         if index < 0:
-            stats[stat, 0], stats[stat, 2], stats[stat, 3] = event, NAMELESS, metadata
+            stat_event[stat], stat_kind[stat], stat_value[stat] = number, NAMELESS, metadata
+            stat_name[stat] = -1
             stat += 1
         if repeated:
-            stats[stat, 0], stats[stat, 2], stats[stat, 3] = event, OCCURRENCES, occurrences
+            stat_event[stat], stat_kind[stat], stat_value[stat] = number, OCCURRENCES, occurrences
+            stat_name[stat] = -1
             stat += 1
         name[event], start[event], duration[event] = index, offset, lasted
         event += 1
-    return at, event, stat
+    return event, stat
