@@ -74,6 +74,7 @@ class _StepLogReader:
         self._sites = sites
         self._process = process
         self._ingested = ingested
+        self._steps: list[dict[str, Any]] = []  # the table of most rows is made at once
         self._ordinals: dict[tuple[int, int | None], int] = {}
         self._barriers: dict[int, list[tuple[int, int]]] = {}
         self._counters: dict[str, int] = {}
@@ -94,8 +95,8 @@ class _StepLogReader:
             barrier = (-1 if site is None else site, line["optimizer"])
             self._barriers.setdefault(thread, []).append(barrier)
         duration, end = line["duration_ns"], line["end_ns"]
-        self._ingested.add(
-            "step", process=self._process, thread=thread, main=line["main"], tail=tail,
+        self._steps.append(dict(
+            process=self._process, thread=thread, main=line["main"], tail=tail,
             index=line["index"], barriers=line["steps"], ordinal=ordinal,
             begin_ns=end - duration, end_ns=end, duration_ns=duration,
             read_ns=sum(max(0, ns - compiling) for *_, ns, compiling in line["reads"]),
@@ -106,7 +107,7 @@ class _StepLogReader:
             compilations=line["compilations"], optimizer_steps=line["optimizer"],
             log_offset=line["log"], traced=line["traced"], probed=line["probed"],
             **self._sites[site].columns(),
-        )  # fmt: skip
+        ))  # fmt: skip
         self._reads(line, tail)
         if not self._sums_only:
             self._uploads(line, tail)
@@ -173,6 +174,9 @@ class _StepLogReader:
                            **self._sites[line["site"]].columns())  # fmt: skip
 
     def finish(self) -> None:
+        if self._steps:
+            columns = {name: [row[name] for row in self._steps] for name in self._steps[0]}
+            self._ingested.tables["step"] = columns
         for table in () if self._sums_only else ("upload", "state_save"):
             self._ingested.table(table)
         for thread, barriers in self._barriers.items():
