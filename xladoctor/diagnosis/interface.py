@@ -36,15 +36,15 @@ class Location:
     Attributes:
         file: path, relative to the program's working directory where it lies below it.
         role: guilty, caller (the user's line that led into a library), made (where the tensor
-            was made that changed), used (where it is first used), or compiled (where the graph
-            was cut and compiled).
+            was made that changed), used (where it is first used), compiled (where the graph
+            was cut and compiled), or due (the barrier that a step should have).
         source: text of the line as it ran, if it is known.
     """
 
     file: str
     line: int
     function: str | None
-    role: Literal["guilty", "caller", "made", "used", "compiled"]
+    role: Literal["guilty", "caller", "made", "used", "compiled", "due"]
     source: str | None = None
 
 

@@ -33,7 +33,8 @@ ROW_COLUMNS = {
     "related_file": "another line that explains the finding",
     "related_line": "that line",
     "related_function": "function that it is in",
-    "related_role": "made or used (a tensor that matters), compiled (where the graph was cut)",
+    "related_role": "made or used (a tensor that matters), compiled (where the graph was cut),"
+    " due (the barrier that a step should have)",
     "count": "how often",
     "per_step": "how often a step",
     "cost_ns": "wall time, or NULL where it is not known",

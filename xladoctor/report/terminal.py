@@ -34,6 +34,7 @@ _ROLES = {
     "made": "made at",
     "used": "first used at",
     "compiled": "compiled at",
+    "due": "the barrier that is due:",
 }
 _NARROW = 60
 Value = TypeVar("Value")
