@@ -42,3 +42,14 @@ def test_without_a_place_to_keep_it_it_works_and_says_why_it_is_slow(tmp_path: P
 def test_a_cache_folder_of_numbas_own_is_used(tmp_path: Path) -> None:
     analyze(NUMBA_CACHE_DIR=str(tmp_path / "mine"), XDG_CACHE_HOME="/proc/nowhere")
     assert list((tmp_path / "mine").rglob("*.nbc"))
+
+
+def test_machine_code_that_was_damaged_is_thrown_away(tmp_path: Path) -> None:
+    first = analyze(XDG_CACHE_HOME=str(tmp_path)).stdout
+    folder = tmp_path / "xladoctor" / "numba"
+    for path in folder.rglob("*.nbi"):
+        path.write_bytes(b"")
+    assert analyze(XDG_CACHE_HOME=str(tmp_path)).stdout == first
+    for path in folder.rglob("*.nbc"):
+        path.write_bytes(path.read_bytes()[:100])
+    assert analyze(XDG_CACHE_HOME=str(tmp_path)).stdout == first

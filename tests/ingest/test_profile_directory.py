@@ -61,7 +61,27 @@ def test_a_session_that_is_not_there(two_sessions: Path) -> None:
     assert caught.value.hint == "there are: 2026_01_05, 2026_01_04_later"
 
 
-@pytest.mark.parametrize("below", ["", "plugins/profile", "plugins/profile/2026_01_04_later"])
+def test_the_beginning_of_a_sessions_name_is_enough(two_sessions: Path) -> None:
+    evidence = load(str(two_sessions), session="2026_01_05")
+    assert evidence.notes == ()
+    with pytest.raises(IngestError, match="no session 2026"):
+        load(str(two_sessions), session="2026")
+    evidence = load(str(two_sessions), session="2026_01_04")
+    assert evidence.database.scalar("SELECT count(*) FROM timeline_step") == 7
+
+
+def test_a_file_without_events_among_others_is_no_process(tmp_path: Path) -> None:
+    write(tmp_path, "s", "a", loop(3))
+    empty = write(tmp_path, "s", "b", loop(3))
+    empty.write_bytes(b"")
+    evidence = load(str(tmp_path))
+    assert evidence.database.scalar("SELECT count(*) FROM process") == 1
+    assert evidence.notes == (f"{empty}: not a timeline, or one without an event",)
+
+
+@pytest.mark.parametrize(
+    "below", ["", "plugins", "plugins/profile", "plugins/profile/2026_01_04_later"]
+)
 def test_any_level_of_the_directory(two_sessions: Path, below: str) -> None:
     evidence = load(str(two_sessions / below))
     assert evidence.database.scalar("SELECT count(*) FROM timeline_step") == 7

@@ -13,6 +13,7 @@ from tests.live.harness import PROGRAMS, Captured, Captures
 # A background job of a shell ignores SIGINT, and its children inherit that: programs under test
 # must meet the signal as they do from a terminal.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored below nohup
 
 
 @pytest.fixture(scope="session")

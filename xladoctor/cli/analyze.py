@@ -15,7 +15,8 @@ def analyze(
         str,
         typer.Argument(
             metavar="PATH",
-            help="A run directory, or a text file with a metrics report or an analysis log;"
+            help="A run directory, an XProf log directory, an .xplane.pb file, or a text file"
+            " with a metrics report or an analysis log;"
             " - reads the text from standard input.",
         ),
     ],

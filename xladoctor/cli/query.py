@@ -39,8 +39,8 @@ def query(
         str | None,
         typer.Argument(
             metavar="PATH",
-            help="A run directory, or a text file, as for analyze; - reads the text from standard"
-            " input.",
+            help="A run directory, log directory, .xplane.pb or text file, as for analyze; - reads"
+            " text from standard input.",
             show_default=False,
         ),
     ] = None,

@@ -51,7 +51,8 @@ def diagnose(evidence: Evidence, rules: Sequence[Rule]) -> Diagnosis:
     outcomes = RuleOutcomes(fired, clear, [skipped.rule for skipped in not_checked])
     return Diagnosis(
         schema_version=SCHEMA_VERSION, tool=Tool("xladoctor", __version__),
-        run=facts.run(evidence), verdict=facts.verdict(time, ordered), time=time, steps=steps,
+        run=facts.run(evidence), verdict=facts.verdict(time, ordered, bool(fired or clear)),
+        time=time, steps=steps,
         devices=devices.device_use(evidence), findings=ordered, rules=outcomes,
         not_checked=not_checked, ignored=ignored, warnings=list(evidence.notes),
     )  # fmt: skip

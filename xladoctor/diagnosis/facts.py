@@ -129,11 +129,18 @@ def _steps_of_timeline(evidence: Evidence) -> Steps | None:
                  None if median is None else round(median, 4))  # fmt: skip
 
 
-def verdict(time: TimeSpent, findings: list[Finding]) -> Verdict:
-    """What bounds the loop, in a sentence that a newcomer understands."""
+def verdict(time: TimeSpent, findings: list[Finding], judged: bool = True) -> Verdict:
+    """What bounds the loop, in a sentence that a newcomer understands.
+
+    ``judged``: whether any rule could be; if none could, nothing is known to be right.
+    """
     serious = [finding for finding in findings if finding.severity != "info"]
     tail = (
-        f"{len(serious)} finding{'s' * (len(serious) != 1)} to fix" if serious else "nothing to fix"
+        f"{len(serious)} finding{'s' * (len(serious) != 1)} to fix"
+        if serious
+        else "nothing to fix"
+        if judged
+        else "no rule could be judged"
     )
     if any(finding.name == "missing-step-barrier" for finding in serious):
         return Verdict(

@@ -254,11 +254,11 @@ TABLES: dict[str, Table] = {
         duration_ns BIGINT time between
         compile_ns BIGINT compiling
         wait_ns BIGINT waiting for the device, or running its work on this thread
-        upload_ns BIGINT sending tensors to the device
+        upload_ns BIGINT in the transfer itself; table step counts the whole call, as .to()
         input_ns BIGINT waiting for the next batch
         save_ns BIGINT saving checkpoints
         dispatch_ns BIGINT handing graphs to the device
-        tracing_ns BIGINT Python that builds the graph, estimated by host samples; NULL without
+        tracing_ns BIGINT Python by the share of tracing in all host samples, not of this step alone
         other_ns BIGINT other Python (with tracing, where no samples tell them apart)
     """)),
     "device": Table("a device in the timeline", "derived", _columns(_PROCESS + """

@@ -25,11 +25,14 @@ def read_profiles(path: Path, session: str | None, progress: Progress | None) ->
     files = [path] if path.is_file() else session_files(path, session, ingested)
     for number, file in enumerate(files):
         read_timeline(TimelineFile(file, number), Folders(), ingested, progress)
-        _add_process(file, number, ingested)
-    if not any(ingested.tables.get("timeline", {}).get("events", ())):
-        notes = "\n".join(ingested.notes) or f"{path}: not a timeline, or one without an event"
-        raise IngestError(notes, "expected an .xplane.pb file, as JAX, TensorFlow and torch_xla"
-                          " write them")  # fmt: skip
+        events = ingested.tables.get("timeline", {}).get("events", [0])
+        if len(events) == number + 1 and events[number]:
+            _add_process(file, number, ingested)
+        else:
+            ingested.notes.append(f"{file}: not a timeline, or one without an event")
+    if "process" not in ingested.tables:
+        raise IngestError("\n".join(ingested.notes), "expected an .xplane.pb file, as JAX,"
+                          " TensorFlow and torch_xla write them, not compressed")  # fmt: skip
     return ingested
 
 

@@ -11,16 +11,20 @@ from xladoctor.ingest.interface import Ingested, IngestError
 
 SUFFIX = ".xplane.pb"
 #: A log directory, a folder of sessions, or a session.
-_PATTERNS = (f"plugins/profile/*/*{SUFFIX}", f"*/*{SUFFIX}", f"*{SUFFIX}")
+_PATTERNS = (f"plugins/profile/*/*{SUFFIX}", f"profile/*/*{SUFFIX}", f"*/*{SUFFIX}",
+             f"*{SUFFIX}")  # fmt: skip
 
 
 def session_files(path: Path, session: str | None, ingested: Ingested) -> list[Path]:
-    """The timelines of one session: the one that is asked for, else the newest, with a note.
+    """The timelines of one session: the one that is asked for (the
+    beginning of its name is enough where no other begins so), else the newest, with a note.
 
     Raises:
         IngestError: the session is not there.
     """
     sessions = find_sessions(path)
+    alike = [name for name in sessions if session and name.startswith(session)]
+    session = alike[0] if len(alike) == 1 else session
     if session is not None and session not in sessions:
         raise IngestError(f"{path}: no session {session} with a timeline in it",
                           f"there are: {', '.join(sessions) or 'none'}")  # fmt: skip

@@ -23,7 +23,7 @@ _PARTS = (
     ("compile", "compile_s", "█", "#", "red"),
     ("blocked", "blocked_s", "▓", "x", "magenta"),
     ("input", "input_s", "▒", "i", "yellow"),
-    ("tracing", "tracing_s", "░", ".", "blue"),
+    ("Python", "tracing_s", "░", ".", "blue"),
     ("device", "device_s", "▞", "=", "green"),
     ("other", "other_s", "·", "-", "bright_black"),
 )

@@ -7,6 +7,7 @@ the user's cache folder. Where none can be written, each process compiles anew, 
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 import warnings
 from collections.abc import Callable
@@ -44,14 +45,24 @@ no_cache_reason = (
 )
 
 
+def _discard() -> None:
+    """Throw away machine code that cannot be read; the next process compiles it anew."""
+    if _folder is not None and os.environ.get("NUMBA_CACHE_DIR") == str(_folder):
+        shutil.rmtree(_folder, ignore_errors=True)
+
+
 def compiled(signature: str) -> Callable[[Function], Function]:
     """Compile for one signature of numba's, without the GIL; arrays are not checked for bounds."""
 
     def decorate(function: Function) -> Function:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            jit = numba.njit(signature, cache=no_cache_reason is None, nogil=True)
-            return cast(Function, jit(function))
+            try:
+                jit = numba.njit(signature, cache=no_cache_reason is None, nogil=True)
+                return cast(Function, jit(function))
+            except Exception:  # unpickling what was damaged or cut off can raise anything
+                _discard()
+                return cast(Function, numba.njit(signature, nogil=True)(function))
 
     return decorate
 
