@@ -6,7 +6,8 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PJRT_DEVICE ?= CPU
 
-.PHONY: demo test lint docs snapshots samples benchmark benchmark-ingest clean help
+.PHONY: demo test lint docs snapshots samples benchmark benchmark-ingest \
+        benchmark-recompilation clean help
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
@@ -34,6 +35,10 @@ benchmark: $(VENV)/.xla ## overhead of the capture, in pairs of bare and capture
 
 benchmark-ingest: $(VENV)/.xla ## reading a timeline, beside XProf and protobuf
 	python -m benchmarks.ingest
+
+benchmark-recompilation: $(VENV)/.base ## why graphs were compiled again: 200 modules compared
+	$(BIN)/python -m pip install --quiet --editable .
+	python -m benchmarks.recompilation
 
 clean:           ## remove the environment and all caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

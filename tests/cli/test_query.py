@@ -18,7 +18,7 @@ from xladoctor.evidence.schema import TABLES
 
 SAMPLE = "sample_traces/recompiling"
 COUNTERS = "SELECT name, value FROM counter WHERE value > 3 ORDER BY name"
-CHANGES = "SELECT index, from_shape, to_shape, made_line FROM recompilation"
+CHANGES = "SELECT index, was, now, line FROM recompilation"
 
 
 def lines(*arguments: str | Path, given: str = "") -> list[str]:
@@ -32,7 +32,7 @@ def lines(*arguments: str | Path, given: str = "") -> list[str]:
 
 def test_table_of_a_run_with_what_is_derived() -> None:
     head, rule, *rows = lines(SAMPLE, CHANGES)
-    assert head.split() == ["index", "from_shape", "to_shape", "made_line"]
+    assert head.split() == ["index", "was", "now", "line"]
     assert set(rule) == set("─ ")
     assert rows[0].split() == ["1", "s64[16,77]", "s64[16,45]", "38"]
     assert len(rows) == 11

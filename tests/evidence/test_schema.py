@@ -22,7 +22,7 @@ TIMELINE = {
     "idle_gap", "device_op", "hlo_module", "hlo_instruction", "hlo_frame", "hlo_parameter",
 }  # fmt: skip
 #: These, and what the diagnosis and the sampler write.
-ELSEWHERE = TIMELINE | {"recompilation", "host_sample"}
+ELSEWHERE = TIMELINE | {"recompilation", "graph_change", "host_sample"}
 SAMPLE = Path(__file__).parents[2] / "sample_traces" / "recompiling"
 #: Written where samples of the host tell tracing from other Python.
 SAMPLED = {"tracing_ns", "idle_tracing_ns"}

@@ -21,7 +21,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
-PROGRAMS = sorted([*EXAMPLES.glob("*.py"), *EXAMPLES.glob("clean/*.py")])
+PROGRAMS = sorted(program for folder in (".", "clean", "recompilation", "third_party")
+                  for program in (EXAMPLES / folder).glob("*.py"))  # fmt: skip
 LIMIT_S = 240  # for one program; on a busy machine torch_xla alone takes ten seconds to import
 
 LIVE = [

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from xladoctor.diagnosis.recompilation import causes
+from xladoctor.diagnosis import recompilation
 from xladoctor.evidence.catalog import views
 from xladoctor.evidence.load import load
 from xladoctor.evidence.query import Query
@@ -62,7 +62,7 @@ def answered() -> dict[str, str]:
     samples = {case[0] for case in CASES.values()}
     databases = {name: load(str(SAMPLES / name)).database for name in samples}
     for database in databases.values():
-        database.insert("recompilation", causes(database))
+        recompilation.explain(database)
     texts = {}
     for name, (sample, query, style) in CASES.items():
         answer = Query(query, databases[sample]).answer()

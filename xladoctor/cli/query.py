@@ -90,7 +90,7 @@ def query(
     if rows is Rows.parquet and output is None and sys.stdout.isatty():
         raise XladoctorError("parquet is nothing for a terminal", "name a file with --output")
     text = _text(path, words[0])
-    evidence = _load(path, session)
+    evidence = load_evidence(path, session)
     for note in evidence.notes:
         sys.stderr.write(f"xladoctor: note: {note}\n")
     if rows is Rows.table:
@@ -107,7 +107,7 @@ def _text(path: str, query: str) -> str:
     return sys.stdin.read()
 
 
-def _load(path: str, session: str | None) -> Evidence:
+def load_evidence(path: str, session: str | None) -> Evidence:
     """The evidence with all that rules see: recompilations are derived after loading."""
     from xladoctor.cli.progress_bar import progress_bar
     from xladoctor.diagnosis import recompilation
@@ -115,8 +115,8 @@ def _load(path: str, session: str | None) -> Evidence:
 
     with progress_bar() as bar:
         evidence = load(path, session, bar)
-    evidence.database.insert("recompilation", recompilation.causes(evidence.database))
-    derived = {"recompilation"} if "compilation" in evidence.available else set()
+    recompilation.explain(evidence.database)
+    derived = {"recompilation", "graph_change"} if "compilation" in evidence.available else set()
     return replace(evidence, available=evidence.available | derived)
 
 
@@ -184,7 +184,7 @@ def _describe(words: list[str], session: str | None, color: Color) -> None:
 
     known, available = {*TABLES, *views()}, None
     if words and words[0] not in known and (words[0] == "-" or Path(words[0]).exists()):
-        available = _load(words.pop(0), session).available
+        available = load_evidence(words.pop(0), session).available
     for word in words:
         if word not in known:
             alike = get_close_matches(word, known) or sorted(known)

@@ -30,7 +30,7 @@ def diagnose(evidence: Evidence, rules: Sequence[Rule]) -> Diagnosis:
         RuleError: a rule's query or message fails on this evidence.
     """
     database = evidence.database
-    database.insert("recompilation", recompilation.causes(database))
+    recompilation.explain(database)
     database.close_to_the_outside()
     time = facts.time_spent(evidence)
     steps = facts.steps(evidence)

@@ -13,11 +13,16 @@ _DEFINITION = re.compile(r"^CREATE (?:VIEW|TABLE) (\w+) AS\b(.*?);$", re.MULTILI
 _VIEW = re.compile(r"((?:^-- .*\n)*)^CREATE (?:VIEW|TABLE) (\w+) AS\b", re.MULTILINE)
 
 
-def view_files() -> list[str]:
-    """The texts of ``views/*.sql``, in the order of their names."""
-    folder = resources.files("xladoctor.evidence") / "views"
-    files = sorted(folder.iterdir(), key=lambda entry: entry.name)
+def view_files(*below: str) -> list[str]:
+    """The texts of ``views/*.sql``, or of a folder below, in the order of their names."""
+    folder = resources.files("xladoctor.evidence").joinpath("views", *below)
+    files = sorted((file for file in folder.iterdir() if file.name.endswith(".sql")),
+                   key=lambda file: file.name)  # fmt: skip
     return [file.read_text(encoding="utf-8") for file in files]
+
+
+def _all_files() -> list[str]:
+    return [*view_files(), *view_files("derived")]
 
 
 @cache
@@ -25,7 +30,7 @@ def views() -> dict[str, str]:
     """Each view, with the comment above it."""
     return {
         found[2]: " ".join(line.removeprefix("-- ") for line in found[1].splitlines())
-        for text in view_files()
+        for text in _all_files()
         for found in _VIEW.finditer(text)
     }
 
@@ -33,4 +38,4 @@ def views() -> dict[str, str]:
 @cache
 def definitions() -> dict[str, str]:
     """Each view, with its query."""
-    return {found[1]: found[2] for text in view_files() for found in _DEFINITION.finditer(text)}
+    return {found[1]: found[2] for text in _all_files() for found in _DEFINITION.finditer(text)}

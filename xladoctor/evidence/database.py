@@ -51,9 +51,12 @@ class Database:
         """
         self._lazy[table] = producers
 
-    def create_views(self) -> None:
-        """Create the views, in the order of their file names."""
-        for text in view_files():
+    def create_views(self, *below: str) -> None:
+        """Create the views in the order of their file names; those of ``derived`` once it can be.
+
+        ``derived`` are the views over what the diagnosis adds to the evidence.
+        """
+        for text in view_files(*below):
             self._connection.execute(text)
 
     def close_to_the_outside(self, writable: Path | None = None) -> None:
@@ -80,6 +83,11 @@ class Database:
         self._produce(query)
         cursor = self._connection.execute(query, dict(parameters or {}))
         return [column[0] for column in cursor.description or ()], cursor.fetchall()
+
+    def arrays(self, query: str) -> dict[str, np.ndarray[Any, Any]]:
+        """Run a query whose columns are numbers without NULL; one array a column."""
+        self._produce(query)
+        return self._connection.execute(query).fetchnumpy()
 
     def scalar(self, query: str, parameters: Mapping[str, Any] | None = None) -> Any:
         """The first value of the first row, or None."""

@@ -318,6 +318,9 @@ TABLES: dict[str, Table] = {
         name VARCHAR name of the module
         graph_hash VARCHAR hash of its graph, where it could be joined
         instructions INTEGER instructions in all computations, after optimization
+        donated BIGINT[] parameters whose memory the results may take
+        devices BIGINT[] devices that it was compiled for, where the module says so
+        sharding VARCHAR digest of the shardings of parameters and results; NULL without any
     """)),
     "hlo_instruction": Table("an instruction of such a module, after optimization", ".xplane.pb",
                              _columns(_PROCESS + """
@@ -325,6 +328,7 @@ TABLES: dict[str, Table] = {
         graph_hash VARCHAR hash of its graph
         computation VARCHAR name of the computation it stands in
         entry BOOLEAN whether that is the entry computation
+        root BOOLEAN whether it is the result of its computation
         id BIGINT number of the instruction in its module
         name VARCHAR its name
         opcode VARCHAR its operation
@@ -334,6 +338,7 @@ TABLES: dict[str, Table] = {
         operands BIGINT[] numbers of its operands
         parameter INTEGER position of the parameter, if it is one
         literal VARCHAR value of a constant of at most 16 elements
+        attributes VARCHAR bounds, dimensions, padding and the like, as HLO text prints them
         op_type VARCHAR operation of the framework that it comes from
         op_name VARCHAR its name with scopes
         frame INTEGER innermost frame of its Python stack in hlo_frame, where known
@@ -363,19 +368,45 @@ TABLES: dict[str, Table] = {
         line INTEGER line, from 1
         text VARCHAR its text
     """)),
-    "recompilation": Table("why a call site compiled again", "derived",
-                           _columns(_PROCESS + """
+    "recompilation": Table("why a call site compiled again: its graph against the most similar one"
+                           " that it compiled before", "derived", _columns(_PROCESS + """
         index INTEGER number of the compilation
-        kind VARCHAR input_shape, input_type, input_count, graph, or unknown
-        basis VARCHAR hlo (modules compared) or upload (a new shape was sent in that step)
+        against INTEGER number of the earlier compilation
+        kind VARCHAR as in docs/recompilation.md: input_shape, constant, operations, evicted, …
+        basis VARCHAR hlo (modules compared), upload (a new shape was sent in that step), log, hash
         parameter INTEGER entry parameter that changed
-        from_shape VARCHAR its type and dimensions in the earlier graph
-        to_shape VARCHAR and in this one
+        was VARCHAR what it was: type and dimensions, a number, an instruction, a count
+        now VARCHAR what it is
         dimension INTEGER first dimension that differs
         value BIGINT its size in this graph
-        made_role VARCHAR made, or used: a tensor that was there before shows where it is first used
-        made_file VARCHAR that line's file
-        made_line INTEGER that line
-        made_function VARCHAR function that it is in
+        op VARCHAR operation of the framework that differs; for placement what does
+        role VARCHAR made, or used: a tensor that was there before shows where it is first used
+        file VARCHAR file of the line that makes the difference
+        line INTEGER that line
+        function VARCHAR function that it is in
+        user_file VARCHAR path of the user's line that led there, where it is a library's
+        user_line INTEGER that line
+        user_function VARCHAR function that it is in
+        pattern VARCHAR grows, last_batch or varies: how the sizes or counts go on
+        seen INTEGER sizes seen in that dimension
+        possible INTEGER sizes in their range, with the steps between them
+    """)),
+    "graph_change": Table("an operation of a Python line that differs between a compilation and the"
+                          " one it is compared with, in the order of lowering", "derived",
+                          _columns(_PROCESS + """
+        index INTEGER number of the compilation
+        nth INTEGER order, from 0
+        nature VARCHAR added, removed, value (another number), shape, or count
+        file VARCHAR file
+        line INTEGER line
+        function VARCHAR function that the line is in
+        user_file VARCHAR path of the user's line that led there, where it is a library's
+        user_line INTEGER that line
+        user_function VARCHAR function that it is in
+        op VARCHAR operation of the framework, as aten::pow
+        was VARCHAR instructions that the earlier graph alone has, a line each
+        now VARCHAR instructions that this one alone has
+        was_count INTEGER how many such instructions the earlier graph has
+        now_count INTEGER and this one
     """)),
 }  # fmt: skip

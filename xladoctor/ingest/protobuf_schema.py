@@ -36,11 +36,36 @@ _MESSAGES = {
     "XStatMetadata": "id 1 int64, name 2 string",
     "HloProto": "hlo_module 1 HloModuleProto",
     "HloModuleProto": "name 1 string, computations 3 HloComputationProto*, id 5 int64,"
-    " entry_computation_id 6 int64, stack_frame_index 17 StackFrameIndex",
-    "HloComputationProto": "name 1 string, instructions 2 HloInstructionProto*, id 5 int64",
+    " entry_computation_id 6 int64, input_output_alias 8 AliasProto, spmd_output_sharding 12 bytes,"
+    " spmd_parameters_shardings 14 bytes*, device_assignment 15 DeviceAssignmentProto,"
+    " stack_frame_index 17 StackFrameIndex, buffer_donor 18 DonorProto",
+    "AliasProto": "entries 1 AliasEntry*",
+    "AliasEntry": "parameter_number 2 int64",
+    "DonorProto": "entries 1 DonorEntry*",
+    "DonorEntry": "parameter_number 1 int64",
+    "DeviceAssignmentProto": "replica_count 1 int32, computation_count 2 int32,"
+    " computation_devices 3 ComputationDevice*",
+    "ComputationDevice": "replica_device_ids 1 int64*",
+    "HloComputationProto": "name 1 string, instructions 2 HloInstructionProto*, id 5 int64,"
+    " root_id 6 int64",
     "HloInstructionProto": "name 1 string, opcode 2 string, shape 3 ShapeProto,"
-    " metadata 7 OpMetadata, literal 8 LiteralProto, parameter_number 9 int32, id 35 int64,"
-    " operand_ids 36 int64*",
+    " metadata 7 OpMetadata, literal 8 LiteralProto, parameter_number 9 int32,"
+    " dimensions 14 int64*, window 15 WindowProto, slice_dimensions 17 SliceProto*,"
+    " dynamic_slice_sizes 20 int64*, padding_config 21 PaddingProto, distribution 23 int32,"
+    " custom_call_target 28 string, dot_dimension_numbers 30 DotProto,"
+    " gather_slice_sizes 34 int64*, id 35 int64, operand_ids 36 int64*, sharding 40 bytes,"
+    " feature_group_count 50 int64, precision_config 51 PrecisionProto,"
+    " comparison_direction 63 string",
+    "PrecisionProto": "operand_precision 1 int32*",
+    "SliceProto": "start 1 int64, limit 2 int64, stride 3 int64",
+    "WindowProto": "dimensions 1 WindowDimension*",
+    "WindowDimension": "size 1 int64, stride 2 int64, padding_low 3 int64, padding_high 4 int64,"
+    " window_dilation 5 int64, base_dilation 6 int64, window_reversal 7 bool",
+    "PaddingProto": "dimensions 1 PaddingDimension*",
+    "PaddingDimension": "edge_padding_low 1 int64, edge_padding_high 2 int64,"
+    " interior_padding 3 int64",
+    "DotProto": "lhs_contracting_dimensions 1 int64*, rhs_contracting_dimensions 2 int64*,"
+    " lhs_batch_dimensions 3 int64*, rhs_batch_dimensions 4 int64*",
     "ShapeProto": "element_type 2 int32, dimensions 3 int64*, layout 5 LayoutProto",
     "LayoutProto": "minor_to_major 1 int64*",
     "LiteralProto": "shape 1 ShapeProto, preds 2 bool*, u8s 3 bytes, s32s 4 int32*, s64s 5 int64*,"

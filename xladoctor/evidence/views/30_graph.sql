@@ -12,8 +12,11 @@ WHERE optimizer_steps >= 4 AND optimizer_steps >= 2 * coalesce(barriers, 0)
 -- Compilations, with what changed against the ones that their call site compiled before.
 CREATE VIEW compiled_again AS
 SELECT
-    c.*, r.kind, r.basis, r.parameter, r.from_shape, r.to_shape, r.dimension, r.value,
-    r.made_role, r.made_file, r.made_line, r.made_function
+    c.*, r.kind, r.basis, r.against, r.parameter, r.was, r.now, r.dimension, r.value, r.op,
+    r.pattern, r.seen, r.possible,
+    r.role AS made_role, r.file AS made_file, r.line AS made_line, r.function AS made_function,
+    r.user_file AS made_user_file, r.user_line AS made_user_line,
+    r.user_function AS made_user_function
 FROM compilation c
 LEFT JOIN recompilation r ON r.process = c.process AND r.index = c.index;
 
@@ -81,11 +84,16 @@ folded AS (
     WHERE p.backward
       AND NOT EXISTS (SELECT 1 FROM forward f WHERE f.process = p.process AND f.base = p.base)
 )
-SELECT
-    * REPLACE (round(count)::BIGINT AS count, cost_ns::BIGINT AS cost_ns,
-               round(backward_count)::BIGINT AS backward_count),
-    coalesce(per_step >= 0.1, count >= 20) AS often,
+SELECT  -- a library's line that several lines of the user's lead to counts once: the commonest is named
+    process, op, base, file, line, any_value(function) AS function,
+    arg_max(user_file, [count, user_line]) AS user_file,
+    arg_max(user_line, [count, user_line]) AS user_line,
+    arg_max(user_function, [count, user_line]) AS user_function,
+    round(sum(folded.count))::BIGINT AS count, sum(folded.per_step) AS per_step,
+    sum(folded.cost_ns)::BIGINT AS cost_ns,
+    round(sum(folded.backward_count))::BIGINT AS backward_count,
+    coalesce(sum(folded.per_step) >= 0.1, sum(folded.count) >= 20) AS often,
     base IN ('aten::nonzero', 'aten::nonzero_static', 'aten::masked_select', 'aten::_unique',
              'aten::_unique2', 'aten::unique_dim', 'aten::unique_consecutive',
              'aten::unique_dim_consecutive') AS dynamic
-FROM folded;
+FROM folded GROUP BY process, op, base, file, line;

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 from google.protobuf.message import DecodeError
 
 from xladoctor.ingest.frames import NOWHERE, Folders
-from xladoctor.ingest.hlo import literal
+from xladoctor.ingest.hlo import attributes, literal
 from xladoctor.ingest.hlo.element_types import NAMES
 from xladoctor.ingest.hlo.stacks import Stacks
 from xladoctor.ingest.interface import Columns, Ingested
@@ -16,8 +17,8 @@ from xladoctor.ingest.protobuf_schema import message
 _SITE = tuple(NOWHERE.columns())
 #: What :func:`_row` returns: the columns of ``hlo_instruction``, and ``sent`` of ``hlo_parameter``.
 _COLUMNS = (
-    "computation", "entry", "id", "name", "opcode", "type", "shape", "layout", "operands",
-    "parameter", "literal", "op_type", "op_name", "frame", *_SITE, "sent",
+    "computation", "entry", "root", "id", "name", "opcode", "type", "shape", "layout", "operands",
+    "parameter", "literal", "attributes", "op_type", "op_name", "frame", *_SITE, "sent",
 )  # fmt: skip
 
 
@@ -45,7 +46,10 @@ def read_module(
     origin = {"process": process, "program_id": program}
     hashed = {**origin, "graph_hash": graph_hash}
     count = len(instructions["id"])
-    _extend(ingested, "hlo_module", hashed, {"name": [module.name], "instructions": [count]})
+    _extend(ingested, "hlo_module", hashed, {
+        "name": [module.name], "instructions": [count], "donated": [_donated(module)],
+        "devices": [_devices(module.device_assignment)], "sharding": [_sharding(module)],
+    })  # fmt: skip
     _extend(ingested, "hlo_parameter", hashed, _parameters(instructions))
     del instructions["sent"]
     _extend(ingested, "hlo_instruction", hashed, instructions)
@@ -64,27 +68,51 @@ def _extend(ingested: Ingested, table: str, constant: dict[str, Any], columns: C
 
 def _instructions(module: Any, stacks: Stacks) -> Columns:
     rows = [
-        _row(instruction, name, entry, stacks)
+        _row(instruction, name, entry, root, stacks)
         for computation in module.computations
-        for name, entry in [(computation.name, computation.id == module.entry_computation_id)]
+        for name, entry, root in [
+            (computation.name, computation.id == module.entry_computation_id, computation.root_id)
+        ]
         for instruction in computation.instructions
     ]
     return {name: [row[index] for row in rows] for index, name in enumerate(_COLUMNS)}
 
 
-def _row(instruction: Any, computation: str, entry: bool, stacks: Stacks) -> tuple[Any, ...]:
+def _row(
+    instruction: Any, computation: str, entry: bool, root: int, stacks: Stacks
+) -> tuple[Any, ...]:
     """One instruction. Reads each field once, and slices: their access is most of the time."""
     opcode, shape, metadata = instruction.opcode, instruction.shape, instruction.metadata
     frame, site, sent = stacks.origin(metadata)
-    type_ = shape.element_type
+    type_, number = shape.element_type, instruction.id
     return (
-        computation, entry, instruction.id, instruction.name, opcode,
+        computation, entry, number == root, number, instruction.name, opcode,
         NAMES.get(type_) or str(type_), shape.dimensions[:], shape.layout.minor_to_major[:],
         instruction.operand_ids[:],
         instruction.parameter_number if opcode == "parameter" else None,
         literal.text(instruction.literal) if opcode == "constant" else None,
-        metadata.op_type or None, metadata.op_name or None, frame, *site, sent,
+        attributes.text(instruction), metadata.op_type or None, metadata.op_name or None, frame,
+        *site, sent,
     )  # fmt: skip
+
+
+def _donated(module: Any) -> list[int]:
+    """The parameters whose memory the results may take."""
+    entries = [*module.input_output_alias.entries, *module.buffer_donor.entries]
+    return sorted({entry.parameter_number for entry in entries})
+
+
+def _devices(assignment: Any) -> list[int]:
+    """The devices that the module was compiled for."""
+    return [device for one in assignment.computation_devices for device in one.replica_device_ids]
+
+
+def _sharding(module: Any) -> str | None:
+    """Tells shardings of parameters and results apart; None without any."""
+    shardings = [*module.spmd_parameters_shardings, module.spmd_output_sharding]
+    if not any(shardings):
+        return None
+    return hashlib.sha256(b"\0".join(shardings)).hexdigest()[:8]
 
 
 def _parameters(instructions: Columns) -> Columns:

@@ -1,0 +1,53 @@
+"""Trains a policy on rewards, less the mean of all rewards so far, whose sum is on the device.
+
+The sum and the number of steps are two tensors in every step, so all steps have one graph.
+"""
+
+import torch
+import torch_xla
+from torch import nn
+from torch.nn.functional import one_hot
+
+BATCH = 128
+FEATURES = 16
+ACTIONS = 4
+STEPS = 24
+
+
+def batches(steps):
+    """Yield what the policy sees, the reward of each action, and noise to draw actions with."""
+    mixing = torch.randn(FEATURES, ACTIONS) / FEATURES**0.5
+    for _ in range(steps):
+        states = torch.randn(BATCH, FEATURES)
+        noise = -torch.empty(BATCH, ACTIONS).exponential_().log()
+        yield states, torch.sigmoid(4 * states @ mixing), noise
+
+
+def train(model, device):
+    optimizer = torch.optim.SGD(model.parameters(), lr=2.0)
+    total, count = torch.zeros(1).to(device), torch.zeros(1).to(device)
+    for states, rewards, noise in batches(STEPS):
+        states, rewards, noise = states.to(device), rewards.to(device), noise.to(device)
+        optimizer.zero_grad()
+        logits = model(states).log_softmax(dim=1)
+        taken = one_hot((logits.detach() + noise).argmax(dim=1), ACTIONS)
+        reward = (rewards * taken).sum(dim=1)
+        total += reward.mean()
+        count += 1
+        baseline = total / count
+        loss = -((reward - baseline) * (logits * taken).sum(dim=1)).mean()
+        loss.backward()
+        optimizer.step()
+        torch_xla.sync()
+    return baseline
+
+
+def main():
+    torch.manual_seed(0)
+    device = torch_xla.device()
+    baseline = train(nn.Linear(FEATURES, ACTIONS).to(device), device)
+    print(f"mean reward {baseline.item():.3f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""Fills in the missing half of pictures with a small UNet and Euler's scheduler of diffusers.
+
+The schedule lies on the device, and `add_noise` looks the timestep up in it at every step, inside
+the package, with `nonzero` and `.item()`: the host waits for the step before.
+"""
+
+import torch
+import torch_xla
+from diffusers import EulerDiscreteScheduler, UNet2DModel
+
+SIZE = 8
+PICTURES = 2
+STEPS = 12
+SETS = 2
+
+
+def make_unet():
+    return UNet2DModel(
+        sample_size=SIZE,
+        in_channels=1,
+        out_channels=1,
+        layers_per_block=1,
+        block_out_channels=(16, 16),
+        norm_num_groups=4,
+        down_block_types=("DownBlock2D", "DownBlock2D"),
+        up_block_types=("UpBlock2D", "UpBlock2D"),
+        add_attention=False,
+    )
+
+
+def fill_in(unet, pictures, missing, device):
+    """Denoise what is missing; what is known is put back, as noisy as the step is."""
+    scheduler = EulerDiscreteScheduler()
+    scheduler.set_timesteps(STEPS, device=device)
+    noise = torch.randn(pictures.shape).to(device)
+    sample = noise * scheduler.init_noise_sigma
+    for timestep in scheduler.timesteps:
+        known = scheduler.add_noise(pictures, noise, timestep[None])
+        sample = torch.where(missing, sample, known)
+        inputs = scheduler.scale_model_input(sample, timestep)
+        prediction = unet(inputs, timestep).sample
+        sample = scheduler.step(prediction, timestep, sample).prev_sample
+        torch_xla.sync()
+    return sample
+
+
+def main():
+    torch.manual_seed(0)
+    device = torch_xla.device()
+    unet = make_unet().to(device).eval()
+    missing = (torch.arange(SIZE) >= SIZE // 2).to(device)
+    with torch.no_grad():
+        for _ in range(SETS):
+            pictures = torch.rand(PICTURES, 1, SIZE, SIZE).to(device)
+            filled = fill_in(unet, pictures, missing, device)
+    print(f"mean {filled.mean().item():.3f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+-- Compilations that can be asked for their cause, each with its place in the life of its call site:
+-- turns of the loop before it, whether it came in the last third of the site's launches, and the
+-- lines whose operations differ. Without a barrier all graphs differ, which is another finding.
+CREATE TABLE late_compilation AS
+SELECT
+    c.*, coalesce(c.kind, 'unknown') AS what,
+    c.ordinal / coalesce(p.barriers, 1) AS turn,
+    coalesce(c.ordinal >= c.launches * 2 / 3, TRUE) AS unsettled,
+    l.steps, EXISTS (SELECT 1 FROM hlo_module) AS captured, g.lines,
+    CASE WHEN c.made_file IS NOT NULL THEN
+        {'file': c.made_file, 'line': c.made_line, 'function': c.made_function,
+         'user_file': c.made_user_file, 'user_line': c.made_user_line,
+         'user_function': c.made_user_function, 'role': c.made_role, 'op': c.op}
+    END AS place
+FROM compiled_again c
+LEFT JOIN step_period p ON p.process = c.process AND p.thread = c.thread
+LEFT JOIN (
+    SELECT process, max(steps) AS steps FROM loop WHERE steps > 0 GROUP BY process
+) l ON l.process = c.process
+LEFT JOIN (
+    SELECT process, index, list({'file': file, 'line': line, 'op': op} ORDER BY nth) AS lines
+    FROM (
+        SELECT process, index, file, line, arg_min(op, nth) AS op, min(nth) AS nth
+        FROM graph_change WHERE file IS NOT NULL GROUP BY process, index, file, line
+    )
+    GROUP BY process, index
+) g ON g.process = c.process AND g.index = c.index
+WHERE c.process NOT IN (SELECT process FROM missing_barrier);
+
+-- Compilations after warm-up whose cause is one of `kinds`, by call site: the columns of a rule's row.
+-- Compiling is expected in the first `warmup` turns of a site. `buckets` shapes are fine if they all
+-- come early, and `phases` graphs of another phase (evaluation) that are launched again. The cause's
+-- line comes first, the site second.
+CREATE MACRO recompiled(kinds, warmup, buckets, phases) AS TABLE
+WITH site AS (
+    SELECT
+        process, file, line, via, any_value(function) AS function,
+        any_value(user_file) AS user_file, any_value(user_line) AS user_line,
+        any_value(user_function) AS user_function,
+        mode(place) AS place, mode(basis) AS basis, mode(what) AS kind,
+        mode(parameter) AS parameter, mode(dimension) AS dimension, mode(op) AS op,
+        mode(pattern) AS pattern, max(seen) AS seen, max(possible) AS possible,
+        arg_max(was, index) AS was, arg_max(now, index) AS now, arg_max(lines, index) AS lines,
+        list_sort(list(DISTINCT value)) AS sizes, count(DISTINCT value) AS distinct_values,
+        list(now ORDER BY index) FILTER (now IS NOT NULL) AS texts,
+        count(DISTINCT graph_hash) AS graphs, list(index ORDER BY index) AS indices,
+        max(launches) AS launches, max(ordinal) AS last, count(*) AS count,
+        sum(duration_ns)::BIGINT AS cost_ns, bool_or(unsettled) AS unsettled,
+        any_value(steps) AS steps, bool_or(captured) AS captured
+    FROM late_compilation
+    WHERE turn >= warmup AND list_contains(kinds, what)
+    GROUP BY process, file, line, via
+)
+SELECT
+    process,
+    CASE WHEN place IS NULL THEN file ELSE place.file END AS file,
+    CASE WHEN place IS NULL THEN line ELSE place.line END AS line,
+    CASE WHEN place IS NULL THEN function ELSE place.function END AS function,
+    CASE WHEN place IS NULL THEN user_file ELSE place.user_file END AS user_file,
+    CASE WHEN place IS NULL THEN user_line ELSE place.user_line END AS user_line,
+    CASE WHEN place IS NULL THEN user_function ELSE place.user_function END AS user_function,
+    CASE WHEN place IS NOT NULL THEN file END AS related_file,
+    CASE WHEN place IS NOT NULL THEN line END AS related_line,
+    CASE WHEN place IS NOT NULL THEN function END AS related_function,
+    CASE WHEN place IS NOT NULL THEN 'compiled' END AS related_role,
+    count, count / coalesce(steps, launches) AS per_step,
+    cost_ns, 'measured' AS cost_basis,
+    cost_ns IS NULL AND count >= 3 AND unsettled AS stalls,
+    count = 1 OR (NOT unsettled AND count < buckets)
+        OR (kind <> 'input_shape' AND count <= phases
+            AND coalesce(launches - last > count, FALSE)) AS healthy,
+    NOT unsettled AS settled,
+    pattern = 'grows' AND unsettled AND count >= 3 AS unbounded,
+    {
+        'kind': kind, 'basis': basis, 'parameter': parameter,
+        'op': coalesce(place.op, op), 'role': place.role,
+        'from_shape': CASE WHEN kind IN ('input_shape', 'input_type') THEN was END,
+        'to_shape': CASE WHEN kind IN ('input_shape', 'input_type') THEN now END,
+        'was': was, 'now': now, 'dimension': dimension,
+        'values': CASE WHEN dimension IS NOT NULL THEN sizes END,
+        'numbers': CASE WHEN kind = 'constant' THEN texts[:20] END,
+        'distinct_values': CASE WHEN dimension IS NOT NULL THEN distinct_values END,
+        'pattern': pattern, 'seen': seen, 'possible': possible,
+        'compilations': indices[:20], 'graphs': graphs, 'launches': launches,
+        'settled': NOT unsettled, 'captured': captured,
+        'lines': CASE WHEN kind IN ('operations', 'growing') THEN lines[:6] END
+    } AS cause
+FROM site;

@@ -1,0 +1,250 @@
+"""The compilations of a run, one by one, each with its cause; then their call sites."""
+
+from __future__ import annotations
+
+import io
+from typing import Any, TextIO
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from xladoctor.report.interface import Style
+
+Row = dict[str, Any]
+_NARROW = 64  # columns; below them a cause stands under its compilation
+_KINDS = {
+    "data_dependent_shape": "data-dependent shape", "constant": "number",
+    "input_count": "number of inputs", "growing": "growing graph",
+}  # fmt: skip
+_PLACEMENT = {"thread": "two threads compiled it at once", "donated": "donated inputs"}
+_LONGEST = 40  # letters of a value
+_PLAIN = (("→", "->"), ("·", "-"), ("×", "x"), ("…", "..."), ("│", "|"), ("─", "-"))
+
+
+def render(rows: list[Row], shown: int, sites: list[Row], output: TextIO, style: Style) -> None:
+    """Write the first ``shown`` of the compilations, then all call sites; both as in the JSON."""
+    several = len({row["process"] for row in rows}) > 1
+    write([_heading(rows, sites), Text(), *_list(rows[:shown], several, style), Text(),
+           *_sites(sites, several, style), *_hint(rows)], output, style)  # fmt: skip
+
+
+def write(parts: list[RenderableType], output: TextIO, style: Style) -> None:
+    """Write parts one under the other, within the width and in what the encoding can carry."""
+    text = io.StringIO()
+    console = Console(
+        file=text, width=style.width, no_color=not style.color, force_terminal=style.color,
+        color_system="standard" if style.color else None, highlight=False, emoji=False,
+        markup=False,
+    )  # fmt: skip
+    console.print(Group(*parts))
+    output.writelines(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
+
+
+def plain(text: str, style: Style) -> str:
+    """The text without control characters, in what the output's encoding can carry."""
+    text = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
+    if style.unicode:
+        return text
+    for special, ascii_text in _PLAIN:
+        text = text.replace(special, ascii_text)
+    return text.encode("ascii", "replace").decode()
+
+
+def seconds(value: float | None) -> str:
+    """Seconds to the millisecond, ``?`` where not known."""
+    return "?" if value is None else f"{value:.3f}"
+
+
+def counted(number: int, noun: str) -> str:
+    """As ``1 call site``, ``2 call sites``."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def place(row: Row, room: int, style: Style) -> str:
+    """A line as ``train.py:41``, with the user's line where it is a library's.
+
+    A path that is longer than ``room`` loses its first folders.
+    """
+    if not row["file"]:
+        return "a line that is not known"
+    text = _shortened(f"{row['file']}:{row['line']}", room, style)
+    if row["user_file"]:
+        caller = f"{row['user_file']}:{row['user_line']}"
+        text += f", called from {_shortened(caller, room - len('called from '), style)}"
+    return text
+
+
+def _shortened(text: str, room: int, style: Style) -> str:
+    parts, dots = text.split("/"), "…/" if style.unicode else ".../"
+    while len(text) > room and len(parts) > 1:
+        del parts[0]
+        text = dots + "/".join(parts)
+    return text
+
+
+def _heading(rows: list[Row], sites: list[Row]) -> Text:
+    text = f"{counted(len(rows), 'compilation')} at {counted(len(sites), 'call site')}"
+    names = ("seconds", "seconds_after_warmup")
+    known, late = (sum(site[name] or 0.0 for site in sites) for name in names)
+    if any(site["seconds"] is not None for site in sites):
+        text += f": {seconds(known)} s, {seconds(late)} s of it after warm-up"
+    return Text(text, style="bold")
+
+
+def _list(rows: list[Row], several: bool, style: Style) -> list[RenderableType]:
+    names = [*["process"] * several, "no", "step", "seconds  ", "graph   ", "vs"]
+    cells = [_cells(row, several) for row in rows]
+    room = _room(names, cells, style)
+    parts = _beside(names, "cause", cells, [_cause(row, room, style) for row in rows], style)
+    if any(row["warmup"] for row in rows):
+        parts.append(Text("w: warm-up, the first three launches of a call site", style="dim"))
+    return parts
+
+
+def _cells(row: Row, several: bool) -> list[str]:
+    against = (row["cause"] or {}).get("against")
+    return [
+        *[str(row["process"])] * several, str(row["index"]),
+        "?" if row["step"] is None else str(row["step"]),
+        seconds(row["seconds"]) + (" w" if row["warmup"] else "  "),
+        (row["graph_hash"] or "?")[:8].ljust(8), "" if against is None else str(against),
+    ]  # fmt: skip
+
+
+def _cause(row: Row, room: int, style: Style) -> Text:
+    """The phrase and its line, on one line where there is room."""
+    if row["cause"] is None:
+        return Text(plain(f"first at {place(row, room - len('first at '), style)}", style))
+    what, where = phrase(row["cause"]), _where(row["cause"], room, style)
+    text = Text(plain(what, style))
+    if where and len(what) + len(where) + len(" ()") <= room:
+        text.append(plain(f" ({where})", style), style="dim")
+    elif where:
+        text.append("\n").append(plain(where, style), style="dim")
+    return text
+
+
+def _beside(
+    names: list[str], last: str, cells: list[list[str]], texts: list[Text], style: Style
+) -> list[RenderableType]:
+    """Columns to the right aligned, and a last one of texts; those below where it is narrow."""
+    widths = _widths(names, cells)
+    lefts = [Text("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)))
+             for row in [names, *cells]]  # fmt: skip
+    lefts[0].stylize("dim")
+    rights = [Text(last, style="dim"), *texts]
+    if style.width < _NARROW:
+        below = [Group(left, Padding(right, (0, 0, 0, 4)))
+                 for left, right in zip(lefts[1:], texts, strict=True)]  # fmt: skip
+        return [lefts[0], *below]
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(width=len(lefts[0]))
+    grid.add_column(overflow="fold")
+    for left, right in zip(lefts, rights, strict=True):
+        grid.add_row(left, right)
+    return [grid]
+
+
+def _widths(names: list[str], cells: list[list[str]]) -> list[int]:
+    return [max(map(len, column)) for column in zip(names, *cells, strict=True)]
+
+
+def _room(names: list[str], cells: list[list[str]], style: Style) -> int:
+    """Columns that the last one has."""
+    if style.width < _NARROW:
+        return style.width - 4
+    return style.width - sum(width + 2 for width in _widths(names, cells))
+
+
+def _sites(sites: list[Row], several: bool, style: Style) -> list[RenderableType]:
+    names = [*["process"] * several, "compiled", "graphs", "seconds", "after warm-up"]
+    cells = [
+        [*[str(site["process"])] * several, str(site["compilations"]), str(site["graphs"]),
+         seconds(site["seconds"]), seconds(site["seconds_after_warmup"])] for site in sites
+    ]  # fmt: skip
+    room = _room(names, cells, style)
+    return _beside(names, "call site", cells, [_site(site, room, style) for site in sites], style)
+
+
+def _site(site: Row, room: int, style: Style) -> Text:
+    via = f" ({site['via']})" if site["via"] else ""
+    text = Text(plain(place(site, room - len(via), style), style))
+    text.append(plain(via, style), style="dim")
+    for kind, count in site["kinds"].items():
+        name = _KINDS.get(kind, kind.replace("_", " "))
+        text.append("\n").append(plain(f"{count} × {name}", style), style="dim")
+    return text
+
+
+def _hint(rows: list[Row]) -> list[RenderableType]:
+    """How to see two graphs side by side: the last that was compared with another."""
+    there = {(row["process"], row["index"]): row for row in rows if row["in_timeline"]}
+    graphs = {key: row["graph_hash"] for key, row in there.items()}
+    for (process, index), graph in reversed(graphs.items()):
+        against = (there[process, index]["cause"] or {}).get("against")
+        if graphs.get((process, against), graph) != graph:
+            return [Text(), Text(f"two graphs side by side: --diff {against} {index}", style="dim")]
+    return []
+
+
+# Causes in words
+
+
+def phrase(cause: Row) -> str:
+    """Why a call site compiled again, in a few words, without the line."""
+    was, now = (_cut(cause[side]) for side in ("was", "now"))
+    op, same = cause["op"], "wired in another way" if was and now else "same after optimization"
+    change = f" {was} → {now}" if was and now else ""
+    texts = {
+        "input_shape": f"shape of {op}{change}" if op else f"input shape{change}",
+        "data_dependent_shape": f"data-dependent shape{change}",
+        "input_type": f"input type{change}",
+        "constant": _number(cause, change),
+        "operations": f"operations: {_operation(cause, change)}",
+        "input_count": _numbers(cause["was"], cause["now"]),
+        "growing": f"grows: {op}" if op else "grows",
+        "placement": f"placement: {_PLACEMENT.get(op, op)}{change}",
+        "evicted": f"evicted: same graph as {cause['against']}",
+        "unknown": f"unknown: {same if cause['basis'] == 'hlo' else 'not in the timeline'}",
+    }  # fmt: skip
+    return texts.get(cause["kind"], str(cause["kind"]))
+
+
+def _cut(text: str | None) -> str:
+    return f"{text[:_LONGEST]}…" if text and len(text) > _LONGEST else text or ""
+
+
+def _number(cause: Row, change: str) -> str:
+    of = f" of {cause['op']}" if cause["op"] else ""
+    if "input" in (cause["was"], cause["now"]):
+        return f"number{of}, {cause['was']} → {cause['now']}"
+    return f"number{change}{of}" if change else f"number{of}, simplified by XLA"
+
+
+def _operation(cause: Row, change: str) -> str:
+    op = cause["op"] or "one without a name"
+    if change:
+        return f"{op},{change}"
+    if cause["was"] or cause["now"]:
+        return f"{op} is {'new' if cause['now'] else 'gone'}"
+    return f"{op} of other sizes"
+
+
+def _numbers(was: str | None, now: str | None) -> str:
+    """``9 inputs → 10 inputs``, of inputs and outputs what differs."""
+    if not was or not now:
+        return "number of inputs or outputs"
+    pairs = list(zip(was.split(", "), now.split(", "), strict=False))
+    return ", ".join(f"{a} → {b}" for a, b in pairs if a != b) or was
+
+
+def _where(cause: Row, room: int, style: Style) -> str:
+    """The line that makes the difference, and the input."""
+    inputs = cause["kind"] in ("input_shape", "data_dependent_shape", "input_type")
+    used = "used at " if inputs and cause["role"] == "used" else ""
+    number = "" if cause["parameter"] is None else f"parameter {cause['parameter']}"
+    left = room - len(used) - len(number) - 2 * bool(number)
+    line = used + place(cause, left, style) if cause["file"] else ""
+    return ", ".join(part for part in (line, number) if part)

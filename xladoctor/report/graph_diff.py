@@ -1,0 +1,181 @@
+"""Two compiled graphs side by side: inputs, operations by Python line, placement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any, TextIO
+
+from rich.console import Group, OverflowMethod, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from xladoctor.diagnosis.recompilation.difference import (
+    Compiled,
+    Difference,
+    InputChange,
+    OperationChange,
+    PlacementChange,
+)
+from xladoctor.diagnosis.recompilation.graphs import Place
+from xladoctor.evidence.interface import Evidence
+from xladoctor.evidence.source import source_line
+from xladoctor.report.compilations import counted, place, plain, seconds, write
+from xladoctor.report.interface import Style
+
+_WIDE = 100  # columns, from which the two sides stand beside each other
+_MOST = 4  # instructions of one operation that are shown of each side
+_COLORS = {"-": "red", "+": "green", " ": ""}
+_NO_LINE = "without a Python line: the backward pass, and what the optimization made"
+
+
+def render(found: Difference, evidence: Evidence, limit: int, output: TextIO, style: Style) -> None:
+    """Write both compilations and all that differs.
+
+    Args:
+        found: the difference.
+        evidence: for paths and for the text of lines.
+        limit: how many inputs, and how many lines, to show; 0 for all.
+        output: where to write.
+        style: width, colours, characters.
+    """
+    parts: list[RenderableType] = [
+        _compiled("- A", found.a, evidence, style), _compiled("+ B", found.b, evidence, style),
+    ]  # fmt: skip
+    if found.same:
+        parts += [Text(), Text("the graphs are the same after optimization", style="bold")]
+    if found.inputs:
+        parts += [Text(), Text("inputs", style="bold")]
+        parts += _inputs(found.inputs, limit, evidence, style)
+    if found.lines:
+        parts += [Text(), Text("operations, in the order of lowering", style="bold")]
+        parts += _lines(found, limit, evidence, style)
+    if found.placement:
+        parts += [Text(), Text("compiled for", style="bold"), _placement(found.placement, style)]
+    write(parts, output, style)
+
+
+def record(value: Any, evidence: Evidence) -> Any:
+    """The difference as JSON has it: objects, lists, paths as reports show them."""
+    if is_dataclass(value):
+        names = [f.name for f in fields(value)] + ["same"] * isinstance(value, Difference)
+        found = {name: record(getattr(value, name), evidence) for name in names}
+        return found | ({"file": evidence.shown(found["file"])} if "file" in found else {})
+    if isinstance(value, Place):
+        return _shown(value, evidence)
+    return [record(one, evidence) for one in value] if isinstance(value, tuple) else value
+
+
+def _shown(line: Place, evidence: Evidence) -> dict[str, Any]:
+    files = {key: evidence.shown(getattr(line, key)) for key in ("file", "user_file")}
+    return line._asdict() | files
+
+
+def _compiled(name: str, one: Compiled, evidence: Evidence, style: Style) -> RenderableType:
+    step = "" if one.step is None else f", step {one.step}"
+    counts = [counted(one.instructions, "instruction"), counted(one.inputs, "input"),
+              "? outputs" if one.outputs is None else counted(one.outputs, "output")]  # fmt: skip
+    what = f"compilation {one.index}{step}, {seconds(one.seconds)} s at "
+    site = {"file": evidence.shown(one.file), "line": one.line, "user_file": None}
+    text = Text(plain(what + place(site, style.width - 5 - len(what), style), style))
+    text.append(f"\n{one.graph_hash}  {', '.join(counts)}", style="dim")
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_row(Text(name, style=_COLORS[name[0]]), text)
+    return grid
+
+
+def _inputs(
+    inputs: Sequence[InputChange], limit: int, evidence: Evidence, style: Style
+) -> Iterator[RenderableType]:
+    """Inputs below their line."""
+    lines: dict[Any, list[InputChange]] = {}
+    for one in inputs[: limit or None]:
+        lines.setdefault((one.place[:2], one.sent), []).append(one)
+    for group in lines.values():
+        known = "made at " if group[0].sent else "first used at "
+        yield from _place(known, "without a Python line", group[0].place, evidence, style)
+        grid = Table.grid(padding=(0, 2, 0, 0))
+        for one in group:
+            mark = " " if one.a and one.b else "-" if one.a else "+"
+            text = f"{one.a} → {one.b}" if one.a and one.b else str(one.a or one.b)
+            grid.add_row(*(Text(plain(cell, style), style=_COLORS[mark])
+                           for cell in (f"{mark} parameter {one.parameter}", text)))  # fmt: skip
+        yield Padding(grid, (0, 0, 0, 4))
+    yield from _more(len(inputs) - limit if limit else 0, "inputs", style)
+
+
+def _lines(
+    found: Difference, limit: int, evidence: Evidence, style: Style
+) -> Iterator[RenderableType]:
+    """Operations below their line."""
+    for number, line in enumerate(found.lines[: limit or None]):
+        yield from [Text()] * (number > 0)
+        yield from _place("", _NO_LINE, line.place, evidence, style)
+        for one in line.operations:
+            yield Padding(_operation(one, style), (0, 0, 0, 4))
+    yield from _more(len(found.lines) - limit if limit else 0, "lines", style)
+    yield from _more(found.left_out, "kinds of instruction, lowered later", style)
+
+
+def _place(
+    known: str, unknown: str, line: Place, evidence: Evidence, style: Style
+) -> Iterator[RenderableType]:
+    """A line and its text, or a word where there is none."""
+    if line.file is None or line.line is None:
+        yield Text(f"  {unknown}", style="dim")
+        return
+    shown = place(_shown(line, evidence), style.width - 2 - len(known), style)
+    text = Text(f"  {known}", style="dim").append(plain(shown, style), style="not dim cyan")
+    if line.function not in (None, "", "<module>"):
+        text.append(plain(f"  in {line.function}", style))
+    yield text
+    source = source_line(evidence, line.file, line.line)
+    if source and source.strip():
+        overflow: OverflowMethod = "ellipsis" if style.unicode else "crop"
+        yield Text(plain(f"  │ {source.strip()}", style), overflow=overflow, no_wrap=True)
+
+
+def _operation(one: OperationChange, style: Style) -> RenderableType:
+    name = Text(plain(one.op or "other instructions", style))
+    if one.a_count != one.b_count and one.a_count and one.b_count:
+        name.append(plain(f"  {one.a_count} → {one.b_count}", style), style="dim")
+    sides = [_side(mark, texts, style) for mark, texts in (("-", one.a), ("+", one.b))]
+    if style.width < _WIDE:
+        return Group(name, *(Padding(side, (0, 0, 0, 2)) for side in sides))
+    grid = Table.grid(padding=(0, 2, 0, 0), expand=True)
+    grid.add_column(ratio=2, overflow="fold")
+    for _ in sides:
+        grid.add_column(ratio=3)
+    grid.add_row(name, *sides)
+    return grid
+
+
+def _side(mark: str, texts: Sequence[str], style: Style) -> Table:
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    grid.add_column(width=1)
+    grid.add_column(overflow="fold")
+    for text in _first(texts):
+        grid.add_row(mark, plain(text, style), style=_COLORS[mark])
+    return grid
+
+
+def _first(texts: Sequence[str]) -> list[str]:
+    """The first few, and how many more there are; one more is shown as well."""
+    if len(texts) <= _MOST + 1:
+        return list(texts)
+    return [*texts[:_MOST], f"and {len(texts) - _MOST} more"]
+
+
+def _more(number: int, what: str, style: Style) -> Iterator[RenderableType]:
+    if number > 0:
+        yield Text(plain(f"  … and {number:,} more {what}", style), style="dim")
+
+
+def _placement(changes: Sequence[PlacementChange], style: Style) -> RenderableType:
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    for one in changes:
+        a, b = (", ".join(_first(side)) or "none" for side in (one.a, one.b))
+        name = "donated inputs" if one.name == "donated" else one.name
+        grid.add_row(Text(f"  {name}"), Text(plain(f"{a} → {b}", style)))
+    return grid
