@@ -20,7 +20,7 @@ from xladoctor.evidence.load import build
 from xladoctor.evidence.schema import TABLES
 from xladoctor.ingest import hlo
 from xladoctor.ingest.frames import Folders
-from xladoctor.ingest.hlo import literal
+from xladoctor.ingest.hlo import attributes, literal
 from xladoctor.ingest.hlo.element_types import NAMES, READERS
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.protobuf_schema import message
@@ -78,7 +78,7 @@ def read(proto: Any, folders: Folders | None = None) -> dict[str, list[Row]]:
 def test_module_has_one_row() -> None:
     assert read(module())["hlo_module"] == [
         {"process": 3, "program_id": 7, "name": "SyncTensorsGraph.7", "graph_hash": "cafe",
-         "instructions": 4}
+         "instructions": 4, "donated": [], "devices": [], "sharding": None}
     ]  # fmt: skip
 
 
@@ -103,9 +103,9 @@ def test_instructions_of_all_computations() -> None:
     helper, first, second, total = read(module())["hlo_instruction"]
     assert first == {
         "process": 3, "program_id": 7, "graph_hash": "cafe", "computation": "main", "entry": True,
-        "id": 1, "name": "p0", "opcode": "parameter", "type": "f32", "shape": [16, 64],
-        "layout": [0, 1], "operands": [], "parameter": 0, "literal": None,
-        "op_type": "xla__device_data", "op_name": "step/data", "frame": 2,
+        "root": False, "id": 1, "name": "p0", "opcode": "parameter", "type": "f32",
+        "shape": [16, 64], "layout": [0, 1], "operands": [], "parameter": 0, "literal": None,
+        "attributes": None, "op_type": "xla__device_data", "op_name": "step/data", "frame": 2,
         "file": "/home/ada/data.py", "line": 88,
         "function": "load", "user_file": None, "user_line": None, "user_function": None, "via": "",
     }  # fmt: skip
@@ -153,6 +153,120 @@ def test_type_without_a_name_is_its_number() -> None:
     proto = module()
     proto.hlo_module.computations[1].instructions[0].shape.element_type = 99
     assert read(proto)["hlo_parameter"][0]["type"] == "99"
+
+
+@pytest.mark.parametrize("root", [1, 3, 9], ids=["parameter", "sum", "none of them"])
+def test_result_of_a_computation(root: int) -> None:
+    proto = module()
+    proto.hlo_module.computations[1].root_id = root
+    found = read(proto)["hlo_instruction"]
+    assert [row["id"] for row in found if row["root"] and row["entry"]] == [
+        one for one in (1, 3) if one == root
+    ]
+
+
+# Donation, devices, sharding
+
+
+@pytest.mark.parametrize(
+    ("aliases", "donors", "donated"),
+    [([], [], []), ([0], [], [0]), ([], [1], [1]), ([2, 0], [1], [0, 1, 2]), ([1, 1], [1], [1])],
+    ids=["none", "alias", "donor", "both", "same"],
+)
+def test_parameters_that_give_their_memory(
+    aliases: list[int], donors: list[int], donated: list[int]
+) -> None:
+    proto = module()
+    for number in aliases:
+        proto.hlo_module.input_output_alias.entries.add(parameter_number=number)
+    for number in donors:
+        proto.hlo_module.buffer_donor.entries.add(parameter_number=number)
+    assert read(proto)["hlo_module"][0]["donated"] == donated
+
+
+def test_devices_that_a_module_is_for() -> None:
+    proto = module()
+    assignment = proto.hlo_module.device_assignment
+    assignment.replica_count, assignment.computation_count = 2, 2
+    for devices in ((0, 1), (2, 3)):
+        assignment.computation_devices.add(replica_device_ids=devices)
+    assert read(proto)["hlo_module"][0]["devices"] == [0, 1, 2, 3]
+
+
+def sharding(parameters: list[bytes], output: bytes = b"") -> str | None:
+    proto = module()
+    proto.hlo_module.spmd_parameters_shardings.extend(parameters)
+    proto.hlo_module.spmd_output_sharding = output
+    digest: str | None = read(proto)["hlo_module"][0]["sharding"]
+    return digest
+
+
+def test_shardings_have_a_digest() -> None:
+    assert sharding([]) is None
+    assert sharding([b"", b""]) is None
+    digests = {sharding([b"a"]), sharding([b"b"]), sharding([b"a", b""]), sharding([], b"a"),
+               sharding([b"a"], b"b"), sharding([b"a", b"b"])}  # fmt: skip
+    assert len(digests) == 6
+    assert all(digest and len(digest) == 8 for digest in digests)
+    assert sharding([b"a"], b"b") == sharding([b"a"], b"b")
+
+
+# Attributes
+
+
+WINDOW = {"size": 3, "stride": 1, "window_dilation": 1, "base_dilation": 1}
+ATTRIBUTES: dict[str, tuple[str, Row, str]] = {
+    **{opcode: (opcode, {"dimensions": (1, 0)}, "dimensions={1,0}") for opcode in (
+        "broadcast", "transpose", "reduce", "concatenate", "iota", "reverse", "sort")},
+    "broadcast of a scalar": ("broadcast", {}, "dimensions={}"),
+    "slice": ("slice", {"slice_dimensions": [{"start": 0, "limit": 16, "stride": 1},
+                                             {"start": 2, "limit": 9, "stride": 3}]},
+              "slice={[0:16],[2:9:3]}"),
+    "slice of a scalar": ("slice", {}, "slice={}"),
+    "pad": ("pad", {"padding_config": {"dimensions": [
+        {"edge_padding_low": 1, "edge_padding_high": 2},
+        {"edge_padding_low": -1, "interior_padding": 3},
+    ]}}, "padding=1_2x-1_0_3"),
+    "reduce-window": ("reduce-window",
+                      {"window": {"dimensions": [WINDOW, {**WINDOW, "stride": 2}]}},
+                      "window={size=3x3 stride=1x2}"),
+    "select-and-scatter": ("select-and-scatter", {"window": {"dimensions": [WINDOW]}},
+                           "window={size=3}"),
+    "convolution": ("convolution", {"window": {"dimensions": [
+        {**WINDOW, "padding_low": 1, "padding_high": 2, "window_dilation": 2,
+         "base_dilation": 3, "window_reversal": True},
+    ]}, "feature_group_count": 4},
+        "window={size=3 pad=1_2 lhs_dilate=3 rhs_dilate=2 rhs_reversal=1} groups=4"),
+    "convolution of points": ("convolution", {"feature_group_count": 1}, "window={}"),
+    "dot": ("dot", {"dot_dimension_numbers": {
+        "lhs_contracting_dimensions": (2,), "rhs_contracting_dimensions": (1,),
+        "lhs_batch_dimensions": (0,), "rhs_batch_dimensions": (0,),
+    }}, "contracting={2}x{1} batch={0}x{0}"),
+    "dynamic-slice": ("dynamic-slice", {"dynamic_slice_sizes": (1, 64)}, "sizes={1,64}"),
+    "gather": ("gather", {"gather_slice_sizes": (1, 64)}, "slice_sizes={1,64}"),
+    "compare": ("compare", {"comparison_direction": "LT"}, "direction=LT"),
+    "rng": ("rng", {"distribution": 1}, "distribution=1"),
+    "custom-call": ("custom-call", {"custom_call_target": "TopK"}, "target=TopK"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("opcode", "fields", "printed"), ATTRIBUTES.values(), ids=ATTRIBUTES)
+def test_attributes(opcode: str, fields: Row, printed: str) -> None:
+    proto = module()
+    computation = proto.hlo_module.computations[1]
+    computation.instructions.append(message("HloInstructionProto")(opcode=opcode, **fields))
+    assert read(proto)["hlo_instruction"][-1]["attributes"] == printed
+
+
+@pytest.mark.parametrize("opcode", ["parameter", "add", "constant", "tuple", "", "no-such-opcode"])
+def test_opcode_without_attributes(opcode: str) -> None:
+    instruction = message("HloInstructionProto")(opcode=opcode, dimensions=(1, 2))
+    assert attributes.text(instruction) is None
+
+
+@pytest.mark.parametrize("opcode", sorted({case[0] for case in ATTRIBUTES.values()}))
+def test_opcode_without_its_fields(opcode: str) -> None:
+    assert attributes.text(message("HloInstructionProto")(opcode=opcode)) is not None
 
 
 # Where instructions come from
@@ -415,6 +529,8 @@ def test_captured_modules_are_whole(path: Path) -> None:
             assert sorted(row["layout"]) == list(range(len(row["shape"])))
             assert (row["literal"] is not None) == (row["opcode"] == "constant")
             assert row["type"] in TYPES
+        roots = [row["computation"] for row in instructions if row["root"]]
+        assert sorted(roots) == sorted({row["computation"] for row in instructions})
         assert all(0 <= row["parent"] < row["frame"] for row in frames)
         assert all(row["file"] and row["line"] and row["function"] for row in frames)
 

@@ -3,7 +3,9 @@
 A case is a file ``<rule>/<name>.yaml``: ``case`` (what the program does), ``tables`` (rows with the
 columns that matter), and ``expect``: all findings in order, each with the values that matter, or
 ``not_evaluated`` with the reason. A row with ``rows: N`` stands for N rows, numbered i from 0, in
-which ``{from: a, by: b}`` is a + b · i. What a row leaves out is as in :data:`DEFAULTS`.
+which ``{from: a, by: b}`` is a + b · i; with ``text`` it is that number in the text's braces. What
+a row leaves out is as in :data:`DEFAULTS`. ``graphs`` are compiled modules: ``hash``, ``inputs``,
+``instructions`` as :mod:`tests.diagnosis.graphs` writes them, and columns of ``hlo_module``.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.diagnosis.graphs import tables_of
 from tests.support import Row, evidence, step
 from xladoctor.diagnosis.engine import diagnose
 from xladoctor.diagnosis.interface import Diagnosis, Finding
@@ -61,6 +64,9 @@ def at(value: Any, i: int) -> Any:
 
 def diagnosis_of(case: dict[str, Any]) -> Diagnosis:
     tables = {name: table(name, given) for name, given in case["tables"].items()}
+    if "graphs" in case:
+        modules = [module for pattern in case["graphs"] for module in repeated(dict(pattern))]
+        tables |= tables_of(modules)
     return diagnose(evidence(tables), RULES)
 
 

@@ -56,8 +56,8 @@ def _finding(
     cause = {key: value for key, value in (worst.get("cause") or {}).items() if value is not None}
     for key in [key for key in cause if key.endswith("file")]:
         cause[key] = evidence.shown(cause[key])
-    if "lines" in cause:
-        cause["lines"] = [{**one, "file": evidence.shown(one["file"])} for one in cause["lines"]]
+    for one in cause.get("changed_lines", ()):
+        one["file"] = evidence.shown(one["file"])
     message = _message(rule, worst, cause, evidence)
     return Finding(
         rule=rule.id, name=rule.name, title=rule.title, locations=locations,

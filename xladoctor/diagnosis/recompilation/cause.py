@@ -232,7 +232,8 @@ def by_counts(row: Row, old: Row, changed: InputChanges, changes: list[Change]) 
     """
     came_or_went = [*changed.added, *changed.removed]
     outputs = (old["outputs"], row["outputs"])
-    if not came_or_went and (None in outputs or outputs[0] == outputs[1]):
+    alike = None in outputs or outputs[0] == outputs[1]
+    if alike and len(changed.added) == len(changed.removed):
         return None
     lines = {one.place[:2] for one in came_or_went if one.shape and one.place.file}
     for change in changes:

@@ -160,6 +160,10 @@ def _paired(
             continue
         changes.changed.append((match, one))
         removed = [other for other in removed if other is not match]
+    if len(removed) == len(changes.added) == 1 and not together(
+        removed[0].kind, changes.added[0].kind
+    ):  # fmt: skip
+        changes.changed.append((removed.pop(), changes.added.pop()))
     changes.removed = removed
     return changes
 
@@ -236,7 +240,7 @@ def operations(
         if token is not None and token.op:
             groups.setdefault(token.spot, []).append((token, was, now, order))
     changes = [
-        _change(group, _has(old.spots, spot), _has(new.spots, spot))
+        _change(group, _count(old.spots, spot), _count(new.spots, spot))
         for spot, group in groups.items()
     ]
     return sorted(changes, key=lambda change: change.order)
@@ -253,24 +257,22 @@ def moved(tokens: Differing, described: dict[int, Token]) -> bool:
     return not any(balance.values())
 
 
-def _has(counted: Counted, key: int) -> bool:
+def _count(counted: Counted, key: int) -> int:
     wanted = np.uint64(key)
     at = int(np.searchsorted(counted.keys, wanted))
-    return at < len(counted.keys) and counted.keys[at] == wanted
+    known = at < len(counted.keys) and counted.keys[at] == wanted
+    return int(counted.counts[at]) if known else 0
 
 
-def _change(
-    group: list[tuple[Token, int, int, int]], in_old: bool, in_new: bool
-) -> Change:  # fmt: skip
+def _change(group: list[tuple[Token, int, int, int]], before: int, after: int) -> Change:
     token = group[0][0]
     group.sort(key=lambda row: row[0].opcode in DULL)
-    was = [one for one, before, after, _ in group if before > after]
-    now = [one for one, before, after, _ in group if after > before]
+    was = [one for one, old, new, _ in group if old > new]
+    now = [one for one, old, new, _ in group if new > old]
     return Change(
-        _nature(was, now, in_old, in_new), token.place,
+        _nature(was, now, before > 0, after > 0), token.place,
         token.op.replace("__", "::", 1) if token.op else "",
-        [one.text for one in was], [one.text for one in now],
-        sum(before for _, before, _, _ in group), sum(after for _, _, after, _ in group),
+        [one.text for one in was], [one.text for one in now], before, after,
         min(order for *_, order in group),
     )  # fmt: skip
 

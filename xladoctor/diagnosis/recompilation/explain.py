@@ -34,6 +34,7 @@ _COLUMNS = ("process", "index", "against", "kind", "basis", "parameter", "was", 
 _CHANGE_COLUMNS = ("process", "index", "nth", "nature", *Place._fields, "op", "was",
                    "now", "was_count", "now_count")  # fmt: skip
 _MOST_CHANGES = 40  # operations that are kept of one compilation
+_MOST_UNKNOWN = 20  # of which the first difference is looked for, instruction by instruction
 _ALONGSIDE_NS = 1_000_000_000  # two threads that meet a graph this close together compile it each
 
 
@@ -68,11 +69,9 @@ class _Comparison:
         self._graphs = Graphs(database)
         self._nearest = Nearest(self._graphs)
         self._uploads = _uploads(database)
-        self._dynamic = {
-            (row["process"], row["file"], row["line"])
-            for row in database.rows("SELECT process, file, line FROM fallback")
-        }
+        self._dynamic = _dynamic(database)
         self._kinds: dict[Any, list[set[Any]]] = defaultdict(list)
+        self._unknown = 0
         self.rows: list[Row] = []
         self.changes: list[Row] = []
         sites: dict[Any, _Site] = defaultdict(_Site)
@@ -168,7 +167,8 @@ class _Comparison:
             or cause.by_counts(row, old, changed, changes)
             or cause.by_the_rest(before, after, changes)
         )
-        if found["kind"] == "unknown":
+        if found["kind"] == "unknown" and self._unknown < _MOST_UNKNOWN:
+            self._unknown += 1
             found |= self._graphs.first_difference(before, after)
         return {"basis": "hlo", "program": after.program, **found}
 
@@ -190,17 +190,26 @@ class _Comparison:
         """An input of another shape or type: one that the host sent first, else one with a line."""
         if not changed.changed:
             return None
+        dynamic = self._dynamic[row["process"]]
         located = [pair for pair in changed.changed if pair[1].place.file]
-        sent = [pair for pair in located if self._place(row, pair[1]) not in self._dynamic]
-        dependent = not sent and (bool(located) or bool(self._dynamic))
+        sent = [pair for pair in located if pair[1].place[:2] not in dynamic]
         by_host = [pair for pair in sent if pair[1].sent]
         before, after = (by_host or sent or located or changed.changed)[0]
-        return cause.input_changed(
+        dependent = not sent and (bool(located) or len(dynamic) == 1)
+        found = cause.input_changed(
             before, after, "data_dependent_shape" if dependent else "input_shape"
         )
+        if dependent and not located:  # the only operator that it can come from
+            found |= dict(zip(Place._fields, next(iter(dynamic)), strict=False))
+        return found
 
-    def _place(self, row: Row, parameter: Parameter) -> tuple[Any, ...]:
-        return row["process"], parameter.place.file, parameter.place.line
+
+def _dynamic(database: Database) -> dict[int, set[Any]]:
+    """By process, the lines of operators whose result is as large as the data say."""
+    lines: dict[int, set[Any]] = defaultdict(set)
+    for row in database.rows("SELECT * FROM fallback WHERE sizes_by_data(op)"):
+        lines[row["process"]].add((row["file"], row["line"]))
+    return lines
 
 
 def _site_of(row: Row) -> tuple[Any, ...]:
@@ -223,12 +232,19 @@ def _by_log(row: Row, site: _Site) -> Row | None:
 
 def _compiled_before(row: Row, old: Row) -> Row:
     """The very graph was compiled before: thrown away meanwhile, or by two threads at once."""
-    apart = None if None in (row["end_ns"], old["end_ns"]) else row["end_ns"] - old["end_ns"]
-    took = (row["duration_ns"] or 0) + _ALONGSIDE_NS
     base = {"against": old["index"], "basis": "hash"}
-    if row["step"] == old["step"] and (apart is None or apart <= took):
+    if row["step"] is not None and row["step"] == old["step"] and _alongside(row, old):
         return {**base, "kind": "placement", "op": "thread"}
     return {**base, "kind": "evicted"}
+
+
+def _alongside(row: Row, old: Row) -> bool:
+    """Whether another thread compiled it, or it was compiled right after or meanwhile."""
+    if None not in (row["thread"], old["thread"]) and row["thread"] != old["thread"]:
+        return True
+    if row["end_ns"] is None or old["end_ns"] is None:
+        return False
+    return bool(row["end_ns"] - old["end_ns"] <= (row["duration_ns"] or 0) + _ALONGSIDE_NS)
 
 
 def _uploads(database: Database) -> dict[Any, list[Row]]:

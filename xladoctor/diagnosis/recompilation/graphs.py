@@ -113,7 +113,7 @@ class Token(NamedTuple):
         """As HLO text writes it, without names: ``f32[16,8] slice={[0:16],[0:5]}``."""
         shape = f"{self.type}[{','.join(map(str, self.shape))}]"
         if self.opcode == "constant":
-            return f"{shape} constant({self.value})"
+            return f"{shape} constant({self.value or '{...}'})"
         return f"{shape} {self.opcode}" + (f" {self.value}" if self.value else "")
 
 

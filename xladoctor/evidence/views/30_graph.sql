@@ -20,6 +20,14 @@ SELECT
 FROM compilation c
 LEFT JOIN recompilation r ON r.process = c.process AND r.index = c.index;
 
+-- Whether the size of an operator's result depends on the data.
+CREATE MACRO sizes_by_data(op) AS
+    regexp_replace(op, '(_backward)?([.].*)?$', '') IN (
+        'aten::nonzero', 'aten::nonzero_static', 'aten::masked_select', 'aten::_unique',
+        'aten::_unique2', 'aten::unique_dim', 'aten::unique_consecutive',
+        'aten::unique_dim_consecutive'
+    );
+
 -- How often each operator fell back in the step loop. Set-up falls into the first steps; a program
 -- without barriers, or a report without steps, counts as a whole.
 CREATE VIEW fallback_in_loop AS
@@ -93,7 +101,5 @@ SELECT  -- a library's line that several lines of the user's lead to counts once
     sum(folded.cost_ns)::BIGINT AS cost_ns,
     round(sum(folded.backward_count))::BIGINT AS backward_count,
     coalesce(sum(folded.per_step) >= 0.1, sum(folded.count) >= 20) AS often,
-    base IN ('aten::nonzero', 'aten::nonzero_static', 'aten::masked_select', 'aten::_unique',
-             'aten::_unique2', 'aten::unique_dim', 'aten::unique_consecutive',
-             'aten::unique_dim_consecutive') AS dynamic
+    sizes_by_data(op) AS dynamic
 FROM folded GROUP BY process, op, base, file, line;

@@ -18,38 +18,47 @@ LEFT JOIN (
     SELECT process, max(steps) AS steps FROM loop WHERE steps > 0 GROUP BY process
 ) l ON l.process = c.process
 LEFT JOIN (
-    SELECT process, index, list({'file': file, 'line': line, 'op': op} ORDER BY nth) AS lines
-    FROM (
-        SELECT process, index, file, line, arg_min(op, nth) AS op, min(nth) AS nth
-        FROM graph_change WHERE file IS NOT NULL GROUP BY process, index, file, line
-    )
-    GROUP BY process, index
+    SELECT process, index, list(DISTINCT {'file': file, 'line': line}) AS lines
+    FROM graph_change WHERE file IS NOT NULL GROUP BY process, index
 ) g ON g.process = c.process AND g.index = c.index
 WHERE c.process NOT IN (SELECT process FROM missing_barrier);
 
--- Compilations after warm-up whose cause is one of `kinds`, by call site: the columns of a rule's row.
--- Compiling is expected in the first `warmup` turns of a site. `buckets` shapes are fine if they all
--- come early, and `phases` graphs of another phase (evaluation) that are launched again. The cause's
--- line comes first, the site second.
+-- Compilations after warm-up whose cause is one of `kinds`, by call site and, for inputs, by their
+-- line: the columns of a rule's row. Compiling is expected in the first `warmup` turns of a site.
+-- Counted over all causes of a site, `buckets` graphs are fine if they all come early, and `phases`
+-- graphs of another phase (evaluation) that are launched again. What is said of the change is of the
+-- line that has most of them. The cause's line comes first, the site second.
 CREATE MACRO recompiled(kinds, warmup, buckets, phases) AS TABLE
-WITH site AS (
+WITH late AS (
+    SELECT *, CASE WHEN what IN ('input_shape', 'input_type') THEN place END AS input,
+           count(*) OVER here AS total, bool_or(unsettled) OVER here AS goes_on,
+           max(ordinal) OVER here AS last
+    FROM late_compilation WHERE turn >= warmup
+    WINDOW here AS (PARTITION BY process, file, line, via)
+),
+chosen AS (
+    SELECT *, mode(place) OVER (PARTITION BY process, file, line, via, input) AS main,
+           what IN ('input_count', 'growing') AS counted
+    FROM late WHERE list_contains(kinds, what)
+),
+site AS (
     SELECT
         process, file, line, via, any_value(function) AS function,
         any_value(user_file) AS user_file, any_value(user_line) AS user_line,
         any_value(user_function) AS user_function,
-        mode(place) AS place, mode(basis) AS basis, mode(what) AS kind,
+        any_value(main) AS place, mode(basis) AS basis, mode(what) AS kind,
         mode(parameter) AS parameter, mode(dimension) AS dimension, mode(op) AS op,
         mode(pattern) AS pattern, max(seen) AS seen, max(possible) AS possible,
-        arg_max(was, index) AS was, arg_max(now, index) AS now, arg_max(lines, index) AS lines,
+        arg_max(was, index) FILTER (place IS NOT DISTINCT FROM main OR counted) AS was,
+        arg_max(now, index) FILTER (place IS NOT DISTINCT FROM main OR counted) AS now,
+        list_sort(list_distinct(flatten(list(lines)))) AS lines,
         list_sort(list(DISTINCT value)) AS sizes, count(DISTINCT value) AS distinct_values,
         list(now ORDER BY index) FILTER (now IS NOT NULL) AS texts,
         count(DISTINCT graph_hash) AS graphs, list(index ORDER BY index) AS indices,
-        max(launches) AS launches, max(ordinal) AS last, count(*) AS count,
-        sum(duration_ns)::BIGINT AS cost_ns, bool_or(unsettled) AS unsettled,
-        any_value(steps) AS steps, bool_or(captured) AS captured
-    FROM late_compilation
-    WHERE turn >= warmup AND list_contains(kinds, what)
-    GROUP BY process, file, line, via
+        max(launches) AS launches, any_value(last) AS last, any_value(total) AS total,
+        count(*) AS count, sum(duration_ns)::BIGINT AS cost_ns, bool_or(unsettled) AS unsettled,
+        any_value(goes_on) AS goes_on, any_value(steps) AS steps, bool_or(captured) AS captured
+    FROM chosen GROUP BY process, file, line, via, input
 )
 SELECT
     process,
@@ -66,9 +75,9 @@ SELECT
     count, count / coalesce(steps, launches) AS per_step,
     cost_ns, 'measured' AS cost_basis,
     cost_ns IS NULL AND count >= 3 AND unsettled AS stalls,
-    count = 1 OR (NOT unsettled AND count < buckets)
-        OR (kind <> 'input_shape' AND count <= phases
-            AND coalesce(launches - last > count, FALSE)) AS healthy,
+    total = 1 OR (NOT goes_on AND total < buckets)
+        OR (kind <> 'input_shape' AND total <= phases
+            AND coalesce(launches - last > total, FALSE)) AS healthy,
     NOT unsettled AS settled,
     pattern = 'grows' AND unsettled AND count >= 3 AS unbounded,
     {
@@ -83,6 +92,6 @@ SELECT
         'pattern': pattern, 'seen': seen, 'possible': possible,
         'compilations': indices[:20], 'graphs': graphs, 'launches': launches,
         'settled': NOT unsettled, 'captured': captured,
-        'lines': CASE WHEN kind IN ('operations', 'growing') THEN lines[:6] END
+        'changed_lines': CASE WHEN kind IN ('operations', 'growing') THEN lines[:6] END
     } AS cause
 FROM site;
