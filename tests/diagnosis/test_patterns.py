@@ -33,9 +33,9 @@ def sizes_in_turn(sizes: list[int], dimension: int = 0) -> list[Row]:
 def with_patterns(rows: list[Row], *sites: list[int], sizes: dict[int, int] | None = None) -> None:
     """Sites are given by the indices of their compilations; all of them make one by default."""
     chosen = sites or [[0, *(row["index"] for row in rows)]]
-    compiled = [[{"process": 0, "index": i, "inputs": None, "outputs": None} for i in site]
-                for site in chosen]  # fmt: skip
-    add_patterns(rows, compiled, lambda row: (sizes or {}).get(row["index"]))
+    compiled = [[{"process": 0, "thread": 1, "index": i, "ordinal": i, "inputs": None,
+                  "outputs": None} for i in site] for site in chosen]  # fmt: skip
+    add_patterns(rows, compiled, lambda row: (sizes or {}).get(row["index"]), {})
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def with_patterns(rows: list[Row], *sites: list[int], sizes: dict[int, int] | No
     [
         ([4, 5, 6], 0, "grows", 3, None),
         ([16, 32, 48, 64], 1, "grows", 4, None),
-        ([9, 6, 3], 0, "grows", 3, None),
+        ([9, 6, 3], 0, "varies", 3, 3),
         ([64, 7], 0, "last_batch", 2, 2),
         ([7, 64], 0, None, 2, 2),
         ([64, 7], 1, None, 2, 2),
@@ -72,7 +72,7 @@ def test_lines_dimensions_and_kinds_have_patterns_of_their_own() -> None:
         explained(4, 4, 7, kind="data_dependent_shape"), explained(5, 5, 6),
     ]  # fmt: skip
     with_patterns(rows)
-    assert [row["pattern"] for row in rows] == ["grows", None, None, None, "grows"]
+    assert [row["pattern"] for row in rows] == ["varies", None, None, None, "varies"]
 
 
 def test_call_sites_have_patterns_of_their_own() -> None:

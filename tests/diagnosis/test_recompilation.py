@@ -201,9 +201,8 @@ def test_sent_input_is_named_before_one_behind_a_fallback() -> None:
         ("f32[2,4] iota dimensions={1}", "f32[2,6] iota dimensions={1}",
          {"was": "f32[2,4]", "now": "f32[2,6]", "dimension": 1, "value": 6}),
         ("f32[4] broadcast", "f32[5,5] broadcast", {"dimension": None, "value": None}),
-        ("f32[] broadcast", "f32[5] broadcast", {"dimension": None, "value": None}),
     ],
-    ids=["one dimension", "second dimension", "more dimensions", "from a scalar"],
+    ids=["one dimension", "second dimension", "more dimensions"],
 )  # fmt: skip
 def test_created_tensor_of_another_size(was: str, now: str, wanted: Row) -> None:
     row = why(*(lines(f"aten::full {text} @model.py:5") for text in (was, now)))
@@ -739,6 +738,56 @@ def test_module_outside_the_window_leaves_the_sent_shapes(known: str) -> None:
     transfers = [sent(0, [16]), sent(1, [17])]
     (row,) = found(TWICE, [module(known, ["f32[3]"])], transfer=transfers).rows
     assert row["basis"] == "upload"
+
+
+def test_upload_that_brings_new_shapes_without_compiling_is_not_blamed() -> None:
+    transfers = [sent(step, [16 + step]) for step in range(9)]
+    compilations = [compiled(0, "a"), compiled(1, "b", step=8, ordinal=8)]
+    (row,) = found(compilations, transfer=transfers).rows
+    assert row["kind"] == "unknown"
+
+
+def test_weight_that_was_sent_long_before_is_another_input_not_a_changed_one() -> None:
+    modules = [module(graph, ["f32[16]", f"f32[{n},4] @model.py:5"],
+                      [f"aten::mm f32[{n}] dot @model.py:5"])
+               for graph, n in (("a", 8), ("b", 9))]  # fmt: skip
+    compilations = [compiled(0, "a", step=4), compiled(1, "b", step=5)]
+    weights = [sent(0, [8, 4], line=2), sent(0, [9, 4], line=2)]
+    (row,) = found(compilations, modules, transfer=weights).rows
+    assert (row["kind"], row["op"], row["line"]) == ("operations", "aten::mm", 5)
+    (row,) = found(compilations, modules).rows
+    assert row["kind"] == "input_shape"
+
+
+@pytest.mark.parametrize(("every", "kind"), [(1, "growing"), (6, "operations")])
+def test_graph_that_grows_now_and_then_does_not_grow_from_step_to_step(
+    every: int, kind: str
+) -> None:
+    modules = [module(f"g{n}", ["f32[4]"], [f"{n + 1} * aten::add f32[4] add @train.py:7"],
+                      name=f"G.{100 + 20 * n}") for n in range(5)]  # fmt: skip
+    compilations = [compiled(n, f"g{n}", step=every * n, ordinal=every * n) for n in range(5)]
+    assert {row["kind"] for row in found(compilations, modules).rows} == {kind}
+
+
+def test_operation_that_makes_the_size_is_named_before_those_that_take_it() -> None:
+    modules = [
+        {**module(graph, ["f32[4,64]"], [
+            f"aten::softmax f32[4,{k}] divide @train.py:11",
+            f"aten::topk f32[4,{k}] sort @train.py:9",
+        ]), "name": "G.10"} for graph, k in (("a", 6), ("b", 7))
+    ]  # fmt: skip
+    tables = tables_of(modules)
+    for row in tables["hlo_instruction"]:  # topk of the input, softmax of its result
+        row["computation"], row["operands"] = "main", [100 if row["op_type"] == "aten__topk" else 1]
+    source = tables["hlo_instruction"][0] | {
+        "id": 100, "op_type": None, "opcode": "parameter", "shape": [4, 64], "operands": [],
+        "line": 1,
+    }  # fmt: skip
+    tables["hlo_instruction"] += [source, source | {"program_id": 1, "graph_hash": "b"}]
+    database = evidence({"compilation": TWICE, **tables}).database
+    recompilation.explain(database)
+    (row,) = database.rows("FROM recompilation")
+    assert (row["kind"], row["op"], row["line"]) == ("constant", "aten::topk", 9)
 
 
 # Any evidence

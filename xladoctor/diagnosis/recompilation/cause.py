@@ -14,6 +14,7 @@ from xladoctor.diagnosis.recompilation.changes import (
 from xladoctor.diagnosis.recompilation.graphs import Graph, Parameter
 
 Row = dict[str, Any]
+_LARGE = 8  # instructions before optimization: more than shapes or numbers alone bring about
 
 
 def input_changed(before: Parameter, after: Parameter, kind: str) -> Row:
@@ -42,20 +43,23 @@ def by_operations(
     telling = [change for change in located if change.nature != "count" and _tells(change)]
     if any(change.nature == "shape" for change in telling):
         telling = [change for change in telling if not _follows_a_size(change)]
+    telling.sort(key=lambda change: not change.origin)
     first = telling[0] if telling else None
     nature = first.nature if first else None
     if nature != "shape" and changed.scalars_alone:
         cause = _by_numbers(before, after, telling, located)
         if cause:
             return cause
+    resized = _resized(before, after, located)
+    if resized:
+        return resized
     if first is None or (nature == "shape" and (changed.added or changed.removed)):
         return None
     if nature == "shape":
-        return _created(first)
+        return _sized(first, changes)
     if nature == "value":
         return _constant(first, changes)
-    return {"kind": "operations", "op": first.op, "was": _first(first.was),
-            "now": _first(first.now), "role": "used", **site(first)}  # fmt: skip
+    return _replaced(first)
 
 
 def _tells(change: Change) -> bool:
@@ -100,7 +104,7 @@ def _by_numbers(
         return {"kind": "constant", "op": simplified.op, "role": "used", **site(simplified)}
     if gone or come:
         return _special_scalar(gone, come)
-    return {"kind": "constant"} if counted else None
+    return {"kind": "constant"} if more else None
 
 
 def _foremost(counted: list[Change]) -> Change | None:
@@ -135,9 +139,32 @@ def _number(texts: list[str]) -> str | None:
     return text.split(" ", 2)[-1]
 
 
-def _created(change: Change) -> Row:
-    """A tensor that is made on the device, in a size that Python chose."""
+def _resized(before: Graph, after: Graph, located: list[Change]) -> Row | None:
+    """Operations that were put in or left out, as the size before optimization proves."""
+    grown = after.size - before.size
+    if abs(grown) < _LARGE:
+        return None
+    counted = [change for change in located if significant(change)]
+    along = [one for one in counted if (one.now_count - one.was_count) * grown > 0]
+    if not along:
+        return None
+    first = next((one for one in counted if one.nature in ("added", "removed")), along[0])
+    return _times_over(first) if first.was_count and first.now_count else _replaced(first)
+
+
+def _replaced(change: Change) -> Row:
+    return {"kind": "operations", "op": change.op, "was": _first(change.was),
+            "now": _first(change.now), "role": "used", **site(change)}  # fmt: skip
+
+
+def _sized(change: Change, changes: list[Change]) -> Row:
+    """A result of another size: made so by a number, or of a tensor that Python makes so large."""
     was, now = _shape(change.was), _shape(change.now)
+    if was == now or (change.origin and not change.makes):
+        return {**_constant(change, changes), "was": was, "now": now}
+    if was and now and was.partition("[")[2] == now.partition("[")[2]:  # another type alone
+        return {"kind": "operations", "op": change.op, "was": was, "now": now, "role": "used",
+                **site(change)}  # fmt: skip
     return {"kind": "input_shape", "op": change.op, "was": was, "now": now,
             **_dimension(was, now), "role": "made", **site(change)}  # fmt: skip
 

@@ -45,6 +45,10 @@ class Change(NamedTuple):
         was: instructions of it in the earlier graph that the later one lacks, as HLO text.
         now: and the other way round.
         order: when it was lowered; the first change is the cause of those behind it.
+        spot: hash of its line and operation.
+        origin: whether what it is made of has the same size in both graphs, so that it is where
+            they part; False where this is not known.
+        makes: whether it is made of single numbers alone, as what creates a tensor.
     """
 
     nature: Nature
@@ -55,6 +59,9 @@ class Change(NamedTuple):
     was_count: int
     now_count: int
     order: int
+    spot: int = 0
+    origin: bool = False
+    makes: bool = False
 
 
 @dataclass(slots=True)
@@ -246,6 +253,37 @@ def operations(
     return sorted(changes, key=lambda change: change.order)
 
 
+def with_origins(
+    changes: list[Change], made_of: Callable[[list[int]], dict[int, tuple[Any, Any]]]
+) -> list[Change]:
+    """Tell those that part the graphs from those that follow, where there are several to choose.
+
+    Args:
+        changes: as :func:`operations` returns them.
+        made_of: gives for spots the types and shapes that they are made of in either graph.
+    """
+    candidates = [change for change in changes
+                  if change.place.file and change.nature in ("value", "shape")]  # fmt: skip
+    if not any(change.nature == "shape" for change in candidates):
+        return changes
+    operands = made_of([change.spot for change in candidates])
+    return [_with_origin(change, operands.get(change.spot)) for change in changes]
+
+
+def _with_origin(change: Change, operands: tuple[Any, Any] | None) -> Change:
+    """By the largest operand: small ones can be made on the way, as the sum in a softmax."""
+    if operands is None:
+        return change
+    old, new = (max(side, key=_elements, default=None) for side in operands)
+    makes = new is None or _elements(new) == 1
+    return change._replace(origin=old is not None and old == new, makes=makes)
+
+
+def _elements(text: str) -> int:
+    sizes = text[text.index("[") + 1 : -1]
+    return prod(int(size) for size in sizes.split(",")) if sizes else 1
+
+
 def moved(tokens: Differing, described: dict[int, Token]) -> bool:
     """Whether only Python lines differ, those of the same instructions: a graph has no lines."""
     balance: Counter[Any] = Counter()
@@ -273,7 +311,7 @@ def _change(group: list[tuple[Token, int, int, int]], before: int, after: int) -
         _nature(was, now, before > 0, after > 0), token.place,
         token.op.replace("__", "::", 1) if token.op else "",
         [one.text for one in was], [one.text for one in now], before, after,
-        min(order for *_, order in group),
+        min(order for *_, order in group), token.spot,
     )  # fmt: skip
 
 
@@ -292,7 +330,8 @@ def _nature(was: list[Token], now: list[Token], in_old: bool, in_new: bool) -> N
     if opcodes[0] != opcodes[1] and {one.shape for one in was} == {one.shape for one in now}:
         return "value"  # the same operation, simplified for one number but not for another
     sizes = [{(one.opcode, prod(one.shape), one.type) for one in side} for side in (was, now)]
-    return "count" if sizes[0] == sizes[1] else "shape"
+    scalars = [all(not one.shape for one in side) for side in (was, now)]
+    return "count" if sizes[0] == sizes[1] or scalars[0] != scalars[1] else "shape"
 
 
 def _sliced(was: list[Token], now: list[Token]) -> bool:

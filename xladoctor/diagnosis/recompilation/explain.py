@@ -20,6 +20,7 @@ from xladoctor.diagnosis.recompilation.changes import (
     inputs,
     moved,
     operations,
+    with_origins,
 )
 from xladoctor.diagnosis.recompilation.graphs import Graph, Graphs, Parameter, Place
 from xladoctor.diagnosis.recompilation.nearest import Nearest
@@ -34,6 +35,7 @@ _COLUMNS = ("process", "index", "against", "kind", "basis", "parameter", "was", 
 _CHANGE_COLUMNS = ("process", "index", "nth", "nature", *Place._fields, "op", "was",
                    "now", "was_count", "now_count")  # fmt: skip
 _MOST_CHANGES = 40  # operations that are kept of one compilation
+_MOSTLY = 0.8  # of the steps with a new shape, that compile
 _MOST_UNKNOWN = 20  # of which the first difference is looked for, instruction by instruction
 _ALONGSIDE_NS = 1_000_000_000  # two threads that meet a graph this close together compile it each
 
@@ -70,6 +72,11 @@ class _Comparison:
         self._nearest = Nearest(self._graphs)
         self._uploads = _uploads(database)
         self._dynamic = _dynamic(database)
+        self._sent_in = _sent_in(database)
+        self._first_sent = {
+            (row["process"], row["dtype"], tuple(row["shape"])): row["step"]
+            for row in database.rows("SELECT * FROM transfer ORDER BY step DESC")
+        }
         self._kinds: dict[Any, list[set[Any]]] = defaultdict(list)
         self._unknown = 0
         self.rows: list[Row] = []
@@ -77,7 +84,9 @@ class _Comparison:
         sites: dict[Any, _Site] = defaultdict(_Site)
         by_hash: dict[Any, Row] = {}
         pairs: list[tuple[Row, Row]] = []
-        for row in database.rows("SELECT * FROM compilation ORDER BY process, index"):
+        compiled = database.rows("SELECT * FROM compilation ORDER BY process, index")
+        self._compiling = {(row["process"], row["step"]) for row in compiled}
+        for row in compiled:
             site = sites[_site_of(row)]
             graph = self._graph(row)
             if graph:
@@ -92,8 +101,8 @@ class _Comparison:
                 if old is not None:
                     pairs.append((old, row))
                 else:
-                    self._add(row, _by_upload(row, self._uploads) or _by_log(row, site)
-                              or {"kind": "unknown"})  # fmt: skip
+                    found = _by_upload(row, self._uploads, self._compiling)
+                    self._add(row, found or _by_log(row, site) or {"kind": "unknown"})
             site.compiled.append(row)
             site.numbers.add(cause.number_of(row))
         self._describe(pairs)
@@ -101,7 +110,9 @@ class _Comparison:
             self._add(row, {"against": old["index"], **self._by_graph(row, old)})
         self._name_users()
         self.rows.sort(key=lambda row: (row["process"], row["index"]))
-        add_patterns(self.rows, [site.compiled for site in sites.values()], self._size)
+        add_patterns(
+            self.rows, [site.compiled for site in sites.values()], self._size, _periods(database)
+        )
         self._place_growth()
 
     def _add(self, row: Row, found: Row) -> None:
@@ -160,6 +171,7 @@ class _Comparison:
         self._keep(row, changes)
         if moved(tokens, self._described):
             changes = []
+        changes = self._with_origins(changes, before, after)
         found = (
             cause.by_placement(before, after, "sharding")
             or self._input(row, changed)
@@ -172,6 +184,21 @@ class _Comparison:
             found |= self._graphs.first_difference(before, after)
         return {"basis": "hlo", "program": after.program, **found}
 
+    def _was_there(self, row: Row, parameter: Parameter) -> bool:
+        """Whether it was sent to the device more than a step before: a weight, not a batch."""
+        if row["step"] is None:
+            return False
+        if not parameter.sent:
+            sent = self._first_sent.get((row["process"], parameter.type, parameter.shape))
+            return sent is not None and sent < row["step"] - 1
+        sent_in = self._sent_in.get((row["process"], *parameter.place[:2]))
+        if not sent_in or {thread for thread, _ in sent_in} != {row["thread"]}:
+            return False
+        return not {row["step"], row["step"] - 1} & {step for _, step in sent_in}
+
+    def _with_origins(self, changes: list[Change], before: Graph, after: Graph) -> list[Change]:
+        return with_origins(changes, lambda spots: self._graphs.made_of(before, after, spots))
+
     def _together(self, row: Row) -> Callable[[Any, Any], bool]:
         """Whether a graph of the same call site has inputs of both kinds."""
         graphs = self._kinds[_site_of(row)]
@@ -181,7 +208,8 @@ class _Comparison:
         for nth, change in enumerate(changes[:_MOST_CHANGES]):
             values = change._asdict()
             texts = {side: "\n".join(values.pop(side)[:8]) or None for side in ("was", "now")}
-            del values["order"]
+            for name in ("order", "spot", "origin", "makes"):
+                del values[name]
             values |= values.pop("place")._asdict()
             self.changes.append({"process": row["process"], "index": row["index"], "nth": nth,
                                  **values, **texts})  # fmt: skip
@@ -189,6 +217,14 @@ class _Comparison:
     def _input(self, row: Row, changed: InputChanges) -> Row | None:
         """An input of another shape or type: one that the host sent first, else one with a line."""
         if not changed.changed:
+            return None
+        pairs = [pair for pair in changed.changed if not self._was_there(row, pair[1])]
+        for old, new in changed.changed:
+            if (old, new) not in pairs:  # another tensor, not the same in another size
+                changed.removed.append(old)
+                changed.added.append(new)
+        changed.changed[:] = pairs
+        if not pairs:
             return None
         dynamic = self._dynamic[row["process"]]
         located = [pair for pair in changed.changed if pair[1].place.file]
@@ -202,6 +238,19 @@ class _Comparison:
         if dependent and not located:  # the only operator that it can come from
             found |= dict(zip(Place._fields, next(iter(dynamic)), strict=False))
         return found
+
+
+def _periods(database: Database) -> dict[Any, int]:
+    rows = database.rows("SELECT * FROM step_period")
+    return {(row["process"], row["thread"]): row["barriers"] for row in rows}
+
+
+def _sent_in(database: Database) -> dict[Any, set[tuple[int, int]]]:
+    """By process and line, the threads and steps in which something was sent to the device."""
+    sent: dict[Any, set[tuple[int, int]]] = defaultdict(set)
+    for row in database.rows("SELECT process, file, line, thread, step FROM upload"):
+        sent[row["process"], row["file"], row["line"]].add((row["thread"], row["step"]))
+    return sent
 
 
 def _dynamic(database: Database) -> dict[int, set[Any]]:
@@ -255,10 +304,17 @@ def _uploads(database: Database) -> dict[Any, list[Row]]:
     return sites
 
 
-def _by_upload(row: Row, uploads: dict[Any, list[Row]]) -> Row | None:
-    """A shape first sent in the step that compiled, at a site that had sent another before."""
+def _by_upload(row: Row, uploads: dict[Any, list[Row]], compiling: set[Any]) -> Row | None:
+    """A shape first sent in the step that compiled, at a site that had sent another before.
+
+    Only where the new shapes of that site go along with compiling: what is sent, but is no part of
+    the graph, brings new shapes in steps that compile nothing.
+    """
     for (process, thread, _, _), sent in uploads.items():
         if (process, thread) != (row["process"], row["thread"]):
+            continue
+        fresh = {upload["step"] for upload in sent} - {sent[0]["step"]}
+        if len([step for step in fresh if (process, step) in compiling]) < _MOSTLY * len(fresh):
             continue
         for position, upload in enumerate(sent):
             if upload["step"] != row["step"]:

@@ -43,6 +43,22 @@ _DESCRIBE = f"""
     FROM hlo_instruction
     WHERE {_TOKEN} IN (SELECT unnest($wanted::UBIGINT[])) GROUP BY 1
 """  # noqa: S608 - of the constants above
+_MADE_OF = f"""
+    WITH chosen AS (
+        SELECT program_id, computation, {_SPOT} AS spot, unnest(operands) AS id
+        FROM hlo_instruction
+        WHERE process = $process AND program_id IN ($old, $new)
+          AND {_SPOT} IN (SELECT unnest($spots::UBIGINT[]))
+    )
+    SELECT c.program_id, c.spot,
+           list(DISTINCT o.type || '[' || array_to_string(o.shape, ',') || ']')
+    FROM chosen c
+    JOIN hlo_instruction o ON o.process = $process AND o.program_id = c.program_id
+        AND o.computation = c.computation AND o.id = c.id
+    -- what the operation's own instructions hand to each other says nothing
+    WHERE hash(o.file, o.line, o.op_type) <> c.spot
+    GROUP BY ALL
+"""  # noqa: S608 - of the constants above
 _LINES = """
     SELECT computation, id, opcode, type, shape, coalesce(literal, attributes), parameter, operands
     FROM hlo_instruction WHERE process = $process AND program_id = $program ORDER BY rowid
@@ -178,6 +194,15 @@ class Graphs:
             key: Token(spot, Place(*place), op, opcode, kind, tuple(shape or ()), value)
             for key, spot, *place, op, opcode, kind, shape, value in rows
         }
+
+    def made_of(self, old: Graph, new: Graph, spots: list[int]) -> dict[int, tuple[Any, Any]]:
+        """By spot, the types and shapes of what its instructions are made of, in either graph."""
+        programs = {"process": old.process, "old": old.program, "new": new.program, "spots": spots}
+        found: dict[int, list[tuple[str, ...]]] = {}
+        for program, spot, shapes in self._database.table(_MADE_OF, programs)[1]:
+            sides = found.setdefault(spot, [(), ()])
+            sides[program == new.program] = tuple(sorted(shapes))
+        return {spot: (sides[0], sides[1]) for spot, sides in found.items()}
 
     def users_of_numbers(self) -> dict[Any, str]:
         """By process, program and line: the operation that a number of that line goes into."""

@@ -3,6 +3,7 @@
 -- `share_of_steps`: of the steps that the same barrier closes, those that have this read; so that
 -- a read in each evaluation step counts fully although there are more training steps. A read after
 -- the barrier falls into the next step, the last one into none: hence one step fewer.
+-- `share_of_all`: of all steps of the thread, whatever barrier closes them.
 CREATE TABLE read_in_loop AS
 WITH of_barrier AS (
     SELECT process, thread, file, line, via, sum(barriers) AS barriers
@@ -37,7 +38,8 @@ SELECT
     least(1, max(i.steps / greatest(
         1, CASE WHEN p.barriers > 1 THEN l.steps ELSE b.barriers END - 1
     ))) AS share_of_steps,
-    sum(i.count) / sum(i.steps) AS count_a_step
+    sum(i.count) / sum(i.steps) AS count_a_step,
+    least(1, sum(i.steps) / greatest(1, any_value(l.barriers) - 1)) AS share_of_all
 FROM in_step i
 JOIN of_barrier b ON b.process = i.process AND b.thread = i.thread
     AND b.file IS NOT DISTINCT FROM i.barrier_file
@@ -58,7 +60,8 @@ SELECT
     sum(h.count)::BIGINT AS count, sum(h.count)::BIGINT, sum(h.duration_ns)::BIGINT,
     sum(h.compile_ns)::BIGINT,
     least(1, sum(h.count) / any_value(l.turns)),
-    greatest(1, sum(h.count) / any_value(l.turns))
+    greatest(1, sum(h.count) / any_value(l.turns)),
+    least(1, sum(h.count) / any_value(l.turns))
 FROM host_sync h
 JOIN (
     SELECT process, thread, optimizer_steps > 0 AS trains, coalesce(nullif(optimizer_steps, 0), (

@@ -11,7 +11,8 @@ SELECT
         {'file': c.made_file, 'line': c.made_line, 'function': c.made_function,
          'user_file': c.made_user_file, 'user_line': c.made_user_line,
          'user_function': c.made_user_function, 'role': c.made_role, 'op': c.op}
-    END AS place
+    END AS place,
+    CASE WHEN c.made_file IS NOT NULL THEN {'file': c.made_file, 'line': c.made_line} END AS spot
 FROM compiled_again c
 LEFT JOIN step_period p ON p.process = c.process AND p.thread = c.thread
 LEFT JOIN (
@@ -23,21 +24,25 @@ LEFT JOIN (
 ) g ON g.process = c.process AND g.index = c.index
 WHERE c.process NOT IN (SELECT process FROM missing_barrier);
 
--- Compilations after warm-up whose cause is one of `kinds`, by call site and, for inputs, by their
--- line: the columns of a rule's row. Compiling is expected in the first `warmup` turns of a site.
+-- Compilations after warm-up whose cause is one of `kinds`, by call site and, for inputs and numbers,
+-- by their line: the columns of a rule's row. Compiling is expected in the first `warmup` turns of a site.
 -- Counted over all causes of a site, `buckets` graphs are fine if they all come early, and `phases`
 -- graphs of another phase (evaluation) that are launched again. What is said of the change is of the
 -- line that has most of them. The cause's line comes first, the site second.
 CREATE MACRO recompiled(kinds, warmup, buckets, phases) AS TABLE
 WITH late AS (
-    SELECT *, CASE WHEN what IN ('input_shape', 'input_type') THEN place END AS input,
+    SELECT *,
+           CASE WHEN what IN ('input_shape', 'input_type') THEN spot
+                WHEN what = 'constant' THEN coalesce(spot, mode(spot) OVER (
+                    PARTITION BY process, file, line, via, what
+                )) END AS part,
            count(*) OVER here AS total, bool_or(unsettled) OVER here AS goes_on,
            max(ordinal) OVER here AS last
     FROM late_compilation WHERE turn >= warmup
     WINDOW here AS (PARTITION BY process, file, line, via)
 ),
 chosen AS (
-    SELECT *, mode(place) OVER (PARTITION BY process, file, line, via, input) AS main,
+    SELECT *, mode(place) OVER (PARTITION BY process, file, line, via, part) AS main,
            what IN ('input_count', 'growing') AS counted
     FROM late WHERE list_contains(kinds, what)
 ),
@@ -58,7 +63,7 @@ site AS (
         max(launches) AS launches, any_value(last) AS last, any_value(total) AS total,
         count(*) AS count, sum(duration_ns)::BIGINT AS cost_ns, bool_or(unsettled) AS unsettled,
         any_value(goes_on) AS goes_on, any_value(steps) AS steps, bool_or(captured) AS captured
-    FROM chosen GROUP BY process, file, line, via, input
+    FROM chosen GROUP BY process, file, line, via, part
 )
 SELECT
     process,
