@@ -32,7 +32,8 @@ def made(modules: int, instructions: int) -> Ingested:
         ingested.add("compilation", process=0, thread=1, index=number, step=number, ordinal=number,
                      launches=modules, graph_hash=graph, cause="user torch_xla.sync", inputs=40,
                      outputs=30, end_ns=number, duration_ns=1, **site)  # fmt: skip
-        ingested.add("hlo_module", process=0, program_id=number, name=f"SyncTensorsGraph.{7000 + 3 * (number % 4 == 2)}",
+        size = 7000 + 3 * (number % 4 == 2)
+        ingested.add("hlo_module", process=0, program_id=number, name=f"SyncTensorsGraph.{size}",
                      graph_hash=graph, instructions=instructions)  # fmt: skip
         _add_parameters(ingested, number, graph)
         ingested.append("hlo_instruction", _instructions(number, graph, instructions))
