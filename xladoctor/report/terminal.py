@@ -219,6 +219,9 @@ def _closing(diagnosis: Diagnosis, style: Style) -> Group:
     if diagnosis.findings:
         first = diagnosis.findings[0].rule
         rows.append(Text(f"  more on a rule: xladoctor explain {first}", style="dim"))
+    if any(finding.cause.get("compilations") for finding in diagnosis.findings):
+        rows.append(Text(f"  each compilation: xladoctor compilations {diagnosis.run.path}",
+                         style="dim", overflow="fold"))  # fmt: skip
     if diagnosis.run.kind == "run":
         rows.append(Text(f"  run directory: {diagnosis.run.path}", overflow="fold"))
         rows.append(Text(f"  again: xladoctor analyze {diagnosis.run.path}", style="dim",
