@@ -104,7 +104,7 @@ def _by_numbers(
         return {"kind": "constant", "op": simplified.op, "role": "used", **site(simplified)}
     if gone or come:
         return _special_scalar(gone, come)
-    return {"kind": "constant"} if more else None
+    return {"kind": "constant"} if counted else None
 
 
 def _foremost(counted: list[Change]) -> Change | None:
