@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.live.harness import PROGRAMS, Captured, Captures
+from tests.live.harness import GENERAL, Captured, Captures
 
 # A background job of a shell ignores SIGINT, and its children inherit that: programs under test
 # must meet the signal as they do from a terminal.
@@ -28,7 +28,7 @@ def captured(tmp_path_factory: pytest.TempPathFactory) -> Captures:
 
 @pytest.fixture(
     scope="session",
-    params=[pytest.param(p, id=p.stem, marks=pytest.mark.xdist_group(p.stem)) for p in PROGRAMS],
+    params=[pytest.param(p, id=p.stem, marks=pytest.mark.xdist_group(p.stem)) for p in GENERAL],
 )
 def example(request: pytest.FixtureRequest, captured: Captures) -> Captured:
     """A captured run of each example."""

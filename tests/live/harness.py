@@ -23,6 +23,9 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 PROGRAMS = sorted(program for folder in (".", "clean", "recompilation", "third_party")
                   for program in (EXAMPLES / folder).glob("*.py"))  # fmt: skip
+#: What every test of captured runs in general looks at; the others have tests of their own.
+GENERAL = [program for program in PROGRAMS
+           if program.parent.name not in ("recompilation", "third_party")]  # fmt: skip
 LIMIT_S = 240  # for one program; on a busy machine torch_xla alone takes ten seconds to import
 
 LIVE = [
