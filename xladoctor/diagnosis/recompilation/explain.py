@@ -171,14 +171,14 @@ class _Comparison:
         self._keep(row, changes)
         if moved(tokens, self._described):
             changes = []
-        changes = self._with_origins(changes, before, after)
-        found = (
-            cause.by_placement(before, after, "sharding")
-            or self._input(row, changed)
-            or cause.by_operations(before, after, changed, changes)
-            or cause.by_counts(row, old, changed, changes)
-            or cause.by_the_rest(before, after, changes)
-        )
+        found = cause.by_placement(before, after, "sharding") or self._input(row, changed)
+        if found is None:
+            changes = self._with_origins(changes, before, after)
+            found = (
+                cause.by_operations(before, after, changed, changes)
+                or cause.by_counts(row, old, changed, changes)
+                or cause.by_the_rest(before, after, changes)
+            )
         if found["kind"] == "unknown" and self._unknown < _MOST_UNKNOWN:
             self._unknown += 1
             found |= self._graphs.first_difference(before, after)
