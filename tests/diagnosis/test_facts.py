@@ -118,7 +118,7 @@ def spent(**parts: float) -> TimeSpent:
         (spent(input_s=7.0, device_s=3.0), "input",
          "70 % of the loop's 10 s went waiting for input; nothing to fix."),
         (spent(device_s=9.0, other_s=1.0), "device",
-         "90 % of the loop's 10 s went in barriers, waiting for the device; nothing to fix."),
+         "90 % of the loop's 10 s went waiting for the device; nothing to fix."),
     ],
 )  # fmt: skip
 def test_verdict_names_the_largest_part(time: TimeSpent, bound_by: str, text: str) -> None:

@@ -10,6 +10,8 @@ import pytest
 from tests.support import Row, Tables, evidence, rule
 from xladoctor.diagnosis.findings import from_rows
 from xladoctor.diagnosis.interface import Cost, Finding, Location, RuleError, Steps, TimeSpent
+from xladoctor.diagnosis.savings import Savings
+from xladoctor.diagnosis.whatif import WhatIf
 
 TRAIN, LIBRARY = "/home/ada/train.py", "/home/ada/venv/lib/site-packages/lib/core.py"
 LOOP = TimeSpent(12.0, 10.0, None, 0.0)
@@ -28,7 +30,9 @@ def findings(
     *rows: Row, time: TimeSpent = LOOP, tables: Tables | None = None, **fields: Any
 ) -> list[Finding]:
     given = evidence({"source_line": SOURCES} if tables is None else tables, cwd="/home/ada")
-    return from_rows(rule(**fields), list(rows), given, time, STEPS)
+    return from_rows(
+        rule(**fields), list(rows), given, time, Savings(WhatIf(given.database), time, STEPS)
+    )
 
 
 def only(*rows: Row, **options: Any) -> Finding:
@@ -129,7 +133,7 @@ def test_source_is_read_from_the_file_where_it_has_not_changed_since(tmp_path: P
     for began, source in ((changed + 1, "loss.item()"), (changed - 1, None), (None, None)):
         given = evidence({}, began_ns=began)
         rows = [row(file=str(path), line=2)]
-        (found,) = from_rows(rule(), rows, given, LOOP, None)
+        (found,) = from_rows(rule(), rows, given, LOOP, Savings(WhatIf(given.database), LOOP, None))
         assert found.locations[0].source == source
 
 

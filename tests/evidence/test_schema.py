@@ -20,6 +20,7 @@ NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 TIMELINE = {
     "timeline", "plane", "line", "event", "event_stat", "timeline_step", "device", "device_step",
     "idle_gap", "device_op", "hlo_module", "hlo_instruction", "hlo_frame", "hlo_parameter",
+    "host_segment", "device_execution",
 }  # fmt: skip
 #: These, and what the diagnosis and the sampler write.
 ELSEWHERE = TIMELINE | {"recompilation", "graph_change", "host_sample"}

@@ -64,7 +64,7 @@ def test_core_of_the_contract() -> None:
     first = report(SICK)["findings"][0]
     assert list(report(SICK)) == [
         "schema_version", "tool", "run", "verdict", "time", "steps", "devices", "findings", "rules",
-        "not_checked", "ignored", "warnings",
+        "not_checked", "ignored", "warnings", "total_steps",
     ]  # fmt: skip
     assert list(first) == [
         "rule", "name", "severity", "title", "locations", "count", "per_step", "processes", "cost",

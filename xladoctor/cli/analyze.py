@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from xladoctor.cli.output import Color, ColorOption, Format, FormatOption, show
+from xladoctor.cli.output import Color, ColorOption, Format, FormatOption, TotalStepsOption, show
 
 
 def analyze(
@@ -24,6 +24,7 @@ def analyze(
         str | None,
         typer.Option(help="Which of several captured timelines to read.", show_default=False),
     ] = None,
+    total_steps: TotalStepsOption = None,
     output_format: FormatOption = Format.terminal,
     color: ColorOption = Color.auto,
 ) -> None:
@@ -38,4 +39,4 @@ def analyze(
 
     with progress_bar() as bar:
         evidence = load(path, session, bar)
-    show(diagnose(evidence, load_rules()), output_format, color, sys.stdout)
+    show(diagnose(evidence, load_rules(), total_steps), output_format, color, sys.stdout)

@@ -69,6 +69,15 @@ def _carries(stream: TextIO) -> bool:
     return True
 
 
+TotalStepsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--total-steps", min=1, show_default=False,
+        help="Say what each fix saves in a run of so many steps.",
+    ),
+]  # fmt: skip
+
+
 def show(diagnosis: Diagnosis, output_format: Format, color: Color, stream: TextIO) -> None:
     """Render the diagnosis in the format that was asked for."""
     from xladoctor.report import json, terminal

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from xladoctor.cli.boundary import complain
-from xladoctor.cli.output import Color, ColorOption, Format, FormatOption, show
+from xladoctor.cli.output import Color, ColorOption, Format, FormatOption, TotalStepsOption, show
 from xladoctor.errors import XladoctorError
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def run(
     trace_seconds: Annotated[
         float, typer.Option(min=0.1, help="Seconds that it covers at most (waits not counted).")
     ] = 15.0,
+    total_steps: TotalStepsOption = None,
     report: Annotated[
         Path | None, typer.Option(help="Write the report to this file, not to standard output.")
     ] = None,
@@ -58,7 +59,7 @@ def run(
     outcome = launcher.run(request, progress.observer(quiet))
     sys.stdout.flush()
     try:
-        _report(outcome, report, output_format, color)
+        _report(outcome, total_steps, report, output_format, color)
     except XladoctorError as error:
         complain(error)
         raise SystemExit(outcome.status or 2) from error
@@ -88,7 +89,10 @@ def _request(
     )
 
 
-def _report(outcome: RunOutcome, report: Path | None, output_format: Format, color: Color) -> None:
+def _report(
+    outcome: RunOutcome, total_steps: int | None, report: Path | None, output_format: Format,
+    color: Color,
+) -> None:  # fmt: skip
     from xladoctor.capture.interface import CaptureError
     from xladoctor.diagnosis.engine import diagnose
     from xladoctor.diagnosis.rule import load_rules
@@ -97,7 +101,7 @@ def _report(outcome: RunOutcome, report: Path | None, output_format: Format, col
     path = outcome.directory.path
     here = Path.cwd()
     shown = path.relative_to(here) if path.is_relative_to(here) else path
-    diagnosis = diagnose(load(str(shown)), load_rules())
+    diagnosis = diagnose(load(str(shown)), load_rules(), total_steps)
     with outcome.directory.diagnosis.open("w", encoding="utf-8") as file:
         show(diagnosis, Format.json, color, file)
     if report is None:

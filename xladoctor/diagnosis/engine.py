@@ -19,12 +19,19 @@ from xladoctor.diagnosis.interface import (
     Tool,
 )
 from xladoctor.diagnosis.rule import Rule
+from xladoctor.diagnosis.savings import Savings
 from xladoctor.diagnosis.suppression import suppress
+from xladoctor.diagnosis.whatif import WhatIf
 from xladoctor.evidence.interface import Evidence
 
 
-def diagnose(evidence: Evidence, rules: Sequence[Rule]) -> Diagnosis:
+def diagnose(
+    evidence: Evidence, rules: Sequence[Rule], total_steps: int | None = None
+) -> Diagnosis:
     """Judge the evidence by each rule.
+
+    Args:
+        total_steps: length of a run to project the savings on.
 
     Raises:
         RuleError: a rule's query or message fails on this evidence.
@@ -34,6 +41,7 @@ def diagnose(evidence: Evidence, rules: Sequence[Rule]) -> Diagnosis:
     database.close_to_the_outside()
     time = facts.time_spent(evidence)
     steps = facts.steps(evidence)
+    savings = Savings(WhatIf(database), time, steps, total_steps)
     found: list[Finding] = []
     fired: list[str] = []
     clear: list[str] = []
@@ -44,17 +52,18 @@ def diagnose(evidence: Evidence, rules: Sequence[Rule]) -> Diagnosis:
             not_checked.append(NotChecked(rule.id, reason))
             continue
         rows = _rows(rule, evidence)
-        found += findings.from_rows(rule, rows, evidence, time, steps)
+        found += findings.from_rows(rule, rows, evidence, time, savings)
         (fired if rows else clear).append(rule.id)
     kept, ignored = suppress(found)
-    ordered = ranking.ranked(kept)
+    ordered, limit = savings.in_order(ranking.ranked(kept))
     outcomes = RuleOutcomes(fired, clear, [skipped.rule for skipped in not_checked])
     return Diagnosis(
         schema_version=SCHEMA_VERSION, tool=Tool("xladoctor", __version__),
-        run=facts.run(evidence), verdict=facts.verdict(time, ordered, bool(fired or clear)),
+        run=facts.run(evidence), verdict=facts.verdict(time, ordered, bool(fired or clear), limit),
         time=time, steps=steps,
         devices=devices.device_use(evidence), findings=ordered, rules=outcomes,
         not_checked=not_checked, ignored=ignored, warnings=list(evidence.notes),
+        total_steps=total_steps,
     )  # fmt: skip
 
 

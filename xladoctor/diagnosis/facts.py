@@ -7,6 +7,7 @@ from typing import Any
 from xladoctor.diagnosis.interface import (
     Finding,
     RunFacts,
+    SavingBasis,
     Steps,
     TimeParts,
     TimeSpent,
@@ -20,8 +21,19 @@ _PARTS: dict[str, tuple[Any, str]] = {
     "blocked_s": ("host_sync", "blocked while the host reads device values"),
     "input_s": ("input", "waiting for input"),
     "tracing_s": ("tracing", "in Python between barriers"),
-    "device_s": ("device", "in barriers, waiting for the device"),
+    "device_s": ("device", "waiting for the device"),
 }
+
+
+#: What a step can be limited by, in words.
+LIMITS = {
+    "compilation": "compiling", "host_sync": "synchronization", "input": "input",
+    "upload": "sending tensors", "checkpoint": "saving checkpoints",
+    "dispatch": "handing over graphs", "tracing": "tracing on the host",
+    "host": "other Python on the host", "device": "the device",
+}  # fmt: skip
+_MOST = 1000.0
+_NO_GAIN = 1.02
 
 
 def run(evidence: Evidence) -> RunFacts:
@@ -129,14 +141,24 @@ def _steps_of_timeline(evidence: Evidence) -> Steps | None:
                  None if median is None else round(median, 4))  # fmt: skip
 
 
-def verdict(time: TimeSpent, findings: list[Finding], judged: bool = True) -> Verdict:
+def verdict(
+    time: TimeSpent, findings: list[Finding], judged: bool = True, limit: str | None = None
+) -> Verdict:
     """What bounds the loop, in a sentence that a newcomer understands.
 
-    ``judged``: whether any rule could be; if none could, nothing is known to be right.
+    Args:
+        judged: whether any rule could be; if none could, nothing is known to be right.
+        limit: what a step is limited by once all findings are fixed.
     """
     serious = [finding for finding in findings if finding.severity != "info"]
+    speedup, basis = _speedup(time, serious)
+    gain: dict[str, Any] = {
+        "speedup": speedup, "speedup_basis": basis, "limited_by": limit if speedup else None,
+    }  # fmt: skip
+    more = any(finding.saving.basis == "none" for finding in serious)
     tail = (
         f"{len(serious)} finding{'s' * (len(serious) != 1)} to fix"
+        f"{_gain(speedup, basis, limit, more)}"
         if serious
         else "nothing to fix"
         if judged
@@ -144,7 +166,7 @@ def verdict(time: TimeSpent, findings: list[Finding], judged: bool = True) -> Ve
     )
     if any(finding.name == "missing-step-barrier" for finding in serious):
         return Verdict(
-            "missing_barrier", f"Steps pile up in one graph for lack of a barrier; {tail}."
+            "missing_barrier", f"Steps pile up in one graph for lack of a barrier; {tail}.", **gain
         )
     if time.parts is None or not time.loop_s:
         text = "No step log in this evidence: what bounds the program cannot be told"
@@ -152,13 +174,48 @@ def verdict(time: TimeSpent, findings: list[Finding], judged: bool = True) -> Ve
     warmup = time.warmup_compile_s or 0.0
     spent = {key: getattr(time.parts, key) for key in _PARTS}
     spent["compile_s"] -= warmup
+    spent["device_s"] += spent["blocked_s"] - _synchronizing(spent["blocked_s"], findings)
+    spent["blocked_s"] = _synchronizing(spent["blocked_s"], findings)
     largest = max(spent, key=lambda key: spent[key])
     bound_by, words = _PARTS[largest]
     apart = f" (after {duration(warmup)} of compiling in warm-up)" if warmup else ""
     share = percent(spent[largest] / time.steady_s)
     return Verdict(
-        bound_by, f"{share} of the loop's {duration(time.steady_s)}{apart} went {words}; {tail}."
+        bound_by,
+        f"{share} of the loop's {duration(time.steady_s)}{apart} went {words}; {tail}.",
+        **gain,
     )
+
+
+def _synchronizing(blocked_s: float, findings: list[Finding]) -> float:
+    """What of the time blocked in reads is their own: the rest the device works for the loop."""
+    reads = [f.saving for f in findings if f.rule.startswith("XD2") and f.rule != "XD204"]
+    if not reads or any(saving.remaining_s is None for saving in reads):
+        return blocked_s
+    return min(blocked_s, sum(saving.remaining_s or 0.0 for saving in reads))
+
+
+def _speedup(time: TimeSpent, findings: list[Finding]) -> tuple[float | None, SavingBasis]:
+    """How many times as fast the loop is without its warm-up's compiling, if all are fixed."""
+    savings = [finding.saving for finding in findings if finding.saving.seconds is not None]
+    if not time.loop_s or not savings:
+        return None, "none"
+    given = [s.remaining_s for s in savings if s.remaining_s is not None]
+    seconds = sum(given) if given else sum(s.seconds or 0.0 for s in savings)
+    of_warmup = any(claim.do == "constant_cost" for s in savings for claim in s.assumes)
+    whole = time.loop_s if of_warmup else time.steady_s
+    left = max(whole - seconds, whole / _MOST)
+    return round(whole / left, 3), "estimate" if given else "bound"
+
+
+def _gain(speedup: float | None, basis: SavingBasis, limit: str | None, more: bool) -> str:
+    """What fixing them brings; ``more`` if what some of them bring is not known."""
+    if speedup is None or basis == "bound" or (more and speedup < _NO_GAIN):
+        return ""
+    then = f", then limited by {LIMITS[limit]}" if limit else ""
+    if speedup < _NO_GAIN:
+        return f", which gains next to nothing{then}"
+    return f" for a loop {speedup:.2g} times as fast{' or more' * more}{then}"
 
 
 def duration(seconds: float) -> str:

@@ -6,17 +6,18 @@ import hashlib
 from collections import defaultdict
 from typing import Any
 
-from xladoctor.diagnosis import ranking, savings
+from xladoctor.diagnosis import ranking
 from xladoctor.diagnosis.interface import (
     Cost,
     CostBasis,
     Finding,
     Location,
     RuleError,
-    Steps,
     TimeSpent,
 )
 from xladoctor.diagnosis.rule import ROW_COLUMNS, TEMPLATES, Rule
+from xladoctor.diagnosis.savings import Savings
+from xladoctor.diagnosis.whatif import Fix, claims_of
 from xladoctor.evidence.interface import Evidence
 from xladoctor.evidence.source import source_line
 
@@ -25,7 +26,7 @@ _PLACES = {"guilty": "", "caller": "user_", "related": "related_"}
 
 
 def from_rows(
-    rule: Rule, rows: list[Row], evidence: Evidence, time: TimeSpent, steps: Steps | None
+    rule: Rule, rows: list[Row], evidence: Evidence, time: TimeSpent, savings: Savings
 ) -> list[Finding]:
     """One finding a line (and kind of event there), whatever number of processes have it."""
     places: dict[Any, list[Row]] = defaultdict(list)
@@ -36,7 +37,7 @@ def from_rows(
         if row.get("count") is None:
             raise RuleError(f"{rule.id}: its query returns a row without a count")
         places[row.get("file"), row.get("line"), _what(row)].append(row)
-    found = [_finding(rule, group, evidence, time, steps) for group in places.values()]
+    found = [_finding(rule, group, evidence, time, savings) for group in places.values()]
     return _distinct(found)
 
 
@@ -47,11 +48,12 @@ def _what(row: Row) -> str:
 
 
 def _finding(
-    rule: Rule, rows: list[Row], evidence: Evidence, time: TimeSpent, steps: Steps | None
+    rule: Rule, rows: list[Row], evidence: Evidence, time: TimeSpent, savings: Savings
 ) -> Finding:
     # Processes and threads run side by side: the slowest of them is what the user waits for.
     worst = max(rows, key=lambda row: (row.get("cost_ns") or 0, row.get("count") or 0))
     cost = _cost(worst, time)
+    saving = savings.saving(cost, _fix(rule, worst))
     locations = _locations(worst, evidence)
     cause = {key: value for key, value in (worst.get("cause") or {}).items() if value is not None}
     for key in [key for key in cause if key.endswith("file")]:
@@ -62,16 +64,28 @@ def _finding(
     return Finding(
         rule=rule.id, name=rule.name, title=rule.title, locations=locations,
         severity=ranking.severity(
-            cost.share, stalls=bool(worst.get("stalls")), unbounded=bool(worst.get("unbounded")),
-            healthy=bool(worst.get("healthy")),
-            settled=bool(worst.get("settled")), ceiling=rule.severity,
+            saving.share if saving.basis == "estimate" else cost.share,
+            stalls=bool(worst.get("stalls")), unbounded=bool(worst.get("unbounded")),
+            healthy=bool(worst.get("healthy")), settled=bool(worst.get("settled")),
+            ceiling=rule.severity,
         ),
         count=int(worst["count"]), per_step=_rounded(worst.get("per_step")),
         processes=sorted({str(row.get("process", 0)) for row in rows}),
-        cost=cost, saving=savings.saving(cost, steps.count if steps else None), cause=cause,
+        cost=cost, saving=saving, cause=cause,
         consequences=list(worst.get("consequences") or []), message=message,
         why=rule.why.strip(), fix=rule.fix.strip(), example=rule.example.after.strip("\n"),
         fingerprint=_fingerprint(rule, locations, _what(worst)),
+    )  # fmt: skip
+
+
+def _fix(rule: Rule, row: Row) -> Fix:
+    cause = row.get("cause") or {}
+    possible, seen = cause.get("possible"), cause.get("seen")
+    more = possible - seen if possible and seen and possible > seen else None
+    return Fix(
+        int(row.get("process") or 0), claims_of(rule.id, row.get("claim")), int(row["count"]),
+        settled=bool(row.get("settled")),
+        possible=None if more is None else int(row["count"]) + more,
     )  # fmt: skip
 
 

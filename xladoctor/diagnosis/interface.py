@@ -58,13 +58,61 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True)
+class Claim:
+    """One thing that a fix does.
+
+    Attributes:
+        do: ``remove`` (its time, its waits and the executions that it launches are gone),
+            ``make_asynchronous`` (it no longer waits), ``overlap`` (a thread of its own does it
+            ahead of the loop), ``merge_executions`` (the barrier's graph runs as a part of the next
+            one), ``compile_once`` (the compilations named are gone), or ``constant_cost`` (each
+            call, or all compilations named together, take ``to_ns``).
+        what: calls (read, upload, input, save, barrier), a cut (graphs that an operator on the CPU
+            cuts), compile, or Python's time: tracing and other.
+        file, line: of the calls; all of this kind where they are None.
+        part: share of the calls, or of the Python time, that it is about.
+        to_ns: nanoseconds that remain.
+        workers: threads or processes that share the work of ``overlap``.
+        compilations: numbers of the compilations in their process.
+    """
+
+    do: str
+    what: str
+    file: str | None = None
+    line: int | None = None
+    part: float = 1.0
+    to_ns: float = 0.0
+    workers: float = 1.0
+    compilations: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
 class Saving:
-    """Wall time that a fix gives back: seconds of the run, milliseconds a step, share."""
+    """Wall time that a fix gives back: seconds of the run, milliseconds a step, share.
+
+    Attributes:
+        basis: estimate (a replay of the timeline without what the fix removes), bound (at most
+            what the finding costs), or none.
+        now_ms: a step after warm-up, on average, as it is.
+        after_ms: the same once this is fixed.
+        limited_by: what most of a step goes into then, as in ``verdict.limited_by``.
+        remaining_s: what the fix gives back once all findings before it are fixed; these add up.
+        projected_s: what it gives back in a run of ``Diagnosis.total_steps``.
+        process: number of the process whose timeline was replayed.
+        assumes: what the replay took the fix to do.
+    """
 
     seconds: float | None
     per_step_ms: float | None
     share: float | None
     basis: SavingBasis
+    now_ms: float | None = None
+    after_ms: float | None = None
+    limited_by: str | None = None
+    remaining_s: float | None = None
+    projected_s: float | None = None
+    process: int | None = None
+    assumes: list[Claim] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +158,23 @@ class Ignored:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the program is bound by, in one word and in one sentence."""
+    """What the program is bound by, in one word and in one sentence.
+
+    Attributes:
+        speedup: how many times as fast the loop is once all findings are fixed; None where no
+            finding has a saving.
+        speedup_basis: estimate (by replay) or bound (at most).
+        limited_by: what most of a step goes into then: as in ``bound_by``, or dispatch, upload,
+            checkpoint, host (Python other than tracing).
+    """
 
     bound_by: Literal[
         "compilation", "host_sync", "input", "tracing", "device", "missing_barrier", "unknown"
     ]
     text: str
+    speedup: float | None = None
+    speedup_basis: SavingBasis = "none"
+    limited_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +290,11 @@ class RunFacts:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Everything that a report shows; findings come ranked."""
+    """Everything that a report shows; findings come ranked.
+
+    Attributes:
+        total_steps: length of the run that savings are projected on, where one was asked about.
+    """
 
     schema_version: int
     tool: Tool
@@ -245,3 +308,4 @@ class Diagnosis:
     not_checked: list[NotChecked]
     ignored: list[Ignored]
     warnings: list[str]
+    total_steps: int | None = None

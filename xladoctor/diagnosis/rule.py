@@ -39,6 +39,7 @@ ROW_COLUMNS = {
     "per_step": "how often a step",
     "cost_ns": "wall time, or NULL where it is not known",
     "cost_basis": "measured, estimate, bound or none",
+    "claim": "what the fix does to the timeline: claim(do, what, …) or a list of them",
     "stalls": "true: stalls an accelerator each step, whatever it costs here (at least a warning)",
     "unbounded": "true: grows with the length of the run (an error)",
     "healthy": "true: worth knowing, not worth a warning",

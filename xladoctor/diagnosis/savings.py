@@ -1,17 +1,82 @@
-"""The one place that savings come from.
+"""From costs and replays to the savings that findings show.
 
-So far each finding is taken alone: fixing it gives back at most what it costs, so that every saving
-is a bound. Savings of findings that overlap must not be added up.
+Where the timeline can be replayed without what the fix removes, a saving is an estimate. Elsewhere
+fixing a finding gives back at most what it costs: a bound. Savings of findings that overlap must
+not be added up: ``remaining_s`` is what is left after the better fixes, and can be.
 """
 
 from __future__ import annotations
 
-from xladoctor.diagnosis.interface import Cost, Saving
+from dataclasses import dataclass, replace
+
+from xladoctor.diagnosis.interface import Cost, Finding, Saving, Steps, TimeSpent
+from xladoctor.diagnosis.whatif import Estimate, Fix, WhatIf
 
 
-def saving(cost: Cost, steps: int | None) -> Saving:
-    """What a fix gives back at most, for the run and for each of its ``steps``."""
-    if cost.seconds is None:
-        return Saving(None, None, None, "none")
-    per_step = 1e3 * cost.seconds / steps if steps else None
-    return Saving(cost.seconds, per_step, cost.share, "bound")
+@dataclass(frozen=True, slots=True)
+class Savings:
+    """What fixes give back in a run.
+
+    Attributes:
+        total_steps: length of a run to project them on, if one is asked about.
+    """
+
+    whatif: WhatIf
+    time: TimeSpent
+    steps: Steps | None
+    total_steps: int | None = None
+
+    def saving(self, cost: Cost, fix: Fix) -> Saving:
+        """What one fix gives back by itself."""
+        found = self.whatif.estimate(fix) if fix.claims else None
+        if found is not None:
+            return self._estimated(found, fix)
+        if cost.seconds is None:
+            return Saving(None, None, None, "none")
+        return Saving(cost.seconds, self._each(cost.seconds), cost.share, "bound")
+
+    def in_order(self, findings: list[Finding]) -> tuple[list[Finding], str | None]:
+        """Say of each, in rank order, what it gives back after those before it.
+
+        Also what the program is limited by once all are fixed, where that is known.
+        """
+        fixes = [_fix_of(finding) for finding in findings]
+        given, limit = self.whatif.in_order(fixes)
+        pairs = zip(findings, given, strict=True)
+        return [_with_remaining(finding, seconds) for finding, seconds in pairs], limit
+
+    def _estimated(self, found: Estimate, fix: Fix) -> Saving:
+        seconds = max(0.0, found.seconds)
+        if self.time.loop_s:
+            seconds = min(seconds, self.time.loop_s)
+        each, step_s = self._each(seconds), self.whatif.step_s(fix.process)
+        now = None if step_s is None else 1e3 * step_s
+        gone = self._each(found.steady_s + found.late_s)
+        return Saving(
+            seconds, each, min(1.0, seconds / self.time.steady_s) if self.time.loop_s else None,
+            "estimate", now, None if now is None or gone is None else max(0.0, now - gone),
+            found.limited_by, projected_s=self._projected(found, fix), process=fix.process,
+            assumes=list(fix.claims),
+        )  # fmt: skip
+
+    def _projected(self, found: Estimate, fix: Fix) -> float | None:
+        if not self.total_steps or not self.steps or not self.steps.count:
+            return None
+        return max(0.0, found.projected(fix, self.steps.count, self.total_steps))
+
+    def _each(self, seconds: float) -> float | None:
+        return 1e3 * seconds / self.steps.count if self.steps and self.steps.count else None
+
+
+def _fix_of(finding: Finding) -> Fix | None:
+    saving = finding.saving
+    if saving.process is None:
+        return None
+    return Fix(saving.process, saving.assumes, finding.count)
+
+
+def _with_remaining(finding: Finding, seconds: float | None) -> Finding:
+    if seconds is None:
+        return finding
+    remaining = min(max(0.0, seconds), finding.saving.seconds or 0.0)
+    return replace(finding, saving=replace(finding.saving, remaining_s=remaining))

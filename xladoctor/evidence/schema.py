@@ -261,6 +261,28 @@ TABLES: dict[str, Table] = {
         tracing_ns BIGINT Python by the share of tracing in all host samples, not of this step alone
         other_ns BIGINT other Python (with tracing, where no samples tell them apart)
     """)),
+    "host_segment": Table("what the thread of the loop (and autograd's, while that waits) did, in"
+                          " program order without gaps", "derived", _columns(_PROCESS + """
+        segment INTEGER number of the segment, from 0
+        step INTEGER step that it lies in, as in timeline_step
+        activity VARCHAR compile, wait, upload, input, save, dispatch or python
+        region VARCHAR call it is part of: barrier, read, input, save, upload; cut: of an operator
+        call INTEGER number of that call
+        begin_ns BIGINT its begin
+        duration_ns BIGINT its length
+        launches INTEGER execution that is launched at its end
+        awaits INTEGER last execution that had ended when this wait ended
+        file VARCHAR path of the line that calls
+        line INTEGER that line
+    """)),
+    "device_execution": Table("a graph that the thread of the loop launched, as the busiest device"
+                              " ran it", "derived", _columns(_PROCESS + """
+        execution INTEGER number of the execution, from 0, in the order of launching
+        device INTEGER number of the device
+        launched_ns BIGINT when the host had handed it over
+        begin_ns BIGINT when the device began with it
+        end_ns BIGINT when it had ended
+    """)),
     "device": Table("a device in the timeline", "derived", _columns(_PROCESS + """
         device INTEGER number of the device in its process, from 0
         name VARCHAR name of its plane; /host:CPU for the CPU client's threads

@@ -14,7 +14,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from xladoctor.diagnosis.facts import duration, percent
+from xladoctor.diagnosis.facts import LIMITS, duration, percent
 from xladoctor.diagnosis.interface import Diagnosis, Finding, Location, TimeParts
 from xladoctor.report import devices
 from xladoctor.report.interface import Style
@@ -37,6 +37,8 @@ _ROLES = {
     "due": "the barrier that is due:",
 }
 _NARROW = 60
+_NEXT_TO_NOTHING = 0.005  # of the loop
+_LESS = 0.8  # of a saving that better fixes leave, below which the report says so
 Value = TypeVar("Value")
 
 
@@ -60,7 +62,9 @@ def _sections(diagnosis: Diagnosis, style: Style) -> list[RenderableType]:
     sections: list[RenderableType] = [_heading(diagnosis, style), _verdict(diagnosis)]
     if diagnosis.time.parts is not None and diagnosis.time.loop_s:
         sections.append(_time(diagnosis, diagnosis.time.parts, diagnosis.time.loop_s, style))
-    sections += [_finding(number, f, style) for number, f in enumerate(diagnosis.findings, 1)]
+    sections += [
+        _finding(number, f, diagnosis, style) for number, f in enumerate(diagnosis.findings, 1)
+    ]
     return sections
 
 
@@ -136,10 +140,13 @@ def _legend(parts: TimeParts, loop_s: float, style: Style) -> Text:
     return legend
 
 
-def _finding(number: int, finding: Finding, style: Style) -> RenderableType:
+def _finding(number: int, finding: Finding, diagnosis: Diagnosis, style: Style) -> RenderableType:
     head = Text(f"{number:>2}  ").append(finding.severity, style=_SEVERITY[finding.severity])
     head.append(f"  {finding.rule}  ", style="bold").append(finding.title, style="bold")
     body: list[RenderableType] = [Text(_plain(_cost(finding), style))]
+    saving = _saving(finding, diagnosis)
+    if saving:
+        body.append(Text(_plain(f"fixed: {saving}", style)))
     for location in finding.locations:
         body += _location(location, style)
     if not finding.locations:
@@ -159,16 +166,35 @@ def _cost(finding: Finding) -> str:
         parts.append(f"costs {_BASIS[cost.basis]}{duration(cost.seconds)}{share}")
     else:
         parts.append("cost not known from this evidence")
-    if saving.seconds is not None and saving.per_step_ms is not None:
-        parts.append(
-            f"a fix saves {_BASIS[saving.basis]}{duration(saving.per_step_ms / 1e3)} a step"
-        )
+    if saving.basis == "bound" and saving.per_step_ms is not None:
+        parts.append(f"a fix saves at most {duration(saving.per_step_ms / 1e3)} a step")
     per_step = "" if finding.per_step is None else f", {finding.per_step:.2g} a step"
     if finding.count > 1:
         parts.append(f"{finding.count} times{per_step}")
     if len(finding.processes) > 1:
         parts.append(f"processes {', '.join(finding.processes)}")
     return "; ".join(parts)
+
+
+def _saving(finding: Finding, diagnosis: Diagnosis) -> str | None:
+    """What the replay says of the fix: now and after, of a step and of the run."""
+    saving, loop_s = finding.saving, diagnosis.time.loop_s
+    if saving.basis != "estimate" or saving.seconds is None:
+        return None
+    then = f"limited by {LIMITS[saving.limited_by]}" if saving.limited_by else ""
+    if (saving.share or 0.0) < _NEXT_TO_NOTHING:
+        return f"gains next to nothing by itself: a step stays {then}" if then else None
+    parts = []
+    if saving.now_ms is not None and saving.after_ms is not None:
+        parts.append(f"a step {duration(saving.now_ms / 1e3)} → {duration(saving.after_ms / 1e3)}")
+    if loop_s:
+        parts.append(f"the loop {duration(loop_s)} → {duration(max(0.0, loop_s - saving.seconds))}")
+    text = f"{', '.join(parts)} (estimate)"
+    if saving.remaining_s is not None and saving.remaining_s < _LESS * saving.seconds:
+        text += f", of which {duration(saving.remaining_s)} after the fixes above"
+    if saving.projected_s is not None:
+        text += f"; {duration(saving.projected_s)} in {diagnosis.total_steps} steps"
+    return f"{text}; then {then}" if then else text
 
 
 def _location(location: Location, style: Style) -> list[RenderableType]:

@@ -52,6 +52,7 @@ WHERE contains(c.name, '::') AND NOT starts_with(c.name, 'xla::')
 -- Operators that ran on the CPU because XLA has no lowering for them: their counts from the
 -- counters, their lines from the probe steps. `.item()` and its kin have a counter too, but are
 -- reads. What an operator costs in the backward pass belongs to the line of its forward pass.
+-- `part`: share of all fallbacks of the process.
 CREATE TABLE fallback_op AS
 WITH seen AS (
     SELECT process, op, sum(count) AS total FROM fallback GROUP BY ALL
@@ -100,6 +101,7 @@ SELECT  -- a library's line that several lines of the user's lead to counts once
     round(sum(folded.count))::BIGINT AS count, sum(folded.per_step) AS per_step,
     sum(folded.cost_ns)::BIGINT AS cost_ns,
     round(sum(folded.backward_count))::BIGINT AS backward_count,
+    sum(folded.count) / sum(sum(folded.count)) OVER (PARTITION BY process) AS part,
     coalesce(sum(folded.per_step) >= 0.1, sum(folded.count) >= 20) AS often,
     sizes_by_data(op) AS dynamic
 FROM folded GROUP BY process, op, base, file, line;

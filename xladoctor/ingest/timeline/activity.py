@@ -1,9 +1,14 @@
-"""What the host's thread does at each instant, told by the innermost event with a known meaning."""
+"""What the host's thread does at each instant, told by the innermost event with a known meaning.
+
+The thread is that of the loop together with autograd's: while the latter runs the backward pass,
+the former waits for it, so that the two make one sequence.
+"""
 
 # mypy: disable-error-code="arg-type"
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,7 +28,7 @@ ACTIVITIES = {
             r"|Wait for (usage|donation) holds|DeviceLock.*|ThunkExecutor::Execute.*"
             r"|.*Buffer::(ToLiteral|Await|GetReadyFuture).*|.*[Bb]lock_?[Uu]ntil_?[Rr]eady.*"
             r"|BlockHostUntil.*|np\.asarray\(jax\.Array\)|PyArray.*[Aa]wait.*",
-    "upload": r".*TransferToDevice.*|.*BufferFromHost.*|.*[Dd]evice_?[Pp]ut.*",
+    "upload": r"xladoctor\.upload|.*TransferToDevice.*|.*BufferFromHost.*|.*[Dd]evice_?[Pp]ut.*",
     "input": r"xladoctor\.input|Iterator(GetNext|::).*|IteratorResource::GetNext.*",
     "save": r"xladoctor\.save",
     "dispatch": r"StepMarker|Sync(Live)?TensorsGraph.*|.*ExecuteComputation.*|.*ExecuteReplicated.*"
@@ -66,23 +71,51 @@ def _sweep(
     return count
 
 
-def activities(timeline: Timeline, line: Line) -> dict[str, Intervals]:
-    """When a thread was at each of :data:`ACTIVITIES`; they exclude each other.
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """Disjoint pieces of time in order, each of one activity; what lies between is Python.
 
-    Whatever lies within a compilation is compilation. What none covers is Python.
+    Attributes:
+        activity: index in :data:`NAMES`.
     """
-    kinds = _kinds(timeline.events.names)[timeline.events.name[line.events]]
-    known = np.flatnonzero(kinds >= 0)
-    begin, end, kind = timeline.begins(line, known), timeline.ends(line, known), kinds[known]
+
+    begin: Times
+    end: Times
+    activity: wire.Array
+
+    def of(self, name: str) -> Intervals:
+        """When the thread was at one activity."""
+        which = self.activity == NAMES.index(name)
+        return Intervals(self.begin[which], self.end[which])
+
+
+def pieces(timeline: Timeline, lines: list[Line]) -> Pieces:
+    """The activities of one sequence of events, which may be spread over several threads.
+
+    Whatever lies within a compilation is compilation.
+    """
+    kinds = _kinds(timeline.events.names)
+    known = [(line, np.flatnonzero(kinds[timeline.events.name[line.events]] >= 0))
+             for line in lines]  # fmt: skip
+    begin = np.concatenate([timeline.begins(*part) for part in known])
+    end = np.concatenate([timeline.ends(*part) for part in known])
+    kind = np.concatenate([kinds[timeline.events.name[line.events][which]]
+                           for line, which in known])  # fmt: skip
     order = ordered(begin, end - begin)
     if order is not None:
         begin, end, kind = begin[order], end[order], kind[order]
     room = 2 * len(begin) + 1
-    pieces = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int8)
-    count = _sweep(begin, end, kind, _COMPILE, *pieces)
-    starts, stops, which = (column[:count] for column in pieces)
-    return {name: Intervals(starts[which == number], stops[which == number])
-            for number, name in enumerate(NAMES)}  # fmt: skip
+    found = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int8)
+    count = _sweep(begin, end, kind, _COMPILE, *found)
+    return Pieces(*(column[:count] for column in found))
+
+
+def activities(timeline: Timeline, lines: list[Line]) -> dict[str, Intervals]:
+    """When the sequence was at each of :data:`ACTIVITIES`; they exclude each other."""
+    if not lines:
+        return {}
+    found = pieces(timeline, lines)
+    return {name: found.of(name) for name in NAMES}
 
 
 def _kinds(names: list[str]) -> wire.Array:

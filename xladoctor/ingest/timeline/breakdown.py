@@ -10,26 +10,26 @@ from typing import Any
 import numpy as np
 
 from xladoctor.ingest.interface import Columns, Ingested, Interned
-from xladoctor.ingest.timeline.activity import NAMES, activities
+from xladoctor.ingest.timeline.activity import NAMES
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.devices import Device
 from xladoctor.ingest.timeline.intervals import Intervals, Times
 from xladoctor.ingest.timeline.steps import Steps
-from xladoctor.ingest.xplane.space import Line
 
 _WARMUP = 3
 _CLOCKS_NS = 100_000  # step log and profiler read their clocks at different lines
 _REASONS = [*NAMES, "python"]
 
 
-def add_steps(
-    timeline: Timeline, main: Line | None, steps: Steps, process: int, ingested: Ingested
-) -> Times:
-    """Fill ``timeline_step``; return the number that each step has there."""
+def add_steps(doing: dict[str, Intervals], steps: Steps, process: int, ingested: Ingested) -> Times:
+    """Fill ``timeline_step``; return the number that each step has there.
+
+    ``doing`` is when the thread of the loop was at each activity.
+    """
     log = _of_log(steps, process, ingested)
     number = np.where(log["joined"], log["index"], steps.number)
     lasted = steps.end - steps.begin
-    spent = _spent(activities(timeline, main) if main else {}, steps.begin, steps.end)
+    spent = _spent(doing, steps.begin, steps.end)
     known = sum(spent.values(), np.zeros(len(lasted), np.int64))
     quiet = (spent["compile"] == 0) & ~log["probed"]
     late = np.where(log["joined"], log["ordinal"] >= _WARMUP * log["period"],
@@ -44,15 +44,14 @@ def add_steps(
 
 
 def add_devices(
-    timeline: Timeline, main: Line | None, steps: Steps | None, numbers: Times | None,
+    timeline: Timeline, doing: dict[str, Intervals], steps: Steps | None, numbers: Times | None,
     devices: list[Device], process: int, ingested: Ingested,
 ) -> None:  # fmt: skip
     """Fill ``device``, ``device_op``, ``device_step`` and ``idle_gap``."""
     for table in ("device", "device_op", "device_step", "idle_gap"):
         ingested.table(table)
-    doing = activities(timeline, main) if main else {}
     for device in devices:
-        begin, end = _span(timeline, steps, device)
+        begin, end = span(timeline, steps, device)
         busy = device.busy.within(begin, end)
         ingested.add("device", process=process, device=device.number, name=device.name,
                      kind=device.kind, begin_ns=begin, end_ns=end, busy_ns=busy.total,
@@ -119,7 +118,7 @@ def _spent(doing: dict[str, Intervals], begin: Times, end: Times) -> dict[str, T
     return {name: doing[name].covered(begin, end) if name in doing else nothing for name in NAMES}
 
 
-def _span(timeline: Timeline, steps: Steps | None, device: Device) -> tuple[int, int]:
+def span(timeline: Timeline, steps: Steps | None, device: Device) -> tuple[int, int]:
     """From the first step to the last; without steps, while the device had anything to do."""
     if steps is not None:
         return int(steps.begin[0]), int(steps.end[-1])

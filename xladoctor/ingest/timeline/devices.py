@@ -25,6 +25,7 @@ _DEVICE = re.compile(r"/device:(?P<kind>[A-Za-z_]+)(:\d+)?")
 _IDLE_STREAM = re.compile(r"Stream #\d+\((MemoryResidency|UnifiedMemory|Overhead|,)+\)")
 _COPIES = ("Memcpy", "Memset")
 _CPU_EXECUTION = "ThunkExecutor::Execute"
+_NONE = Intervals(np.empty(0, np.int64), np.empty(0, np.int64))
 
 
 @dataclass(slots=True)
@@ -35,6 +36,7 @@ class Device:
         number: counts the devices of the process from 0.
         kind: CPU, GPU, TPU or what its plane is called.
         busy: when it ran anything.
+        modules: when it ran each module, where its plane says so.
         ops: columns hlo_module, hlo_op, count, duration_ns, self_ns; a row an operation.
     """
 
@@ -42,6 +44,7 @@ class Device:
     name: str
     kind: str
     busy: Intervals
+    modules: Intervals
     ops: dict[str, list[Any]] = field(default_factory=dict)
 
 
@@ -55,13 +58,15 @@ def find_devices(timeline: Timeline) -> list[Device]:
             kind = match["kind"].upper()
             lines = _working(plane)
             busy = _busy(timeline, [(line, slice(None)) for line in lines])
-            ops = _Ops(timeline, codes, _modules(timeline, plane), _shown(plane))
+            modules = _modules(timeline, plane)
+            ops = _Ops(timeline, codes, modules, _shown(plane))
             copies = [timeline.events.index(name) for name in timeline.events.names
                       if name.startswith(_COPIES)]  # fmt: skip
             for line in lines:
                 is_copy = np.isin(timeline.events.name[line.events], copies)
                 ops.take(line, np.flatnonzero(~is_copy))
-            devices.append(Device(len(devices), plane.name, kind, busy, ops.columns()))
+            runs = Intervals(modules["begin"], modules["end"]) if modules else _NONE
+            devices.append(Device(len(devices), plane.name, kind, busy, runs, ops.columns()))
     return devices or _cpu(timeline, codes)
 
 
@@ -91,7 +96,7 @@ def _cpu(timeline: Timeline, codes: dict[str, wire.Array]) -> list[Device]:
     busy = _busy(timeline, parts)
     if not len(busy.begin):
         return []
-    return [Device(0, "/host:CPU", "CPU", busy, ops.columns())]
+    return [Device(0, "/host:CPU", "CPU", busy, _NONE, ops.columns())]
 
 
 def _busy(timeline: Timeline, parts: list[tuple[Line, wire.Array | slice]]) -> Intervals:
@@ -99,7 +104,7 @@ def _busy(timeline: Timeline, parts: list[tuple[Line, wire.Array | slice]]) -> I
              for line, which in parts]  # fmt: skip
     found = [intervals for intervals in found if len(intervals.begin)]
     if not found:
-        return Intervals(np.empty(0, np.int64), np.empty(0, np.int64))
+        return _NONE
     return Intervals.union(np.concatenate([part.begin for part in found]),
                            np.concatenate([part.end for part in found]))  # fmt: skip
 

@@ -11,10 +11,12 @@ from xladoctor.ingest import hlo
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.interface import Ingested, Progress
 from xladoctor.ingest.timeline import breakdown, compiling
+from xladoctor.ingest.timeline.activity import activities
 from xladoctor.ingest.timeline.clock import Timeline, kind_of
+from xladoctor.ingest.timeline.dependencies import add_dependencies
 from xladoctor.ingest.timeline.devices import find_devices
 from xladoctor.ingest.timeline.intervals import Times
-from xladoctor.ingest.timeline.steps import Steps, find_steps, main_line
+from xladoctor.ingest.timeline.steps import Steps, find_steps, loop_lines, main_line
 from xladoctor.ingest.xplane import tables
 from xladoctor.ingest.xplane.compiled import no_cache_reason
 from xladoctor.ingest.xplane.space import Line, Space, read_space
@@ -56,12 +58,15 @@ def _read(
         ingested.notes.append(no_cache_reason)
     timeline = Timeline.of(space, progress.advance if progress else None)
     main = main_line(timeline)
+    lines = loop_lines(timeline, main)
     steps = find_steps(timeline, main)
+    doing = activities(timeline, lines)
+    devices = find_devices(timeline)
     _describe(file, timeline, main, steps, ingested)
     numbers = None if steps is None else breakdown.add_steps(
-        timeline, main, steps, file.process, ingested)  # fmt: skip
-    breakdown.add_devices(timeline, main, steps, numbers, find_devices(timeline), file.process,
-                          ingested)  # fmt: skip
+        doing, steps, file.process, ingested)  # fmt: skip
+    breakdown.add_devices(timeline, doing, steps, numbers, devices, file.process, ingested)
+    add_dependencies(timeline, lines, steps, numbers, devices, file.process, ingested)
     _leave_events(timeline, steps, numbers, file.process, ingested)
     compiled = compiling.find(timeline)
     for program, proto, graph_hash in compiling.modules(space, compiled, ingested):

@@ -10,8 +10,10 @@ from xladoctor.ingest.timeline.clock import Timeline, kind_of
 from xladoctor.ingest.timeline.intervals import Times
 from xladoctor.ingest.xplane.space import Line
 
-_MARKER, _LAUNCH = "StepMarker", "ScheduleSyncTensorsGraph"
-_EXECUTION = ("PjRtComputationClient::ExecuteComputation", "ExecuteComputation", "PjitFunction(",
+#: torch_xla: a barrier; a graph that is cut, by it or otherwise; the hand-over to the device.
+MARKER, GRAPH, LAUNCH = "StepMarker", "SyncTensorsGraphInternal", "ScheduleSyncTensorsGraph"
+#: How the names of events begin in which a runtime launches a program.
+EXECUTION = ("PjRtComputationClient::ExecuteComputation", "ExecuteComputation", "PjitFunction(",
               "ExecuteReplicated", "PjRtCpuExecutable::Execute",
               "TfrtCpuExecutable::Execute")  # fmt: skip
 _REPEATED = 3
@@ -41,11 +43,25 @@ def main_line(timeline: Timeline) -> Line | None:
 
     def rank(line: Line) -> tuple[int, ...]:
         steps = np.count_nonzero((annotated >= line.first) & (annotated < line.events.stop))
-        launches = len(timeline.named(line, *_of_kind(timeline, _EXECUTION)))
+        launches = len(timeline.named(line, *of_kind(timeline, EXECUTION)))
         named = line.name in ("python", "python3", "main")
-        return len(timeline.named(line, _MARKER)), int(steps), named * launches, named, launches
+        return len(timeline.named(line, MARKER)), int(steps), named * launches, named, launches
 
     return max(lines, key=rank)
+
+
+def loop_lines(timeline: Timeline, main: Line | None) -> list[Line]:
+    """The thread of the loop, and autograd's, which cuts graphs but sets no marker.
+
+    Where several threads step, whose backward pass a thread runs cannot be told: only the first.
+    """
+    if main is None:
+        return []
+    lines = [line for plane in timeline.hosts for line in plane.lines
+             if line is not main and line.count]  # fmt: skip
+    if any(len(timeline.named(line, MARKER)) for line in lines):
+        return [main]
+    return [main, *(line for line in lines if len(timeline.named(line, GRAPH)))]
 
 
 def find_steps(timeline: Timeline, main: Line | None) -> Steps | None:
@@ -60,9 +76,9 @@ def find_steps(timeline: Timeline, main: Line | None) -> Steps | None:
 
 def _by_markers(timeline: Timeline, main: Line) -> Steps | None:
     """From marker to marker of torch_xla; those that launch nothing end no step."""
-    which = timeline.named(main, _MARKER)
+    which = timeline.named(main, MARKER)
     ends = timeline.ends(main, which)
-    launches = timeline.begins(main, timeline.named(main, _LAUNCH))
+    launches = timeline.begins(main, timeline.named(main, LAUNCH))
     if len(launches):
         begins = timeline.begins(main, which)
         inside = np.searchsorted(launches, ends) > np.searchsorted(launches, begins)
@@ -107,7 +123,7 @@ def _by_executions(timeline: Timeline, main: Line) -> Steps | None:
     """From one launch of the program that takes most time to the next."""
     best: Times = np.empty(0, np.int64)
     longest = 0
-    for name in _of_kind(timeline, _EXECUTION):
+    for name in of_kind(timeline, EXECUTION):
         which = timeline.named(main, name)
         lasted = int((timeline.ends(main, which) - timeline.begins(main, which)).sum())
         if len(which) >= _REPEATED and lasted > longest:
@@ -140,5 +156,6 @@ def _until(ends: Times, begin: int, numbers: Times, source: str) -> Steps:
     return Steps(source, starts, ends, numbers)
 
 
-def _of_kind(timeline: Timeline, beginnings: tuple[str, ...]) -> list[str]:
+def of_kind(timeline: Timeline, beginnings: tuple[str, ...]) -> list[str]:
+    """Names of events that begin so."""
     return [name for name in timeline.events.names if name.startswith(beginnings)]

@@ -141,7 +141,8 @@ class Adapter:
 
         def to(tensor: Any, *args: Any, **kwargs: Any) -> Any:
             begin = _clock()
-            result = original(tensor, *args, **kwargs)
+            with self._moving(tensor, args, kwargs):
+                result = original(tensor, *args, **kwargs)
             if tensor.is_xla == result.is_xla or recorder.off or type(tensor) not in plain:
                 return result
             state = recorder.thread()
@@ -158,15 +159,28 @@ class Adapter:
 
         return to
 
+    def _moving(self, tensor: Any, args: Any, kwargs: Any) -> Any:
+        """Encloses a ``.to()`` that changes between host and device, in the timeline."""
+        if not self._events.annotates or self._recorder.thread().inside:
+            return contextlib.nullcontext()
+        target = kwargs.get("device", args[0] if args else None)
+        target = getattr(target, "device", target)  # of a tensor
+        kind = str(getattr(target, "type", target)).split(":")[0]
+        if kind not in ("xla", "cpu") or (kind == "xla") == tensor.is_xla:
+            return contextlib.nullcontext()
+        return self._events.annotation("read" if tensor.is_xla else "upload", self._sites.here(3))
+
     def _send(self, original: Any) -> Any:
         def tensors_from_aten(tensors: Any, *args: Any, **kwargs: Any) -> Any:
-            begin = _clock()
-            result = original(tensors, *args, **kwargs)
             state = self._recorder.thread()
-            if not self._recorder.off and not state.inside:
-                site, spent = self._sites.here(2), _clock() - begin
-                for position, tensor in enumerate(tensors):
-                    self._note(self._recorder.upload, state, site, tensor, 0 if position else spent)
+            if self._recorder.off or state.inside:
+                return original(tensors, *args, **kwargs)
+            site, begin = self._sites.here(2), _clock()
+            with self._events.annotation("upload", site):
+                result = original(tensors, *args, **kwargs)
+            spent = _clock() - begin
+            for position, tensor in enumerate(tensors):
+                self._note(self._recorder.upload, state, site, tensor, 0 if position else spent)
             return result
 
         return tensors_from_aten

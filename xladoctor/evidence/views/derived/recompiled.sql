@@ -80,6 +80,7 @@ SELECT
     CASE WHEN place IS NOT NULL THEN 'compiled' END AS related_role,
     count, count / coalesce(steps, launches) AS per_step,
     cost_ns, 'measured' AS cost_basis,
+    claim('compile_once', 'compile', compilations_ := indices) AS claim,
     cost_ns IS NULL AND count >= 3 AND unsettled AS stalls,
     total = 1 OR (NOT goes_on AND total < buckets)
         OR (kind <> 'input_shape' AND total <= phases

@@ -1,0 +1,8 @@
+"""The environment that programs of the benchmarks run in."""
+
+import os
+
+
+def for_cpu() -> dict[str, str]:
+    """That of this process, with the CPU as the device."""
+    return {**os.environ, "PJRT_DEVICE": "CPU"}

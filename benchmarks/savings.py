@@ -1,0 +1,164 @@
+"""Predicted against measured savings: every sick example against its healed twin.
+
+Both programs of a pair run for real, in turn, several times, under light capture (no timeline),
+which tells the time of their loops; the prediction comes from one more run of the sick program, now
+with the timeline. Prints a row a pair, as the table of docs/savings.md has them. Run it on a quiet
+machine: `make benchmark-savings`, or `python -m benchmarks.savings recompiling printing`. With
+`--runs DIR` the runs are kept there, and what it finds there is not run again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.environment import for_cpu
+from xladoctor.diagnosis.engine import diagnose
+from xladoctor.diagnosis.interface import Diagnosis
+from xladoctor.diagnosis.rule import load_rules
+from xladoctor.diagnosis.whatif.rates import read_rates
+from xladoctor.evidence.load import load
+
+ROOT = Path(__file__).parents[1]
+#: Rules of costs that come in warm-up or without steps: the whole loop is compared.
+WHOLE = {"XD301", "XD303"}
+
+
+@dataclass(frozen=True)
+class Result:
+    """A pair: seconds of both programs' loops in each run, and what was predicted."""
+
+    name: str
+    rules: str
+    sick: list[float]
+    healed: list[float]
+    predicted: float
+    basis: str
+    limited_by: str
+
+    @property
+    def measured(self) -> float:
+        """The saving, between medians."""
+        return statistics.median(self.sick) - statistics.median(self.healed)
+
+    @property
+    def error(self) -> float:
+        """The difference between both, as a share of the sick program's time."""
+        return abs(self.predicted - self.measured) / statistics.median(self.sick)
+
+
+def pairs(names: list[str]) -> Iterator[tuple[Path, Path]]:
+    """The programs of these names, or all, with their healed twins."""
+    for healed in sorted((ROOT / "examples").rglob("*_healed.py")):
+        sick = healed.with_name(healed.name.replace("_healed", ""))
+        if sick.exists() and (not names or name_of(sick) in names):
+            yield sick, healed
+
+
+def name_of(program: Path) -> str:
+    """The program as a reader of the table finds it."""
+    return program.relative_to(ROOT / "examples").with_suffix("").as_posix()
+
+
+def captured(program: Path, run: Path, *options: str) -> Path:
+    """The run directory of a program, captured unless it is there."""
+    if not (run / "diagnosis.json").exists():
+        run.parent.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, "-m", "xladoctor", "run", "--quiet", "-o", str(run),
+                   "--report", str(run.with_suffix(".txt")), *options, str(program)]  # fmt: skip
+        subprocess.run(command, check=True, capture_output=True, env=for_cpu(), cwd=ROOT)
+    return run
+
+
+def seconds(run: Path, whole: bool) -> float:
+    """The loop of a run, as it is at rest with what compiles late; or as it was."""
+    if whole:
+        time: dict[str, Any] = json.loads((run / "diagnosis.json").read_text())["time"]
+        return float(time["loop_s"])
+    database = load(str(run)).database
+    process = int(database.scalar("SELECT process FROM lead") or 0)
+    rates = read_rates(database, process)
+    assert rates is not None, run
+    return rates.steady_s + rates.late_compile_s
+
+
+def predicted(diagnosis: Diagnosis) -> tuple[float, str]:
+    """The saving of all findings together, and on what it stands."""
+    replayed = [
+        f.saving.remaining_s for f in diagnosis.findings if f.saving.remaining_s is not None
+    ]
+    if replayed:
+        return sum(replayed), "estimate"
+    bounds = [f.saving.seconds for f in diagnosis.findings if f.saving.seconds is not None]
+    return max(bounds, default=0.0), "bound" if bounds else "none"
+
+
+def result(sick: Path, healed: Path, runs: Path, rounds: int) -> Result:
+    """Run a pair, and compare."""
+    folder = runs / name_of(sick)
+    light = [captured(program, folder / f"{program.stem}-{number}", "--trace-steps", "0")
+             for number in range(rounds)
+             for program in ((sick, healed) if number % 2 == 0 else (healed, sick))]  # fmt: skip
+    traced = captured(sick, folder / f"{sick.stem}-traced")
+    diagnosis = diagnose(load(str(traced)), load_rules())
+    rules = sorted({finding.rule for finding in diagnosis.findings})
+    whole = bool(WHOLE & set(rules))
+    times = {program.stem: [seconds(run, whole) for run in light
+                            if run.name.rsplit("-", 1)[0] == program.stem]
+             for program in (sick, healed)}  # fmt: skip
+    saving, basis = predicted(diagnosis)
+    return Result(name_of(sick), ", ".join(rules), times[sick.stem], times[healed.stem], saving,
+                  basis, diagnosis.verdict.bound_by)  # fmt: skip
+
+
+def row(one: Result) -> str:
+    """A row of the table."""
+    sick, healed = statistics.median(one.sick), statistics.median(one.healed)
+    return (f"| {one.name} | {one.rules} | {sick:.3f} | {healed:.3f} | {one.measured:.3f}"
+            f" | {one.predicted:.3f} | {one.basis} | {100 * one.error:.1f} % |")  # fmt: skip
+
+
+HEAD = """| Pair | Rules | Sick s | Healed s | Measured saving s | Predicted s | Basis | Error |
+|---|---|---|---|---|---|---|---|"""
+
+
+def summary(results: list[Result]) -> str:
+    """Median and worst error, and how well the order of the savings was told."""
+    errors = [one.error for one in results]
+    shares = np.array([(one.measured, one.predicted) for one in results])
+    shares /= np.array([[statistics.median(one.sick)] for one in results])
+    ranks = shares.argsort(axis=0).argsort(axis=0)
+    order = float(np.corrcoef(ranks[:, 0], ranks[:, 1])[0, 1]) if len(results) > 1 else 1.0
+    return (f"{len(results)} pairs: median error {100 * statistics.median(errors):.1f} %, worst"
+            f" {100 * max(errors):.1f} %, rank correlation {order:.2f}.")  # fmt: skip
+
+
+def main() -> None:
+    """Print the table and its summary."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("names", nargs="*", help="pairs, as examples/… without .py; default: all")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--runs", type=Path, help="folder that keeps the runs")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        results = []
+        print(HEAD)
+        for sick, healed in pairs(options.names):
+            results.append(result(sick, healed, options.runs or Path(scratch), options.rounds))
+            print(row(results[-1]), flush=True)
+    print()
+    print(summary(results))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""How much of the run a process's timeline stands for: its steps, and what they took."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xladoctor.evidence.database import Database
+
+_WARMUP = 3  # turns of a call site
+_ENOUGH = 5  # steps outside the timeline's window, to leave those inside out: they are slower
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """What is known of a whole run.
+
+    Attributes:
+        steps: steps (turns of the loop) in all; 0 where there is none.
+        steady_s: time of that many steps as they are at rest.
+        compilations: seconds of each compilation, by its number.
+        late: numbers of those after warm-up.
+    """
+
+    steps: int
+    steady_s: float
+    compilations: dict[int, float]
+    late: frozenset[int]
+
+    @property
+    def late_compile_s(self) -> float:
+        """Time compiling in the loop after warm-up."""
+        return sum(self.compilations.get(number, 0.0) for number in self.late)
+
+    @property
+    def step_s(self) -> float | None:
+        """A step after warm-up, on average."""
+        return (self.steady_s + self.late_compile_s) / self.steps if self.steps else None
+
+
+def read_rates(database: Database, process: int) -> Rates | None:
+    """From the step log, or else the timeline; None where neither shows any time."""
+    compiled = database.rows(_COMPILED, {"process": process, "warmup": _WARMUP})
+    compilations = {row["index"]: row["duration_ns"] / 1e9 for row in compiled}
+    late = frozenset(row["index"] for row in compiled if row["late"])
+    for query in (_LOG, _TIMELINE):
+        rows = database.rows(query, {"process": process, "enough": _ENOUGH})
+        if rows and rows[0]["steady_ns"]:
+            steps, steady_ns = int(rows[0]["steps"] or 0), rows[0]["steady_ns"]
+            return Rates(steps, steady_ns / 1e9, compilations, late)
+    return None
+
+
+_COMPILED = """
+    SELECT c.index, c.duration_ns, l.turn >= $warmup AS late
+    FROM compilation c
+    LEFT JOIN late_compilation l ON l.process = c.process AND l.index = c.index
+    WHERE c.process = $process AND c.duration_ns IS NOT NULL
+"""
+#: Of the thread that took longest. A loop without barriers is taken as a whole.
+_LOG = """
+    WITH lead_of AS (
+        SELECT * FROM loop WHERE process = $process
+        ORDER BY duration_ns DESC, thread LIMIT 1
+    ),
+    steady AS (
+        SELECT s.traced, sum(s.duration_ns) AS duration_ns, sum(s.barriers) AS barriers
+        FROM steady_step s JOIN lead_of USING (process, thread) GROUP BY s.traced
+    ),
+    mean AS (
+        SELECT coalesce(
+            max(duration_ns / barriers) FILTER (NOT traced AND barriers >= $enough),
+            sum(duration_ns) / sum(barriers)
+        ) AS each_ns FROM steady
+    )
+    SELECT l.steps,
+           coalesce(m.each_ns * l.barriers, l.duration_ns - l.compile_ns) AS steady_ns
+    FROM lead_of l CROSS JOIN mean m
+"""
+_TIMELINE = """
+    SELECT count(*) AS steps, sum(duration_ns - compile_ns) AS steady_ns, $enough AS enough
+    FROM timeline_step WHERE process = $process
+"""

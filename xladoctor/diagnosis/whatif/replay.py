@@ -1,0 +1,132 @@
+"""Runs a program, as it was or changed."""
+
+# mypy: disable-error-code="arg-type"
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from xladoctor.diagnosis.whatif.program import ACTIVITIES, COMPILE, Program
+from xladoctor.ingest.xplane.compiled import compiled
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is other than captured; changes of several fixes are joined.
+
+    Attributes:
+        host: factor of the work of each host item.
+        waits: whether the item still waits for its execution.
+        ahead: whether a thread of its own does the item ahead of the loop.
+        device: factor of the duration of each execution.
+        merged: whether the execution runs as a part of the next one.
+    """
+
+    host: Array
+    waits: Array
+    ahead: Array
+    device: Array
+    merged: Array
+
+    @classmethod
+    def none(cls, program: Program) -> Change:
+        """The program as it was."""
+        items, runs = len(program.work), len(program.duration)
+        return cls(np.ones(items), np.ones(items, bool), np.zeros(items, bool), np.ones(runs),
+                   np.zeros(runs, bool))  # fmt: skip
+
+    def __or__(self, other: Change) -> Change:
+        return Change(self.host * other.host, self.waits & other.waits, self.ahead | other.ahead,
+                      self.device * other.device, self.merged | other.merged)  # fmt: skip
+
+    def without_compiling(self, program: Program) -> Change:
+        """The same, with nothing compiled."""
+        return replace(self, host=np.where(program.activity == COMPILE, 0.0, self.host))
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a replay went: when each host item ended, and each execution began and ended, in ns."""
+
+    program: Program
+    ended: Array
+    run_begin: Array
+    run_end: Array
+
+    @property
+    def total_ns(self) -> int:
+        """From the begin of the first item to the end of the last."""
+        return int(self.ended[-1])
+
+    def of_items(self) -> Array:
+        """The time that each item took."""
+        return np.diff(self.ended, prepend=0)
+
+    def steady_ns(self) -> int:
+        """The time of the steps at rest, all together."""
+        return int(self.of_items()[self._rest].sum())
+
+    def host_ns(self) -> dict[str, float]:
+        """That time by what the host did; Python by its share of tracing, where that is known."""
+        lasted = np.bincount(self.program.activity[self._rest], self.of_items()[self._rest],
+                             len(ACTIVITIES))  # fmt: skip
+        spent = dict(zip(ACTIVITIES, lasted.tolist(), strict=True))
+        python = spent.pop("python")
+        tracing = 1.0 if np.isnan(self.program.tracing) else self.program.tracing
+        return {**spent, "tracing": tracing * python, "other": (1 - tracing) * python}
+
+    def device_ns(self) -> float:
+        """How long the device worked for the executions launched in those steps."""
+        launches = self.program.launches[self._rest]
+        launches = launches[launches >= 0]
+        return float((self.run_end - self.run_begin)[launches].sum())
+
+    @property
+    def _rest(self) -> Array:
+        return np.isin(self.program.step, self.program.steady)
+
+
+def replay(program: Program, change: Change) -> Outcome:
+    """Run the program with a change; time begins at 0."""
+    work = np.rint(program.work * change.host).astype(np.int64)
+    awaits = np.where(change.waits, program.awaits, -1)
+    runs = np.rint(program.duration * change.device).astype(np.int64)
+    kept = change.device > 0
+    latency, gap = np.where(kept, program.latency, 0), np.where(kept, program.gap, 0)
+    ended = np.empty(len(work), np.int64)
+    begin, end = np.empty(len(runs), np.int64), np.empty(len(runs), np.int64)
+    _run(work, awaits, program.after, program.launches, change.ahead, latency, gap, runs,
+         change.merged, ended, begin, end)  # fmt: skip
+    return Outcome(program, ended, begin, end)
+
+
+@compiled("void(int64[::1], int64[::1], int64[::1], int64[::1], bool_[::1], int64[::1],"
+          " int64[::1], int64[::1], bool_[::1], int64[::1], int64[::1], int64[::1])")  # fmt: skip
+def _run(  # noqa: PLR0913  # the columns of hosts and executions
+    work: Array, awaits: Array, after: Array, launches: Array, ahead: Array, latency: Array,
+    gap: Array, duration: Array, merged: Array, ended: Array, begin: Array, end: Array,
+) -> None:  # fmt: skip
+    now, free, worker, taken, pending = 0, 0, 0, 0, 0
+    for item in range(len(work)):
+        if ahead[item]:  # the thread is one item ahead: it begins when the one before was taken
+            worker = max(worker, taken) + work[item]
+            taken = now
+            now = max(now, worker)
+        else:
+            now += work[item]
+        if awaits[item] >= 0:
+            now = max(now, end[awaits[item]] + after[item])
+        run = launches[item]
+        if run >= 0:
+            if merged[run]:
+                pending += duration[run]
+                begin[run] = end[run] = free
+            else:
+                begin[run] = max(now + latency[run], free + gap[run])
+                free = end[run] = begin[run] + duration[run] + pending
+                pending = 0
+        ended[item] = now

@@ -1,0 +1,218 @@
+"""From replays to what a fix gives back: of a step, of the run, alone and after better fixes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from xladoctor.diagnosis.interface import Claim
+from xladoctor.diagnosis.whatif.claims import Applied, apply
+from xladoctor.diagnosis.whatif.program import COMPILE, Program, read_program
+from xladoctor.diagnosis.whatif.rates import Rates, read_rates
+from xladoctor.diagnosis.whatif.replay import Change, Outcome, replay
+from xladoctor.evidence.database import Database
+
+#: What the host does for most of the step -> what the step is limited by.
+_LIMITS = {"compile": "compilation", "upload": "upload", "input": "input", "save": "checkpoint",
+           "dispatch": "dispatch", "tracing": "tracing", "other": "host"}  # fmt: skip
+_BUSY = 0.5  # share of the step in which the device works, for waits to be for its work
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """What the fix of a finding does, in which process, and how often what it is about happened.
+
+    Attributes:
+        settled: no more of it comes in a longer run.
+        possible: compilations that there can be at all, where that is known.
+    """
+
+    process: int
+    claims: Sequence[Claim]
+    count: int
+    settled: bool = False
+    possible: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a fix gives back, in seconds of the run.
+
+    Attributes:
+        steady_s: of steps as they are at rest.
+        late_s: of compiling after warm-up.
+        warmup_s: of compiling in warm-up.
+        limited_by: what most of a step goes into afterwards.
+    """
+
+    steady_s: float
+    late_s: float
+    warmup_s: float
+    limited_by: str
+
+    def projected(self, fix: Fix, steps: int, total: int) -> float:
+        """The same for a run of ``total`` steps, of which ``steps`` were captured."""
+        more = 1.0 if fix.settled else total / steps
+        if fix.possible is not None and fix.count:
+            more = min(more, max(1.0, fix.possible / fix.count))
+        return self.steady_s * total / steps + self.late_s * more + self.warmup_s
+
+    @property
+    def seconds(self) -> float:
+        """Of the run in all."""
+        return self.steady_s + self.late_s + self.warmup_s
+
+
+class WhatIf:
+    """Replays the processes of the evidence; a process without a timeline has no estimates."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._models: dict[int, _Model | None] = {}
+
+    def model(self, process: int) -> _Model | None:
+        """The model of a process; None where its timeline does not allow one."""
+        if process not in self._models:
+            program = read_program(self._database, process)
+            rates = read_rates(self._database, process)
+            known = program is not None and rates is not None
+            self._models[process] = _Model(program, rates) if known else None  # type: ignore[arg-type]
+        return self._models[process]
+
+    def estimate(self, fix: Fix) -> Estimate | None:
+        """What a fix gives back by itself; None where the timeline cannot tell."""
+        model = self.model(fix.process)
+        return model.estimate(fix) if model else None
+
+    def step_s(self, process: int) -> float | None:
+        """A step of a process after warm-up, on average."""
+        model = self.model(process)
+        return model.rates.step_s if model else None
+
+    def in_order(self, fixes: Sequence[Fix | None]) -> tuple[list[float | None], str | None]:
+        """What each fix gives back after those before it, in seconds; None where it is not known.
+
+        Also what the process of the first of them is limited by after all.
+        """
+        joined: dict[int, list[Fix]] = {}
+        given: list[float | None] = []
+        for fix in fixes:
+            model = self.model(fix.process) if fix else None
+            if fix is None or model is None:
+                given.append(None)
+                continue
+            given.append(model.further(joined.setdefault(fix.process, []), fix))
+            joined[fix.process].append(fix)
+        if not joined:
+            return given, None
+        process, first = next(iter(joined.items()))
+        model = self.model(process)
+        return given, model.limit_after(first) if model else None
+
+
+class _Model:
+    """One process: its program, and how much of the run the program stands for."""
+
+    def __init__(self, program: Program, rates: Rates) -> None:
+        self.program = program
+        self.rates = rates
+
+    @cached_property
+    def base(self) -> Outcome:
+        """The program as it was."""
+        return replay(self.program, Change.none(self.program))
+
+    def estimate(self, fix: Fix) -> Estimate | None:
+        """What one fix gives back."""
+        applied = apply(self.program, fix.claims)
+        late, warmup = self._compiled(fix)
+        if not applied.found and not late and not warmup:
+            return None
+        outcome = self._steady(applied.change)
+        saved = self._saved(self._steady_base, outcome) * self._frequency(applied, fix)
+        left = self.rates.late_compile_s - late
+        return Estimate(saved, late, warmup, self._limit(outcome, left))
+
+    def further(self, before: list[Fix], fix: Fix) -> float:
+        """What a fix gives back after others."""
+        change = self._joined(before)
+        own = apply(self.program, fix.claims)
+        gain = self._saved(self._steady(change), self._steady(change | own.change))
+        taken = frozenset(number for one in before for claim in one.claims
+                          for number in claim.compilations)  # fmt: skip
+        return gain * self._frequency(own, fix) + sum(self._compiled(fix, taken))
+
+    def limit_after(self, fixes: list[Fix]) -> str:
+        """What a step is limited by after all of these."""
+        left = self.rates.late_compile_s - sum(self._compiled(fix)[0] for fix in fixes)
+        return self._limit(self._steady(self._joined(fixes)), left)
+
+    def _joined(self, fixes: list[Fix]) -> Change:
+        change = Change.none(self.program)
+        for fix in fixes:
+            change = change | apply(self.program, fix.claims).change
+        return change
+
+    def _steady(self, change: Change) -> Outcome:
+        return replay(self.program, change.without_compiling(self.program))
+
+    @cached_property
+    def _steady_base(self) -> Outcome:
+        return self._steady(Change.none(self.program))
+
+    def _saved(self, before: Outcome, after: Outcome) -> float:
+        """Seconds of the run; the share of the window's steady steps, of all the run's."""
+        whole = max(self._steady_base.steady_ns(), 1)
+        return (before.steady_ns() - after.steady_ns()) / whole * self.rates.steady_s
+
+    def _frequency(self, applied: Applied, fix: Fix) -> float:
+        """How much more often the calls happen in the run than in the window's steps."""
+        steps = len(self.program.steady)
+        if not applied.calls or not self.rates.steps:
+            return 1.0
+        return (fix.count / self.rates.steps) / (applied.calls / steps)
+
+    def _compiled(self, fix: Fix, taken: frozenset[int] = frozenset()) -> tuple[float, float]:
+        """Seconds of compiling that a fix gives back, late and in warm-up.
+
+        Late, the device may work meanwhile, so that less is gained.
+        """
+        late = warmup = 0.0
+        for claim in fix.claims:
+            numbers = set(claim.compilations) - taken
+            spent = {number: self.rates.compilations.get(number, 0.0) for number in numbers}
+            whole = sum(spent.values())
+            gone = max(0.0, 1.0 - claim.to_ns / 1e9 / whole) if whole else 0.0
+            after = sum(spent[number] for number in numbers & self.rates.late)
+            late += gone * after * self._undisturbed
+            warmup += gone * (whole - after)
+        return late, warmup
+
+    @cached_property
+    def _undisturbed(self) -> float:
+        """The share of late compiling that is not hidden by the device's work, in the timeline."""
+        program = self.program
+        late = (program.activity == COMPILE) & ~np.isin(program.step, program.warmup)
+        compiling = int(program.work[late].sum())
+        if not compiling:
+            return 1.0
+        none = Change.none(program)
+        without = replay(program, replace(none, host=np.where(late, 0.0, none.host)))
+        return min(1.0, max(0.0, (self.base.total_ns - without.total_ns) / compiling))
+
+    def _limit(self, outcome: Outcome, compile_s: float) -> str:
+        """What most of a step goes into."""
+        spent = {key: value / 1e9 for key, value in outcome.host_ns().items()}
+        seconds = outcome.steady_ns() / 1e9
+        scale = self.rates.steady_s / max(self._steady_base.steady_ns() / 1e9, 1e-9)
+        spent = {key: value * scale for key, value in spent.items()}
+        waiting = spent.pop("wait")
+        spent["compile"] = max(0.0, compile_s)
+        largest = max(spent, key=lambda key: spent[key])
+        if waiting < spent[largest]:
+            return _LIMITS[largest]
+        busy = outcome.device_ns() / 1e9 / max(seconds, 1e-9)
+        return "device" if busy >= _BUSY else "host_sync"

@@ -1,0 +1,247 @@
+"""What the loop's thread did in program order, and the executions that it launched.
+
+Together they are the timeline's dependency graph: an execution cannot begin before it is launched,
+nor before the one launched earlier has ended; a wait of the host ends when an execution has ended.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from xladoctor.ingest.interface import Columns, Ingested, Interned
+from xladoctor.ingest.timeline.activity import NAMES, Pieces, pieces
+from xladoctor.ingest.timeline.breakdown import span, step_of
+from xladoctor.ingest.timeline.clock import Timeline
+from xladoctor.ingest.timeline.devices import Device
+from xladoctor.ingest.timeline.intervals import Intervals, Times
+from xladoctor.ingest.timeline.steps import EXECUTION, GRAPH, LAUNCH, MARKER, Steps, of_kind
+from xladoctor.ingest.xplane import wire
+from xladoctor.ingest.xplane.space import Line
+
+_LATE_NS = 50_000  # an execution's last event may end so long after the wait for it
+_NO_WAIT_NS = 1000
+_PYTHON = len(NAMES)
+_WAIT = NAMES.index("wait")
+_NEVER = np.iinfo(np.int64).max
+#: Calls by the events that enclose them; a cut has none of its own.
+_NAMED = {"barrier": MARKER, "read": "xladoctor.read", "input": "xladoctor.input",
+          "save": "xladoctor.save", "upload": "xladoctor.upload"}  # fmt: skip
+_KINDS = (*_NAMED, "cut")
+_CUT = _KINDS.index("cut")
+_FETCH = "PjRtComputationClient::TransferFromDevice"
+_SEND = "PjRtComputationClient::TransferToDevice"
+
+
+@dataclass(frozen=True, slots=True)
+class _Calls:
+    """The outermost calls of a kind, in order; codes of names for ``file``, -1 for none."""
+
+    begin: Times
+    end: Times
+    kind: wire.Array
+    file: wire.Array
+    line: wire.Array
+
+
+@dataclass(frozen=True, slots=True)
+class _Launches:
+    """When the host had handed each graph over, and when the runtime took it up."""
+
+    handed: Times
+    started: Times
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """The part of a timeline that is looked at: the threads of the loop between two instants."""
+
+    timeline: Timeline
+    lines: list[Line]
+    begin: int
+    end: int
+    steps: Steps | None
+    numbers: Times | None
+
+
+def add_dependencies(
+    timeline: Timeline, lines: list[Line], steps: Steps | None, numbers: Times | None,
+    devices: list[Device], process: int, ingested: Ingested,
+) -> None:  # fmt: skip
+    """Fill ``host_segment`` and ``device_execution``, of the device that was busiest."""
+    for table in ("host_segment", "device_execution"):
+        ingested.table(table)
+    if not lines or not devices:
+        return
+    device = max(devices, key=lambda one: one.busy.total)
+    window = _Window(timeline, lines, *span(timeline, steps, device), steps, numbers)
+    launches = _launches(window)
+    if not len(launches.handed):
+        return
+    runs = _executions(device, launches.started, window.end)
+    count = len(launches.handed)
+    ingested.append("device_execution", {
+        "process": np.full(count, process), "execution": np.arange(count),
+        "device": np.full(count, device.number), "launched_ns": launches.handed,
+        "begin_ns": runs.begin, "end_ns": runs.end,
+    })  # fmt: skip
+    segments = _segments(window, launches.handed, runs)
+    process_of = np.full(len(segments["segment"]), process)
+    ingested.append("host_segment", {"process": process_of, **segments})
+
+
+def _launches(window: _Window) -> _Launches:
+    """Each graph that was handed over: by torch_xla's own event, else by the runtime's."""
+    timeline, lines = window.timeline, window.lines
+    calls = of_kind(timeline, EXECUTION)
+    asked, handed, _ = _events(timeline, lines, [LAUNCH])
+    if not len(handed):
+        asked, _, _ = _events(timeline, lines, calls)
+        handed = asked
+    everywhere = [line for plane in timeline.hosts for line in plane.lines if line.count]
+    called = np.sort(_events(timeline, everywhere, calls)[0])
+    first = np.append(called, _NEVER)[np.searchsorted(called, asked)]
+    started = np.where(first < np.append(asked[1:], _NEVER), first, handed)
+    inside = (handed >= window.begin) & (handed < window.end)
+    inside &= np.diff(handed, prepend=-1) > 0
+    return _Launches(handed[inside], started[inside])
+
+
+def _executions(device: Device, started: Times, end: int) -> Intervals:
+    """When each launched graph ran; at its launch, for no time, where nothing is seen of it."""
+    modules = device.modules
+    early = int(np.searchsorted(modules.begin, started[0]))
+    if len(modules.begin) - early >= len(started):  # those of a device's own line come in order
+        runs = slice(early, early + len(started))
+        if np.all(modules.begin[runs] >= started):
+            return Intervals(modules.begin[runs], modules.end[runs])
+    stops = np.append(started[1:], max(end, int(started[-1])))
+    first = np.searchsorted(device.busy.end, started, side="right")
+    last = np.searchsorted(device.busy.begin, stops) - 1
+    begins, ends = started.copy(), started.copy()
+    ran = last >= first
+    begins[ran] = np.maximum(device.busy.begin[first[ran]], started[ran])
+    ends[ran] = np.minimum(device.busy.end[last[ran]], stops[ran])
+    return Intervals(begins, ends)
+
+
+def _segments(window: _Window, launched: Times, runs: Intervals) -> Columns:
+    """What the host did, cut where its activity or its call changes, and at launches."""
+    doing = _lasting(pieces(window.timeline, window.lines))
+    calls = _calls(window.timeline, window.lines)
+    stops = np.empty(0, np.int64) if window.steps is None else window.steps.end
+    hard = np.unique(np.concatenate((launched, stops, [window.begin, window.end])))
+    cuts = np.unique(np.concatenate((doing.begin, doing.end, calls.begin, calls.end, hard)))
+    cuts = cuts[(cuts >= window.begin) & (cuts <= window.end)]
+    begin, end = cuts[:-1], cuts[1:]
+    activity = np.append(doing.activity, _PYTHON)[_covering(doing.begin, doing.end, begin)]
+    call = _covering(calls.begin, calls.end, begin)
+    new = np.isin(begin, hard) | (np.diff(activity, prepend=-1) != 0)
+    new |= np.diff(call, prepend=-2) != 0
+    last = np.append(new[1:], True)
+    begin, end, activity, call = begin[new], end[last], activity[new], call[new]
+    launching = np.searchsorted(launched, end)
+    here = np.append(launched, -1)[launching] == end
+    return {
+        "segment": np.arange(len(begin)),
+        "step": _or_null(step_of(window.steps, window.numbers, begin)),
+        "activity": Interned(activity.astype(np.int32), [*NAMES, "python"]),
+        "region": Interned(np.append(calls.kind, -1)[call].astype(np.int32), list(_KINDS)),
+        "call": _or_null(call), "begin_ns": begin, "duration_ns": end - begin,
+        "launches": np.ma.masked_array(launching, ~here),
+        "awaits": _or_null(np.where(activity == _WAIT, _awaited(end, launched, runs), -1)),
+        "file": Interned(np.append(calls.file, -1)[call].astype(np.int32),
+                         window.timeline.events.names),
+        "line": _or_null(np.append(calls.line, -1)[call]),
+    }  # fmt: skip
+
+
+def _awaited(end: Times, launched: Times, runs: Intervals) -> wire.Ints:
+    """The last execution that had ended, or nearly, at each instant; -1 for none."""
+    reached = np.maximum.accumulate(runs.end)
+    ended = np.searchsorted(reached, end + _LATE_NS, side="right") - 1
+    return np.minimum(ended, np.searchsorted(launched, end) - 1)
+
+
+def _lasting(doing: Pieces) -> Pieces:
+    """Without waits that did not wait, of which each tensor that is freed makes two."""
+    kept = (doing.end - doing.begin >= _NO_WAIT_NS) | (doing.activity != _WAIT)
+    return Pieces(doing.begin[kept], doing.end[kept], doing.activity[kept])
+
+
+def _calls(timeline: Timeline, lines: list[Line]) -> _Calls:
+    """The outermost calls whose extent is known. A cut is a graph, or a fetch, outside the others.
+
+    An operator that runs on the CPU makes one: its inputs are fetched, it runs in Python's time,
+    and its result is uploaded, where the region ends.
+    """
+    begin, end, event = _events(timeline, lines, [*_NAMED.values(), GRAPH, _FETCH])
+    kind = _kinds(timeline, event)
+    apart = kind == _CUT
+    sent = np.sort(_events(timeline, lines, [_SEND])[1])
+    other = np.append(begin[~apart], _NEVER)[np.searchsorted(begin[~apart], end)]
+    until = np.append(sent, _NEVER)[np.searchsorted(sent, end)]
+    end = np.where(apart & (until < other), until, end)
+    outer = _outer(begin, end)
+    begin, end, event, kind = begin[outer], end[outer], event[outer], kind[outer]
+    return _Calls(begin, end, kind, _texts(timeline, event, "file"),
+                    _numbers(timeline, event, "line"))  # fmt: skip
+
+
+def _events(
+    timeline: Timeline, lines: list[Line], names: list[str]
+) -> tuple[Times, Times, wire.Ints]:
+    """Outermost events of these names, in order: begin, end, and number in the file."""
+    found = [(line, timeline.named(line, *names)) for line in lines]
+    begin = np.concatenate([timeline.begins(*part) for part in found])
+    end = np.concatenate([timeline.ends(*part) for part in found])
+    event = np.concatenate([line.first + numbers for line, numbers in found])
+    order = np.lexsort((-end, begin))
+    order = order[_outer(begin[order], end[order])]
+    return begin[order], end[order], event[order]
+
+
+def _outer(begin: Times, end: Times) -> wire.Array:
+    """Which of these spans, sorted by begin, lie in none before them."""
+    reached = np.maximum.accumulate(np.append(np.iinfo(np.int64).min, end[:-1]))[: len(end)]
+    return np.asarray(begin >= reached)
+
+
+def _kinds(timeline: Timeline, event: wire.Ints) -> wire.Array:
+    kind_of = np.full(len(timeline.events.names), _CUT, np.int8)
+    for kind, name in enumerate(_NAMED.values()):
+        if (index := timeline.events.index(name)) >= 0:
+            kind_of[index] = kind
+    return kind_of[timeline.events.name[event]]
+
+
+def _texts(timeline: Timeline, event: wire.Ints, stat: str) -> wire.Array:
+    """The index of each event's text under a stat, in the names of the events; -1 for none."""
+    rows = timeline.events.rows_of(stat)
+    return _matched(event, rows.event, timeline.events.interned(rows))
+
+
+def _numbers(timeline: Timeline, event: wire.Ints, stat: str) -> wire.Array:
+    """The integer that each event has under a stat, -1 for none."""
+    rows = timeline.events.rows_of(stat)
+    return _matched(event, rows.event, rows.value)
+
+
+def _matched(wanted: wire.Ints, keys: wire.Array, values: wire.Array) -> wire.Array:
+    """The value of each wanted key, -1 for none; keys come in order."""
+    at = np.searchsorted(keys, wanted)
+    found = np.append(keys, -1)[at] == wanted
+    return np.where(found, np.append(values, -1)[at], -1)
+
+
+def _covering(begin: Times, end: Times, instants: Times) -> wire.Ints:
+    """Which of these disjoint spans each instant lies in, -1 for none."""
+    at = np.searchsorted(begin, instants, side="right") - 1
+    return np.where((at >= 0) & (instants < np.append(end, 0)[at]), at, -1)
+
+
+def _or_null(numbers: wire.Array) -> Any:
+    """Numbers, of which those below zero are unknown."""
+    return np.ma.masked_array(numbers, numbers < 0)
