@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PJRT_DEVICE ?= CPU
 
 .PHONY: demo test lint docs snapshots samples benchmark benchmark-ingest \
-        benchmark-recompilation clean help
+        benchmark-recompilation benchmark-savings clean help
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
@@ -39,6 +39,9 @@ benchmark-ingest: $(VENV)/.xla ## reading a timeline, beside XProf and protobuf
 benchmark-recompilation: $(VENV)/.base ## why graphs were compiled again: 200 modules compared
 	$(BIN)/python -m pip install --quiet --editable .
 	python -m benchmarks.recompilation
+
+benchmark-savings: $(VENV)/.xla ## predicted against measured savings of all examples (40 minutes)
+	python -m benchmarks.savings
 
 clean:           ## remove the environment and all caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

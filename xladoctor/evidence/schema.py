@@ -254,7 +254,7 @@ TABLES: dict[str, Table] = {
         duration_ns BIGINT time between
         compile_ns BIGINT compiling
         wait_ns BIGINT waiting for the device, or running its work on this thread
-        upload_ns BIGINT in the transfer itself; table step counts the whole call, as .to()
+        upload_ns BIGINT sending tensors to the device
         input_ns BIGINT waiting for the next batch
         save_ns BIGINT saving checkpoints
         dispatch_ns BIGINT handing graphs to the device
