@@ -1,0 +1,146 @@
+"""What a run leaves behind apart from its timeline: processes, metrics, the step log."""
+
+from __future__ import annotations
+
+from xladoctor.evidence.schema.table import PROCESS, SITE, THREAD, Table, columns
+
+RUN: dict[str, Table] = {
+    "process": Table("a captured process", "process.json", columns(PROCESS + """
+        pid BIGINT process id
+        rank INTEGER rank in a distributed job, if it has one
+        host VARCHAR name of the machine
+        torch VARCHAR version of torch
+        torch_xla VARCHAR version of torch_xla
+        python VARCHAR version of Python
+        device_kind VARCHAR kind of the devices: CPU, TPU, NEURON, CUDA
+        devices INTEGER devices that the process sees
+        ended BOOLEAN whether the capture was closed in order
+        main VARCHAR path of the main script
+        cwd VARCHAR working directory
+        began_ns BIGINT when torch_xla was imported
+        ended_ns BIGINT when the process was last heard of
+    """)),
+    "environment": Table("settings of the user's that change how XLA works", "process.json",
+                         columns(PROCESS + """
+        name VARCHAR environment variable
+        value VARCHAR its value
+        set_by VARCHAR environment (before the program started) or program
+        file VARCHAR file of the line that set it, where the program did
+        line INTEGER that line
+        function VARCHAR function that the line is in
+    """)),
+    "metric": Table("a metric of the last report", "metrics.txt", columns(PROCESS + """
+        name VARCHAR name of the metric
+        unit VARCHAR ns, bytes or none
+        samples BIGINT number of samples
+        accumulator DOUBLE sum of the samples, in the unit
+        p50 DOUBLE median of the retained samples, in the unit
+    """)),
+    "counter": Table("a counter of the last report", "metrics.txt", columns(PROCESS + """
+        name VARCHAR name of the counter
+        value BIGINT its value
+    """)),
+    "step": Table("what a thread did between two barriers that launched work", "steps.jsonl",
+                  columns(PROCESS + THREAD + """
+        main BOOLEAN whether it is the main thread
+        tail BOOLEAN the time after the last barrier: no step
+        index INTEGER number of the barrier on its thread, from 0
+        barriers INTEGER barriers that this row covers (1, or more in very long runs)
+        ordinal INTEGER barriers seen before at the same call site on this thread
+        begin_ns BIGINT end of the previous barrier
+        end_ns BIGINT end of this one
+        duration_ns BIGINT time between, without the capture's own work
+        compile_ns BIGINT spent compiling
+        read_ns BIGINT blocked in reads of device values, compilation not counted
+        input_ns BIGINT waiting for the next batch
+        barrier_ns BIGINT in the barrier (dispatch, waiting for the device), without compilation
+        upload_ns BIGINT sending tensors to the device
+        save_ns BIGINT saving checkpoints
+        capture_ns BIGINT spent by the capture since the previous barrier
+        executions INTEGER graphs that the barrier launched
+        compilations INTEGER graphs compiled
+        optimizer_steps INTEGER updates of the optimizer that stepped most
+        log_offset BIGINT size of the analysis log at the end
+        traced BOOLEAN inside the timeline's window
+        probed BOOLEAN slowed by a look for fallbacks: left out of timings
+    """ + SITE)),
+    "step_period": Table("how many barriers make a turn of the loop", "steps.jsonl",
+                         columns(PROCESS + THREAD + """
+        barriers INTEGER smallest period of the sequence of barrier call sites
+    """)),
+    "optimizer": Table("an optimizer, and the line that has it update", "steps.jsonl",
+                       columns(PROCESS + THREAD + SITE)),
+    "compilation": Table("one compilation", "analysis log, step log, timeline",
+                         columns(PROCESS + """
+        thread BIGINT operating-system id of the thread, where known
+        index INTEGER number of the compilation in its process, from 0
+        step INTEGER barrier index that it happened before, where known
+        ordinal INTEGER launches from the same call site before it
+        launches INTEGER launches from the same call site in all, where known
+        graph_hash VARCHAR hash of the graph, as in the timeline
+        cause VARCHAR torch_xla's sentence
+        inputs INTEGER inputs of the graph
+        outputs INTEGER outputs of the graph
+        end_ns BIGINT when it ended, where known
+        duration_ns BIGINT how long it took, where known
+    """ + SITE)),
+    "execution": Table("one launched graph", "analysis log of level 2", columns(PROCESS + """
+        index INTEGER number of the execution in its process, from 0
+        graph_hash VARCHAR hash of the graph
+        cause VARCHAR torch_xla's sentence
+        inputs INTEGER inputs of the graph
+        outputs INTEGER outputs of the graph
+    """ + SITE)),
+    "host_sync": Table("reads of device values by the host, by step and call site",
+                       "steps.jsonl", columns(PROCESS + THREAD + """
+        step INTEGER barrier index that they happened before
+        tail BOOLEAN after the last barrier
+        kind VARCHAR item, bool, float, int, index, repr, format, tolist, numpy, cpu, to, wait, …
+        closure BOOLEAN in a step closure, which torch_xla runs after the barrier
+        count INTEGER how many
+        duration_ns BIGINT time that the host was blocked, compilation not counted
+        compile_ns BIGINT compilation that they caused
+    """ + SITE)),
+    "data_wait": Table("waiting for the next batch", "steps.jsonl",
+                       columns(PROCESS + THREAD + """
+        step INTEGER barrier index
+        count INTEGER batches
+        duration_ns BIGINT time waited
+    """)),
+    "transfer": Table("a shape that a call site sent to the device for the first time",
+                      "steps.jsonl", columns(PROCESS + THREAD + """
+        step INTEGER barrier index
+        direction VARCHAR to_device
+        shape BIGINT[] dimensions
+        dtype VARCHAR element type, as HLO text writes it
+    """ + SITE)),
+    "upload": Table("tensors sent to the device, by step and call site", "steps.jsonl",
+                    columns(PROCESS + THREAD + """
+        step INTEGER barrier index that they were sent before
+        tail BOOLEAN after the last barrier
+        count INTEGER tensors
+        bytes BIGINT their size
+        duration_ns BIGINT time that the host took
+    """ + SITE)),
+    "state_save": Table("checkpoints saved (torch.save, xm.save …), by step and call site",
+                        "steps.jsonl", columns(PROCESS + THREAD + """
+        step INTEGER barrier index that they were saved before
+        tail BOOLEAN after the last barrier
+        count INTEGER how many
+        duration_ns BIGINT time taken, compilation not counted
+    """ + SITE)),
+    "fallback": Table("operators seen falling back to the CPU in probe steps", "call_sites.json",
+                      columns(PROCESS + """
+        op VARCHAR operator, as its counter is named
+        count INTEGER times seen
+        duration_ns BIGINT time in it, compilation not counted
+        compile_ns BIGINT compilation that it caused
+    """ + SITE)),
+    "fallback_count": Table("how often operators fell back, by when it was counted", "steps.jsonl",
+                            columns(PROCESS + """
+        step INTEGER barrier index
+        tail BOOLEAN after the last barrier
+        name VARCHAR counter: the operator, or aten::_local_scalar_dense for scalar reads
+        value BIGINT increase since the last count
+    """)),
+}  # fmt: skip
