@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any, TextIO
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from xladoctor.report.interface import Style
+from xladoctor.report.text import plain, write
 
 Row = dict[str, Any]
 _NARROW = 64  # columns; below them a cause stands under its compilation
@@ -20,7 +20,6 @@ _KINDS = {
 }  # fmt: skip
 _PLACEMENT = {"thread": "two threads compiled it at once", "donated": "donated inputs"}
 _LONGEST = 40  # letters of a value
-_PLAIN = (("→", "->"), ("·", "-"), ("×", "x"), ("…", "..."), ("│", "|"), ("─", "-"))
 
 
 def render(rows: list[Row], shown: int, sites: list[Row], output: TextIO, style: Style) -> None:
@@ -28,28 +27,6 @@ def render(rows: list[Row], shown: int, sites: list[Row], output: TextIO, style:
     several = len({row["process"] for row in rows}) > 1
     write([_heading(rows, sites), Text(), *_list(rows[:shown], several, style), Text(),
            *_sites(sites, several, style), *_hint(rows)], output, style)  # fmt: skip
-
-
-def write(parts: list[RenderableType], output: TextIO, style: Style) -> None:
-    """Write parts one under the other, within the width and in what the encoding can carry."""
-    text = io.StringIO()
-    console = Console(
-        file=text, width=style.width, no_color=not style.color, force_terminal=style.color,
-        color_system="standard" if style.color else None, highlight=False, emoji=False,
-        markup=False,
-    )  # fmt: skip
-    console.print(Group(*parts))
-    output.writelines(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
-
-
-def plain(text: str, style: Style) -> str:
-    """The text without control characters, in what the output's encoding can carry."""
-    text = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
-    if style.unicode:
-        return text
-    for special, ascii_text in _PLAIN:
-        text = text.replace(special, ascii_text)
-    return text.encode("ascii", "replace").decode()
 
 
 def seconds(value: float | None) -> str:

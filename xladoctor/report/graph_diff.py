@@ -21,8 +21,9 @@ from xladoctor.diagnosis.recompilation.difference import (
 from xladoctor.diagnosis.recompilation.graphs import Place
 from xladoctor.evidence.interface import Evidence
 from xladoctor.evidence.source import source_line
-from xladoctor.report.compilations import counted, place, plain, seconds, write
+from xladoctor.report.compilations import counted, place, seconds
 from xladoctor.report.interface import Style
+from xladoctor.report.text import plain, write
 
 _WIDE = 100  # columns, from which the two sides stand beside each other
 _MOST = 4  # instructions of one operation that are shown of each side

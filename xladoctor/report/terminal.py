@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import shlex
 import signal
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import TextIO, TypeVar, cast
 
-from rich.console import Console, Group, OverflowMethod, RenderableType
+from rich.console import Group, OverflowMethod, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -18,6 +17,7 @@ from xladoctor.diagnosis.facts import LIMITS, duration, percent
 from xladoctor.diagnosis.interface import Diagnosis, Finding, Location, TimeParts
 from xladoctor.report import devices
 from xladoctor.report.interface import Style
+from xladoctor.report.text import plain, write
 
 _PARTS = (
     ("compile", "compile_s", "█", "#", "red"),
@@ -45,17 +45,8 @@ Value = TypeVar("Value")
 def render(diagnosis: Diagnosis, output: TextIO, style: Style) -> None:
     """Write the whole report."""
     diagnosis = _printable(diagnosis, style)
-    text = io.StringIO()
-    console = Console(
-        file=text, width=style.width, no_color=not style.color, force_terminal=style.color,
-        color_system="standard" if style.color else None, highlight=False, emoji=False,
-        markup=False,
-    )  # fmt: skip
-    for part in _sections(diagnosis, style):
-        console.print(part)
-        console.print()
-    console.print(_closing(diagnosis, style))
-    output.writelines(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
+    spaced = [line for part in _sections(diagnosis, style) for line in (part, Text())]
+    write([*spaced, _closing(diagnosis, style)], output, style)
 
 
 def _sections(diagnosis: Diagnosis, style: Style) -> list[RenderableType]:
@@ -86,7 +77,7 @@ def _heading(diagnosis: Diagnosis, style: Style) -> Text:
     elif run.status:
         facts.append(f"exit status {run.status}")
     text = Text("xladoctor  ", style="bold")
-    return text.append(_plain(" · ".join(facts), style), style="dim")
+    return text.append(plain(" · ".join(facts), style), style="dim")
 
 
 def _signal_name(number: int) -> str:
@@ -108,8 +99,8 @@ def _time(diagnosis: Diagnosis, parts: TimeParts, loop_s: float, style: Style) -
         text = f"{steps.count} step{'s' * (steps.count != 1)}, {steps.warmup} of them warm-up"
         if steps.median_ms is not None:
             text += f"; median step {duration(steps.median_ms / 1e3)}"
-        rows.append(Text(_plain(text, style), style="dim"))
-    rows += [Text(_plain(text, style), style="dim") for text in devices.describe(diagnosis.devices)]
+        rows.append(Text(plain(text, style), style="dim"))
+    rows += [Text(plain(text, style), style="dim") for text in devices.describe(diagnosis.devices)]
     return Group(*rows)
 
 
@@ -130,7 +121,7 @@ def _legend(parts: TimeParts, loop_s: float, style: Style) -> Text:
     legend, column = Text(), 0
     for name, key, block, ascii_block, color in _PARTS:
         seconds = getattr(parts, key)
-        entry = _plain(f"{name} {duration(seconds)} {percent(seconds / loop_s)}", style)
+        entry = plain(f"{name} {duration(seconds)} {percent(seconds / loop_s)}", style)
         if column and column + len(entry) + 3 > style.width:
             legend.append("\n")
             column = 0
@@ -143,10 +134,10 @@ def _legend(parts: TimeParts, loop_s: float, style: Style) -> Text:
 def _finding(number: int, finding: Finding, diagnosis: Diagnosis, style: Style) -> RenderableType:
     head = Text(f"{number:>2}  ").append(finding.severity, style=_SEVERITY[finding.severity])
     head.append(f"  {finding.rule}  ", style="bold").append(finding.title, style="bold")
-    body: list[RenderableType] = [Text(_plain(_cost(finding), style))]
+    body: list[RenderableType] = [Text(plain(_cost(finding), style))]
     saving = _saving(finding, diagnosis)
     if saving:
-        body.append(Text(_plain(f"fixed: {saving}", style)))
+        body.append(Text(plain(f"fixed: {saving}", style)))
     for location in finding.locations:
         body += _location(location, style)
     if not finding.locations:
@@ -213,12 +204,12 @@ def _location(location: Location, style: Style) -> list[RenderableType]:
 
 def _labelled(label: str, text: str, style: Style) -> RenderableType:
     if style.width < _NARROW:
-        return Text(f"{label}: ", style="bold").append(_plain(text, style), style="not bold")
+        return Text(f"{label}: ", style="bold").append(plain(text, style), style="not bold")
     grid = Table.grid(padding=(0, 1))
     grid.add_column(width=4)
     grid.add_column(ratio=1)
     grid.add_row(Text(label, style="bold green" if label == "fix" else "bold"),
-                 Text(_plain(text, style)))  # fmt: skip
+                 Text(plain(text, style)))  # fmt: skip
     return grid
 
 
@@ -233,15 +224,15 @@ def _closing(diagnosis: Diagnosis, style: Style) -> Group:
     for skipped in diagnosis.not_checked:
         reasons.setdefault(skipped.reason, []).append(skipped.rule)
     rows += [
-        Text(_plain(f"  {', '.join(ids)} not evaluated: {reason}", style), style="dim")
+        Text(plain(f"  {', '.join(ids)} not evaluated: {reason}", style), style="dim")
         for reason, ids in reasons.items()
     ]
     rows += [
-        Text(_plain(f"  {i.rule} suppressed at {i.file}:{i.line}: {i.reason or 'no reason given'}",
+        Text(plain(f"  {i.rule} suppressed at {i.file}:{i.line}: {i.reason or 'no reason given'}",
                     style), style="dim")
         for i in diagnosis.ignored
     ]  # fmt: skip
-    rows += [Text(_plain(f"  note: {w}", style), style="yellow") for w in diagnosis.warnings]
+    rows += [Text(plain(f"  note: {w}", style), style="yellow") for w in diagnosis.warnings]
     if diagnosis.findings:
         first = diagnosis.findings[0].rule
         rows.append(Text(f"  more on a rule: xladoctor explain {first}", style="dim"))
@@ -260,21 +251,10 @@ def _closing(diagnosis: Diagnosis, style: Style) -> Group:
 def _printable(value: Value, style: Style) -> Value:
     """The same with all texts in it made fit for the terminal: they come from the program."""
     if isinstance(value, str):
-        return cast(Value, _plain(value, style))
+        return cast(Value, plain(value, style))
     if isinstance(value, list):
         return cast(Value, [_printable(item, style) for item in value])
     if is_dataclass(value) and not isinstance(value, type):
         texts = {f.name: _printable(getattr(value, f.name), style) for f in fields(value)}
         return replace(value, **texts)
     return value
-
-
-def _plain(text: str, style: Style) -> str:
-    """The text without control characters, in what the output's encoding can carry."""
-    text = "".join(c if c.isprintable() or c == "\n" else f"\\x{ord(c):02x}" for c in text)
-    if style.unicode:
-        return text
-    for special, plain in (("·", "-"), ("×", "x"), ("µ", "u"), ("…", "..."), ("→", "->"),
-                           ("—", "-"), ("–", "-")):  # fmt: skip
-        text = text.replace(special, plain)
-    return text.encode("ascii", "replace").decode()
