@@ -51,7 +51,7 @@ def add_devices(
     for table in ("device", "device_op", "device_step", "idle_gap"):
         ingested.table(table)
     for device in devices:
-        begin, end = span(timeline, steps, device)
+        begin, end = _span(timeline, steps, device)
         busy = device.busy.within(begin, end)
         ingested.add("device", process=process, device=device.number, name=device.name,
                      kind=device.kind, begin_ns=begin, end_ns=end, busy_ns=busy.total,
@@ -118,7 +118,7 @@ def _spent(doing: dict[str, Intervals], begin: Times, end: Times) -> dict[str, T
     return {name: doing[name].covered(begin, end) if name in doing else nothing for name in NAMES}
 
 
-def span(timeline: Timeline, steps: Steps | None, device: Device) -> tuple[int, int]:
+def _span(timeline: Timeline, steps: Steps | None, device: Device) -> tuple[int, int]:
     """From the first step to the last; without steps, while the device had anything to do."""
     if steps is not None:
         return int(steps.begin[0]), int(steps.end[-1])

@@ -13,7 +13,7 @@ import numpy as np
 
 from xladoctor.ingest.interface import Columns, Ingested, Interned
 from xladoctor.ingest.timeline.activity import NAMES, Pieces, pieces
-from xladoctor.ingest.timeline.breakdown import span, step_of
+from xladoctor.ingest.timeline.breakdown import step_of
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.devices import Device
 from xladoctor.ingest.timeline.intervals import Intervals, Times
@@ -76,7 +76,9 @@ def add_dependencies(
     if not lines or not devices:
         return
     device = max(devices, key=lambda one: one.busy.total)
-    window = _Window(timeline, lines, *span(timeline, steps, device), steps, numbers)
+    whole = (timeline.begin, timeline.end)
+    limits = whole if steps is None else (int(steps.begin[0]), int(steps.end[-1]))
+    window = _Window(timeline, lines, *limits, steps, numbers)
     launches = _launches(window)
     if not len(launches.handed):
         return
