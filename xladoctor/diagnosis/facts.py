@@ -215,7 +215,11 @@ def _gain(speedup: float | None, basis: SavingBasis, limit: str | None, more: bo
     then = f", then limited by {LIMITS[limit]}" if limit else ""
     if speedup < _NO_GAIN:
         return f", which gains next to nothing{then}"
-    return f" for a loop {speedup:.2g} times as fast{' or more' * more}{then}"
+    return f" for a loop {_times(speedup)} as fast{' or more' * more}{then}"
+
+
+def _times(factor: float) -> str:
+    return f"{factor:.2f} times" if factor < 2 else f"{factor:.2g} times"
 
 
 def duration(seconds: float) -> str:
