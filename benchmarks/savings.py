@@ -81,15 +81,20 @@ def captured(program: Path, run: Path, *options: str) -> Path:
 
 
 def seconds(run: Path, whole: bool) -> float:
-    """The loop of a run, as it is at rest with what compiles late; or as it was."""
+    """The loop of a run, as it is at rest with what compiles late; or as it was.
+
+    With the wait after it, in which the device ends what the host has run ahead of.
+    """
+    database = load(str(run)).database
     if whole:
         time: dict[str, Any] = json.loads((run / "diagnosis.json").read_text())["time"]
         return float(time["loop_s"])
-    database = load(str(run)).database
+    drained = "SELECT sum(read_ns) / 1e9 FROM step JOIN lead USING (process, thread) WHERE tail"
+    rest = float(database.scalar(drained) or 0.0)
     process = int(database.scalar("SELECT process FROM lead") or 0)
     rates = read_rates(database, process)
     assert rates is not None, run
-    return rates.steady_s + rates.late_compile_s
+    return rates.steady_s + rates.late_compile_s + rest
 
 
 def predicted(diagnosis: Diagnosis) -> tuple[float, str]:

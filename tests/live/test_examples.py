@@ -98,6 +98,14 @@ SICK = {
         {"guilty": "loss = huber_loss(model(inputs), targets)"},
         {"op": "aten::huber_loss", "in_backward": 28}, count=56,  # as above, two a step
     )]),
+    "missing_lowering_loss": Sick("XD401", [Expected(
+        {"guilty": "return (risks.logcumsumexp"},
+        {"op": "aten::_logcumsumexp", "in_backward": 96}, count=144,
+    )]),
+    "missing_lowering_input": Sick("XD401", [Expected(
+        {"guilty": "loss = mse_loss(model(torch.bucketize"},
+        {"op": "aten::bucketize.Tensor", "in_backward": 0}, count=48,
+    )]),
     "debug_settings": Sick("XD701", [
         _setting("XLA_IR_DEBUG"), _setting("XLA_HLO_DEBUG"), _setting("XLA_SYNC_WAIT"),
     ]),

@@ -56,12 +56,15 @@ def diagnose(
         (fired if rows else clear).append(rule.id)
     kept, ignored = suppress(found)
     ordered, limit = savings.in_order(ranking.ranked(kept))
+    used = devices.device_use(evidence)
+    busy = max((device.busy for device in used), default=0.0)
     outcomes = RuleOutcomes(fired, clear, [skipped.rule for skipped in not_checked])
     return Diagnosis(
         schema_version=SCHEMA_VERSION, tool=Tool("xladoctor", __version__),
-        run=facts.run(evidence), verdict=facts.verdict(time, ordered, bool(fired or clear), limit),
+        run=facts.run(evidence),
+        verdict=facts.verdict(time, ordered, bool(fired or clear), limit, busy),
         time=time, steps=steps,
-        devices=devices.device_use(evidence), findings=ordered, rules=outcomes,
+        devices=used, findings=ordered, rules=outcomes,
         not_checked=not_checked, ignored=ignored, warnings=list(evidence.notes),
         total_steps=total_steps,
     )  # fmt: skip

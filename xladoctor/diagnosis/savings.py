@@ -51,7 +51,7 @@ class Savings:
             seconds = min(seconds, self.time.loop_s)
         each, step_s = self._each(seconds), self.whatif.step_s(fix.process)
         now = None if step_s is None else 1e3 * step_s
-        gone = self._each(found.steady_s + found.late_s)
+        gone = self._each(max(0.0, found.steady_s + found.late_s))
         return Saving(
             seconds, each, min(1.0, seconds / self.time.steady_s) if self.time.loop_s else None,
             "estimate", now, None if now is None or gone is None else max(0.0, now - gone),

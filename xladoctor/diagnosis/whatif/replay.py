@@ -59,16 +59,19 @@ class Outcome:
 
     @property
     def total_ns(self) -> int:
-        """From the begin of the first item to the end of the last."""
-        return int(self.ended[-1])
+        """From the begin of the first item to the end of the last item or execution."""
+        return max(int(self.ended[-1]), int(self.run_end.max(initial=0)))
 
     def of_items(self) -> Array:
         """The time that each item took."""
         return np.diff(self.ended, prepend=0)
 
-    def steady_ns(self) -> int:
-        """The time of the steps at rest, all together."""
-        return int(self.of_items()[self._rest].sum())
+    def steady_ns(self) -> float:
+        """The time of the steps at rest, all together.
+
+        Where the host runs ahead of the device it is the device's, which has the work still to do.
+        """
+        return max(float(self.of_items()[self._rest].sum()), self.device_ns())
 
     def host_ns(self) -> dict[str, float]:
         """That time by what the host did; Python by its share of tracing, where that is known."""

@@ -18,6 +18,7 @@ from xladoctor.evidence.database import Database
 #: What the host does for most of the step -> what the step is limited by.
 _LIMITS = {"compile": "compilation", "upload": "upload", "input": "input", "save": "checkpoint",
            "dispatch": "dispatch", "tracing": "tracing", "other": "host"}  # fmt: skip
+_FULL = 0.95  # share of the step in which the device works, for nothing else to matter
 _BUSY = 0.5  # share of the step in which the device works, for waits to be for its work
 
 
@@ -129,7 +130,9 @@ class _Model:
         """What one fix gives back."""
         applied = apply(self.program, fix.claims)
         late, warmup = self._compiled(fix)
-        if not applied.found and not late and not warmup:
+        compiled = any(number in self.rates.compilations
+                       for claim in fix.claims for number in claim.compilations)  # fmt: skip
+        if not applied.found and not compiled:
             return None
         outcome = self._steady(applied.change)
         saved = self._saved(self._steady_base, outcome) * self._frequency(applied, fix)
@@ -164,9 +167,13 @@ class _Model:
         return self._steady(Change.none(self.program))
 
     def _saved(self, before: Outcome, after: Outcome) -> float:
-        """Seconds of the run; the share of the window's steady steps, of all the run's."""
-        whole = max(self._steady_base.steady_ns(), 1)
-        return (before.steady_ns() - after.steady_ns()) / whole * self.rates.steady_s
+        """Seconds of the run: as the host's steps in the window to all of its steps."""
+        return (before.steady_ns() - after.steady_ns()) / 1e9 * self._scale
+
+    @cached_property
+    def _scale(self) -> float:
+        """How much more time the run's steps took than the window's."""
+        return self.rates.steady_s / max(sum(self._steady_base.host_ns().values()) / 1e9, 1e-9)
 
     def _frequency(self, applied: Applied, fix: Fix) -> float:
         """How much more often the calls happen in the run than in the window's steps."""
@@ -207,12 +214,11 @@ class _Model:
         """What most of a step goes into."""
         spent = {key: value / 1e9 for key, value in outcome.host_ns().items()}
         seconds = outcome.steady_ns() / 1e9
-        scale = self.rates.steady_s / max(self._steady_base.steady_ns() / 1e9, 1e-9)
-        spent = {key: value * scale for key, value in spent.items()}
+        spent = {key: value * self._scale for key, value in spent.items()}
         waiting = spent.pop("wait")
         spent["compile"] = max(0.0, compile_s)
         largest = max(spent, key=lambda key: spent[key])
-        if waiting < spent[largest]:
-            return _LIMITS[largest]
         busy = outcome.device_ns() / 1e9 / max(seconds, 1e-9)
+        if busy < _FULL and waiting < spent[largest]:
+            return _LIMITS[largest]
         return "device" if busy >= _BUSY else "host_sync"
