@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.environment import for_cpu
+from xladoctor.diagnosis import recompilation
 from xladoctor.diagnosis.engine import diagnose
 from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.diagnosis.rule import load_rules
@@ -86,10 +87,11 @@ def seconds(run: Path, whole: bool) -> float:
     With the wait after it, in which the device ends what the host has run ahead of.
     """
     database = load(str(run)).database
+    recompilation.explain(database)
     if whole:
         time: dict[str, Any] = json.loads((run / "diagnosis.json").read_text())["time"]
         return float(time["loop_s"])
-    drained = "SELECT sum(read_ns) / 1e9 FROM step JOIN lead USING (process, thread) WHERE tail"
+    drained = "SELECT sum(s.read_ns) / 1e9 FROM step s JOIN lead USING (process, thread) WHERE s.tail"
     rest = float(database.scalar(drained) or 0.0)
     process = int(database.scalar("SELECT process FROM lead") or 0)
     rates = read_rates(database, process)

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 
 from tests.support import Row, evidence, finding, step
 from xladoctor.diagnosis.facts import duration, percent, run, steps, time_spent, verdict
-from xladoctor.diagnosis.interface import Steps, TimeParts, TimeSpent
+from xladoctor.diagnosis.interface import (
+    Claim,
+    Finding,
+    Saving,
+    SavingBasis,
+    Steps,
+    TimeParts,
+    TimeSpent,
+)
 
 SECOND = 10**9
 
@@ -143,6 +151,122 @@ def test_missing_barrier_comes_before_all_parts() -> None:
     found = verdict(spent(device_s=1.0), [finding("XD301", name="missing-step-barrier")])
     assert found.bound_by == "missing_barrier"
     assert found.text == "Steps pile up in one graph for lack of a barrier; 1 finding to fix."
+
+
+def saves(seconds: float | None, remaining: float | None = None, **fields: Any) -> Finding:
+    """A finding that an estimate tells of where something remains, else a bound, or nothing."""
+    basis: SavingBasis = "none" if seconds is None else "estimate" if remaining else "bound"
+    saving = Saving(seconds, None, None, basis, remaining_s=remaining)
+    return finding(**{"saving": saving, **fields})
+
+
+HALF, LITTLE, BOUND, UNKNOWN = saves(6.0, 5.0), saves(6.0, 0.1), saves(6.0), saves(None)
+
+
+@pytest.mark.parametrize(
+    ("findings", "limit", "tail"),
+    [
+        ([HALF], "device", "1 finding to fix for a loop 2 times as fast, then limited by the"
+         " device."),
+        ([HALF], None, "1 finding to fix for a loop 2 times as fast."),
+        ([HALF, saves(6.0, 2.5)], "upload", "2 findings to fix for a loop 4 times as fast, then"
+         " limited by sending tensors."),
+        ([HALF, BOUND], None, "2 findings to fix for a loop 2 times as fast."),
+        ([HALF, UNKNOWN], "host", "2 findings to fix for a loop 2 times as fast or more, then"
+         " limited by other Python on the host."),
+        ([HALF, saves(9.0, 4.0, severity="info")], None, "1 finding to fix for a loop 2 times as"
+         " fast."),
+        ([LITTLE], "device", "1 finding to fix, which gains next to nothing, then limited by the"
+         " device."),
+        ([LITTLE, UNKNOWN], "device", "2 findings to fix."),
+        ([BOUND], "device", "1 finding to fix."),
+        ([UNKNOWN], "device", "1 finding to fix."),
+    ],
+)  # fmt: skip
+def test_verdict_says_what_fixing_all_brings(
+    findings: list[Finding], limit: str | None, tail: str
+) -> None:
+    text = verdict(spent(device_s=10.0), findings, limit=limit).text
+    assert text == f"100 % of the loop's 10 s went waiting for the device; {tail}"
+
+
+@pytest.mark.parametrize(
+    ("findings", "speedup", "basis", "limit"),
+    [([HALF], 2.0, "estimate", "device"), ([HALF, BOUND], 2.0, "estimate", "device"),
+     ([BOUND], 2.5, "bound", "device"), ([BOUND, BOUND], 1000.0, "bound", "device"),
+     ([UNKNOWN], None, "none", None), ([], None, "none", None)],
+    ids=["estimate", "with a bound", "bound", "bounds overlap", "unknown", "no finding"],
+)  # fmt: skip
+def test_verdict_has_the_speedup_and_how_it_is_known(
+    findings: list[Finding], speedup: float | None, basis: str, limit: str | None
+) -> None:
+    found = verdict(spent(device_s=10.0), findings, limit="device")
+    assert (found.speedup, found.speedup_basis, found.limited_by) == (speedup, basis, limit)
+
+
+def test_speedup_is_of_the_loop_after_warm_up_unless_that_gets_shorter() -> None:
+    time = spent(device_s=5.0, compile_s=5.0, warmup=5.0)
+    assert verdict(time, [saves(2.5, 2.5)]).speedup == 2.0
+    cheaper = Saving(6.0, None, None, "estimate", remaining_s=6.0,
+                     assumes=[Claim("constant_cost", "compile")])  # fmt: skip
+    assert verdict(time, [finding(saving=cheaper)]).speedup == 2.5
+
+
+def test_missing_barrier_has_a_speedup_too() -> None:
+    found = verdict(spent(device_s=1.0), [saves(6.0, 5.0, name="missing-step-barrier")])
+    assert (found.bound_by, found.speedup) == ("missing_barrier", 2.0)
+    assert found.text.endswith("; 1 finding to fix for a loop 2 times as fast.")
+
+
+def test_without_a_loop_there_is_no_speedup() -> None:
+    found = verdict(TimeSpent(None, None, None, None), [HALF], limit="device")
+    assert (found.speedup, found.limited_by) == (None, None)
+
+
+def test_small_speedup_is_told_to_the_hundredth() -> None:
+    text = verdict(spent(device_s=10.0), [saves(6.0, 1.0)]).text
+    assert text.endswith("; 1 finding to fix for a loop 1.11 times as fast.")
+
+
+@pytest.mark.parametrize(
+    ("time", "busy", "bound_by", "text"),
+    [(spent(tracing_s=10.0), 0.96, "device", "The device worked for 96 % of the time; meanwhile"
+      " 100 % of the loop's 10 s went in Python between barriers; nothing to fix."),
+     (spent(tracing_s=10.0), 0.94, "tracing", "100 % of the loop's 10 s went in Python between"
+      " barriers; nothing to fix."),
+     (spent(device_s=10.0), 0.96, "device", "100 % of the loop's 10 s went waiting for the device;"
+      " nothing to fix.")],
+)  # fmt: skip
+def test_loop_whose_host_runs_ahead_is_bound_by_the_device(
+    time: TimeSpent, busy: float, bound_by: str, text: str
+) -> None:
+    found = verdict(time, [], busy=busy)
+    assert (found.bound_by, found.text) == (bound_by, text)
+
+
+def test_large_speedup_needs_no_exponent() -> None:
+    text = verdict(spent(tracing_s=10.0), [saves(9.92, 9.92)]).text
+    assert "e+" not in text
+
+
+@pytest.mark.parametrize(
+    ("findings", "bound_by", "share"),
+    [
+        ([saves(7.0, 1.0)], "device", "90 %"),
+        ([saves(7.0, 6.0)], "host_sync", "60 %"),
+        ([saves(7.0, 4.0), saves(7.0, 4.0, rule="XD203")], "host_sync", "70 %"),
+        ([saves(7.0, 1.0), saves(7.0)], "host_sync", "70 %"),
+        ([saves(7.0, 1.0, rule="XD204")], "host_sync", "70 %"),
+        ([], "host_sync", "70 %"),
+    ],
+    ids=["the device works", "the host waits", "no more than blocked", "one is not known",
+         "an upload is no read", "no read"],
+)  # fmt: skip
+def test_blocked_time_that_the_device_needs_is_the_device_s(
+    findings: list[Finding], bound_by: str, share: str
+) -> None:
+    found = verdict(spent(blocked_s=7.0, device_s=3.0), findings)
+    assert (found.bound_by, found.text.partition(" of")[0]) == (bound_by, share)
 
 
 # The run

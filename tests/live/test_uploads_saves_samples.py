@@ -11,6 +11,7 @@ import pytest
 from tests.live.harness import LIVE, ON_DEVICE, Captured, capture, line_of, write
 from tests.support import rows
 from tests.xspace import reference
+from xladoctor.evidence.load import load
 from xladoctor.ingest.host_samples import read_host_samples
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.step_log import read_call_sites, read_step_log
@@ -86,6 +87,15 @@ device = torch_xla.device()
 weights = torch.ones(8, 8).to(device)
 for batch in MpDeviceLoader(DataLoader(Images(), batch_size=2), device):
     weights = weights + batch.sum()
+"""
+#: Moves to a device and back, and a change of type, which moves nothing.
+MOVES = f"""{ON_DEVICE}
+for step in range(10):
+    inputs = torch.ones(4, 8).to(device)
+    wide = inputs.to(torch.float64)
+    weights = weights * 0.9 + wide.mean().to(torch.float32)
+    torch_xla.sync()
+    total = weights.to("cpu").sum()
 """
 #: The interval is the program's own where its threads compete, and in forked children.
 INTERVALS = f"""{ON_DEVICE}
@@ -286,3 +296,19 @@ def test_waits_and_saves_stand_in_the_timeline_with_their_lines(
     host = ("torch.save(batch", "xm.save([batch]")
     lines = [*save_lines, *(line_of(run.program, text) for text in host)]
     assert found["xladoctor.save"] == {(program, line) for line in lines}
+
+
+def test_moves_are_regions_of_the_loop_with_their_lines(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    folder = tmp_path_factory.mktemp("moves")
+    run = capture(folder / "out", write(folder, "moves.py", MOVES), cwd=folder)
+    found = load(str(run.directory)).database.rows(
+        "SELECT region, file, line, count(DISTINCT call) AS calls FROM host_segment"
+        " WHERE step > 0 AND region <> 'barrier' GROUP BY ALL ORDER BY line"
+    )
+    to_device, to_host = (line_of(run.program, text) for text in ("inputs =", "total ="))
+
+    assert [tuple(row.values()) for row in found] == [
+        ("upload", str(run.program), to_device, 9), ("read", str(run.program), to_host, 9),
+    ]  # fmt: skip

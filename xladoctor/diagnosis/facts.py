@@ -33,6 +33,7 @@ LIMITS = {
     "host": "other Python on the host", "device": "the device",
 }  # fmt: skip
 _FULL = 0.95
+_MANY = 10
 _MOST = 1000.0
 _NO_GAIN = 1.02
 
@@ -230,7 +231,7 @@ def _gain(speedup: float | None, basis: SavingBasis, limit: str | None, more: bo
 
 
 def _times(factor: float) -> str:
-    return f"{factor:.2f} times" if factor < 2 else f"{factor:.2g} times"
+    return f"{factor:.0f} times" if factor >= _MANY else f"{float(f'{factor:.3g}'):g} times"
 
 
 def duration(seconds: float) -> str:

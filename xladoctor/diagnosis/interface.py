@@ -72,7 +72,6 @@ class Claim:
         file, line: of the calls; all of this kind where they are None.
         part: share of the calls, or of the Python time, that it is about.
         to_ns: nanoseconds that remain.
-        workers: threads or processes that share the work of ``overlap``.
         compilations: numbers of the compilations in their process.
     """
 
@@ -82,7 +81,6 @@ class Claim:
     line: int | None = None
     part: float = 1.0
     to_ns: float = 0.0
-    workers: float = 1.0
     compilations: list[int] = field(default_factory=list)
 
 

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
 from xladoctor.diagnosis.interface import Claim, RuleError
-from xladoctor.diagnosis.whatif.program import ACTIVITIES, PYTHON, REGIONS, WAIT, Program
+from xladoctor.diagnosis.whatif.program import (
+    ACTIVITIES,
+    COMPILE,
+    PYTHON,
+    REGIONS,
+    WAIT,
+    Program,
+)
 from xladoctor.diagnosis.whatif.replay import Change
 
 Array = np.ndarray[Any, Any]
@@ -61,21 +68,21 @@ class Applied:
     """
 
     change: Change
-    calls: int
+    calls: float
     found: bool
 
 
 def apply(program: Program, claims: Iterable[Claim]) -> Applied:
     """The change that claims make; those about compilations are not in it."""
-    change, calls, found = Change.none(program), 0, False
+    change, calls, found = Change.none(program), 0.0, False
     for claim in claims:
         if claim.what == "compile":
             continue
         items = _items(program, claim)
         change = change | _changed(program, claim, items)
         if claim.what not in _PYTHON_KINDS:
-            rest = items & np.isin(program.step, program.steady)
-            calls += len(np.unique(program.call[rest]))
+            rest = program.call[items & np.isin(program.step, program.steady)]
+            calls += len(np.unique(rest[rest >= 0])) * (claim.part if claim.what == "cut" else 1.0)
         found = found or bool(np.any(items))
     return Applied(change, calls, found)
 
@@ -83,60 +90,79 @@ def apply(program: Program, claims: Iterable[Claim]) -> Applied:
 def _items(program: Program, claim: Claim) -> Array:
     """The host items that a claim is about."""
     if claim.what in _PYTHON_KINDS:
-        return np.asarray(program.activity == PYTHON)
-    region = REGIONS.index(claim.what)
-    items = program.region == region
+        return np.asarray((program.activity == PYTHON) & (program.region < 0))
+    items = program.region == REGIONS.index(claim.what)
     if not np.any(items) and claim.what in ACTIVITIES:  # a timeline of another's, without our calls
-        items = program.activity == ACTIVITIES.index(claim.what)
-    elif claim.file is not None:
-        place = (claim.file, claim.line)
-        number = program.places.index(place) if place in program.places else -2
-        items = items & (program.place == number)
-    return np.asarray(items & _chosen(program.call, items, claim.part))
-
-
-def _chosen(call: Array, items: Array, part: float) -> Array:
-    """Every so many of the calls, spread evenly, that make up a part of them."""
-    calls = np.unique(call[items])
-    nth = np.searchsorted(calls, call)
-    return np.asarray(np.floor((nth + 1) * part + 1e-9) > np.floor(nth * part + 1e-9))
+        return np.asarray(program.activity == ACTIVITIES.index(claim.what))
+    if claim.file is None:
+        return np.asarray(items)
+    place = (claim.file, claim.line)
+    number = program.places.index(place) if place in program.places else -2
+    return np.asarray(items & (program.place == number))
 
 
 def _changed(program: Program, claim: Claim, items: Array) -> Change:
-    none = Change.none(program)
     if claim.what in _PYTHON_KINDS:
-        return _less_python(program, claim, items, none)
-    launched = program.launches[items]
-    runs = np.zeros(len(program.duration), bool)
-    runs[launched[launched >= 0]] = True
-    host, waits, ahead, device, merged = (
-        none.host, none.waits, none.ahead, none.device, none.merged
-    )  # fmt: skip
-    timed = items & (program.activity != ACTIVITIES.index("compile"))
-    if claim.do == "make_asynchronous":
-        host, waits = np.where(items & (program.activity == WAIT), 0.0, host), ~items
-    elif claim.do == "overlap":
-        host, ahead = np.where(timed, 1.0 / claim.workers, host), timed
-    elif claim.do == "merge_executions":
-        waits, merged = ~items, runs
-        host = np.where(items & (program.activity == WAIT), 0.0, host)
-    elif claim.do == "remove":
-        host, waits, device = np.where(timed, 0.0, host), ~items, np.where(runs, 0.0, device)
-    else:
-        host, waits = np.where(timed, _factors(program, items, claim.to_ns), host), ~items
-    return Change(host, waits, ahead, device, merged)
+        return replace(Change.none(program), part=_python(program, claim, items))
+    items = items & (program.activity != COMPILE)
+    if claim.what == "cut":
+        return _fewer_cuts(program, claim, items)
+    items = items & _chosen(program, items, claim.part)
+    return _of_calls(program, claim, items)
 
 
-def _less_python(program: Program, claim: Claim, items: Array, none: Change) -> Change:
+def _python(program: Program, claim: Claim, items: Array) -> Array:
+    """What of Python's time is gone."""
     tracing = program.tracing
     kind = 1.0 if np.isnan(tracing) else tracing if claim.what == "tracing" else 1.0 - tracing
-    outside = items & (program.region < 0)
-    factor = np.where(outside, 1.0 - min(1.0, kind * claim.part), none.host)
-    return Change(factor, none.waits, none.ahead, none.device, none.merged)
+    return np.where(items, kind * claim.part, 0.0)
 
 
-def _factors(program: Program, items: Array, to_ns: float) -> Array:
-    """For each item the factor that brings its call to a constant time."""
-    calls, at = np.unique(program.call, return_inverse=True)
-    lasted = np.bincount(at, np.where(items, program.work, 0), len(calls))
-    return np.minimum(1.0, to_ns / np.maximum(lasted, 1.0))[at]
+def _fewer_cuts(program: Program, claim: Claim, items: Array) -> Change:
+    """Which operator made a cut is not in the timeline: each becomes shorter by its part."""
+    runs = _launched(program, items)
+    return replace(Change.none(program), part=np.where(items, claim.part, 0.0),
+                   device_part=np.where(runs, claim.part, 0.0))  # fmt: skip
+
+
+def _of_calls(program: Program, claim: Claim, items: Array) -> Change:
+    none, runs = Change.none(program), _launched(program, items)
+    waiting = items & (program.activity == WAIT)
+    if claim.do == "make_asynchronous":
+        return replace(none, gone=waiting.astype(float), waits=~items)
+    if claim.do == "overlap":
+        return replace(none, ahead=np.where(items, _calls(program), -1))
+    if claim.do == "merge_executions":
+        return replace(none, gone=waiting.astype(float), waits=~items, merged=runs)
+    if claim.do == "remove":
+        return replace(none, gone=items.astype(float), waits=~items, device=runs.astype(float))
+    return replace(none, gone=_beyond(program, items, claim.to_ns), waits=~items)
+
+
+def _launched(program: Program, items: Array) -> Array:
+    """Which executions some items launch."""
+    numbers = program.launches[items]
+    runs = np.zeros(len(program.duration), bool)
+    runs[numbers[numbers >= 0]] = True
+    return runs
+
+
+def _calls(program: Program) -> Array:
+    """The call of each item; one outside the calls that are known is one of its own."""
+    own = int(program.call.max(initial=0)) + 1 + np.arange(len(program.call))
+    return np.where(program.call >= 0, program.call, own)
+
+
+def _chosen(program: Program, items: Array, part: float) -> Array:
+    """Every so many of the calls, spread evenly, that make up a part of them."""
+    calls = _calls(program)
+    nth = np.searchsorted(np.unique(calls[items]), calls)
+    return np.asarray(np.floor((nth + 1) * part + 1e-9) > np.floor(nth * part + 1e-9))
+
+
+def _beyond(program: Program, items: Array, to_ns: float) -> Array:
+    """What of each item is gone once its call takes a constant time."""
+    _, at = np.unique(_calls(program), return_inverse=True)
+    lasted = np.bincount(at, np.where(items, program.work, 0))
+    left = np.minimum(1.0, to_ns / np.maximum(lasted, 1.0))[at]
+    return np.where(items, 1.0 - left, 0.0)

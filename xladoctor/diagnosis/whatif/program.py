@@ -137,7 +137,7 @@ def _starts(launched: Array, begin: Array, end: Array) -> tuple[Array, Array]:
     """
     if not len(begin):
         return begin.copy(), begin.copy()
-    before = np.concatenate(([begin[0]], end[:-1]))
+    before = np.concatenate((launched[:1], end[:-1]))
     queued = before > launched
     delay = begin - launched
     usual = int(np.median(delay[~queued])) if np.any(~queued) else 0

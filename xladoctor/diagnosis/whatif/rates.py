@@ -16,12 +16,14 @@ class Rates:
 
     Attributes:
         steps: steps (turns of the loop) in all; 0 where there is none.
+        barriers: steps of the step log or the timeline, of which a turn may have several.
         steady_s: time of that many steps as they are at rest.
         compilations: seconds of each compilation, by its number.
         late: numbers of those after warm-up.
     """
 
     steps: int
+    barriers: int
     steady_s: float
     compilations: dict[int, float]
     late: frozenset[int]
@@ -45,8 +47,9 @@ def read_rates(database: Database, process: int) -> Rates | None:
     for query in (_LOG, _TIMELINE):
         rows = database.rows(query, {"process": process, "enough": _ENOUGH})
         if rows and rows[0]["steady_ns"]:
-            steps, steady_ns = int(rows[0]["steps"] or 0), rows[0]["steady_ns"]
-            return Rates(steps, steady_ns / 1e9, compilations, late)
+            row = rows[0]
+            return Rates(int(row["steps"] or 0), int(row["barriers"] or 0), row["steady_ns"] / 1e9,
+                         compilations, late)  # fmt: skip
     return None
 
 
@@ -72,11 +75,12 @@ _LOG = """
             sum(duration_ns) / sum(barriers)
         ) AS each_ns FROM steady
     )
-    SELECT l.steps,
+    SELECT l.steps, l.barriers,
            coalesce(m.each_ns * l.barriers, l.duration_ns - l.compile_ns) AS steady_ns
     FROM lead_of l CROSS JOIN mean m
 """
 _TIMELINE = """
-    SELECT count(*) AS steps, sum(duration_ns - compile_ns) AS steady_ns, $enough AS enough
+    SELECT count(*) AS steps, count(*) AS barriers,
+           sum(duration_ns - compile_ns) AS steady_ns, $enough AS enough
     FROM timeline_step WHERE process = $process
 """

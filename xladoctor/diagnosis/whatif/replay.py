@@ -12,6 +12,7 @@ from xladoctor.diagnosis.whatif.program import ACTIVITIES, COMPILE, Program
 from xladoctor.ingest.xplane.compiled import compiled
 
 Array = np.ndarray[Any, Any]
+_NOTHING = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,33 +20,40 @@ class Change:
     """What is other than captured; changes of several fixes are joined.
 
     Attributes:
-        host: factor of the work of each host item.
+        gone: of each host item the share of its work that is gone with whole calls, 0 to 1.
+        part: the same as a part of what many have, such as Python's time; parts add up.
         waits: whether the item still waits for its execution.
-        ahead: whether a thread of its own does the item ahead of the loop.
-        device: factor of the duration of each execution.
+        ahead: call of the item, where a thread of its own does it ahead of the loop; else -1.
+        device: of each execution the share of its duration that is gone.
+        device_part: the same as a part; parts add up.
         merged: whether the execution runs as a part of the next one.
     """
 
-    host: Array
+    gone: Array
+    part: Array
     waits: Array
     ahead: Array
     device: Array
+    device_part: Array
     merged: Array
 
     @classmethod
     def none(cls, program: Program) -> Change:
         """The program as it was."""
         items, runs = len(program.work), len(program.duration)
-        return cls(np.ones(items), np.ones(items, bool), np.zeros(items, bool), np.ones(runs),
-                   np.zeros(runs, bool))  # fmt: skip
+        return cls(np.zeros(items), np.zeros(items), np.ones(items, bool), np.full(items, -1),
+                   np.zeros(runs), np.zeros(runs), np.zeros(runs, bool))  # fmt: skip
 
     def __or__(self, other: Change) -> Change:
-        return Change(self.host * other.host, self.waits & other.waits, self.ahead | other.ahead,
-                      self.device * other.device, self.merged | other.merged)  # fmt: skip
+        return Change(
+            np.maximum(self.gone, other.gone), self.part + other.part, self.waits & other.waits,
+            np.maximum(self.ahead, other.ahead), np.maximum(self.device, other.device),
+            self.device_part + other.device_part, self.merged | other.merged,
+        )  # fmt: skip
 
     def without_compiling(self, program: Program) -> Change:
         """The same, with nothing compiled."""
-        return replace(self, host=np.where(program.activity == COMPILE, 0.0, self.host))
+        return replace(self, gone=np.where(program.activity == COMPILE, 1.0, self.gone))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,29 +103,38 @@ class Outcome:
 
 def replay(program: Program, change: Change) -> Outcome:
     """Run the program with a change; time begins at 0."""
-    work = np.rint(program.work * change.host).astype(np.int64)
-    awaits = np.where(change.waits, program.awaits, -1)
-    runs = np.rint(program.duration * change.device).astype(np.int64)
-    kept = change.device > 0
+    host = _left(change.gone, change.part)
+    device = _left(change.device, change.device_part)
+    work = np.rint(program.work * host).astype(np.int64)
+    awaits = np.where(change.waits & (host > 0), program.awaits, -1)
+    runs = np.rint(program.duration * device).astype(np.int64)
+    kept = device > 0
     latency, gap = np.where(kept, program.latency, 0), np.where(kept, program.gap, 0)
     ended = np.empty(len(work), np.int64)
-    begin, end = np.empty(len(runs), np.int64), np.empty(len(runs), np.int64)
+    begin, end = np.zeros(len(runs), np.int64), np.zeros(len(runs), np.int64)
     _run(work, awaits, program.after, program.launches, change.ahead, latency, gap, runs,
          change.merged, ended, begin, end)  # fmt: skip
     return Outcome(program, ended, begin, end)
 
 
-@compiled("void(int64[::1], int64[::1], int64[::1], int64[::1], bool_[::1], int64[::1],"
+def _left(gone: Array, part: Array) -> Array:
+    """The factor that is left; what lacks less than a thousandth of being gone is."""
+    left = 1.0 - np.maximum(gone, part)
+    return np.where(left < _NOTHING, 0.0, left)
+
+
+@compiled("void(int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1],"
           " int64[::1], int64[::1], bool_[::1], int64[::1], int64[::1], int64[::1])")  # fmt: skip
 def _run(  # noqa: PLR0913  # the columns of hosts and executions
     work: Array, awaits: Array, after: Array, launches: Array, ahead: Array, latency: Array,
     gap: Array, duration: Array, merged: Array, ended: Array, begin: Array, end: Array,
 ) -> None:  # fmt: skip
-    now, free, worker, taken, pending = 0, 0, 0, 0, 0
+    now, free, worker, taken, pending, call = 0, 0, 0, 0, 0, -1
     for item in range(len(work)):
-        if ahead[item]:  # the thread is one item ahead: it begins when the one before was taken
-            worker = max(worker, taken) + work[item]
-            taken = now
+        if ahead[item] >= 0:
+            if ahead[item] != call:  # the thread is one call ahead: the one before was taken
+                worker, taken, call = max(worker, taken), now, ahead[item]
+            worker += work[item]
             now = max(now, worker)
         else:
             now += work[item]

@@ -130,9 +130,7 @@ class _Model:
         """What one fix gives back."""
         applied = apply(self.program, fix.claims)
         late, warmup = self._compiled(fix)
-        compiled = any(number in self.rates.compilations
-                       for claim in fix.claims for number in claim.compilations)  # fmt: skip
-        if not applied.found and not compiled:
+        if not applied.found and not _compilations(fix) & self.rates.compilations.keys():
             return None
         outcome = self._steady(applied.change)
         saved = self._saved(self._steady_base, outcome) * self._frequency(applied, fix)
@@ -144,13 +142,15 @@ class _Model:
         change = self._joined(before)
         own = apply(self.program, fix.claims)
         gain = self._saved(self._steady(change), self._steady(change | own.change))
-        taken = frozenset(number for one in before for claim in one.claims
-                          for number in claim.compilations)  # fmt: skip
+        taken = frozenset[int]().union(*map(_compilations, before))
         return gain * self._frequency(own, fix) + sum(self._compiled(fix, taken))
 
     def limit_after(self, fixes: list[Fix]) -> str:
         """What a step is limited by after all of these."""
-        left = self.rates.late_compile_s - sum(self._compiled(fix)[0] for fix in fixes)
+        taken, left = frozenset[int](), self.rates.late_compile_s
+        for fix in fixes:
+            left -= self._compiled(fix, taken)[0]
+            taken |= _compilations(fix)
         return self._limit(self._steady(self._joined(fixes)), left)
 
     def _joined(self, fixes: list[Fix]) -> Change:
@@ -178,9 +178,9 @@ class _Model:
     def _frequency(self, applied: Applied, fix: Fix) -> float:
         """How much more often the calls happen in the run than in the window's steps."""
         steps = len(self.program.steady)
-        if not applied.calls or not self.rates.steps:
+        if not applied.calls or not self.rates.barriers:
             return 1.0
-        return (fix.count / self.rates.steps) / (applied.calls / steps)
+        return (fix.count / self.rates.barriers) / (applied.calls / steps)
 
     def _compiled(self, fix: Fix, taken: frozenset[int] = frozenset()) -> tuple[float, float]:
         """Seconds of compiling that a fix gives back, late and in warm-up.
@@ -207,7 +207,7 @@ class _Model:
         if not compiling:
             return 1.0
         none = Change.none(program)
-        without = replay(program, replace(none, host=np.where(late, 0.0, none.host)))
+        without = replay(program, replace(none, gone=late.astype(float)))
         return min(1.0, max(0.0, (self.base.total_ns - without.total_ns) / compiling))
 
     def _limit(self, outcome: Outcome, compile_s: float) -> str:
@@ -222,3 +222,7 @@ class _Model:
         if busy < _FULL and waiting < spent[largest]:
             return _LIMITS[largest]
         return "device" if busy >= _BUSY else "host_sync"
+
+
+def _compilations(fix: Fix) -> frozenset[int]:
+    return frozenset(number for claim in fix.claims for number in claim.compilations)

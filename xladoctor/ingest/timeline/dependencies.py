@@ -47,14 +47,6 @@ class _Calls:
 
 
 @dataclass(frozen=True, slots=True)
-class _Launches:
-    """When the host had handed each graph over, and when the runtime took it up."""
-
-    handed: Times
-    started: Times
-
-
-@dataclass(frozen=True, slots=True)
 class _Window:
     """The part of a timeline that is looked at: the threads of the loop between two instants."""
 
@@ -79,24 +71,28 @@ def add_dependencies(
     whole = (timeline.begin, timeline.end)
     limits = whole if steps is None else (int(steps.begin[0]), int(steps.end[-1]))
     window = _Window(timeline, lines, *limits, steps, numbers)
-    launches = _launches(window)
-    if not len(launches.handed):
+    handed, started = _launches(timeline, lines)
+    inside = np.flatnonzero((handed > window.begin) & (handed <= window.end))
+    if not len(inside):
         return
-    runs = _executions(device, launches.started, window.end)
-    count = len(launches.handed)
+    runs = _executions(device, started)
+    runs = Intervals(runs.begin[inside], runs.end[inside])
+    count = len(inside)
     ingested.append("device_execution", {
         "process": np.full(count, process), "execution": np.arange(count),
-        "device": np.full(count, device.number), "launched_ns": launches.handed,
+        "device": np.full(count, device.number), "launched_ns": handed[inside],
         "begin_ns": runs.begin, "end_ns": runs.end,
     })  # fmt: skip
-    segments = _segments(window, launches.handed, runs)
+    segments = _segments(window, handed[inside], runs)
     process_of = np.full(len(segments["segment"]), process)
     ingested.append("host_segment", {"process": process_of, **segments})
 
 
-def _launches(window: _Window) -> _Launches:
-    """Each graph that was handed over: by torch_xla's own event, else by the runtime's."""
-    timeline, lines = window.timeline, window.lines
+def _launches(timeline: Timeline, lines: list[Line]) -> tuple[Times, Times]:
+    """When the host had handed each graph over, and when the runtime took it up.
+
+    By torch_xla's own event, else by the runtime's.
+    """
     calls = of_kind(timeline, EXECUTION)
     asked, handed, _ = _events(timeline, lines, [LAUNCH])
     if not len(handed):
@@ -106,12 +102,11 @@ def _launches(window: _Window) -> _Launches:
     called = np.sort(_events(timeline, everywhere, calls)[0])
     first = np.append(called, _NEVER)[np.searchsorted(called, asked)]
     started = np.where(first < np.append(asked[1:], _NEVER), first, handed)
-    inside = (handed >= window.begin) & (handed < window.end)
-    inside &= np.diff(handed, prepend=-1) > 0
-    return _Launches(handed[inside], started[inside])
+    other = np.diff(handed, prepend=-1) > 0
+    return handed[other], started[other]
 
 
-def _executions(device: Device, started: Times, end: int) -> Intervals:
+def _executions(device: Device, started: Times) -> Intervals:
     """When each launched graph ran; at its launch, for no time, where nothing is seen of it."""
     modules = device.modules
     early = int(np.searchsorted(modules.begin, started[0]))
@@ -119,13 +114,13 @@ def _executions(device: Device, started: Times, end: int) -> Intervals:
         runs = slice(early, early + len(started))
         if np.all(modules.begin[runs] >= started):
             return Intervals(modules.begin[runs], modules.end[runs])
-    stops = np.append(started[1:], max(end, int(started[-1])))
-    first = np.searchsorted(device.busy.end, started, side="right")
-    last = np.searchsorted(device.busy.begin, stops) - 1
+    busy, stops = device.computing, np.append(started[1:], _NEVER)
+    first = np.searchsorted(busy.end, started, side="right")
+    last = np.searchsorted(busy.begin, stops) - 1
     begins, ends = started.copy(), started.copy()
     ran = last >= first
-    begins[ran] = np.maximum(device.busy.begin[first[ran]], started[ran])
-    ends[ran] = np.minimum(device.busy.end[last[ran]], stops[ran])
+    begins[ran] = np.maximum(busy.begin[first[ran]], started[ran])
+    ends[ran] = np.minimum(busy.end[last[ran]], stops[ran])
     return Intervals(begins, ends)
 
 

@@ -9,6 +9,7 @@ threads of ``/host:CPU``, in events ``ThunkExecutor::Execute`` and one for each 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,6 +37,7 @@ class Device:
         number: counts the devices of the process from 0.
         kind: CPU, GPU, TPU or what its plane is called.
         busy: when it ran anything.
+        computing: the same without copies.
         modules: when it ran each module, where its plane says so.
         ops: columns hlo_module, hlo_op, count, duration_ns, self_ns; a row an operation.
     """
@@ -44,6 +46,7 @@ class Device:
     name: str
     kind: str
     busy: Intervals
+    computing: Intervals
     modules: Intervals
     ops: dict[str, list[Any]] = field(default_factory=dict)
 
@@ -62,11 +65,13 @@ def find_devices(timeline: Timeline) -> list[Device]:
             ops = _Ops(timeline, codes, modules, _shown(plane))
             copies = [timeline.events.index(name) for name in timeline.events.names
                       if name.startswith(_COPIES)]  # fmt: skip
-            for line in lines:
-                is_copy = np.isin(timeline.events.name[line.events], copies)
-                ops.take(line, np.flatnonzero(~is_copy))
+            computing = [(line, np.flatnonzero(~np.isin(timeline.events.name[line.events], copies)))
+                         for line in lines]  # fmt: skip
+            for line, which in computing:
+                ops.take(line, which)
             runs = Intervals(modules["begin"], modules["end"]) if modules else _NONE
-            devices.append(Device(len(devices), plane.name, kind, busy, runs, ops.columns()))
+            devices.append(Device(len(devices), plane.name, kind, busy, _busy(timeline, computing),
+                                  runs, ops.columns()))  # fmt: skip
     return devices or _cpu(timeline, codes)
 
 
@@ -96,10 +101,10 @@ def _cpu(timeline: Timeline, codes: dict[str, wire.Array]) -> list[Device]:
     busy = _busy(timeline, parts)
     if not len(busy.begin):
         return []
-    return [Device(0, "/host:CPU", "CPU", busy, _NONE, ops.columns())]
+    return [Device(0, "/host:CPU", "CPU", busy, busy, _NONE, ops.columns())]
 
 
-def _busy(timeline: Timeline, parts: list[tuple[Line, wire.Array | slice]]) -> Intervals:
+def _busy(timeline: Timeline, parts: Sequence[tuple[Line, wire.Array | slice]]) -> Intervals:
     found = [Intervals.union(timeline.begins(line, which), timeline.ends(line, which))
              for line, which in parts]  # fmt: skip
     found = [intervals for intervals in found if len(intervals.begin)]

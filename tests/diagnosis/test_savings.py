@@ -1,0 +1,164 @@
+"""Savings of findings: an estimate or a bound, never more than there is, and what remains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from tests.support import finding
+from xladoctor.diagnosis.interface import Claim, Cost, Finding, Saving, Steps, TimeSpent
+from xladoctor.diagnosis.ranking import ranked
+from xladoctor.diagnosis.savings import Savings
+from xladoctor.diagnosis.whatif import Estimate, Fix, WhatIf
+from xladoctor.evidence.database import Database
+
+LOOP = TimeSpent(12.0, 10.0, None, 2.0)
+NO_LOOP = TimeSpent(None, None, None, None)
+STEPS = Steps(40, 3, 5.0)
+COST = Cost(4.0, 0.5, "measured")
+READ = Claim("remove", "read", "train.py", 41)
+FIX = Fix(3, [READ], count=40)
+
+
+class Told(WhatIf):
+    """Has estimates to give back, and no timeline."""
+
+    def __init__(
+        self, found: Estimate | None = None, step_s: float | None = 0.2,
+        remaining: Sequence[float | None] = (),
+    ) -> None:  # fmt: skip
+        super().__init__(Database())
+        self.found, self.of_step, self.remaining = found, step_s, list(remaining)
+        self.asked: list[Fix | None] = []
+
+    def estimate(self, fix: Fix) -> Estimate | None:
+        return self.found
+
+    def step_s(self, process: int) -> float | None:
+        return self.of_step
+
+    def in_order(self, fixes: Sequence[Fix | None]) -> tuple[list[float | None], str | None]:
+        self.asked = list(fixes)
+        return self.remaining, "device"
+
+
+def savings(
+    told: WhatIf,
+    time: TimeSpent = LOOP,
+    steps: Steps | None = STEPS,
+    total_steps: int | None = None,
+) -> Savings:
+    return Savings(told, time, steps, total_steps)
+
+
+def estimated(
+    steady: float = 1.0, late: float = 0.0, warmup: float = 0.0, *, fix: Fix = FIX,
+    step_s: float | None = 0.2, **options: Any,
+) -> Saving:  # fmt: skip
+    told = Told(Estimate(steady, late, warmup, "input"), step_s)
+    return savings(told, **options).saving(COST, fix)
+
+
+# One finding
+
+
+def test_estimate_says_what_a_step_takes_now_and_after() -> None:
+    assert estimated(1.0, 2.0, 1.0) == Saving(
+        seconds=4.0, per_step_ms=100.0, share=0.5, basis="estimate", now_ms=200.0,
+        after_ms=125.0,  # what is compiled in warm-up is no part of a step
+        limited_by="input", process=3, assumes=[READ],
+    )  # fmt: skip
+
+
+def test_fix_gives_back_no_more_than_the_loop_and_no_less_than_nothing() -> None:
+    most = estimated(99.0)
+    assert (most.seconds, most.share, most.after_ms) == (10.0, 1.0, 0.0)
+    least = estimated(-1.0)
+    assert (least.seconds, least.share) == (0.0, 0.0)
+
+
+def test_estimate_without_a_loop_has_no_share() -> None:
+    found = estimated(99.0, time=NO_LOOP)
+    assert (found.seconds, found.share, found.basis) == (99.0, None, "estimate")
+
+
+def test_estimate_without_steps_is_of_the_run_alone() -> None:
+    found = estimated(1.0, step_s=None, steps=None, total_steps=100)
+    assert found.seconds == 1.0
+    assert (found.per_step_ms, found.now_ms, found.after_ms) == (None, None, None)
+    assert found.projected_s is None
+
+
+def test_without_an_estimate_the_cost_is_a_bound() -> None:
+    bound = Saving(4.0, 100.0, 0.5, "bound")
+    assert savings(Told()).saving(COST, FIX) == bound
+    unclaimed = savings(Told(Estimate(1.0, 0.0, 0.0, "input"))).saving(COST, Fix(0, [], 40))
+    assert unclaimed == bound
+
+
+def test_without_any_cost_there_is_no_saving() -> None:
+    found = savings(Told()).saving(Cost(None, None, "none"), FIX)
+    assert found == Saving(None, None, None, "none")
+
+
+def test_findings_without_a_saving_come_last_by_count() -> None:
+    unknown = [finding(count=count, saving=Saving(None, None, None, "none")) for count in (7, 90)]
+    least = finding(count=1, saving=Saving(0.0, 0.0, 0.0, "estimate"))
+    assert [each.count for each in ranked([*unknown, least])] == [1, 90, 7]
+
+
+# A longer run
+
+
+def test_saving_is_projected_on_a_longer_run() -> None:
+    assert estimated(1.0, 2.0, 4.0).projected_s is None
+    assert estimated(1.0, 2.0, 4.0, total_steps=400).projected_s == 10 + 20 + 4
+
+
+@pytest.mark.parametrize(
+    ("fields", "late"),
+    [({"settled": True}, 2.0), ({"possible": 120}, 6.0), ({"possible": 40}, 2.0),
+     ({"possible": 10**6}, 20.0), ({"settled": True, "possible": 120}, 2.0)],
+    ids=str,
+)  # fmt: skip
+def test_projected_compiling_ends_where_the_graphs_do(fields: dict[str, Any], late: float) -> None:
+    found = estimated(0.0, 2.0, fix=Fix(3, [READ], count=40, **fields), total_steps=400)
+    assert found.projected_s == late
+
+
+def test_projected_saving_is_not_below_nothing() -> None:
+    assert estimated(-1.0, total_steps=400).projected_s == 0.0
+
+
+# All findings in order
+
+
+def saves(seconds: float | None, process: int | None = 3) -> Finding:
+    assumed = [] if process is None else [READ]
+    return finding(
+        saving=Saving(seconds, None, None, "estimate", process=process, assumes=assumed)
+    )  # fmt: skip
+
+
+def remaining(given: Sequence[float | None], *found: Finding) -> list[float | None]:
+    ordered, _ = savings(Told(remaining=given)).in_order(list(found))
+    return [each.saving.remaining_s for each in ordered]
+
+
+def test_what_remains_is_at_most_what_the_fix_gives_back_alone() -> None:
+    given = [3.0, 2.0, -1.0]
+    assert remaining(given, saves(2.5), saves(2.5), saves(2.5)) == [2.5, 2.0, 0.0]
+
+
+def test_finding_without_a_replay_has_no_remainder() -> None:
+    told = Told(remaining=[1.0, None])
+    ordered, limit = savings(told).in_order([saves(2.0), saves(5.0, process=None)])
+    assert [each.saving.remaining_s for each in ordered] == [1.0, None]
+    assert told.asked == [FIX, None]
+    assert limit == "device"
+
+
+def test_no_findings_have_no_remainders() -> None:
+    assert Savings(WhatIf(Database()), LOOP, None).in_order([]) == ([], None)
