@@ -91,7 +91,9 @@ def seconds(run: Path, whole: bool) -> float:
     if whole:
         time: dict[str, Any] = json.loads((run / "diagnosis.json").read_text())["time"]
         return float(time["loop_s"])
-    drained = "SELECT sum(s.read_ns) / 1e9 FROM step s JOIN lead USING (process, thread) WHERE s.tail"
+    drained = (
+        "SELECT sum(s.read_ns) / 1e9 FROM step s JOIN lead USING (process, thread) WHERE s.tail"
+    )
     rest = float(database.scalar(drained) or 0.0)
     process = int(database.scalar("SELECT process FROM lead") or 0)
     rates = read_rates(database, process)

@@ -147,9 +147,9 @@ def remaining(given: Sequence[float | None], *found: Finding) -> list[float | No
     return [each.saving.remaining_s for each in ordered]
 
 
-def test_what_remains_is_at_most_what_the_fix_gives_back_alone() -> None:
+def test_what_remains_may_be_more_than_alone_but_never_less_than_nothing() -> None:
     given = [3.0, 2.0, -1.0]
-    assert remaining(given, saves(2.5), saves(2.5), saves(2.5)) == [2.5, 2.0, 0.0]
+    assert remaining(given, saves(2.5), saves(2.5), saves(2.5)) == [3.0, 2.0, 0.0]
 
 
 def test_finding_without_a_replay_has_no_remainder() -> None:

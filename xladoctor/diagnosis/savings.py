@@ -78,5 +78,4 @@ def _fix_of(finding: Finding) -> Fix | None:
 def _with_remaining(finding: Finding, seconds: float | None) -> Finding:
     if seconds is None:
         return finding
-    remaining = min(max(0.0, seconds), finding.saving.seconds or 0.0)
-    return replace(finding, saving=replace(finding.saving, remaining_s=remaining))
+    return replace(finding, saving=replace(finding.saving, remaining_s=max(0.0, seconds)))
