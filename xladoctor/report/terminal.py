@@ -182,7 +182,9 @@ def _saving(finding: Finding, diagnosis: Diagnosis) -> str | None:
         parts.append(f"the loop {duration(loop_s)} → {duration(max(0.0, loop_s - saving.seconds))}")
     text = f"{', '.join(parts)} (estimate)"
     if saving.remaining_s is not None and saving.remaining_s < _LESS * saving.seconds:
-        text += f", of which {duration(saving.remaining_s)} after the fixes above"
+        little = saving.remaining_s < _NEXT_TO_NOTHING * (loop_s or 0.0)
+        left = "nothing" if little else duration(saving.remaining_s)
+        text += f", {left} of it after the fixes above"
     if saving.projected_s is not None:
         text += f"; {duration(saving.projected_s)} in {diagnosis.total_steps} steps"
     return f"{text}; then {then}" if then else text
