@@ -2,7 +2,7 @@
 
 Both programs of a pair run for real, in turn, several times, under light capture (no timeline),
 which tells the time of their loops; the prediction comes from one more run of the sick program, now
-with the timeline. Prints a row a pair, as the table of docs/savings.md has them. Run it on a quiet
+with the timeline, as a share of that run's time. Prints a row a pair, as the table of docs/savings.md has them. Run it on a quiet
 machine: `make benchmark-savings`, or `python -m benchmarks.savings recompiling printing`. With
 `--runs DIR` the runs are kept there, and what it finds there is not run again.
 """
@@ -45,7 +45,6 @@ class Result:
     healed: list[float]
     predicted: float
     basis: str
-    limited_by: str
 
     @property
     def measured(self) -> float:
@@ -126,8 +125,9 @@ def result(sick: Path, healed: Path, runs: Path, rounds: int) -> Result:
                             if run.name.rsplit("-", 1)[0] == program.stem]
              for program in (sick, healed)}  # fmt: skip
     saving, basis = predicted(diagnosis)
-    return Result(name_of(sick), ", ".join(rules), times[sick.stem], times[healed.stem], saving,
-                  basis, diagnosis.verdict.bound_by)  # fmt: skip
+    pace = statistics.median(times[sick.stem]) / seconds(traced, whole)  # the machine's, now and then
+    return Result(name_of(sick), ", ".join(rules), times[sick.stem], times[healed.stem],
+                  saving * pace, basis)  # fmt: skip
 
 
 def row(one: Result) -> str:

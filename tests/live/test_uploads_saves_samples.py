@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -312,3 +313,37 @@ def test_moves_are_regions_of_the_loop_with_their_lines(
     assert [tuple(row.values()) for row in found] == [
         ("upload", str(run.program), to_device, 9), ("read", str(run.program), to_host, 9),
     ]  # fmt: skip
+
+
+HELD = """
+    import sys, threading, time
+    import torch, torch_xla
+    from torch_xla.debug import metrics
+    from _xladoctor.call_site import CallSites
+
+    place = CallSites.place
+
+    def slowly(self, frame):
+        if threading.current_thread().name == "xladoctor-sampler":
+            time.sleep(0.002)  # hands the interpreter over, as happens on a busy machine
+        return place(self, frame)
+
+    def forward(inputs):
+        hidden = torch.tanh(inputs @ weights)
+        for _ in range(30_000):  # in which samples are taken
+            pass
+        return hidden.sum()
+
+    CallSites.place = slowly
+    weights = torch.ones(64, 64).to(torch_xla.device())
+    total = torch.zeros(()).to(torch_xla.device())
+    for _ in range(600):
+        total = total + forward(weights)
+        torch_xla.sync()
+    print(metrics.metric_data("CompileTime")[0])
+"""
+
+
+def test_tensors_of_sampled_frames_are_no_outputs_of_the_graph(tmp_path: Path) -> None:
+    run = capture(tmp_path / "run", write(tmp_path, "held.py", HELD))
+    assert run.finished.stdout == "2\n", run.finished.stderr

@@ -24,6 +24,8 @@ _READS = {
     "tolist": "tolist", "numpy": "numpy", "cpu": "cpu", "__array__": "array",
 }  # fmt: skip
 
+_PATIENCE_S = 0.1  # for a sample, which takes microseconds
+
 _clock = time.perf_counter_ns
 
 
@@ -91,6 +93,8 @@ class Adapter:
             site = sites.here(2)
             outer, state.inside = state.inside, "barrier"
             state.graphs = recorder.graphs()
+            if recorder.looking.acquire(timeout=_PATIENCE_S):  # at exit the sampler dies with it
+                recorder.looking.release()
             begin = _clock()
             try:
                 return original(*args, **kwargs)

@@ -79,6 +79,7 @@ class Recorder:
         self.lines: list[dict[str, Any]] = []
         self.emitted = 0
         self.off = False
+        self.looking = threading.Lock()  # held while the sampler holds frames of the program
         self._recent: list[tuple[float, float]] = []  # end in seconds, duration in nanoseconds
         self._compile_samples = 0
         self._counters: dict[str, int] = {}

@@ -3,9 +3,9 @@
 A sample needs the interpreter for some microseconds. Where it had to wait until the program gave
 it up by itself (see :mod:`.switch_interval`), it is counted without a line: the line is not known.
 
-Frames hold the program's tensors, and a tensor that lives on until after a barrier would become an
-output of the graph. So between taking the frames and dropping them, nothing is done that hands the
-interpreter over.
+Frames hold the program's tensors, and a tensor that lives on until a barrier becomes an output of
+the graph, which is then another one and compiled. Between taking the frames and dropping them
+nothing is done that hands the interpreter over, but it may be taken away: so barriers wait.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ class Sampler(threading.Thread):
             self._barriers = barriers
             self._keep()
         exact = self._interval.is_exact(late_s)
-        seen, new_files = self._look(states)
+        with self._recorder.looking:
+            seen, new_files = self._look(states)  # which lets go of the frames when it returns
         for file in new_files:
             self._sites.kind(file)  # so that the next sample knows it
         for state, inside, place, torch in seen:
