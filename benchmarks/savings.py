@@ -2,9 +2,9 @@
 
 Both programs of a pair run for real, in turn, several times, under light capture (no timeline),
 which tells the time of their loops; the prediction comes from one more run of the sick program, now
-with the timeline, as a share of that run's time. Prints a row a pair, as the table of docs/savings.md has them. Run it on a quiet
-machine: `make benchmark-savings`, or `python -m benchmarks.savings recompiling printing`. With
-`--runs DIR` the runs are kept there, and what it finds there is not run again.
+with the timeline. Prints a row a pair, as docs/savings.md has them.
+Run it on a quiet machine: `make benchmark-savings`, or `python -m benchmarks.savings recompiling
+printing`. With `--runs DIR` the runs are kept there, and what it finds there is not run again.
 """
 
 from __future__ import annotations
@@ -125,9 +125,8 @@ def result(sick: Path, healed: Path, runs: Path, rounds: int) -> Result:
                             if run.name.rsplit("-", 1)[0] == program.stem]
              for program in (sick, healed)}  # fmt: skip
     saving, basis = predicted(diagnosis)
-    pace = statistics.median(times[sick.stem]) / seconds(traced, whole)  # the machine's, now and then
     return Result(name_of(sick), ", ".join(rules), times[sick.stem], times[healed.stem],
-                  saving * pace, basis)  # fmt: skip
+                  saving, basis)  # fmt: skip
 
 
 def row(one: Result) -> str:
