@@ -114,6 +114,7 @@ def predicted(diagnosis: Diagnosis) -> tuple[float, str]:
 def result(sick: Path, healed: Path, runs: Path, rounds: int) -> Result:
     """Run a pair, and compare."""
     folder = runs / name_of(sick)
+    rounds = max(rounds, len(list(folder.glob(f"{healed.stem}-*[0-9]"))))  # with those kept
     light = [captured(program, folder / f"{program.stem}-{number}", "--trace-steps", "0")
              for number in range(rounds)
              for program in ((sick, healed) if number % 2 == 0 else (healed, sick))]  # fmt: skip

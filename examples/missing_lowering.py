@@ -11,7 +11,7 @@ from torch.nn.functional import huber_loss
 
 BATCH = 128
 FEATURES = 64
-STEPS = 30
+STEPS = 200
 
 
 def batches(steps):

@@ -12,7 +12,7 @@ from torch.nn.functional import mse_loss
 BATCH = 256
 COLUMNS = 16
 BINS = 32
-STEPS = 50
+STEPS = 200
 
 
 class Regression(nn.Module):

@@ -10,7 +10,7 @@ from torch import nn
 
 BATCH = 128
 FEATURES = 64
-STEPS = 50
+STEPS = 200
 
 
 def batches(steps):
