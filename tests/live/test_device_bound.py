@@ -44,4 +44,4 @@ def test_finding_is_at_its_line_and_is_said_to_gain_little(bound: Captured) -> N
 
 
 def test_program_is_bound_by_the_device(bound: Captured) -> None:
-    assert bound.report["verdict"]["bound_by"] == "device"
+    assert bound.report["verdict"]["bound_by"] == "device", bound.report["verdict"]["text"]

@@ -2,26 +2,42 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from tests.live.harness import LIVE, Captured
+from tests.live.harness import LIVE, PROGRAMS, ROOT, Captures
 from xladoctor.diagnosis.whatif.program import read_program
 from xladoctor.diagnosis.whatif.replay import Change, replay
 from xladoctor.evidence.load import load
 
-pytestmark = LIVE
-
 TOLERANCE = 0.03  # what docs/savings.md promises
+SAMPLES = sorted(path.parent for path in ROOT.glob("sample_traces/*/run.json"))
 
 
-def test_unchanged_program_takes_as_long_as_measured(example: Captured) -> None:
-    database = load(str(example.directory)).database
+def replayed_and_measured_ns(run: Path) -> tuple[int, int]:
+    """When the host has done the last item, and the length of all of them."""
+    database = load(str(run)).database
     (process,) = (row["process"] for row in database.rows("SELECT process FROM timeline"))
     program = read_program(database, process)
-    measured_ns = database.scalar(
+    measured = database.scalar(
         "SELECT sum(duration_ns) FROM host_segment WHERE process = $process", {"process": process}
     )
-
     assert program is not None  # without a barrier too: the loop is one stretch without steps
-    replayed_ns = replay(program, Change.none(program)).total_ns
-    assert replayed_ns == pytest.approx(measured_ns, rel=TOLERANCE)
+    return int(replay(program, Change.none(program)).ended[-1]), int(measured)
+
+
+@pytest.mark.parametrize("run", SAMPLES, ids=lambda run: str(run.name))
+def test_unchanged_sample_takes_as_long_as_measured(run: Path) -> None:
+    replayed, measured = replayed_and_measured_ns(run)
+    assert replayed == pytest.approx(measured, rel=TOLERANCE)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [pytest.param(p, id=p.stem, marks=[*LIVE, pytest.mark.xdist_group(p.stem)]) for p in PROGRAMS],
+)
+def test_unchanged_program_takes_as_long_as_measured(captured: Captures, program: Path) -> None:
+    env = {"CPU_NUM_DEVICES": "2"} if program.stem == "two_threads" else None
+    replayed, measured = replayed_and_measured_ns(captured(program, env).directory)
+    assert replayed == pytest.approx(measured, rel=TOLERANCE)

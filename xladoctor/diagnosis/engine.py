@@ -57,7 +57,9 @@ def diagnose(
     kept, ignored = suppress(found)
     ordered, limit = savings.in_order(ranking.ranked(kept))
     used = devices.device_use(evidence)
-    busy = max((device.busy for device in used), default=0.0)
+    lead = database.scalar("SELECT process FROM lead") or 0
+    bound = savings.whatif.limited_by(lead) == "device"
+    busy = max((device.busy for device in used), default=None) if bound else None
     outcomes = RuleOutcomes(fired, clear, [skipped.rule for skipped in not_checked])
     return Diagnosis(
         schema_version=SCHEMA_VERSION, tool=Tool("xladoctor", __version__),

@@ -32,7 +32,6 @@ LIMITS = {
     "dispatch": "handing over graphs", "tracing": "tracing on the host",
     "host": "other Python on the host", "device": "the device",
 }  # fmt: skip
-_FULL = 0.95
 _MANY = 10
 _MOST = 1000.0
 _NO_GAIN = 1.02
@@ -148,14 +147,14 @@ def verdict(
     findings: list[Finding],
     judged: bool = True,
     limit: str | None = None,
-    busy: float = 0.0,
+    busy: float | None = None,
 ) -> Verdict:
     """What bounds the loop, in a sentence that a newcomer understands.
 
     Args:
         judged: whether any rule could be; if none could, nothing is known to be right.
         limit: what a step is limited by once all findings are fixed.
-        busy: share of the steady steps in which a device worked.
+        busy: share of the steady steps in which a device worked, if that is their limit.
     """
     serious = [finding for finding in findings if finding.severity != "info"]
     speedup, basis = _speedup(time, serious)
@@ -187,7 +186,7 @@ def verdict(
     bound_by, words = _PARTS[largest]
     apart = f" (after {duration(warmup)} of compiling in warm-up)" if warmup else ""
     share = percent(spent[largest] / time.steady_s)
-    if busy >= _FULL and bound_by != "device":  # the host runs ahead of it
+    if busy is not None and bound_by != "device":  # as where the host runs ahead of it
         return Verdict(
             "device", f"The device worked for {percent(busy)} of the time; meanwhile {share} of the"
             f" loop's {duration(time.steady_s)}{apart} went {words}; {tail}.", **gain,

@@ -93,6 +93,11 @@ class WhatIf:
         model = self.model(process)
         return model.rates.step_s if model else None
 
+    def limited_by(self, process: int) -> str | None:
+        """What most of a step of a process goes into, as it is."""
+        model = self.model(process)
+        return model.limit_after([]) if model else None
+
     def in_order(self, fixes: Sequence[Fix | None]) -> tuple[list[float | None], str | None]:
         """What each fix gives back after those before it, in seconds; None where it is not known.
 
