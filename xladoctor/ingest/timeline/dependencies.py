@@ -23,6 +23,7 @@ from xladoctor.ingest.xplane.space import Line
 
 _LATE_NS = 50_000  # an execution's last event may end so long after the wait for it
 _NO_WAIT_NS = 1000
+_PAUSE_NS = 1_000_000  # after the last launch: what comes later belongs to none that is known
 _PYTHON = len(NAMES)
 _WAIT = NAMES.index("wait")
 _NEVER = np.iinfo(np.int64).max
@@ -101,7 +102,7 @@ def _launches(timeline: Timeline, lines: list[Line]) -> tuple[Times, Times]:
     everywhere = [line for plane in timeline.hosts for line in plane.lines if line.count]
     called = np.sort(_events(timeline, everywhere, calls)[0])
     first = np.append(called, _NEVER)[np.searchsorted(called, asked)]
-    started = np.where(first < np.append(asked[1:], _NEVER), first, handed)
+    started = np.where(first < np.append(asked[1:], _NEVER), first, asked)
     other = np.diff(handed, prepend=-1) > 0
     return handed[other], started[other]
 
@@ -114,7 +115,8 @@ def _executions(device: Device, started: Times) -> Intervals:
         runs = slice(early, early + len(started))
         if np.all(modules.begin[runs] >= started):
             return Intervals(modules.begin[runs], modules.end[runs])
-    busy, stops = device.computing, np.append(started[1:], _NEVER)
+    busy = device.computing
+    stops = np.append(started[1:], _pause_after(busy, int(started[-1])))
     first = np.searchsorted(busy.end, started, side="right")
     last = np.searchsorted(busy.begin, stops) - 1
     begins, ends = started.copy(), started.copy()
@@ -122,6 +124,13 @@ def _executions(device: Device, started: Times) -> Intervals:
     begins[ran] = np.maximum(busy.begin[first[ran]], started[ran])
     ends[ran] = np.minimum(busy.end[last[ran]], stops[ran])
     return Intervals(begins, ends)
+
+
+def _pause_after(busy: Intervals, instant: int) -> int:
+    """Where the first long pause of a device begins once it has worked after an instant."""
+    first = int(np.searchsorted(busy.end, instant, side="right"))
+    pauses = np.flatnonzero(busy.begin[first + 1 :] - busy.end[first:-1] >= _PAUSE_NS)
+    return int(busy.end[first + pauses[0]]) if len(pauses) else _NEVER
 
 
 def _segments(window: _Window, launched: Times, runs: Intervals) -> Columns:
