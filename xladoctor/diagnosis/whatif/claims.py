@@ -81,7 +81,7 @@ def apply(program: Program, claims: Iterable[Claim]) -> Applied:
         items = _items(program, claim)
         change = change | _changed(program, claim, items)
         if claim.what not in (*_PYTHON_KINDS, "barrier"):  # barriers are as frequent as steps
-            rest = program.call[items & np.isin(program.step, program.steady)]
+            rest = program.call[items & program.rest]
             calls += len(np.unique(rest[rest >= 0])) * (claim.part if claim.what == "cut" else 1.0)
         found = found or bool(np.any(items))
     return Applied(change, calls, found)

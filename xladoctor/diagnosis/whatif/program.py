@@ -33,7 +33,6 @@ class Program:
         region: index in :data:`REGIONS`, -1 for none.
         call: number of the call that the item is part of, -1 for none.
         place: line of the call, as an index in ``places``, -1 where it is unknown.
-        begin: when the item began.
         work: time that the item takes at least.
         awaits: execution that it waits for, -1 for none.
         after: time from the end of that execution to the item's own.
@@ -52,7 +51,6 @@ class Program:
     region: Array
     call: Array
     place: Array
-    begin: Array
     work: Array
     awaits: Array
     after: Array
@@ -65,6 +63,11 @@ class Program:
     steady: Array
     tracing: float
 
+    @property
+    def rest(self) -> Array:
+        """Which items are of the program at rest."""
+        return np.isin(self.step, self.steady)
+
 
 def read_program(database: Database, process: int) -> Program | None:
     """The program of a process; None where its timeline does not show one."""
@@ -75,15 +78,12 @@ def read_program(database: Database, process: int) -> Program | None:
     begin, length = items["begin_ns"], items["duration_ns"]
     launches, awaits = items["launches"], items["awaits"]
     work, after = _waits(begin, length, items["region"], awaits, runs["end_ns"])
-    launched = np.zeros(len(runs["begin_ns"]), np.int64)
-    launching = launches >= 0
-    launched[launches[launching]] = (begin + length)[launching]
-    latency, gap = _starts(launched, runs["begin_ns"], runs["end_ns"])
+    latency, gap = _starts(runs["launched_ns"], runs["begin_ns"], runs["end_ns"])
     places, place = _places(database, process, items)
     steps = _steps(database, process)
     return Program(
         step=items["step"], activity=items["activity"], region=items["region"], call=items["call"],
-        place=place, begin=begin, work=work, awaits=awaits, after=after, launches=launches,
+        place=place, work=work, awaits=awaits, after=after, launches=launches,
         latency=latency, gap=gap, duration=runs["end_ns"] - runs["begin_ns"], places=places,
         warmup=_numbers(steps[:_WARMUP]), steady=_numbers(_resting(steps)),
         tracing=_tracing(steps),
@@ -103,7 +103,8 @@ _ITEMS = f"""
     FROM host_segment WHERE process = {{process}} ORDER BY segment
 """  # noqa: S608  # names of our own
 _EXECUTIONS = """
-    SELECT begin_ns, end_ns FROM device_execution WHERE process = {process} ORDER BY execution
+    SELECT launched_ns, begin_ns, end_ns FROM device_execution
+    WHERE process = {process} ORDER BY execution
 """
 
 

@@ -44,8 +44,8 @@ def read_rates(database: Database, process: int) -> Rates | None:
     compiled = database.rows(_COMPILED, {"process": process, "warmup": _WARMUP})
     compilations = {row["index"]: row["duration_ns"] / 1e9 for row in compiled}
     late = frozenset(row["index"] for row in compiled if row["late"])
-    for query in (_LOG, _TIMELINE):
-        rows = database.rows(query, {"process": process, "enough": _ENOUGH})
+    for query, more in ((_LOG, {"enough": _ENOUGH}), (_TIMELINE, {})):
+        rows = database.rows(query, {"process": process, **more})
         if rows and rows[0]["steady_ns"]:
             row = rows[0]
             return Rates(int(row["steps"] or 0), int(row["barriers"] or 0), row["steady_ns"] / 1e9,
@@ -81,6 +81,6 @@ _LOG = """
 """
 _TIMELINE = """
     SELECT count(*) AS steps, count(*) AS barriers,
-           sum(duration_ns - compile_ns) AS steady_ns, $enough AS enough
+           sum(duration_ns - compile_ns) AS steady_ns
     FROM timeline_step WHERE process = $process
 """

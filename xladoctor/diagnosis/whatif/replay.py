@@ -79,12 +79,12 @@ class Outcome:
 
         Where the host runs ahead of the device it is the device's, which has the work still to do.
         """
-        return max(float(self.of_items()[self._rest].sum()), self.device_ns())
+        return max(float(self.of_items()[self.program.rest].sum()), self.device_ns())
 
     def host_ns(self) -> dict[str, float]:
         """That time by what the host did; Python by its share of tracing, where that is known."""
-        lasted = np.bincount(self.program.activity[self._rest], self.of_items()[self._rest],
-                             len(ACTIVITIES))  # fmt: skip
+        rest = self.program.rest
+        lasted = np.bincount(self.program.activity[rest], self.of_items()[rest], len(ACTIVITIES))
         spent = dict(zip(ACTIVITIES, lasted.tolist(), strict=True))
         python = spent.pop("python")
         tracing = 1.0 if np.isnan(self.program.tracing) else self.program.tracing
@@ -92,13 +92,9 @@ class Outcome:
 
     def device_ns(self) -> float:
         """How long the device worked for the executions launched in those steps."""
-        launches = self.program.launches[self._rest]
+        launches = self.program.launches[self.program.rest]
         launches = launches[launches >= 0]
         return float((self.run_end - self.run_begin)[launches].sum())
-
-    @property
-    def _rest(self) -> Array:
-        return np.isin(self.program.step, self.program.steady)
 
 
 def replay(program: Program, change: Change) -> Outcome:

@@ -79,8 +79,7 @@ class WhatIf:
         if process not in self._models:
             program = read_program(self._database, process)
             rates = read_rates(self._database, process)
-            known = program is not None and rates is not None
-            self._models[process] = _Model(program, rates) if known else None  # type: ignore[arg-type]
+            self._models[process] = _Model(program, rates) if program and rates else None
         return self._models[process]
 
     def estimate(self, fix: Fix) -> Estimate | None:
