@@ -1,0 +1,43 @@
+"""The whole examination where torch_xla is installed and works."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from tests.live.harness import LIVE, ROOT, run
+
+pytestmark = LIVE
+
+
+def test_sound_installation_is_found_sound(tmp_path: Path) -> None:
+    done = run(sys.executable, "-m", "xladoctor", "env", "--format", "json", cwd=tmp_path,
+               env={"PYTHONPATH": str(ROOT)})  # fmt: skip
+
+    assert (done.status, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
+    assert found["ok"] is True
+    checks = {check["name"]: check for check in found["checks"]}
+    assert {name for name, check in checks.items() if check["status"] == "skipped"} == {
+        "libtpu", "Neuron plugin",
+    }  # fmt: skip
+    assert checks["device"]["found"] == "1 CPU device"
+    assert checks["computation"]["found"] == "right, and compiled once for two runs"
+    assert checks["profiler"]["status"] == "ok"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_settings_that_break_it_are_found_and_nothing_is_written(tmp_path: Path) -> None:
+    files = {name: str(tmp_path / name) for name in ("PT_XLA_DEBUG_FILE", "XLA_SAVE_TENSORS_FILE",
+                                                     "XLA_METRICS_FILE")}  # fmt: skip
+    flags = f"--xla_dump_to={tmp_path / 'dump'}"
+    done = run(sys.executable, "-m", "xladoctor", "env", cwd=tmp_path,
+               env={"PYTHONPATH": str(ROOT), "XLA_COMPILATION_CACHE_SIZE": "0", "XLA_FLAGS": flags,
+                    **files})  # fmt: skip
+
+    assert (done.status, done.stderr) == (1, "")
+    assert "✗ computation    the second run of a step compiled it again\n" in done.stdout
+    assert done.stdout.count("! settings ") == len(files) + 2
+    assert "- profiler" not in done.stdout
+    assert list(tmp_path.iterdir()) == []

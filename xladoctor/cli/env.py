@@ -1,0 +1,52 @@
+"""``xladoctor env``: whether this installation is sound."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+
+from xladoctor.cli.output import Color, ColorOption, Format, FormatOption, emit, style_for
+from xladoctor.environment.interface import TIMEOUT_S
+
+
+def env(
+    timeout: Annotated[
+        float, typer.Option(min=1.0, help="Seconds for each step that touches torch.")
+    ] = TIMEOUT_S,
+    output_format: FormatOption = Format.terminal,
+    color: ColorOption = Color.auto,
+) -> None:
+    """Check that torch_xla, its device and what the capture needs work here.
+
+    Whatever is broken is said, with what to do about it. Exit status: 0 nothing failed (there may
+    be warnings), 1 something did.
+    """
+    from xladoctor.environment.examine import examine
+    from xladoctor.report import environment as report
+
+    with _progress() as tell:
+        examination = examine(timeout, tell)
+    text, style = io.StringIO(), style_for(sys.stdout, color)
+    (report.render_json if output_format is Format.json else report.render)(
+        examination, text, style
+    )
+    emit(text.getvalue())
+    raise SystemExit(0 if examination.ok else 1)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
+    """Say on standard error what is being checked, where that can be seen; leave nothing behind."""
+    if not sys.stderr.isatty() or os.environ.get("TERM", "dumb") == "dumb":
+        yield lambda _: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("xladoctor: checking …") as status:
+        yield lambda what: status.update(f"xladoctor: checking {what} …")

@@ -1,0 +1,72 @@
+"""Whether the capture would start: it comes in as a ``sitecustomize``, by way of PYTHONPATH."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import xladoctor.capture
+from xladoctor.environment.interface import Check, failure, ok, warning
+
+_BOOTSTRAP = Path(xladoctor.capture.__file__).parent / "bootstrap"
+_STARTED = "import sys; print('_xladoctor' in sys.modules, sys.flags.ignore_environment)"
+_LIMIT_S = 30  # to start an interpreter; a cold network disk takes seconds
+
+
+def capture(executable: str = sys.executable) -> Check:
+    """Start Python as ``xladoctor run`` does, and see whether the capture is in it."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            done = _start(executable, folder)
+        except subprocess.TimeoutExpired:
+            return failure(
+                "capture",
+                f"Python did not start within {_LIMIT_S} s",
+                f"look at what it imports at its start: {executable} -v -c pass",
+            )
+        except OSError as error:
+            return failure(
+                "capture",
+                f"cannot run {executable!r}: {error.strerror}",
+                "check the Python of the program: /path/to/python -m xladoctor env",
+            )
+    words = done.stdout.split()[-2:]
+    said = " ".join(done.stderr.split())[:300]
+    if done.returncode or words[:1] != ["True"]:
+        return _not_started(executable, words[1:] == ["1"], said)
+    if "sitecustomize" in said:
+        return warning(
+            "capture",
+            f"starts, but a sitecustomize of yours fails: {said}",
+            "correct it or remove it",
+        )
+    return ok("capture", "starts with the program's Python")
+
+
+def _start(executable: str, run_directory: str) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join(filter(None, [str(_BOOTSTRAP), os.environ.get("PYTHONPATH")]))
+    return subprocess.run(
+        [executable, "-c", _STARTED],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+        timeout=_LIMIT_S,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": path, "XLADOCTOR_RUN_DIRECTORY": run_directory},
+    )
+
+
+def _not_started(executable: str, ignores: bool, said: str) -> Check:
+    if ignores:
+        return failure(
+            "capture",
+            f"{executable} ignores PYTHONPATH",
+            "it is a wrapper that runs Python with -E or -I: name the Python behind it:"
+            " xladoctor run -- /path/to/python train.py",
+        )
+    found = f"does not start{said and f': {said}'}"
+    return failure("capture", found, f"see what Python does at its start: {executable} -v -c pass")

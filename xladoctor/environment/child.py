@@ -1,0 +1,152 @@
+"""Runs the probe in a process of its own and says how each of its steps ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, Literal
+
+from xladoctor.environment.interface import Tell
+from xladoctor.environment.probe import STEPS
+
+#: Variables that make torch_xla write files, which the probe must not add to.
+_WRITE_FILES = ("PT_XLA_DEBUG_FILE", "XLA_SAVE_TENSORS_FILE", "XLA_METRICS_FILE",
+                "XLA_FNTRACKER_FILE", "XLA_PERSISTENT_CACHE_PATH")  # fmt: skip
+_FATAL = re.compile(r"(^F\d{4}| F \S+:\d+\]|^Fatal )")  # how XLA and Python log what ends them
+_LONGEST = 300  # letters of a message
+_TAIL = 65_536  # bytes of output in which to look for a message
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a step ended.
+
+    Attributes:
+        state: ``done``; ``raised`` an exception; ``died`` with the process; ``hung``, until the
+            time was over; or not ``reached``, since one before it did not end well.
+        error: one line about what went wrong.
+        facts: what a step that is done has found.
+        kind: class name of the exception.
+    """
+
+    state: Literal["done", "raised", "died", "hung", "unreached"]
+    error: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    kind: str = ""
+
+    @property
+    def done(self) -> bool:
+        """Whether it ended well."""
+        return self.state == "done"
+
+
+Outcomes = Mapping[str, Outcome]
+
+
+class Probe:
+    """A probe that runs; made by :func:`probing`."""
+
+    def __init__(self, child: subprocess.Popen[bytes], pipe: int, output: IO[bytes]) -> None:
+        self._child = child
+        self._pipe = pipe
+        self._output = output
+
+    def outcomes(self, timeout_s: float, tell: Tell) -> Outcomes:
+        """Wait for the probe to end, no longer than ``timeout_s`` for each step."""
+        found: dict[str, Outcome] = {}
+        step = next(iter(STEPS))  # what ends the process before any step concerns the first
+        hung = False
+        for line in self._lines(timeout_s):
+            if line is None:
+                hung = True
+                break
+            step = line["step"]
+            if "facts" in line:
+                found[step] = Outcome("done", facts=line["facts"])
+            elif "error" in line:
+                found[step] = Outcome("raised", _error(*line["error"]), kind=line["error"][0])
+            else:
+                tell(step)
+        if hung:
+            found[step] = Outcome("hung", f"no answer within {timeout_s:g} s")
+        elif step not in found or (found[step].done and step != list(STEPS)[-1]):
+            found[_next(step, found)] = Outcome("died", self._last_words())
+        return {name: found.get(name, Outcome("unreached")) for name in STEPS}
+
+    def _lines(self, timeout_s: float) -> Iterator[dict[str, Any] | None]:
+        """What the probe says; None where it says nothing for so long."""
+        rest = b""
+        while True:
+            if not select.select([self._pipe], [], [], timeout_s)[0]:
+                yield None
+                return
+            data = os.read(self._pipe, 65_536)
+            if not data:
+                return
+            *lines, rest = (rest + data).split(b"\n")
+            yield from map(json.loads, lines)
+
+    def _last_words(self) -> str:
+        """How the process ended, and what it said of it."""
+        status = self._child.wait()
+        end = f"exit status {status}"
+        if status < 0:
+            end = f"ended by signal {-status} ({signal.strsignal(-status)})"
+        self._output.seek(max(0, self._output.seek(0, os.SEEK_END) - _TAIL))
+        lines = self._output.read().decode(errors="replace").split("\n")
+        said = [line.strip() for line in lines if line.strip()]
+        fatal = [line.partition("] ")[2] or line for line in said if _FATAL.search(line)]
+        words = (fatal or said[-1:] or [""])[0]
+        return f"{end}: {words[:_LONGEST]}" if words else end
+
+
+def _next(step: str, found: Outcomes) -> str:
+    """The step that the process died in: the last that began, or the one that was to begin."""
+    names = list(STEPS)
+    return names[names.index(step) + 1] if step in found else step
+
+
+def _error(kind: str, message: str) -> str:
+    text = " ".join(message.split())
+    return f"{kind}: {text}"[:_LONGEST] if text else kind
+
+
+@contextmanager
+def probing(program: Path | None = None) -> Iterator[Probe]:
+    """Start the probe with this interpreter; end it, with what it started, on the way out."""
+    program = program or Path(__file__).with_name("probe.py")
+    pipe, for_child = os.pipe()
+    with tempfile.TemporaryFile() as output, os.fdopen(pipe, "rb", buffering=0):
+        try:
+            child = subprocess.Popen(
+                [sys.executable, str(program), str(for_child)],
+                stdin=subprocess.DEVNULL, stdout=output, stderr=output, pass_fds=[for_child],
+                env=_environment(), start_new_session=True,
+            )  # fmt: skip
+        finally:
+            os.close(for_child)
+        try:
+            yield Probe(child, pipe, output)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+
+
+def _environment() -> dict[str, str]:
+    """The user's, as it is, so that what breaks in it breaks here; but nothing is left behind."""
+    kept = {name: value for name, value in os.environ.items() if name not in _WRITE_FILES}
+    if "XLA_FLAGS" in kept:
+        flags = kept["XLA_FLAGS"].split()
+        kept["XLA_FLAGS"] = " ".join(f for f in flags if not f.startswith("--xla_dump_to"))
+    return kept

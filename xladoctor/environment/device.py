@@ -1,0 +1,180 @@
+"""The device: which one is asked for, whether it is there, and whether it computes and profiles."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from importlib import metadata
+from pathlib import Path
+
+from xladoctor.environment import faults
+from xladoctor.environment.child import Outcomes
+from xladoctor.environment.interface import Check, failure, ok, skipped, warning
+
+#: Devices that torch_xla knows without a plugin of others (its runtime.py and _internal/).
+_KNOWN = ("CPU", "TPU", "NEURON", "CUDA", "XPU")
+_RIGHT = 576.0  # of the probe's step
+_NAMES = {"torch": "torch", "torch_xla": "torch_xla", "device": "a device",
+          "computation": "a computation that works"}  # fmt: skip
+
+
+def pjrt_device(outcomes: Outcomes) -> Check:
+    """Whether PJRT_DEVICE names a device, or torch_xla has chosen one."""
+    value = os.environ.get("PJRT_DEVICE")
+    if value is None:
+        return _chosen(outcomes)
+    plugins = metadata.entry_points(group="torch_xla.plugins")
+    known = [*_KNOWN, *sorted({plugin.name.upper() for plugin in plugins} - set(_KNOWN))]
+    if value.split("_")[0] in known or outcomes["device"].done:  # it drops what follows, too
+        return ok("PJRT_DEVICE", value)
+    alike = value.strip().upper()
+    advice = f"set it to {alike}" if alike in known else f"set it to one of {', '.join(known)}"
+    found = f"{value!r} is no device" if value else "set, but empty"
+    return failure("PJRT_DEVICE", found, f"{advice}; unset, torch_xla chooses")
+
+
+def _chosen(outcomes: Outcomes) -> Check:
+    outcome = outcomes["torch_xla"]
+    if not outcome.done:
+        return _unreached("PJRT_DEVICE", "torch_xla", outcomes, "not set; what torch_xla chooses ")
+    chosen = outcome.facts["pjrt_device"]
+    if chosen:
+        return ok("PJRT_DEVICE", f"not set; torch_xla chose {chosen}")
+    return failure(
+        "PJRT_DEVICE", "not set, and torch_xla chose none", "set it, for instance PJRT_DEVICE=CPU"
+    )
+
+
+def device(outcomes: Outcomes) -> Check:
+    """Whether the runtime starts and has devices."""
+    if pjrt_device(outcomes).status == "failure":
+        return skipped("device", "needs a PJRT_DEVICE that is one")
+    outcome = outcomes["device"]
+    if outcome.state == "unreached":
+        return _unreached("device", "torch_xla", outcomes)
+    if not outcome.done:
+        return failure(
+            "device",
+            f"no device: {outcome.error}",
+            faults.advice(outcome, "import torch_xla; torch_xla.device()"),
+        )
+    kinds = Counter(name.split(":")[0] for name in outcome.facts["devices"])
+    found = ", ".join(f"{count} {kind} device{'s' * (count != 1)}" for kind, count in kinds.items())
+    if not found:
+        return failure(
+            "device",
+            "the runtime started without a device",
+            "look at the variables that hide devices, as TPU_VISIBLE_CHIPS",
+        )
+    return ok("device", found)
+
+
+def libtpu(outcomes: Outcomes) -> Check:
+    """Where there is a TPU, or one is asked for: whether its library is installed, and which."""
+    chips = outcomes["torch_xla"].facts.get("tpu_chips")
+    if not (os.environ.get("PJRT_DEVICE", "").startswith("TPU") or chips):
+        return skipped("libtpu", "no TPU is visible or asked for")
+    own = os.environ.get("TPU_LIBRARY_PATH")
+    if own:
+        if Path(own).is_file():
+            return ok("libtpu", f"TPU_LIBRARY_PATH={own}")
+        return failure("libtpu", f"TPU_LIBRARY_PATH={own} is no file", "unset it")
+    found, wanted = _version("libtpu") or _version("libtpu-nightly"), _wanted_libtpu()
+    if found is None:
+        return failure("libtpu", "not installed", f"pip install 'libtpu{wanted and f'=={wanted}'}'")
+    if wanted and found != wanted:
+        return warning(
+            "libtpu",
+            f"{found}; torch_xla was built for {wanted}",
+            f"pip install 'libtpu=={wanted}'",
+        )
+    return ok("libtpu", found)
+
+
+def neuron() -> Check:
+    """Where it is installed, or a Neuron device is asked for: which version."""
+    found = _version("libneuronxla")
+    if found:
+        return ok("Neuron plugin", f"libneuronxla {found}")
+    if os.environ.get("PJRT_DEVICE", "").startswith("NEURON"):
+        return failure(
+            "Neuron plugin",
+            "libneuronxla is not installed",
+            "install torch-neuronx from the Neuron repository",
+        )
+    return skipped("Neuron plugin", "not installed or asked for")
+
+
+def computation(outcomes: Outcomes) -> Check:
+    """Whether a small step gives the right number, and is compiled once for two runs."""
+    outcome = outcomes["computation"]
+    if outcome.state == "unreached":
+        return _unreached("computation", "device", outcomes)
+    if not outcome.done:
+        return failure(
+            "computation",
+            outcome.error,
+            faults.advice(
+                outcome,
+                "import torch, torch_xla; print(torch.ones(8).to(torch_xla.device()).sum())",
+            ),
+        )
+    values, (first, again) = outcome.facts["values"], outcome.facts["compiled"]
+    if values != [_RIGHT, _RIGHT]:
+        return failure(
+            "computation",
+            f"gave {values[0]:g}, then {values[1]:g}; right is {_RIGHT:g}",
+            "do not trust this device or this build",
+        )
+    if again:
+        return failure(
+            "computation",
+            "the second run of a step compiled it again",
+            "look at XLA_COMPILATION_CACHE_SIZE: 0, or what is no number, keeps no graph",
+        )
+    if first > 1:
+        return warning(
+            "computation",
+            f"right, but compiled in {first} pieces",
+            "eager mode runs operators one by one; unset XLA_USE_EAGER_DEBUG_MODE",
+        )
+    return ok("computation", "right, and compiled once for two runs")
+
+
+def profiler(outcomes: Outcomes) -> Check:
+    """Whether a profiler session records a step; the timeline comes from there."""
+    outcome = outcomes["profiler"]
+    if outcome.state == "unreached":
+        return _unreached("profiler", "computation", outcomes)
+    limit = "without it, `xladoctor run --trace-steps 0` still counts and times"
+    if not outcome.done:
+        return failure("profiler", outcome.error, limit)
+    size = outcome.facts["bytes"]
+    if not outcome.facts["step_marker"]:
+        return failure("profiler", f"recorded no step ({size:,} bytes)", limit)
+    return ok("profiler", "records steps")
+
+
+def _unreached(name: str, step: str, outcomes: Outcomes, before: str = "") -> Check:
+    """What was not reached, for want of the earliest step up to ``step`` that did not end well."""
+    steps = list(_NAMES)
+    broken = next((s for s in steps[: steps.index(step) + 1] if not outcomes[s].done), step)
+    return skipped(name, f"{before}needs {_NAMES[broken]}")
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _wanted_libtpu() -> str:
+    """The version that torch_xla names for its extra ``tpu``; empty where it names none."""
+    try:
+        requirements = metadata.requires("torch_xla") or []
+    except metadata.PackageNotFoundError:
+        return ""
+    found = [re.match(r"libtpu==([\w.]+)", requirement) for requirement in requirements]
+    return next((match[1] for match in found if match), "")

@@ -1,0 +1,68 @@
+"""What an examination of an installation gives: checks, each with a status."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+#: Version of the JSON form.
+SCHEMA_VERSION = 1
+
+#: Seconds for each step that touches torch: importing both takes 5 to 10 s, on a cold disk more.
+TIMEOUT_S = 60.0
+
+#: ``skipped``: it could not be checked, or is of no use here; ``found`` then says why.
+Status = Literal["ok", "warning", "failure", "skipped"]
+
+#: Hears what is going to be checked next, in a word or two.
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at.
+
+    Attributes:
+        name: what was looked at; several warnings about settings share one name.
+        status: how it stands.
+        found: what was found, or why nothing could be.
+        advice: what to do about it; empty where nothing has to be done.
+    """
+
+    name: str
+    status: Status
+    found: str
+    advice: str = ""
+
+
+def ok(name: str, found: str) -> Check:
+    """All is well."""
+    return Check(name, "ok", found)
+
+
+def warning(name: str, found: str, advice: str) -> Check:
+    """It works, but not as well as it should."""
+    return Check(name, "warning", found, advice)
+
+
+def failure(name: str, found: str, advice: str) -> Check:
+    """It does not work."""
+    return Check(name, "failure", found, advice)
+
+
+def skipped(name: str, reason: str) -> Check:
+    """It was not checked."""
+    return Check(name, "skipped", reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """All checks, in the order in which one thing builds on another."""
+
+    checks: tuple[Check, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing has failed; warnings do not count."""
+        return all(check.status != "failure" for check in self.checks)

@@ -1,0 +1,105 @@
+"""torch and torch_xla: whether they are there, can be imported, and belong together."""
+
+from __future__ import annotations
+
+import re
+import sys
+from importlib import metadata
+
+from xladoctor.capture.launcher import INSTALL_LINE
+from xladoctor.environment import faults
+from xladoctor.environment.child import Outcome, Outcomes
+from xladoctor.environment.interface import Check, failure, ok, skipped, warning
+
+_OTHER_PYTHON = "or check the Python that has them: /path/to/python -m xladoctor env"
+
+
+def torch(outcomes: Outcomes) -> Check:
+    """Whether torch can be imported."""
+    outcome = outcomes["torch"]
+    if _missing(outcome, "torch"):
+        return failure(
+            "torch", f"not installed for {sys.executable}", f"{INSTALL_LINE}\n{_OTHER_PYTHON}"
+        )
+    return _imported("torch", outcome)
+
+
+def torch_xla(outcomes: Outcomes) -> Check:
+    """Whether torch_xla can be imported; a mismatch with torch is called by its name."""
+    outcome = outcomes["torch_xla"]
+    if outcome.state == "unreached":
+        return skipped("torch_xla", "needs torch")
+    if _missing(outcome, "torch_xla"):
+        wanted = release(version("torch", outcomes) or "") or "2.9.0"
+        return failure(
+            "torch_xla",
+            f"not installed for {sys.executable}",
+            f"pip install 'torch_xla=={wanted}', as of torch\n{_OTHER_PYTHON}",
+        )
+    if "undefined symbol" in outcome.error:
+        return _built_for_another_torch(outcome, outcomes)
+    return _imported("torch_xla", outcome)
+
+
+def versions(outcomes: Outcomes) -> Check:
+    """Whether torch is the one that torch_xla was built for."""
+    ours, xla = version("torch", outcomes), version("torch_xla", outcomes)
+    for name, known in (("torch", ours), ("torch_xla", xla)):
+        if not known:
+            return skipped("versions", f"{name} is not installed, or not as a package")
+    found = f"torch {ours} with torch_xla {xla}"
+    if release(ours or "") == release(xla or ""):
+        return ok("versions", f"{found}: they belong together")
+    works = outcomes["torch_xla"].done and _minor(ours or "") == _minor(xla or "")
+    wanted = release(xla or "")
+    judge = warning if works else failure
+    return judge(
+        "versions", f"{found}, which was built for torch {wanted}", f"pip install 'torch=={wanted}'"
+    )
+
+
+def version(name: str, outcomes: Outcomes) -> str | None:
+    """The version that was imported; where it cannot be, the one that is installed."""
+    imported = outcomes[name].facts.get("version")
+    if imported:
+        return str(imported)
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def release(text: str) -> str:
+    """The numbers of a version, without what kind of build it is: 2.9.0 of ``2.9.0+cpu``."""
+    found = re.match(r"\d+(\.\d+)*", text)
+    return found[0] if found else ""
+
+
+def _minor(text: str) -> list[str]:
+    return release(text).split(".")[:2]
+
+
+def _missing(outcome: Outcome, name: str) -> bool:
+    return outcome.kind == "ModuleNotFoundError" and outcome.error.endswith(f"'{name}'")
+
+
+def _imported(name: str, outcome: Outcome) -> Check:
+    if outcome.done:
+        return ok(name, str(outcome.facts["version"]))
+    return failure(
+        name, f"cannot be imported: {outcome.error}", faults.advice(outcome, f"import {name}")
+    )
+
+
+def _built_for_another_torch(outcome: Outcome, outcomes: Outcomes) -> Check:
+    ours, xla = version("torch", outcomes), version("torch_xla", outcomes)
+    wanted = release(xla or "") or "2.9.0"
+    if release(ours or "") == wanted:  # the numbers agree, the builds do not
+        cure = f"pip install --force-reinstall 'torch=={wanted}' 'torch_xla=={wanted}'"
+    else:
+        cure = f"pip install 'torch=={wanted}'"
+    return failure(
+        "torch_xla",
+        f"cannot be imported: it was built for another torch than {ours} ({outcome.error})",
+        cure,
+    )

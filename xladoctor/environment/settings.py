@@ -1,0 +1,108 @@
+"""Settings that hurt: those that a rule knows, and those that no captured run is needed to judge.
+
+Debugging settings are judged by the rule that judges them in a captured run (XD701), so that there
+is one list of them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from xladoctor.environment.interface import Check, ok, warning
+
+DEBUGGING_RULE = "XD701"
+_FEW_GRAPHS = 64  # training and evaluation with a few buckets each; torch_xla's default is 2,048
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Environment variables that hurt, whatever the program.
+
+    Attributes:
+        names: the variables.
+        hurts: whether this value does.
+        why: what it does.
+        advice: what to do.
+    """
+
+    names: tuple[str, ...]
+    hurts: Callable[[str], bool]
+    why: str
+    advice: str
+
+
+def _switched_on(value: str) -> bool:
+    return value.strip().lower() not in ("", "0", "false", "no", "off")
+
+
+def _keeps_few(value: str) -> bool:
+    """Negative numbers are taken as very large ones; what is no number is taken as 0."""
+    return not re.fullmatch(r"\s*[+-]?\d+\s*", value) or 0 <= int(value) < _FEW_GRAPHS
+
+
+OTHERS = (
+    Setting(("XLA_USE_BF16", "XLA_DOWNCAST_BF16"), _switched_on,
+            "turns every float into bfloat16, unseen by the program, and is deprecated",
+            "unset it and convert the model: model.to(torch.bfloat16), or torch.autocast"),
+    Setting(("XLA_COMPILATION_CACHE_SIZE",), _keeps_few,
+            "compiled graphs are kept up to that number, and compiled again after that",
+            "unset it (the default is 2048)"),
+    Setting(("XLA_FLAGS",), lambda value: "--xla_dump_to" in value,
+            "has --xla_dump_to: each compilation writes its graphs to files", "take it out"),
+    Setting(("XLA_METRICS_FILE",), _switched_on,
+            "the whole metrics report is written at each barrier",
+            "unset it: `xladoctor run` keeps the metrics every few seconds"),
+    Setting(("XLA_FNTRACKER_FILE",), _switched_on,
+            "stacks of operators are written to a file, milliseconds each",
+            "unset it: `xladoctor run` finds the lines of operators without a lowering"),
+    Setting(("XRT_TPU_CONFIG", "XRT_DEVICE_MAP", "XRT_WORKERS"), _switched_on,
+            "is of the old runtime; torch_xla no longer reads it",
+            "unset it, and choose the device with PJRT_DEVICE"),
+    Setting(("XLA_DUMP_HLO_GRAPH",), _switched_on, "torch_xla no longer reads it", "unset it"),
+)  # fmt: skip
+
+
+def settings(environment: Mapping[str, str] | None = None) -> list[Check]:
+    """A warning for each setting that hurts, or one check that none does."""
+    given = os.environ if environment is None else environment
+    found = _debugging(given) + [
+        warning("settings", f"{_assignment(name, given[name])}: {setting.why}",
+              setting.advice)
+        for setting in OTHERS for name in setting.names
+        if name in given and setting.hurts(given[name])
+    ]  # fmt: skip
+    return found or [ok("settings", "none that slows programs down")]
+
+
+def _assignment(name: str, value: str) -> str:
+    """As in a shell; of a row of flags, only the name, as the rest may be anything."""
+    return name if name == "XLA_FLAGS" else f"{name}={value}"
+
+
+def _debugging(environment: Mapping[str, str]) -> list[Check]:
+    """What the rule finds in the environment variables as they stand."""
+    from xladoctor.diagnosis.engine import diagnose
+    from xladoctor.diagnosis.rule import load_rule, pack
+    from xladoctor.evidence.load import build
+    from xladoctor.ingest.interface import Ingested
+
+    variables = Ingested()
+    variables.table("environment")
+    for name, value in environment.items():
+        variables.add(
+            "environment",
+            process=0,
+            name=name,
+            value=value,
+            set_by="environment",
+            file=None,
+            line=None,
+            function=None,
+        )
+    rules = [load_rule(path) for path in pack().glob(f"{DEBUGGING_RULE}-*.yaml")]
+    findings = diagnose(build(variables, {"kind": "text", "path": "-"}), rules).findings
+    return [warning("settings", finding.message.rstrip("."), " ".join(finding.fix.split()))
+            for finding in findings]  # fmt: skip

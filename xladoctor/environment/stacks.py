@@ -1,0 +1,68 @@
+"""What ``xladoctor stacks`` needs to look into a program that runs: py-spy, and leave to trace."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from importlib import metadata
+from pathlib import Path
+
+from xladoctor.environment.interface import Check, ok, warning
+
+_SYS_PTRACE = 19  # CAP_SYS_PTRACE of linux/capability.h
+_SCOPES = {  # of kernel/yama, see the kernel's Documentation/admin-guide/LSM/Yama.rst
+    1: "only of programs that it started itself",
+    2: "only with the capability CAP_SYS_PTRACE",
+    3: "never, until the next start of the system",
+}
+
+
+def stacks(proc: Path = Path("/proc")) -> Check:
+    """Whether stacks of another process can be read; never more than a warning."""
+    found, advice = [], []
+    spy = _py_spy()
+    if spy is None:
+        found.append("py-spy is not installed")
+        advice.append("pip install py-spy")
+    scope = _scope(proc)
+    if scope == 3 or (scope and not _may_trace(proc)):
+        found.append(
+            f"this user may read stacks {_SCOPES[scope]} (kernel.yama.ptrace_scope={scope})"
+        )
+        advice.append(
+            "sudo sysctl kernel.yama.ptrace_scope=0, or run `xladoctor stacks` with sudo;"
+            " in a container, start it with --cap-add SYS_PTRACE"
+            if scope < 3
+            else "start the system with another ptrace_scope"
+        )
+    if found:
+        return warning("stacks", "; ".join(found), "\n".join(advice))
+    return ok("stacks", f"py-spy {spy}, and stacks of running programs may be read")
+
+
+def _py_spy() -> str | None:
+    """Its version, from its package; it may also be a program alone, as of a system's packages."""
+    beside = Path(sys.executable).with_name("py-spy")
+    if not (beside.exists() or shutil.which("py-spy")):
+        return None
+    try:
+        return metadata.version("py-spy")
+    except metadata.PackageNotFoundError:
+        return str(shutil.which("py-spy"))
+
+
+def _scope(proc: Path) -> int:
+    """0 where nothing is restricted, also where the kernel has no such restriction."""
+    try:
+        return min(3, int((proc / "sys/kernel/yama/ptrace_scope").read_text()))
+    except (OSError, ValueError):
+        return 0
+
+
+def _may_trace(proc: Path) -> bool:
+    try:
+        status = (proc / "self/status").read_text()
+    except OSError:
+        return False
+    effective = [line.split()[1] for line in status.splitlines() if line.startswith("CapEff:")]
+    return bool(effective) and bool(int(effective[0], 16) >> _SYS_PTRACE & 1)

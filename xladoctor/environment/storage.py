@@ -1,0 +1,63 @@
+"""Where xladoctor writes: runs in the current directory, machine code in the cache folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from xladoctor.environment.interface import Check, failure, ok, warning
+
+_MEGABYTE = 10**6
+#: A run takes tens of megabytes, its timeline at most some hundred: below the first, one may not
+#: fit; below the second, a few will not.
+_FULL, _SCARCE = 200 * _MEGABYTE, 2_000 * _MEGABYTE
+
+
+def run_directory() -> Check:
+    """Whether runs can be written where this was called, and how many."""
+    try:
+        here = Path.cwd()
+        with tempfile.TemporaryFile(dir=here) as file:
+            file.write(b"x")
+        free = shutil.disk_usage(here).free
+    except OSError as error:
+        return failure(
+            "run directory",
+            f"cannot write here: {error.strerror}",
+            "go to a directory that you may write to, or name one with `xladoctor run --output`",
+        )
+    found = f"{here}: {_size(free)} free"
+    if free >= _SCARCE:
+        return ok("run directory", found)
+    judge, word = (failure, "no room") if free < _FULL else (warning, "little room")
+    return judge(
+        "run directory",
+        f"{found}, {word} for runs",
+        "free some, remove old xladoctor-runs, or name another disk with `xladoctor run --output`",
+    )
+
+
+def decoder_cache() -> Check:
+    """Whether the timeline's decoder works, and its machine code can be kept."""
+    try:
+        from xladoctor.ingest.xplane.compiled import no_cache_reason
+    except Exception as error:  # a broken numba or LLVM can raise anything
+        return failure(
+            "decoder cache",
+            f"numba cannot be imported: {error}",
+            "pip install --force-reinstall numba llvmlite",
+        )
+    if no_cache_reason is None:
+        return ok("decoder cache", os.environ["NUMBA_CACHE_DIR"])
+    return warning(
+        "decoder cache",
+        "no cache folder can be written: the timeline's"
+        " decoder is compiled anew each time, which takes some seconds",
+        "set XDG_CACHE_HOME to a folder that you may write to",
+    )
+
+
+def _size(size: int) -> str:
+    return f"{size / 1e9:,.1f} GB" if size >= 1e9 else f"{size / 1e6:,.0f} MB"

@@ -1,0 +1,70 @@
+"""The examination of an installation: a line a check, what to do below it; or as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import asdict
+from typing import TextIO
+
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from xladoctor.environment.interface import SCHEMA_VERSION, Check, Examination
+from xladoctor.report.interface import Style
+from xladoctor.report.text import plain, write
+
+#: Status -> its mark, the mark where only ASCII goes, and its colour.
+_MARKS = {"ok": ("✓", "+", "green"), "warning": ("!", "!", "bold yellow"),
+          "failure": ("✗", "x", "bold red"), "skipped": ("-", "-", "dim")}  # fmt: skip
+
+
+def render(examination: Examination, output: TextIO, style: Style) -> None:
+    """Write all checks, and how many stand how."""
+    room = max(len(check.name) for check in examination.checks)
+    parts = [part for check in examination.checks for part in _check(check, room, style)]
+    write([*parts, Text(), _summary(examination)], output, style)
+
+
+def render_json(examination: Examination, output: TextIO, style: Style) -> None:
+    """Write all checks, field by field."""
+    record = {
+        "schema_version": SCHEMA_VERSION,
+        "ok": examination.ok,
+        "checks": [asdict(check) for check in examination.checks],
+    }
+    json.dump(record, output, indent=1, ensure_ascii=not style.unicode)
+    output.write("\n")
+
+
+def _check(check: Check, room: int, style: Style) -> list[RenderableType]:
+    mark, ascii_mark, color = _MARKS[check.status]
+    skipped = check.status == "skipped"
+    found = f"not checked: {check.found}" if skipped else check.found
+    tone = "dim" if skipped else ""
+    name = Text().append(mark if style.unicode else ascii_mark, style=color).append(" ")
+    line = Table.grid(padding=(0, 2, 0, 0))
+    line.add_column(width=room + 2)
+    line.add_column(overflow="fold")
+    line.add_row(name.append(check.name, style=tone), Text(plain(found, style), style=tone))
+    if not check.advice:
+        return [line]
+    return [line, Padding(plain(check.advice, style), (0, 0, 0, 4))]
+
+
+def _summary(examination: Examination) -> Text:
+    counts = Counter(check.status for check in examination.checks)
+    skipped = f", {counts['skipped']} not checked" if counts["skipped"] else ""
+    if not counts["warning"] and not counts["failure"]:
+        return Text(
+            f"No problems found: {_counted(counts['ok'], 'check')} ok{skipped}.", style="bold"
+        )
+    found = ", ".join([f"{counts['ok']} ok", _counted(counts["warning"], "warning"),
+                       _counted(counts["failure"], "failure")])  # fmt: skip
+    return Text(f"{found}{skipped}", style="bold red" if counts["failure"] else "bold")
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
