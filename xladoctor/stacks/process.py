@@ -1,0 +1,155 @@
+"""What Linux says about processes and their threads, from /proc; proc(5) describes the files."""
+
+from __future__ import annotations
+
+import contextlib
+import platform
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from xladoctor.stacks.interface import Child, SystemCall
+
+_PROC = Path("/proc")
+_FORKED = 0x40  # PF_FORKNOEXEC of the kernel's sched.h
+_FUTEX_PRIVATE = 0x80  # linux/futex.h
+#: Numbers of the system calls that waiting threads are in: asm/unistd_64.h, asm-generic/unistd.h.
+_CALLS = {
+    "x86_64": {
+        0: "read", 1: "write", 7: "poll", 23: "select", 34: "pause", 35: "nanosleep",
+        42: "connect", 43: "accept", 44: "sendto", 45: "recvfrom", 46: "sendmsg", 47: "recvmsg",
+        61: "wait4", 72: "fcntl", 73: "flock", 128: "rt_sigtimedwait", 202: "futex",
+        230: "clock_nanosleep", 232: "epoll_wait", 247: "waitid", 270: "pselect6", 271: "ppoll",
+        281: "epoll_pwait", 288: "accept4",
+    },
+    "aarch64": {
+        22: "epoll_pwait", 25: "fcntl", 32: "flock", 63: "read", 64: "write", 72: "pselect6",
+        73: "ppoll", 95: "waitid", 98: "futex", 101: "nanosleep", 115: "clock_nanosleep",
+        137: "rt_sigtimedwait", 202: "accept", 203: "connect", 206: "sendto", 207: "recvfrom",
+        211: "sendmsg", 212: "recvmsg", 242: "accept4", 260: "wait4",
+    },
+}  # fmt: skip
+_OF_A_FILE = {"read", "write", "recvfrom", "recvmsg", "sendto", "sendmsg", "accept", "accept4",
+              "connect", "fcntl", "flock"}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A process as /proc shows it to everybody.
+
+    Attributes:
+        state: ``R``, ``S``, ``D``, ``T``, ``t``, ``Z``, … as in ``ps``.
+        user: the number of its (effective) user.
+        tracer: the process that traces it already, or 0.
+    """
+
+    pid: int
+    state: str
+    parent: int
+    user: int
+    tracer: int
+    tasks: int
+    forked: bool
+    command: str
+
+
+def process(pid: int) -> Process | None:
+    """The process of that number; None if there is none."""
+    folder = _PROC / str(pid)
+    try:
+        stat = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
+        lines = (folder / "status").read_text(errors="replace").splitlines()
+        command = (folder / "cmdline").read_bytes()
+    except OSError:
+        return None
+    status = {name: value.split() for name, _, value in (line.partition(":") for line in lines)}
+    words = command.decode(errors="replace").rstrip("\0").replace("\0", " ")
+    return Process(
+        pid, stat[0], int(stat[1]), int(status["Uid"][1]), int(status["TracerPid"][0]),
+        int(stat[17]), bool(int(stat[6]) & _FORKED), words or f"[{status['Name'][0]}]",
+    )  # fmt: skip
+
+
+def is_python(pid: int) -> bool | None:
+    """Whether it runs a Python interpreter; None where that may not be seen."""
+    folder = _PROC / str(pid)
+    try:
+        if (folder / "exe").readlink().name.startswith("python"):
+            return True
+        return "/libpython" in (folder / "maps").read_text(errors="replace")
+    except OSError:
+        return None
+
+
+def parents() -> dict[int, int]:
+    """The parent of each process that runs now."""
+    found = {}
+    for folder in _PROC.iterdir():
+        if folder.name.isdigit():
+            with contextlib.suppress(OSError):  # it has ended
+                stat = (folder / "stat").read_text(errors="replace")
+                found[int(folder.name)] = int(stat.rpartition(")")[2].split()[1])
+    return found
+
+
+def children(pid: int) -> tuple[Child, ...]:
+    """The child processes, with those that have ended and were not waited for."""
+    found = (process(child) for child, parent in sorted(parents().items()) if parent == pid)
+    return tuple(Child(each.pid, each.state, each.command) for each in found if each)
+
+
+def tree(pid: int) -> list[int]:
+    """The process and all below it, each before its children."""
+    known = parents()
+
+    def below(parent: int) -> Iterator[int]:
+        yield parent
+        for child in sorted(known):
+            if known[child] == parent:
+                yield from below(child)
+
+    return list(below(pid))
+
+
+def tasks(pid: int) -> list[int]:
+    """The numbers of all its threads."""
+    try:
+        return sorted(int(task.name) for task in (_PROC / str(pid) / "task").iterdir())
+    except OSError:
+        return []
+
+
+def system_call(pid: int, task: int) -> SystemCall | None:
+    """What a thread waits for in the kernel; None where it runs or that may not be seen."""
+    folder = _PROC / str(pid) / "task" / str(task)
+    try:
+        words = (folder / "syscall").read_text().split()
+        number, arguments = int(words[0]), [int(word, 16) for word in words[1:7]]
+    except (OSError, ValueError, IndexError):  # it runs, has ended, or belongs to another user
+        return None
+    name = _CALLS.get(platform.machine(), {}).get(number)
+    if name in ("select", "pselect6") and arguments[0] == 0:
+        return SystemCall("clock_nanosleep")  # of no file: the way to sleep before Python 3.11
+    if name == "futex":
+        return SystemCall(
+            name, private=bool(arguments[1] & _FUTEX_PRIVATE), timed=arguments[3] != 0
+        )
+    if name in ("wait4", "waitid"):
+        return SystemCall(name, pid=_waited_for(name, arguments))
+    if name in _OF_A_FILE:
+        return SystemCall(name, target=_target(pid, arguments[0]))
+    return SystemCall(name) if name else None
+
+
+def _waited_for(name: str, arguments: list[int]) -> int | None:
+    """The child of ``wait4(pid, …)``, ``waitid(P_PID, pid, …)``; negative numbers are any."""
+    number = arguments[0] if name == "wait4" else arguments[1] * (arguments[0] == 1)
+    number &= 0xFFFF_FFFF
+    return number if 0 < number < 1 << 31 else None
+
+
+def _target(pid: int, descriptor: int) -> str:
+    try:
+        return str((_PROC / str(pid) / "fd" / str(descriptor)).readlink())
+    except OSError:
+        return ""
