@@ -269,8 +269,8 @@ class RunFacts:
     """What was analyzed.
 
     Attributes:
-        kind: ``run`` (a run directory), ``timeline`` (of another's capture) or ``text`` (a report
-            or a log).
+        kind: ``run`` (a run directory), ``remote`` (timelines of profiler servers), ``timeline``
+            (of another's capture) or ``text`` (a report or a log).
         status: exit status of the program, or None where it was ended by ``signal`` or unknown.
     """
 

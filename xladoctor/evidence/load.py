@@ -9,6 +9,7 @@ from typing import Any
 from xladoctor.evidence.database import Database
 from xladoctor.evidence.interface import Evidence
 from xladoctor.ingest.interface import Ingested, IngestError, Progress
+from xladoctor.ingest.remote_capture import read_remote_capture, remote_manifest
 from xladoctor.ingest.run_directory import read_run_directory
 from xladoctor.ingest.sessions import SUFFIX, find_sessions
 from xladoctor.ingest.text_file import read_text, read_text_file
@@ -46,6 +47,9 @@ def load(path: str, session: str | None = None, progress: Progress | None = None
 
         ingested = read_profiles(place, session, progress)
         return build(ingested, {"kind": "timeline", "path": path})
+    if is_directory and (captured := remote_manifest(place)):
+        ingested = read_remote_capture(place, captured, session, progress)
+        return build(ingested, {**captured, "path": path})
     if is_directory:
         manifest, ingested = read_run_directory(place, session, progress)
         return build(ingested, {"kind": "run", "path": path, **manifest})

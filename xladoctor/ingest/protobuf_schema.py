@@ -1,8 +1,4 @@
-"""The protobuf messages that are read, described without generated code.
-
-Only the fields that are used are named; protobuf keeps the others as unknown fields. Built in a
-descriptor pool of our own, so that TensorFlow's or XProf's copies of the same messages do not
-collide, and independent of the protobuf release that happens to be installed.
+"""The protobuf messages that are read.
 
 Field numbers: ``tsl/profiler/protobuf/xplane.proto`` and ``xla/service/hlo.proto``,
 ``xla/xla_data.proto`` of OpenXLA.
@@ -10,17 +6,9 @@ Field numbers: ``tsl/profiler/protobuf/xplane.proto`` and ``xla/service/hlo.prot
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
+from xladoctor.protobuf import described
 
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-
-_PACKAGE = "xladoctor.wire"
-_SCALARS = {"double": 1, "float": 2, "int64": 3, "uint64": 4, "int32": 5, "bool": 8, "string": 9,
-            "bytes": 12, "uint32": 13}  # fmt: skip
-_OPTIONAL, _REPEATED, _MESSAGE = 1, 3, 11
-
-#: message -> "field number type", a star marks repeated fields. A parameter's number is an int64 in
+#: As :func:`xladoctor.protobuf.described` takes them. A parameter's number is an int64 in
 #: hlo.proto; read as int32 it fits its column whatever a damaged file says.
 _MESSAGES = {
     "XSpace": "planes 1 XPlane*, errors 2 string*, warnings 3 string*, hostnames 4 string*",
@@ -82,32 +70,5 @@ _MESSAGES = {
     "StackFrame": "file_location_id 1 int32, parent_frame_id 2 int32",
 }
 
-
-@cache
-def message(name: str) -> Any:
-    """The message class ``name``, for instance ``XSpace`` or ``HloProto``."""
-    return message_factory.GetMessageClass(_pool().FindMessageTypeByName(f"{_PACKAGE}.{name}"))
-
-
-@cache
-def _pool() -> Any:
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(_file())
-    return pool
-
-
-def _file() -> Any:
-    file = descriptor_pb2.FileDescriptorProto(
-        name="xladoctor_wire.proto", package=_PACKAGE, syntax="proto3"
-    )
-    for message_name, fields in _MESSAGES.items():
-        described = file.message_type.add(name=message_name)
-        for field in fields.split(","):
-            name, number, kind = field.split()
-            label = _REPEATED if kind.endswith("*") else _OPTIONAL
-            added = described.field.add(name=name, number=int(number), label=label)
-            kind = kind.rstrip("*")
-            added.type = _SCALARS.get(kind, _MESSAGE)  # type: ignore[assignment]  # an enum of ints
-            if kind not in _SCALARS:
-                added.type_name = f".{_PACKAGE}.{kind}"
-    return file
+#: The message class of a name, for instance ``XSpace`` or ``HloProto``.
+message = described(_MESSAGES)

@@ -241,7 +241,7 @@ def _closing(diagnosis: Diagnosis, style: Style) -> Group:
     if any(finding.cause.get("compilations") for finding in diagnosis.findings):
         rows.append(Text(f"  each compilation: xladoctor compilations {diagnosis.run.path}",
                          style="dim", overflow="fold"))  # fmt: skip
-    if diagnosis.run.kind == "run":
+    if diagnosis.run.kind in ("run", "remote"):
         rows.append(Text(f"  run directory: {diagnosis.run.path}", overflow="fold"))
         rows.append(Text(f"  again: xladoctor analyze {diagnosis.run.path}", style="dim",
                          overflow="fold"))  # fmt: skip

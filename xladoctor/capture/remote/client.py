@@ -1,0 +1,162 @@
+"""One profile of one server, by gRPC."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from xladoctor.capture.interface import CaptureError
+from xladoctor.capture.remote.interface import Address, Profile
+from xladoctor.capture.remote.messages import METHOD, message
+
+if TYPE_CHECKING:
+    import grpc
+
+_CONNECT_S = 5.0  # a server on the other side of the world answers within one
+#: Taking the events together: 13 s of 1.3 ms steps, 1.8 million events, took 5 s.
+_COLLECT_S, _COLLECT_SHARE = 30.0, 2.0
+_BUSY = "Another profiling session active"  # tsl/profiler/lib/profiler_lock.h
+_NO_GRPC = "failed to connect to all addresses"  # gRPC itself: nobody answered in its protocol
+_OPTIONS = [
+    ("grpc.enable_http_proxy", 0),  # what was connected to is what is asked
+    ("grpc.max_receive_message_length", -1),  # a timeline has no usual size
+    ("grpc.min_reconnect_backoff_ms", round(_CONNECT_S * 1e3)),  # also ends the first attempt
+]
+_START_SERVER = (
+    "start it in the program, and keep what it returns:\n"
+    "    import torch_xla.debug.profiler as xp\n"
+    "    server = xp.start_server(PORT)\n"
+    "it may still be starting: --wait 1m gives it time"
+)
+_WHICH_PORT = "Is it the port that the program gave to xp.start_server?"
+
+
+class NotYetError(CaptureError):
+    """No profile now, but perhaps in a moment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What each server is asked for.
+
+    Attributes:
+        duration_ms: how long to record.
+        folder: the session's folder here.
+        root: the folder of its session's folder, on the server's machine.
+    """
+
+    duration_ms: int
+    folder: Path
+    root: str
+
+    def path(self, address: Address) -> str:
+        """Where the server writes its timeline, on its machine."""
+        return f"{self.root.rstrip('/')}/{self.folder.name}/{address.file}"
+
+
+def take_profile(address: Address, order: Order) -> Profile:
+    """Let the server record, and put its timeline into the session's folder.
+
+    Raises:
+        NotYetError: nothing listens there, or it takes another profile now.
+        CaptureError: it cannot be reached, is no profiler server, or recorded nothing.
+    """
+    response = _ask(address, order)
+    here, there = order.folder / address.file, Path(order.path(address))
+    if response.empty_trace:
+        here.unlink(missing_ok=True)
+        raise CaptureError(
+            f"{address}: the program did nothing in {order.duration_ms / 1e3:g} s that can be seen",
+            "it is idle or hangs, or a single operation (a compilation) took longer than that:"
+            " a longer --duration tells",
+        )
+    try:
+        if response.xspace:
+            here.write_bytes(response.xspace)
+        elif there != here and there.is_file():
+            shutil.copyfile(there, here)
+    except OSError as error:
+        raise CaptureError(f"{address}: cannot bring its timeline to {here}: {error}") from error
+    return Profile(address, left_at=None if here.is_file() else order.path(address))
+
+
+def _ask(address: Address, order: Order) -> Any:
+    import grpc
+
+    request = message("ProfileRequest")(
+        duration_ms=order.duration_ms, repository_root=order.root, emit_xspace=True,
+        session_id=order.folder.name, host_name=address.file.removesuffix(".xplane.pb"),
+        opts={  # TSL's defaults; only with a version are any taken from here
+            "version": 1, "host_tracer_level": 2, "device_tracer_level": 1,
+            "enable_hlo_proto": True, "duration_ms": order.duration_ms,
+        },
+    )  # fmt: skip
+    seconds = order.duration_ms / 1e3 * (1 + _COLLECT_SHARE) + _COLLECT_S
+    with grpc.insecure_channel(_connect(address), options=_OPTIONS) as channel:
+        profile = channel.unary_unary(
+            METHOD, lambda sent: sent.SerializeToString(), message("ProfileResponse").FromString
+        )
+        try:
+            return profile(request, timeout=seconds)
+        except grpc.RpcError as error:
+            raise _explained(error, address, order, seconds) from error
+
+
+def _connect(address: Address) -> str:
+    """The numeric address that answered, as gRPC writes it.
+
+    A plain connection tells why there is none, where gRPC has one status for everything.
+    """
+    try:
+        with socket.create_connection((address.host, address.port), timeout=_CONNECT_S) as probe:
+            host, port = probe.getpeername()[:2]
+    except ConnectionRefusedError as error:
+        raise NotYetError(
+            f"{address}: connection refused: no profiler server listens there",
+            _START_SERVER,
+        ) from error
+    except (socket.gaierror, UnicodeError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise CaptureError(f"{address}: the name is not known: {why}") from error
+    except OSError as error:
+        raise CaptureError(
+            f"{address}: cannot be reached: {error.strerror or error}",
+            "a firewall may be in between: ssh -L 9012:localhost:9012 HOST leads a port through",
+        ) from error
+    return f"ipv6:[{host}]:{port}" if ":" in host else f"ipv4:{host}:{port}"
+
+
+def _explained(
+    error: grpc.RpcError, address: Address, order: Order, seconds: float
+) -> CaptureError:
+    """What the status of a call means."""
+    details = "".join(c if c.isprintable() else " " for c in error.details() or "").strip()
+    if _BUSY in details:
+        what = f"{address}: another profile of this program is being taken"
+        return NotYetError(what, "--wait 1m waits for its end")
+    what, hint = _cause(error.code().name, details, order, seconds)
+    return CaptureError(f"{address}: {what}", hint)
+
+
+def _cause(status: str, details: str, order: Order, seconds: float) -> tuple[str, str]:
+    if _NO_GRPC in details:
+        return (
+            "something listens there, but does not answer as a profiler server",
+            f"{_WHICH_PORT} And does the program run? A stopped one does not answer.",
+        )
+    if order.root in details:
+        return (
+            f"the server cannot write its profile: {details}",
+            "name a folder of its machine that the program may write to:"
+            " --server-directory /tmp/profiles",
+        )
+    known = {
+        "UNIMPLEMENTED": (f"speaks gRPC, but is no profiler server ({details})", _WHICH_PORT),
+        "UNAVAILABLE": (f"the program ended while it was captured ({details})", ""),
+        "DEADLINE_EXCEEDED": (f"no answer within {seconds:.0f} s",
+                              "a shorter --duration has less to collect"),
+    }  # fmt: skip
+    return known.get(status, (f"the server took no profile: {status}: {details}", ""))

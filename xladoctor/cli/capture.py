@@ -1,0 +1,113 @@
+"""``xladoctor capture``: a profile of a program that runs already, and its findings."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from xladoctor.cli.output import Color, ColorOption, Format, FormatOption, TotalStepsOption, show
+
+if TYPE_CHECKING:
+    from xladoctor.capture.interface import CaptureError
+    from xladoctor.capture.remote.interface import RemoteRequest
+
+
+def capture(
+    addresses: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="HOST:PORT",
+            help="Where the program's profiler server listens, such as localhost:9012; several for"
+            " several hosts or processes.",
+        ),
+    ],
+    duration: Annotated[str, typer.Option(help="How long to record: 500ms, 3s, 2m.")] = "3s",
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Run directory to make (default: xladoctor-runs/DATE-capture)."
+        ),
+    ] = None,
+    wait: Annotated[
+        str, typer.Option(help="How long to try again where no server listens yet, or one is busy.")
+    ] = "10s",
+    server_directory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIR", show_default=False,
+            help="Where servers that do not send their profile write it: a folder of their machine"
+            " or gs://… (default: the run directory's path).",
+        ),
+    ] = None,
+    total_steps: TotalStepsOption = None,
+    output_format: FormatOption = Format.terminal,
+    color: ColorOption = Color.auto,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+) -> None:  # fmt: skip
+    """Record a program that runs already, and print what costs it time.
+
+    The program has called xp.start_server(PORT) (torch_xla.debug.profiler). Needs no torch. Exit
+    status: 0 recorded and analyzed, 2 if no server gave a profile.
+    """
+    from xladoctor.capture.remote.address import (
+        RECORDING,
+        WAITING,
+        parse_addresses,
+        parse_duration,
+    )
+    from xladoctor.capture.remote.fetch import fetch
+    from xladoctor.capture.remote.interface import RemoteRequest
+
+    request = RemoteRequest(
+        addresses=parse_addresses(addresses),
+        duration_ms=parse_duration(duration, "--duration", *RECORDING),
+        wait_ms=parse_duration(wait, "--wait", *WAITING),
+        output=output,
+        server_directory=server_directory,
+    )
+    directory = fetch(request, _Progress(quiet)).directory
+    _report(directory.path, directory.diagnosis, total_steps, output_format, color)
+
+
+def _report(
+    path: Path, record: Path, total_steps: int | None, output_format: Format, color: Color
+) -> None:
+    from xladoctor.cli.progress_bar import progress_bar
+    from xladoctor.diagnosis.engine import diagnose
+    from xladoctor.diagnosis.rule import load_rules
+    from xladoctor.evidence.load import load
+
+    here = Path.cwd()
+    with progress_bar() as bar:
+        evidence = load(
+            str(path.relative_to(here) if path.is_relative_to(here) else path), None, bar
+        )
+    diagnosis = diagnose(evidence, load_rules(), total_steps)
+    with record.open("w", encoding="utf-8") as file:
+        show(diagnosis, Format.json, color, file)
+    show(diagnosis, output_format, color, sys.stdout)
+
+
+class _Progress:
+    """A line on standard error for each thing that happens."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._quiet = quiet
+
+    def asking(self, request: RemoteRequest) -> None:
+        """Say what is recorded: it takes as long as it takes."""
+        servers = request.addresses
+        of = str(servers[0]) if len(servers) == 1 else f"{len(servers)} servers"
+        self._say(f"recording {request.duration_ms / 1e3:g} s of {of}")
+
+    def waiting(self, why: CaptureError) -> None:
+        """Say why nothing happens yet."""
+        self._say(f"{why.what}; trying again")
+
+    def _say(self, text: str) -> None:
+        if not self._quiet:
+            sys.stderr.write(f"xladoctor: {text}\n")
+            sys.stderr.flush()

@@ -1,0 +1,70 @@
+"""The run directory of ``xladoctor capture``: timelines that profiler servers recorded.
+
+Its ``run.json`` has ``"kind": "remote"``, no command, and what came of each server:
+``profiles: [{address, file, left_at, missing}]`` (one of the last two, or none, is a text).
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from xladoctor.ingest.interface import Ingested, IngestError, Progress
+
+_FIELDS = {"address", "file", "left_at", "missing"}
+_UNSEEN = (
+    "recorded by the program's profiler server: there is a timeline, but no step log, metrics,"
+    " settings or samples of Python. Lines of reads and uploads, causes of compilations, operators"
+    " without a lowering and what each fix saves need `xladoctor run`"
+)
+
+
+def remote_manifest(path: Path) -> dict[str, Any] | None:
+    """The manifest of a directory of this kind, None of any other.
+
+    Raises:
+        IngestError: it is of this kind, but damaged.
+    """
+    try:
+        manifest = json.loads((path / "run.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    if not isinstance(manifest, dict) or manifest.get("kind") != "remote":
+        return None
+    profiles = manifest.get("profiles")
+    if isinstance(profiles, list) and all(
+        isinstance(profile, dict) and profile.keys() >= _FIELDS for profile in profiles
+    ):
+        return manifest
+    raise IngestError(f"{path / 'run.json'}: not a manifest of `xladoctor capture`")
+
+
+def read_remote_capture(
+    path: Path, manifest: dict[str, Any], session: str | None, progress: Progress | None
+) -> Ingested:
+    """The timelines that came, with notes on what is missing and what none of them can say.
+
+    Raises:
+        IngestError: none came, or none can be read; or there is no such session.
+    """
+    from xladoctor.ingest.profile_directory import read_profiles  # loads numba
+
+    folder = path / "plugins" / "profile" / str(manifest.get("session"))
+    missing = [note for profile in manifest["profiles"] if (note := _missing(profile, folder))]
+    if not any(folder.parent.glob("*/*.xplane.pb")):
+        raise IngestError("\n".join([f"{path}: no timeline in it", *missing]))
+    ingested = read_profiles(path, session, progress)
+    ingested.notes += [*missing, _UNSEEN]
+    return ingested
+
+
+def _missing(profile: dict[str, Any], folder: Path) -> str | None:
+    if (folder / profile["file"]).is_file():
+        return None
+    if profile["left_at"]:
+        return (
+            f"{profile['address']}: its server wrote the timeline on its own machine,"
+            f" {profile['left_at']}; copy it into {folder} and analyze again"
+        )
+    return f"not captured: {profile['missing']}"
