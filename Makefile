@@ -6,8 +6,8 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PJRT_DEVICE ?= CPU
 
-.PHONY: demo test lint docs snapshots samples benchmark benchmark-ingest \
-        benchmark-recompilation benchmark-savings clean help
+.PHONY: demo test lint docs snapshots samples benchmark benchmark-long \
+        benchmark-ingest benchmark-recompilation benchmark-savings clean help
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
@@ -30,8 +30,11 @@ snapshots: $(VENV)/.test ## accept the terminal reports as they are now
 samples: $(VENV)/.xla ## capture the sample traces anew
 	python sample_traces/capture.py
 
-benchmark: $(VENV)/.xla ## overhead of the capture, in pairs of bare and captured runs
-	python benchmarks/capture_overhead.py
+benchmark: $(VENV)/.xla ## overhead of the capture on five kinds of program, bare and captured
+	python -m benchmarks.capture_overhead
+
+benchmark-long: $(VENV)/.xla ## disk and memory of a million executions, bare and captured
+	python -m benchmarks.long_run
 
 benchmark-ingest: $(VENV)/.xla ## reading a timeline, beside XProf and protobuf
 	python -m benchmarks.ingest

@@ -1,66 +1,250 @@
-"""What capture costs: the same program bare and under `xladoctor run`, in turn, several times.
+"""What capture costs: programs of five kinds, each bare and under `xladoctor run`, in pairs.
 
-Prints, pair by pair and as median with spread: the ratio of the median step outside the timeline's
-window, and the seconds added outside the steps (start-up, writing the evidence, the diagnosis).
-Run it on a quiet machine: `make benchmark`, or `python benchmarks/capture_overhead.py --pairs 9`.
+    python -m benchmarks.capture_overhead [--kinds tiny graph] [--pairs 5] [--steps N] [--json FILE]
+
+Both programs of a pair run at the same time but in turn, a slice each, and which one begins
+alternates. For each kind it prints, as median, quartiles and range over the pairs:
+
+step, outside   median step outside the timeline's window, captured by bare
+time, outside   all the time outside the window, captured by bare: with what comes only seldom
+step, inside    median step inside the window, captured by bare
+window's ends   seconds by which opening and closing the window made steps longer
+warm-up         seconds that the first five steps, which compile, took longer
+start-up        seconds from starting the command to the first line of the loop, added
+of it, command  how many of these passed before the program's own process was started
+finish          seconds from the program's last line to the end of its process, added
+diagnosis       seconds from there to the end of `xladoctor run`
+
+The programs of a pair must compile and execute as often, and end with the same loss to the last
+bit. Graph hashes may differ: they take in settings that the capture makes (XLA_HLO_DEBUG), by which
+a persistent cache has other entries under capture. It is said whether they do.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
+import shlex
+import signal
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-PROGRAM = Path(__file__).with_name("tiny_steps.py")
+import numpy as np
+
+from benchmarks.turns import Program, run_in_turn
+
+ROOT = Path(__file__).parents[1]
+WARM_UP = 5  # steps; all compilations lie in these
+#: Steps, enough to have as many outside a window of 60 as inside, and seconds of a turn: short, so
+#: that noise hits both programs, but long beside the step that is lost at each end of it.
+KINDS = {"tiny": (4000, 0.25), "large": (300, 0.25), "reading": (4000, 0.25), "graph": (120, 3.0),
+         "loader": (1000, 0.25)}  # fmt: skip
+AROUND = ("start-up", "of it, command", "finish", "diagnosis")  # the loop: alike for all kinds
+FIGURES = ("step, outside", "time, outside", "step, inside", "window's ends", "warm-up", *AROUND)
+LONG_MS = 10.0  # of a step, from where the stricter target holds
 
 
-def measure(command: list[str]) -> tuple[float, float]:
-    """Median step in milliseconds, and seconds outside the steps."""
-    began = time.perf_counter()
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=True,
-        env={**os.environ, "PJRT_DEVICE": "CPU"},
-    )  # fmt: skip
-    wall = time.perf_counter() - began
-    line = next(line for line in done.stdout.splitlines() if line.startswith('{"median_ms"'))
-    timed = json.loads(line)
-    return timed["median_ms"], wall - timed["steps_s"]
+@dataclass(frozen=True)
+class Steps:
+    """The steps of one program: wall clock and duration in nanoseconds, and whether to be used."""
+
+    began: Any
+    ended: Any
+    spent: Any
+    whole: Any
+
+    @classmethod
+    def of(cls, program: Program) -> Steps:
+        """Steps that a stop fell into, or the warm-up, are not to be used."""
+        ended, spent = (np.array(program.output[key]) for key in ("ended_ns", "spent_ns"))
+        began = ended - spent
+        whole = ~touches(began, ended, program.gaps)
+        whole[:WARM_UP] = False
+        return cls(began, ended, spent, whole)
 
 
-def pair(steps: int, bare_first: bool) -> tuple[float, float, float]:
-    """One pair, in either order: median steps bare and captured (ms), seconds added outside."""
-    program = [sys.executable, str(PROGRAM), str(steps)]
+def touches(began: Any, ended: Any, spans: Iterable[tuple[int, int]]) -> Any:
+    """Which steps have an instant in common with one of the spans."""
+    touched = np.zeros(len(began), bool)
+    for first, last in spans:
+        touched |= (began < last) & (ended > first)
+    return touched
+
+
+def windows(run: Path) -> list[dict[str, int]]:
+    """The timeline's windows in a run directory, of all processes."""
+    found = []
+    for file in run.glob("process-*/process.json"):
+        process = json.loads(file.read_text())
+        timeline = process.get("timeline") or {}
+        more = process.get("windows") or timeline.get("windows") or []
+        found += [window for window in (timeline, *more) if "end_ns" in window]
+    return found
+
+
+def faults(run: Path) -> str:
+    """What went wrong in the capture, which then did less than it costs; empty if nothing did."""
+    noted = [log.read_text() for log in run.glob("process-*/faults.log")]
+    unfinished = [
+        f"{file}: not written at the end of the program"
+        for file in run.glob("process-*/process.json")
+        if not json.loads(file.read_text()).get("ended")
+    ]
+    return "\n".join(noted + unfinished)
+
+
+def figures(bare: Program, captured: Program, run: Path) -> dict[str, float]:
+    """One pair, as the table has it, less what no step tells: all may lie in the window."""
+    ours, theirs = Steps.of(captured), Steps.of(bare)
+    spans = [(window["begin_ns"], window["end_ns"]) for window in windows(run)]
+    ends = [
+        span for window, (first, last) in zip(windows(run), spans, strict=True)
+        for span in ((first, first + 1), (last, last + window.get("stop_ns", 0) + 1))
+    ]  # fmt: skip
+    usable = ours.whole & theirs.whole
+    at_end = touches(ours.began, ours.ended, ends)
+    traced = touches(ours.began, ours.ended, spans)
+    outside, inside = usable & ~traced & ~at_end, usable & traced & ~at_end
+    typical = statistics.median(theirs.spent[theirs.whole])
+    manifest = json.loads((run / "run.json").read_text())
+    process_end_ns = manifest["began_ns"] + int(1e9 * manifest["ended"]["seconds"])
+    found = {
+        "bare_ms": typical / 1e6,
+        "same hash": float(bare.output["graph"] == captured.output["graph"]),
+        "step, outside": ratio(np.median, ours, theirs, outside),
+        "time, outside": ratio(np.sum, ours, theirs, outside),
+        "step, inside": ratio(np.median, ours, theirs, inside),
+        "window's ends": added_s(ours, at_end & ours.whole, typical),
+        "warm-up": warm_up_s(captured) - warm_up_s(bare),
+        "start-up": startup_s(captured) - startup_s(bare),
+        "of it, command": (manifest["began_ns"] - captured.spawn_ns) / 1e9,
+        "finish": finish_s(captured, process_end_ns) - finish_s(bare, bare.end_ns),
+        "diagnosis": (captured.end_ns - process_end_ns) / 1e9,
+        "steps inside": float(inside.sum()),
+        "steps outside": float(outside.sum()),
+    }
+    return {name: value for name, value in found.items() if not np.isnan(value)}
+
+
+def ratio(reduce: Any, ours: Steps, theirs: Steps, chosen: Any) -> float:
+    """Of the same steps of both programs; not a number where there are none."""
+    if not chosen.any():
+        return float("nan")
+    return float(reduce(ours.spent[chosen]) / reduce(theirs.spent[chosen]))
+
+
+def added_s(steps: Steps, chosen: Any, typical: float) -> float:
+    """By how much these steps were longer than the typical one; not a number where none are."""
+    return float((steps.spent[chosen] - typical).sum()) / 1e9 if chosen.any() else float("nan")
+
+
+def warm_up_s(program: Program) -> float:
+    """The first steps, less the time that the program was stopped in them."""
+    first, last = (program.output["ended_ns"][number] for number in (0, WARM_UP - 1))
+    first -= program.output["spent_ns"][0]
+    stopped = sum(max(0, min(last, on) - max(first, off)) for off, on in program.gaps)
+    return float(last - first - stopped) / 1e9
+
+
+def startup_s(program: Program) -> float:
+    """From the start of the command to the first line of the loop."""
+    return float(program.output["ready_ns"] - program.spawn_ns) / 1e9
+
+
+def finish_s(program: Program, process_end_ns: int) -> float:
+    """From the program's last line to the end of its process."""
+    return float(process_end_ns - program.output["done_ns"]) / 1e9
+
+
+def pair(
+    kind: str, steps: int | None, bare_first: bool, options: list[str]
+) -> dict[str, float] | None:
+    """Run one pair; nothing where the capture had a fault, which is printed.
+
+    Raises:
+        SystemExit: one of them failed, or they did not compute the same.
+    """
+    own_steps, slice_s = KINDS[kind]
+    arguments = ["-m", "benchmarks.programs", kind, str(steps or own_steps)]
     with tempfile.TemporaryDirectory() as folder:
-        captured = [sys.executable, "-m", "xladoctor", "run", "--quiet", "-o", f"{folder}/run",
-                    *program[1:]]  # fmt: skip
-        order = [program, captured] if bare_first else [captured, program]
-        results = {id(command): measure(command) for command in order}
-    (bare_ms, bare_s), (captured_ms, captured_s) = results[id(program)], results[id(captured)]
-    return bare_ms, captured_ms, captured_s - bare_s
+        run = Path(folder) / "run"
+        bare = Program([sys.executable, *arguments], ROOT, Path(folder) / "bare.log")
+        captured = Program([sys.executable, "-m", "xladoctor", "run", "--quiet", "-o", str(run),
+                            "--report", f"{folder}/report.txt", *options, *arguments],
+                           ROOT, Path(folder) / "captured.log")  # fmt: skip
+        run_in_turn([bare, captured] if bare_first else [captured, bare], slice_s)
+        if bare.output["same"] != captured.output["same"]:
+            raise SystemExit(f"{kind}: bare {bare.output['same']},"
+                             f" captured {captured.output['same']}")  # fmt: skip
+        if fault := faults(run):
+            print(f"{kind}: pair left out, as the capture had a fault\n{fault}", file=sys.stderr)
+            return None
+        return figures(bare, captured, run)
+
+
+def targets(bare_ms: float) -> dict[str, float]:
+    """What each figure may be at most."""
+    return {"step, outside": 1.03 if bare_ms >= LONG_MS else 1.05, "step, inside": 1.15,
+            "start-up": 0.3, "finish": 2.0}  # fmt: skip
+
+
+def table(kind: str, pairs: list[dict[str, float]]) -> str:
+    """The figures of a kind, 75 columns wide."""
+    bare_ms, inside, outside = (
+        statistics.median(one[name] for one in pairs)
+        for name in ("bare_ms", "steps inside", "steps outside")
+    )
+    same = all(one["same hash"] for one in pairs)
+    return (f"{kind}: {len(pairs)} pairs, steps of {bare_ms:.2f} ms bare;"
+            f" compared {inside:.0f} inside the window, {outside:.0f} outside\n"
+            f"same losses, same numbers of compilations, {'same' if same else 'other'} graph hashes"
+            f"\n{rows(pairs, FIGURES, targets(bare_ms))}")  # fmt: skip
+
+
+def rows(pairs: list[dict[str, float]], names: Iterable[str], most: dict[str, float]) -> str:
+    """A row a figure, below their heading."""
+    lines = [f"{'':16}{'median':>9}{'quartiles':>18}{'range':>18}{'target':>12}"]
+    for name in names:
+        values = [one[name] for one in pairs if name in one]
+        if not values:
+            continue
+        low, lower, middle, upper, high = np.percentile(values, (0, 25, 50, 75, 100))
+        verdict = f"{'≤' if middle <= most[name] else '>'} {most[name]:.2f}" if name in most else ""
+        lines.append(f"{name:16}{middle:>9.3f}{f'{lower:.3f}..{upper:.3f}':>18}"
+                     f"{f'{low:.3f}..{high:.3f}':>18}{verdict:>12}")  # fmt: skip
+    return "\n".join(lines)
 
 
 def main() -> None:
-    """Print the table and its summary."""
+    """Measure, and print a table for each kind."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
     parser.add_argument("--pairs", type=int, default=5)
-    parser.add_argument("--steps", type=int, default=2000)
-    options = parser.parse_args()
-    print(f"{'bare':>10} {'captured':>10} {'ratio':>7} {'added outside steps':>20}")
-    ratios, added = [], []
-    for number in range(options.pairs):
-        bare_ms, captured_ms, seconds = pair(options.steps, bare_first=number % 2 == 0)
-        ratios.append(captured_ms / bare_ms)
-        added.append(seconds)
-        print(f"{bare_ms:>7.3f} ms {captured_ms:>7.3f} ms {ratios[-1]:>7.3f} {seconds:>18.2f} s")
-    for name, values, unit in (("step ratio", ratios, ""), ("added", added, " s")):
-        print(f"{name}: median {statistics.median(values):.3f}{unit},"
-              f" {min(values):.3f} to {max(values):.3f}{unit}")  # fmt: skip
+    parser.add_argument("--steps", type=int, help="of every kind, instead of each kind's own")
+    parser.add_argument("--capture", default="", help="options for `xladoctor run`, in one word")
+    parser.add_argument("--json", type=Path, help="write the figures of all pairs to this file")
+    asked = parser.parse_args()
+    if asked.steps is not None and asked.steps < 4 * WARM_UP:
+        parser.error(f"--steps: {4 * WARM_UP} or more, as the first {WARM_UP} are left out")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that no stopped program is left
+    measured: dict[str, list[dict[str, float]]] = {kind: [] for kind in asked.kinds}
+    for kind, pairs in measured.items():
+        for number in range(asked.pairs):
+            options = shlex.split(asked.capture)
+            if figures_of_pair := pair(kind, asked.steps, number % 2 == 0, options):
+                pairs.append(figures_of_pair)
+        if not pairs:
+            raise SystemExit(f"{kind}: no pair without a fault of the capture")
+        print(table(kind, pairs), end="\n\n", flush=True)
+        if asked.json:
+            asked.json.write_text(json.dumps(measured, indent=1) + "\n")
+    every = [one for pairs in measured.values() for one in pairs]
+    print(f"all kinds: {len(every)} pairs\n{rows(every, AROUND, targets(0.0))}")
 
 
 if __name__ == "__main__":
