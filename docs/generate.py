@@ -28,6 +28,8 @@ from xladoctor.report.rule_page import page
 DOCS = Path(__file__).resolve().parent
 SAMPLE = "sample_traces/recompiling"
 README = DOCS.parent / "README.md"
+COMMANDS = ("run", "analyze", "capture", "compilations", "query", "stacks", "env", "rules",
+            "explain")  # fmt: skip
 BEGIN, END = "<!-- rules: generated -->", "<!-- end of rules -->"
 
 
@@ -77,14 +79,14 @@ def picture() -> str:
 def help_page() -> str:
     """The help texts of all commands, 80 columns wide."""
     parts = ["# Commands\n"]
-    for command in ((), ("run",), ("analyze",), ("query",), ("rules",), ("explain",)):
+    for command in ("", *COMMANDS):
         shown = subprocess.run(
-            [sys.executable, "-m", "xladoctor", *command, "--help"],
+            [sys.executable, "-m", "xladoctor", *command.split(), "--help"],
             capture_output=True, text=True, check=True,
             env={**os.environ, "COLUMNS": "80", "TERM": "dumb", "NO_COLOR": "1"},
         ).stdout  # fmt: skip
         text = "\n".join(line.rstrip() for line in shown.strip("\n").splitlines())
-        parts.append(f"## xladoctor {' '.join(command)}".rstrip() + f"\n\n```text\n{text}\n```\n")
+        parts.append(f"## xladoctor {command}".rstrip() + f"\n\n```text\n{text}\n```\n")
     return "\n".join(parts)
 
 

@@ -41,7 +41,7 @@ def main():
     torch.manual_seed(0)
     device = torch_xla.device()
     loss = train(nn.Linear(SENSORS, SENSORS).to(device), device)
-    print(f"final loss {loss.item():.3f}")
+    print(f"final loss {loss.item():.9g}")
 
 
 if __name__ == "__main__":

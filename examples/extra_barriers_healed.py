@@ -39,7 +39,7 @@ def main():
     device = torch_xla.device()
     layers = [nn.Sequential(nn.Linear(FEATURES, FEATURES), nn.Tanh()) for _ in range(LAYERS)]
     loss = train(nn.Sequential(*layers, nn.Linear(FEATURES, 1)).to(device), device)
-    print(f"final loss {loss.item():.3f}")
+    print(f"final loss {loss.item():.9g}")
 
 
 if __name__ == "__main__":

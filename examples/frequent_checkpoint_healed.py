@@ -45,7 +45,7 @@ def main():
     model = nn.Sequential(nn.Linear(FEATURES, 1024), nn.Tanh(), nn.Linear(1024, 1)).to(device)
     with TemporaryDirectory() as folder:
         loss = train(model, device, Path(folder))
-    print(f"final loss {loss.item():.3f}")
+    print(f"final loss {loss.item():.9g}")
 
 
 if __name__ == "__main__":

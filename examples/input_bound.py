@@ -47,7 +47,7 @@ def main():
     device = torch_xla.device()
     model = nn.Sequential(nn.Linear(FEATURES, 4096), nn.ReLU(), nn.Linear(4096, 2)).to(device)
     loss = train(model, device)
-    print(f"final loss {loss.item():.3f}")
+    print(f"final loss {loss.item():.9g}")
 
 
 if __name__ == "__main__":

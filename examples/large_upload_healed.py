@@ -49,7 +49,7 @@ def main():
     device = torch_xla.device()
     layers = nn.Conv2d(3, 4, 8, stride=8), nn.ReLU(), nn.Flatten(), nn.Linear(SIDE**2 // 16, 2)
     loss = train(nn.Sequential(*layers).to(device), device)
-    print(f"final loss {loss.item():.3f}")
+    print(f"final loss {loss.item():.9g}")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import torch_xla
 from torch.nn.functional import mse_loss, pad
 
 BATCH = 16
-LENGTH = 64
+LENGTH = 72
 STEPS = 120
 
 
@@ -37,7 +37,7 @@ def main():
     torch.manual_seed(0)
     device = torch_xla.device()
     loss = train(torch.zeros(1).to(device).requires_grad_(), device)
-    print(f"final loss {loss.item():.3f}")
+    print(f"final loss {loss.item():.9g}")
 
 
 if __name__ == "__main__":

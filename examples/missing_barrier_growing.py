@@ -33,7 +33,7 @@ def train(model, device):
         optimizer.step()
         total_loss += loss.detach()
         if step % 10 == 0:
-            print(f"step {step} mean loss {total_loss.item() / step:.3f}")
+            print(f"step {step} mean loss {total_loss.item() / step:.9g}")
 
 
 def main():

@@ -24,7 +24,7 @@ def batches(steps):
 
 
 def report(step, total_loss):
-    print(f"step {step} mean loss {total_loss.item() / step:.3f}")
+    print(f"step {step} mean loss {total_loss.item() / step:.9g}")
 
 
 def train(model, device):

@@ -22,7 +22,7 @@ def batches(steps):
 
 
 def report(step, loss):
-    print(f"step {step} loss {loss.item():.4f}")
+    print(f"step {step} loss {loss.item():.9g}")
 
 
 def train(model, device):

@@ -51,7 +51,7 @@ def main():
     model = nn.Sequential(nn.Embedding(VOCABULARY, 32), nn.Linear(32, VOCABULARY, bias=False))
     loader = DataLoader(make_sentences(24 * 16), batch_size=16, shuffle=True, collate_fn=collate)
     loss = train(model.to(device), loader, device)
-    print(f"final loss {loss.item():.3f}")
+    print(f"final loss {loss.item():.9g}")
 
 
 if __name__ == "__main__":

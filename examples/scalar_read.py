@@ -41,7 +41,7 @@ def main():
     torch.manual_seed(0)
     device = torch_xla.device()
     model = nn.Sequential(nn.Linear(FEATURES, 256), nn.ReLU(), nn.Linear(256, CLASSES)).to(device)
-    print(f"mean loss {train(model, device):.3f}")
+    print(f"mean loss {train(model, device):.9g}")
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ def main():
     device = torch_xla.device()
     layers = nn.Conv2d(1, 8, 3), nn.ReLU(), nn.Flatten(), nn.Linear(8 * (SIDE - 2) ** 2, 2)
     loss, accuracy = train(nn.Sequential(*layers).to(device), device)
-    print(f"final loss {loss.item():.3f}, accuracy {accuracy:.3f}")
+    print(f"final loss {loss.item():.9g}, accuracy {accuracy:.9g}")
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ def main():
     model = nn.Sequential(nn.Linear(FEATURES, 128), nn.ReLU(), nn.Linear(128, CLASSES)).to(device)
     loader = MpDeviceLoader(make_loader(samples=1700), device)
     loss = train(model, loader, epochs=3)
-    print(f"final loss {loss.item():.3f}")
+    print(f"final loss {loss.item():.9g}")
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ def train(model, device):
         optimizer.step()
         torch_xla.sync()
         if step % 50 == 0:
-            print(f"step {step} loss {loss.item():.4f}")
+            print(f"step {step} loss {loss.item():.9g}")
 
 
 def main():

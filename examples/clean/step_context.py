@@ -35,7 +35,7 @@ def main():
     device = torch_xla.device()
     model = nn.Sequential(nn.Linear(FEATURES, 64), nn.Tanh(), nn.Linear(64, 1)).to(device)
     loss = train(model, device)
-    print(f"final loss {loss.item():.3f}")
+    print(f"final loss {loss.item():.9g}")
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ def main():
     for _ in range(EPOCHS):
         train(model, optimizer, batches(10, centres), device)
         accuracy = evaluate(model, batches(5, centres), device)
-    print(f"final accuracy {accuracy:.3f}")
+    print(f"final accuracy {accuracy:.9g}")
 
 
 if __name__ == "__main__":

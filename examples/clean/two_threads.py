@@ -43,7 +43,7 @@ def train(index, weights):
         loss.backward()
         optimizer.step()
         torch_xla.sync()
-    print(f"replica {index} final loss {loss.item():.3f}")
+    print(f"replica {index} final loss {loss.item():.9g}")
 
 
 def main():

@@ -38,7 +38,7 @@ def main():
     narrow = FEATURES // 2
     model = nn.Sequential(nn.Linear(FEATURES, narrow), nn.ReLU(), nn.Linear(narrow, FEATURES))
     loss = train(model.to(device), device)
-    print(f"final loss {loss.item():.3f}")
+    print(f"final loss {loss.item():.9g}")
 
 
 if __name__ == "__main__":

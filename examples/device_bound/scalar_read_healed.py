@@ -47,7 +47,7 @@ def train(model, device):
 def main():
     torch.manual_seed(0)
     device = torch_xla.device()
-    print(f"mean loss {train(make_model().to(device), device):.3f}")
+    print(f"mean loss {train(make_model().to(device), device):.9g}")
 
 
 if __name__ == "__main__":

@@ -68,7 +68,7 @@ def main():
     torch.manual_seed(0)
     device = torch_xla.device()
     loader = DataLoader(make_gestures(STEPS * BATCH), BATCH, collate_fn=collate)
-    print(f"mean loss {evaluate(Classifier().to(device), loader, device).item():.3f}")
+    print(f"mean loss {evaluate(Classifier().to(device), loader, device).item():.9g}")
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ def evaluate(model, device):
 def main():
     torch.manual_seed(0)
     device = torch_xla.device()
-    print(f"mean loss {evaluate(make_model().to(device), device).item():.3f}")
+    print(f"mean loss {evaluate(make_model().to(device), device).item():.9g}")
 
 
 if __name__ == "__main__":

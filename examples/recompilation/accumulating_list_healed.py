@@ -46,7 +46,7 @@ def main():
     torch.manual_seed(0)
     device = torch_xla.device()
     baseline = train(nn.Linear(FEATURES, ACTIONS).to(device), device)
-    print(f"mean reward {baseline.item():.3f}")
+    print(f"mean reward {baseline.item():.9g}")
 
 
 if __name__ == "__main__":

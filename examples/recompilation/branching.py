@@ -62,7 +62,7 @@ def main():
     random.seed(0)
     device = torch_xla.device()
     loss = train(Residual().to(device), device)
-    print(f"final loss {loss.item():.3f}")
+    print(f"final loss {loss.item():.9g}")
 
 
 if __name__ == "__main__":

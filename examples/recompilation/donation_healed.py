@@ -34,7 +34,7 @@ def main():
     device = torch_xla.device()
     field = (10 * torch.rand(SIZE, SIZE)).to(device)
     for frame in simulate(field):
-        print(f"spread of the heat {frame.cpu().std().item():.3f}")
+        print(f"spread of the heat {frame.cpu().std().item():.9g}")
 
 
 if __name__ == "__main__":

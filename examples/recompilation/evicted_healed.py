@@ -44,7 +44,7 @@ def main():
     device = torch_xla.device()
     model = nn.Sequential(nn.Embedding(VOCABULARY, 32), nn.Linear(32, VOCABULARY, bias=False))
     loss = train(model.to(device), device)
-    print(f"final loss {loss.item():.3f}")
+    print(f"final loss {loss.item():.9g}")
 
 
 if __name__ == "__main__":

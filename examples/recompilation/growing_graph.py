@@ -30,7 +30,7 @@ def train(model, device):
         loss = mse_loss(model(inputs), targets)
         loss.backward()
         optimizer.step()
-        print(f"step {step} loss {loss.item():.3f}")
+        print(f"step {step} loss {loss.item():.9g}")
 
 
 def main():

@@ -34,7 +34,7 @@ def train(model, device):
         losses.append(loss.detach())
         torch_xla.sync()
     for step, loss in enumerate(losses):
-        print(f"step {step} loss {loss.item():.3f}")
+        print(f"step {step} loss {loss.item():.9g}")
 
 
 def main():

@@ -41,7 +41,7 @@ def main():
     torch.manual_seed(0)
     device = torch_xla.device()
     samples = draw(Denoiser().to(device), device).cpu()
-    print(f"spread of the samples {samples.std().item():.3f}")
+    print(f"spread of the samples {samples.std().item():.9g}")
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ def main():
     loader = DataLoader(make_samples(), batch_size=BATCH, shuffle=True)
     model = nn.Sequential(nn.Linear(FEATURES, 128), nn.ReLU(), nn.Linear(128, CLASSES))
     loss = train(model.to(device), loader, device)
-    print(f"final loss {loss.item():.3f}")
+    print(f"final loss {loss.item():.9g}")
 
 
 if __name__ == "__main__":

@@ -54,7 +54,7 @@ def main():
         nn.Linear(8 * 30, CLASSES),
     )
     loss = train(model.to(device), device)
-    print(f"final loss {loss.item():.3f}")
+    print(f"final loss {loss.item():.9g}")
 
 
 if __name__ == "__main__":

@@ -71,7 +71,7 @@ def main():
     device = torch_xla.device()
     loader = DataLoader(make_gestures(STEPS * BATCH), BATCH, shuffle=True, collate_fn=collate)
     loss = train(Classifier().to(device), loader, device)
-    print(f"final loss {loss.item():.3f}")
+    print(f"final loss {loss.item():.9g}")
 
 
 if __name__ == "__main__":

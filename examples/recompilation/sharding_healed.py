@@ -44,7 +44,7 @@ def main():
     device = torch_xla.device()
     gains, offsets = torch.rand(SENSORS).to(device), torch.rand(SENSORS).to(device)
     results = calibrate(gains, offsets, mesh, device)
-    print(f"last mean {results[-1].cpu().mean().item():.3f}")
+    print(f"last mean {results[-1].cpu().mean().item():.9g}")
 
 
 if __name__ == "__main__":

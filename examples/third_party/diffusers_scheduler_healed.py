@@ -54,7 +54,7 @@ def main():
         for _ in range(SETS):
             pictures = torch.rand(PICTURES, 1, SIZE, SIZE).to(device)
             filled = fill_in(unet, pictures, missing, device)
-    print(f"mean {filled.mean().item():.3f}")
+    print(f"mean {filled.mean().item():.9g}")
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ def main():
     texts = [tokenizer(text) for text in make_texts(STEPS * BATCH)]
     loader = DataLoader(texts, batch_size=BATCH, collate_fn=collate)
     loss = train(model, loader, device)
-    print(f"final loss {loss.item():.3f}")
+    print(f"final loss {loss.item():.9g}")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ingest.test_run_directory import MANIFEST, add_process, write
+from tests.ingest.test_run_directory import FAULT, MANIFEST, WINDOW, add_process, write
 from xladoctor.evidence.database import Database
 from xladoctor.evidence.load import build
 from xladoctor.evidence.schema import TABLES
@@ -33,11 +33,14 @@ SAMPLED = {"tracing_ns", "idle_tracing_ns"}
 def written(tmp_path: Path) -> Ingested:
     """What is read from a run directory that has a line of every kind."""
     write(tmp_path / "run.json", MANIFEST)
-    folder = add_process(tmp_path, 42)
+    folder = add_process(tmp_path, 42, windows=[WINDOW])
+    write(folder / "faults.log", FAULT)
     common = '"thread": 1, "step": 0, "site": 0'
     with (folder / "steps.jsonl").open("a") as log:
         log.write(f'{{"event": "upload", {common}, "shape": [2], "dtype": "float32"}}\n')
         log.write(f'{{"event": "optimizer", {common}}}\n')
+        took = '"end_ns": 9, "duration_ns": 8, "typical_ns": 1, "traced": true'
+        log.write(f'{{"event": "outlier", {common}, {took}}}\n')
         step = (folder / "steps.jsonl").read_text().splitlines()[0]
         both = '"uploads": [[0, 1, 64, 5]], "saves": [[0, 1, 9]]'
         log.write(f"{step.removesuffix('}')}, {both}}}\n")

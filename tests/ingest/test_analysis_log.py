@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,22 @@ def test_offset_is_the_byte_position_of_the_first_line() -> None:
     for block in read(RECORDED).blocks:
         kind = block.kind.capitalize()
         assert encoded[block.offset :].startswith(f"{kind} Analysis: {kind} Cause\n".encode())
+
+
+@given(st.sets(st.integers(0, 12)))
+def test_parts_of_a_log_with_what_lies_before_them_are_the_log(cuts: set[int]) -> None:
+    starts = [block.offset for block in read(RECORDED).blocks]
+    places = [0, *sorted({([*starts, len(RECORDED.encode())])[cut] for cut in cuts}), None]
+    encoded = RECORDED.encode()
+
+    blocks: list[Block] = []
+    for begin, end in pairwise(places):
+        part = encoded[begin:end].decode().splitlines(keepends=True)
+        log = read_analysis_log(part, begin or 0)
+        assert log.torn == 0
+        blocks += log.blocks
+
+    assert tuple(blocks) == read(RECORDED).blocks
 
 
 def test_log_printed_between_the_program_s_own_output_holds_the_same_blocks() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.ingest.test_analysis_log import block_text
 from tests.support import rows
 from xladoctor.ingest.interface import Ingested, IngestError
 from xladoctor.ingest.run_directory import read_run_directory
@@ -78,7 +79,7 @@ def test_whole_run_fills_every_table_and_leaves_no_note(run: Path) -> None:
     assert {name: len(table(ingested, name)) for name in ingested.tables} == {
         "process": 1, "environment": 2, "source_line": 1, "fallback": 1, "step": 1,
         "step_period": 1, "host_sync": 1, "data_wait": 0, "transfer": 0, "optimizer": 0,
-        "fallback_count": 0, "upload": 0, "state_save": 0,
+        "fallback_count": 0, "upload": 0, "state_save": 0, "outlier": 0, "capture_fault": 0,
         "compilation": 5, "execution": 7, "metric": 0, "counter": 1,
     }  # fmt: skip
 
@@ -116,6 +117,7 @@ def test_files_that_are_not_of_the_capture_change_nothing(run: Path) -> None:
     write(run / "notes.txt", "mine")
     write(run / "process-old", "a file, no folder")
     write(run / "process-42" / "core.1234", "\x00")
+    write(run / "process-42" / "analysis-mine.log", "mine")
     write(run / "diagnosis.json", "{}")
     assert read(run) == before
 
@@ -164,12 +166,108 @@ def test_reason_for_a_missing_analysis_log_is_told(run: Path) -> None:
     assert "execution" not in ingested.tables
 
 
-@pytest.mark.parametrize("text", ["Traceback\nValueError: odd\n", "\n", ""])
-def test_fault_of_the_capture_is_told(run: Path, text: str) -> None:
+FAULT = "Traceback (most recent call last):\n  …\nValueError: odd\n"
+
+
+@pytest.mark.parametrize("text", [FAULT, FAULT.ljust(4096), f"{FAULT}\n{FAULT}"])
+def test_fault_of_the_capture_is_a_row_and_no_note(run: Path, text: str) -> None:
+    log = run / "process-42" / "faults.log"
+    write(log, text)
+    ingested = read(run)
+    assert table(ingested, "capture_fault") == [
+        {"process": 0, "text": "ValueError: odd", "log": str(log)}
+    ]
+    assert ingested.notes == []
+
+
+@pytest.mark.parametrize("text", ["", "\n", " " * 4096])
+def test_log_of_faults_without_one_is_none(run: Path, text: str) -> None:
     write(run / "process-42" / "faults.log", text)
-    (note,) = read(run).notes
-    assert "the capture had a fault and switched itself off" in note
-    assert note.endswith("ValueError: odd" if text.strip() else "off")
+    ingested = read(run)
+    assert ingested.tables["capture_fault"] == {}
+    assert ingested.notes == []
+
+
+def test_fault_log_of_any_bytes_is_told(run: Path) -> None:
+    (run / "process-42" / "faults.log").write_bytes(b"OSError: \xff\xfe" + b" " * 4000)
+    (row,) = table(read(run), "capture_fault")
+    assert row["text"] == "OSError: \ufffd\ufffd"
+
+
+# Limits of the capture
+
+
+WINDOW = {"begin_ns": 100, "steps": 60, "end_ns": 200, "ended_by": "step limit", "bytes": 5000,
+          "stop_ns": 7, "session": "s", "file": "vm_42.xplane.pb", "write_ns": 3}  # fmt: skip
+OPEN_WINDOW = {"begin_ns": 300, "steps": 2}
+
+
+def test_windows_of_the_profiler_are_rows(run: Path) -> None:
+    add_process(run, 42, windows=[WINDOW, OPEN_WINDOW])
+    ingested = read(run)
+    assert table(ingested, "capture_window") == [
+        {"process": 0, "session": "s", "begin_ns": 100, "end_ns": 200, "steps": 60,
+         "ended_by": "step limit", "bytes": 5000, "stop_ns": 7, "write_ns": 3},
+        {"process": 0, "session": None, "begin_ns": 300, "end_ns": None, "steps": 2,
+         "ended_by": None, "bytes": None, "stop_ns": None, "write_ns": None},
+    ]  # fmt: skip
+    assert ingested.notes == []
+
+
+@pytest.mark.parametrize("too_large", [True, False])
+def test_modules_that_were_left_out_are_told(run: Path, too_large: bool) -> None:
+    add_process(run, 42, modules_too_large=too_large)
+    told = [note for note in read(run).notes if "would exceed --trace-bytes" in note]
+    assert len(told) == too_large
+    assert all(note.startswith("process-42: the compiled modules of later") for note in told)
+
+
+def test_program_that_hung_is_told_with_the_files_that_say_where(run: Path) -> None:
+    write(run / "run.json", {**MANIFEST, "ended": {"status": None, "signal": 15, "seconds": 90.2,
+                                                   "timeout_s": 90.0}})  # fmt: skip
+    for pid in (43, 42):
+        write(run / f"stacks-{pid}.txt", "MainThread …")
+    assert read(run).notes == [
+        f"{run}: the program was ended after 90 s, as --timeout asks; where its threads stood:"
+        " stacks-42.txt, stacks-43.txt"
+    ]
+
+
+def test_run_that_is_a_part_of_another_was_not_cut_short(run: Path) -> None:
+    write(run / "run.json", {**MANIFEST, "ended": None, "part_of": "out"})
+    assert read(run).notes == []
+
+
+def test_long_analysis_log_in_parts_is_read_as_one(run: Path) -> None:
+    """What the log lost between its parts is timed all the same, and pairs nothing else."""
+    folder = run / "process-42"
+    first, later, last = (block_text("Compilation", graph) for graph in ("aa", "bb", "cc"))
+    begin = 6_000_000
+    write(folder / "analysis-0.log", first)
+    write(folder / f"analysis-{begin}.log", later)
+    write(folder / "analysis.log", last)
+    ends = [len(first), 5_000_000, begin + len(later), begin + len(later) + len(last)]
+    lines = []
+    for index, end in enumerate(ends):
+        lines.append({"event": "compile", "thread": 1, "step": index, "site": 0, "end_ns": index,
+                      "during": "barrier", "duration_ns": 1})  # fmt: skip
+        lines.append({**STEP, "index": index, "log": end, "compilations": 1})
+    write(folder / "steps.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+
+    found = {(row["graph_hash"], row["step"]) for row in table(read(run), "compilation")}
+
+    assert found == {("aa", 0), (None, 1), ("bb", 2), ("cc", 3)}
+
+
+@pytest.mark.parametrize("kept", [("analysis-0.log",), ("analysis-0.log", "analysis-6000000.log")])
+def test_analysis_log_that_was_just_set_aside(run: Path, kept: tuple[str, ...]) -> None:
+    log = run / "process-42" / "analysis.log"
+    for name in kept:
+        write(log.with_name(name), log.read_text(encoding="utf-8"))
+    log.unlink()
+    ingested = read(run)
+    assert len(table(ingested, "compilation")) == 5 * len(kept)
+    assert ingested.notes == []
 
 
 # Damaged
@@ -233,10 +331,33 @@ def test_nothing_captured_says_why(run: Path) -> None:
         read(run)
 
 
-def test_program_that_never_imported_torch_xla(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("log", "message", "hint"),
+    [
+        (None, "no Python process reported", "-E, -I or -S"),
+        ("42 7 started\n", "never imported torch_xla", "the interpreter"),
+        ("42 7 started\n42 7 imported torch_xla\n", "no computation ran on an XLA device", "sync"),
+    ],
+    ids=["no Python", "another program", "no device"],
+)
+def test_program_that_left_no_folder(
+    tmp_path: Path, log: str | None, message: str, hint: str
+) -> None:
     write(tmp_path / "run.json", MANIFEST)
-    with pytest.raises(IngestError, match="never imported torch_xla"):
+    if log is not None:
+        write(tmp_path / "python.log", log)
+    with pytest.raises(IngestError, match=message) as caught:
         read(tmp_path)
+    assert hint in caught.value.hint
+
+
+def test_directory_of_several_programs_names_their_runs(tmp_path: Path) -> None:
+    write(tmp_path / "run.json", MANIFEST)
+    for name in ("1-train", "2-evaluate"):
+        write(tmp_path / name / "run.json", MANIFEST)
+    with pytest.raises(IngestError, match="several programs ran") as caught:
+        read(tmp_path)
+    assert caught.value.hint == f"one of {tmp_path / '1-train'}, {tmp_path / '2-evaluate'}"
 
 
 @pytest.mark.parametrize("name", ["analysis.log", "steps.jsonl", "metrics.txt", "call_sites.json"])

@@ -204,6 +204,26 @@ def test_line_that_is_none_of_the_log_s_leaves_a_note_with_its_number(line: str)
     assert len(table(ingested, "upload")) == 4
 
 
+# Outliers
+
+
+def test_step_that_took_much_longer_is_a_row() -> None:
+    line = {"event": "outlier", "thread": 12049, "step": 80, "end_ns": 900, "duration_ns": 600,
+            "typical_ns": 100, "traced": True}  # fmt: skip
+    assert table(read(STEP, line), "outlier") == [
+        {"process": 2, "thread": 12049, "step": 80, "end_ns": 900, "duration_ns": 600,
+         "typical_ns": 100, "traced": True}
+    ]  # fmt: skip
+
+
+def test_steps_without_an_outlier_were_looked_at() -> None:
+    assert read(STEP).tables["outlier"] == {}
+
+
+def test_log_of_an_older_capture_was_not_looked_at_for_outliers() -> None:
+    assert "outlier" not in read({**STEP, "uploads": [3, 900]}).tables
+
+
 # Call sites
 
 

@@ -138,10 +138,17 @@ class Captured:
         return [line for line in lines if line["event"] == event]
 
 
-def capture(directory: Path, program: Path, *arguments: str | Path, **options: Any) -> Captured:
-    """Run a program under capture, its own standard output kept apart from the report."""
+def capture(
+    directory: Path, program: Path, *arguments: str | Path, asked: tuple[str, ...] = (),
+    **options: Any,
+) -> Captured:  # fmt: skip
+    """Run a program under capture, its own standard output kept apart from the report.
+
+    Args:
+        asked: options of ``xladoctor run``.
+    """
     report = directory.with_name(f"{directory.name}.report")
-    words = ("--output", directory, "--report", report, program, *arguments)
+    words = ("--output", directory, "--report", report, *asked, program, *arguments)
     return Captured(program, directory, doctor(*words, **options))
 
 

@@ -117,6 +117,97 @@ def test_program_that_is_killed_is_diagnosed_from_what_it_wrote(tmp_path: Path) 
     assert_names_the_read(run)
 
 
+def test_hanging_program_leaves_its_stacks_and_is_ended(tmp_path: Path) -> None:
+    hang = "import threading\nlock = threading.Lock()\nlock.acquire()\nlock.acquire()\n"
+    program = write(tmp_path, "train.py", f"{TRAIN}\n{hang}")
+
+    run = capture(tmp_path / "out", program, asked=("--timeout", "40s"), cwd=tmp_path)
+
+    assert run.finished.status == 124
+    (stacks,) = run.directory.glob("stacks-*.txt")
+    text = stacks.read_text()
+    last = len(program.read_text().splitlines())
+    assert f"train.py:{last}" in text
+    assert "wait for a lock" in text
+    assert any(stacks.name in note for note in run.report["warnings"])
+    assert_names_the_read(run)
+
+
+def test_full_disk_ends_the_capture_alone(tmp_path: Path) -> None:
+    """A limit on the size of files stands in for the disk: writing fails with an OSError."""
+    program = write(
+        tmp_path,
+        "train.py",
+        f"""{TRAIN}
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000))
+for step in range(300):
+    weights = weights * 0.9
+    torch_xla.sync()
+    time.sleep(0.01)
+print("end")
+""",
+    )
+
+    run = capture(tmp_path / "out", program, cwd=tmp_path)
+
+    assert run.finished.status == 0
+    assert run.finished.stdout == "end\n"
+    assert run.finished.stderr == ""
+    (fault,) = run.findings("XD902")
+    assert "File too large" in fault["message"]
+    assert fault["severity"] == "warning"
+
+
+def test_run_directory_that_vanishes(tmp_path: Path) -> None:
+    program = write(
+        tmp_path,
+        "train.py",
+        f"""{TRAIN}
+import shutil
+shutil.rmtree(os.environ["XLADOCTOR_RUN_DIRECTORY"])
+time.sleep(1)
+weights.sum().item()
+print("end")
+sys.exit(7)
+""",
+    )
+
+    run = capture(tmp_path / "out", program, cwd=tmp_path)
+
+    assert run.finished.status == 7
+    assert run.finished.stdout == "end\n"
+    assert run.finished.stderr.splitlines()[0].endswith(
+        "out is gone, and what was captured with it"
+    )
+
+
+def test_fault_of_the_capture_leaves_the_program_alone(tmp_path: Path) -> None:
+    program = write(
+        tmp_path,
+        "train.py",
+        f"""{TRAIN}
+import gc
+(recorder,) = [one for one in gc.get_objects() if type(one).__name__ == "Recorder"]
+recorder._counter = lambda name: 1 / 0
+for step in range(20):
+    weights = weights * 0.9
+    torch_xla.sync()
+print(f"{{weights.sum().item():.9g}}")
+""",
+    )
+
+    bare_weights = 64 * 0.9**50
+    run = capture(tmp_path / "out", program, cwd=tmp_path)
+
+    assert run.finished.status == 0
+    assert run.finished.stderr == ""
+    assert float(run.finished.stdout) == pytest.approx(bare_weights, rel=1e-3)
+    (fault,) = run.findings("XD902")
+    assert "ZeroDivisionError" in fault["message"]
+    assert_names_the_read(run)
+
+
 def _end(folder: Path, program: Path, end: Callable[[subprocess.Popen[str]], None]) -> Captured:
     """Run the program until its steps are on disk, then ``end`` it."""
     words = ("--output", "out", "--report", "report", str(program))

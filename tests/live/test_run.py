@@ -40,12 +40,10 @@ sys.exit(3)
 ARGUMENTS = ("--output", "mine", "-o", "x", "-m", "--quiet", "--", "--help", "-c", "a b", "")
 #: What a captured program finds in its environment beyond what a bare one does.
 SET_AT_START = {
-    "PYTHONPATH", "XLADOCTOR_RUN_DIRECTORY", "XLADOCTOR_SESSION", "XLADOCTOR_TRACE_STEPS",
-    "XLADOCTOR_TRACE_SECONDS",
+    "PYTHONPATH", "XLADOCTOR_RUN_DIRECTORY", "XLADOCTOR_OPTIONS",
 }  # fmt: skip
 SET_BY_TORCH_XLA = {
     "XLADOCTOR_SET", "PT_XLA_DEBUG_LEVEL", "PT_XLA_DEBUG_MAX_FRAME", "PT_XLA_DEBUG_FILE",
-    "XLA_HLO_DEBUG",
 }  # fmt: skip
 
 

@@ -125,9 +125,11 @@ steps(1.0)
 print(sys.getswitchinterval() == before)
 rival.join()
 """
-NO_STEPS = {
+UNUSED = {
     "no tensor": "import torch_xla\n",
     "saves on the host": 'import torch, torch_xla\ntorch.save(torch.ones(4), "ones.pt")\n',
+}
+NO_STEPS = {
     "saves without a step": ON_DEVICE + 'torch.save(weights, "weights.pt")\n',
     "one step": ON_DEVICE + "weights.add_(1)\ntorch_xla.sync()\ntime.sleep(0.1)\n",
     "no barrier": ON_DEVICE + "for _ in range(20): (weights + 1).sum().item(); time.sleep(0.01)\n",
@@ -265,6 +267,17 @@ def test_sampling_leaves_the_interpreter_s_switch_interval_to_the_program(
     assert not (run.process / "faults.log").exists()
 
 
+@pytest.mark.parametrize("name", UNUSED)
+def test_programs_that_use_no_device_leave_no_trace(
+    name: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("unused")
+    run = capture(folder / "out", write(folder, "program.py", UNUSED[name]), cwd=folder)
+
+    assert list(run.directory.glob("process-*")) == []
+    assert "no computation ran on an XLA device" in run.finished.stderr
+
+
 @pytest.mark.parametrize("name", NO_STEPS)
 def test_programs_without_a_loop_have_no_samples_and_no_faults(
     name: str, tmp_path_factory: pytest.TempPathFactory
@@ -303,7 +316,8 @@ def test_moves_are_regions_of_the_loop_with_their_lines(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     folder = tmp_path_factory.mktemp("moves")
-    run = capture(folder / "out", write(folder, "moves.py", MOVES), cwd=folder)
+    program = write(folder, "moves.py", MOVES)
+    run = capture(folder / "out", program, cwd=folder, asked=("--trace-after", "0"))
     found = load(str(run.directory)).database.rows(
         "SELECT region, file, line, count(DISTINCT call) AS calls FROM host_segment"
         " WHERE step > 0 AND region <> 'barrier' GROUP BY ALL ORDER BY line"
@@ -324,7 +338,7 @@ HELD = """
     place = CallSites.place
 
     def slowly(self, frame):
-        if threading.current_thread().name == "xladoctor-sampler":
+        if threading.get_ident() != threading.main_thread().ident:
             time.sleep(0.002)  # hands the interpreter over, as happens on a busy machine
         return place(self, frame)
 

@@ -383,10 +383,10 @@ def test_number_out_of_range() -> None:
     assert error.value.hint == "process 0 has the numbers 0 to 1"
 
 
-def test_compilation_outside_the_window_is_named() -> None:
+def test_compilation_without_a_graph_is_named() -> None:
     of = two([], after={"graph_hash": "c"})
-    with pytest.raises(XladoctorError, match="compilation 1 happened outside") as error:
+    with pytest.raises(XladoctorError, match="that of compilation 1 is not") as error:
         found(of)
-    assert "--trace-steps and --trace-seconds" in error.value.hint
-    with pytest.raises(XladoctorError, match="compilation 0 and 1 happened outside"):
+    assert "--trace-bytes" in error.value.hint
+    with pytest.raises(XladoctorError, match="that of compilation 0 and 1 is not"):
         found(evidence({"compilation": [compiled(0, "a"), compiled(1, "b")]}))

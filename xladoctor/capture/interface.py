@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from xladoctor.capture.bootstrap._xladoctor.options import Options
 from xladoctor.errors import XladoctorError
 
 
@@ -21,16 +22,17 @@ class RunRequest:
         script: what the user named (a script, a module, a command); names the run directory.
         output: the run directory to make, or None for ``xladoctor-runs/<date>-<script>/``.
         needs_torch_xla: whether this interpreter is the one that will run the program.
-        trace_steps: steps that the timeline's window covers; 0 for no timeline.
-        trace_seconds: seconds that it covers at most, compilation and waits not counted.
+        options: what is asked of the capture itself.
+        timeout_s: seconds after which the program counts as hanging: the stacks of its threads
+            are written, then it is ended. None for never.
     """
 
     command: tuple[str, ...]
     script: str
     output: Path | None = None
     needs_torch_xla: bool = True
-    trace_steps: int = 60
-    trace_seconds: float = 15.0
+    options: Options = field(default_factory=Options)
+    timeout_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +64,11 @@ class RunOutcome:
     """How the program ended.
 
     Attributes:
-        status: the exit status to pass on (128 + n where signal n ended it).
-        directory: what was captured.
+        status: the exit status to pass on (128 + n where signal n ended it, 124 after a time-out).
+        runs: what was captured: a directory for each program that ran, in order.
+        lost: what went wrong on the way, in words.
     """
 
     status: int
-    directory: RunDirectory
+    runs: tuple[RunDirectory, ...]
+    lost: tuple[str, ...] = ()

@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import itertools
+import json
 import os
+import re
+import select
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from xladoctor.capture import manifest
+from xladoctor.capture import hang, manifest, programs
+from xladoctor.capture.bootstrap._xladoctor.options import VARIABLE
 from xladoctor.capture.interface import CaptureError, RunDirectory, RunOutcome, RunRequest
 
 INSTALL_LINE = "pip install 'xladoctor[xla]'    (that is torch==2.9.0 and torch-xla==2.9.0)"
-_BOOTSTRAP = Path(__file__).parent / "bootstrap"
-_TICK_S = 0.5
-_FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+BOOTSTRAP = Path(__file__).parent / "bootstrap"
+_TIMED_OUT = 124  # as timeout(1) ends
+_TICK_MS = 100
+_TICKS_A_LOOK = 5
+_FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1,
+              signal.SIGUSR2)  # fmt: skip
 _SENT_BY_KERNEL = 0x80  # si_code of a signal from the terminal: the child got it as well
+_PYTHON = re.compile(r"(python|pypy)[\d.]*$")
+_OPTIONS = re.compile(r"-([^cmWX-]+|(?=[cmWX]))([cmWX]?)(.*)")
+_LONG_OPTION = "--check-hash-based-pycs"  # the only one with a value
 
 
 class Observer(Protocol):
@@ -39,23 +53,65 @@ def run(request: RunRequest, observer: Observer) -> RunOutcome:
     """Run the program to its end, whatever that is.
 
     Raises:
-        CaptureError: torch_xla is missing, the program cannot be started, or the run directory
-            cannot be made. Nothing was run then.
+        CaptureError: torch_xla is missing, the program cannot be started or not be captured, or
+            the run directory cannot be made. Nothing was run then.
     """
+    _refuse_isolated(request.command)
     if request.needs_torch_xla:
         _require_torch_xla()
-    directory = _make_directory(request)
-    session = directory.path.name
-    record = manifest.begin(directory, request, session)
+    directory = make_directory(request.output, request.script)
+    request = replace(request, options=replace(request.options, session=directory.path.name))
+    record = manifest.begin(directory, request)
     began = time.monotonic()
     observer.started(directory.path)
     try:
-        status = _supervise(request, directory, session, observer)
+        status, timed_out = _supervise(request, directory, observer)
     finally:
         observer.ended()
     seconds = time.monotonic() - began
-    manifest.finish(directory, record, status, seconds)
-    return RunOutcome(status=128 - status if status < 0 else status, directory=directory)
+    lost: list[str] = []
+    try:
+        manifest.finish(directory, record, status, seconds,
+                        request.timeout_s if timed_out else None)  # fmt: skip
+        runs = programs.split(directory)
+    except (CaptureError, OSError, ValueError, KeyError) as error:
+        runs = [directory]
+        lost.append(str(error))
+    passed_on = _TIMED_OUT if timed_out else 128 - status if status < 0 else status
+    return RunOutcome(passed_on, tuple(runs), tuple(lost))
+
+
+def _refuse_isolated(command: tuple[str, ...]) -> None:
+    """Python's own options that keep the capture out of the program."""
+    if not _PYTHON.match(Path(command[0]).name):
+        return
+    hindering = _isolating(command[1:])
+    if hindering:
+        reason = {"E": "ignores PYTHONPATH", "I": "ignores PYTHONPATH",
+                  "S": "imports no sitecustomize"}[hindering]  # fmt: skip
+        raise CaptureError(
+            f"python -{hindering} {reason}, which is how xladoctor gets into a program",
+            f"run it without -{hindering}, or capture from inside:"
+            ' with xladoctor.capture("out"): …',
+        )
+
+
+def _isolating(words: Sequence[str]) -> str | None:
+    """The first of -E, -I and -S among an interpreter's own options."""
+    is_value = False
+    for word in words:
+        if is_value or word.startswith("--"):
+            is_value = word == _LONG_OPTION and not is_value
+            continue
+        options = _OPTIONS.fullmatch(word)
+        if options is None:
+            return None
+        flags, ending, value = options.groups()
+        hindering = next((flag for flag in flags if flag in "EIS"), None)
+        if hindering or ending in ("c", "m"):  # what follows is the program
+            return hindering
+        is_value = bool(ending) and not value
+    return None
 
 
 def _require_torch_xla() -> None:
@@ -69,8 +125,13 @@ def _require_torch_xla() -> None:
         )
 
 
-def _make_directory(request: RunRequest) -> RunDirectory:
-    path = request.output or _default_output(request.script)
+def make_directory(output: Path | None, script: str) -> RunDirectory:
+    """Make the run directory: the one that was asked for, or a new one named after the script.
+
+    Raises:
+        CaptureError: it exists with something in it, or cannot be made.
+    """
+    path = output or _default_output(script)
     try:
         path.mkdir(parents=True)
     except FileExistsError:
@@ -97,36 +158,64 @@ def _default_output(script: str) -> Path:
     return path
 
 
-def _environment(request: RunRequest, directory: RunDirectory, session: str) -> dict[str, str]:
+def _environment(request: RunRequest, directory: RunDirectory) -> dict[str, str]:
     path = os.environ.get("PYTHONPATH")
     return {
         **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(_BOOTSTRAP), *([path] if path else [])]),
+        "PYTHONPATH": os.pathsep.join([str(BOOTSTRAP), *([path] if path else [])]),
         "XLADOCTOR_RUN_DIRECTORY": str(directory.path),
-        "XLADOCTOR_SESSION": session,
-        "XLADOCTOR_TRACE_STEPS": str(request.trace_steps),
-        "XLADOCTOR_TRACE_SECONDS": str(request.trace_seconds),
+        VARIABLE: json.dumps(asdict(request.options)),
     }
 
 
 def _supervise(
-    request: RunRequest, directory: RunDirectory, session: str, observer: Observer
-) -> int:
-    """Start the child and wait for it; signals meant for the program reach it exactly once."""
-    waited = {*_FORWARDED, signal.SIGCHLD}
+    request: RunRequest, directory: RunDirectory, observer: Observer
+) -> tuple[int, bool]:
+    """Start the child and wait for it; signals meant for the program reach it exactly once.
+
+    Returns:
+        Its status (-n where signal n ended it), and whether it took longer than it may.
+    """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     try:
-        child = subprocess.Popen(request.command, env=_environment(request, directory, session))
+        child = subprocess.Popen(request.command, env=_environment(request, directory))
     except OSError as error:
         raise CaptureError(f"cannot run {request.command[0]}: {error.strerror}") from error
-    signal.pthread_sigmask(signal.SIG_BLOCK, waited)
+    ends = time.monotonic() + (request.timeout_s or float("inf"))
+    signal.pthread_sigmask(signal.SIG_BLOCK, _FORWARDED)
     try:
-        while child.poll() is None:
-            received = signal.sigtimedwait(waited, _TICK_S)
-            if received is None:
-                observer.tick()
-            elif received.si_signo != signal.SIGCHLD and received.si_code != _SENT_BY_KERNEL:
-                child.send_signal(received.si_signo)
-        return child.returncode
+        for tick in _until_the_end_of(child):
+            _forward_signals(child)
+            if tick % _TICKS_A_LOOK == 0:
+                with contextlib.suppress(OSError):  # no terminal any more, or no run directory
+                    observer.tick()
+            if time.monotonic() >= ends and child.poll() is None:
+                hang.end(child, directory)
+                status = child.poll()
+                return (-signal.SIGKILL if status is None else status), True
+        return child.returncode, False
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _until_the_end_of(child: subprocess.Popen[bytes]) -> Iterator[int]:
+    """Count ticks until the child has ended, of which it tells at once."""
+    waiter = select.poll()
+    descriptor = os.pidfd_open(child.pid)  # Linux 5.3
+    waiter.register(descriptor, select.POLLIN)
+    try:
+        for tick in itertools.count(1):
+            waiter.poll(_TICK_MS)
+            if child.poll() is not None:
+                return
+            yield tick
+    finally:
+        os.close(descriptor)
+
+
+def _forward_signals(child: subprocess.Popen[bytes]) -> None:
+    """Those that were sent to us alone. Never waits: Python's ``sigtimedwait`` makes up a signal
+    when it is itself stopped and continued meanwhile."""
+    while (received := signal.sigtimedwait(_FORWARDED, 0)) is not None:
+        if received.si_code != _SENT_BY_KERNEL:
+            child.send_signal(received.si_signo)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from xladoctor import __version__
-from xladoctor.cli import analyze, compilations, query, rules, run
+from xladoctor.cli import analyze, capture, compilations, env, query, rules, run, stacks
 from xladoctor.cli.boundary import boundary, leave
 
 app = typer.Typer(
@@ -23,8 +23,11 @@ app = typer.Typer(
 )
 app.command("run", context_settings={"allow_interspersed_args": False})(run.run)
 app.command("analyze")(analyze.analyze)
+app.command("capture")(capture.capture)
 app.command("compilations")(compilations.compilations)
 app.command("query")(query.query)
+app.command("stacks")(stacks.stacks)
+app.command("env")(env.env)
 app.command("rules")(rules.rules)
 app.command("explain")(rules.explain)
 

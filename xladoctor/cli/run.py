@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
 from xladoctor.cli.boundary import complain
-from xladoctor.cli.output import Color, ColorOption, Format, FormatOption, TotalStepsOption, show
+from xladoctor.cli.output import (
+    Color,
+    ColorOption,
+    Format,
+    FormatOption,
+    TotalStepsOption,
+    emit,
+    show,
+)
+from xladoctor.cli.quantities import parse_duration, parse_size
 from xladoctor.errors import XladoctorError
 
 if TYPE_CHECKING:
-    from xladoctor.capture.interface import RunOutcome, RunRequest
+    from xladoctor.capture.bootstrap._xladoctor.options import Options
+    from xladoctor.capture.interface import RunDirectory, RunOutcome, RunRequest
+    from xladoctor.diagnosis.interface import Diagnosis
 
 
 def run(
@@ -37,9 +48,32 @@ def run(
     trace_steps: Annotated[
         int, typer.Option(min=0, help="Steps that the timeline covers; 0 for no timeline.")
     ] = 60,
+    trace_after: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            show_default="when the loop is at rest",
+            help="Steps before the timeline begins; 0 for from the start.",
+        ),
+    ] = None,
     trace_seconds: Annotated[
         float, typer.Option(min=0.1, help="Seconds that it covers at most (waits not counted).")
     ] = 15.0,
+    trace_bytes: Annotated[
+        str, typer.Option(help="Size that its file may reach, about: 256M, 2G.")
+    ] = "256M",
+    stop_after: Annotated[
+        int | None,
+        typer.Option(min=1, show_default=False, help="End the program after so many steps."),
+    ] = None,
+    timeout: Annotated[
+        str | None,
+        typer.Option(
+            show_default=False,
+            help="Time after which the program hangs: 90s, 30m, 2h. The stacks of its threads are"
+            " written, then it is ended.",
+        ),
+    ] = None,
     total_steps: TotalStepsOption = None,
     report: Annotated[
         Path | None, typer.Option(help="Write the report to this file, not to standard output.")
@@ -51,11 +85,17 @@ def run(
     """Run a program, unchanged, and print what costs it time.
 
     Its input, output, arguments and exit status are as without xladoctor; the report follows on
-    standard output. Exit status: the program's own; 2 if it could not be run or never used XLA.
+    standard output. A step is what lies between two barriers (torch_xla.sync). Exit status: the
+    program's own; 124 after --timeout; 2 if it could not be run or never used XLA.
     """
     from xladoctor.capture import launcher, progress
+    from xladoctor.capture.bootstrap._xladoctor.options import Options
 
-    request = _request(module, arguments or [], output, trace_steps, trace_seconds)
+    options = Options(
+        trace_steps=trace_steps, trace_after=trace_after, trace_seconds=trace_seconds,
+        trace_bytes=parse_size(trace_bytes), stop_after=stop_after or 0,
+    )  # fmt: skip
+    request = _request(module, arguments or [], output, options, timeout)
     outcome = launcher.run(request, progress.observer(quiet))
     sys.stdout.flush()
     try:
@@ -67,8 +107,9 @@ def run(
 
 
 def _request(
-    module: bool, arguments: list[str], output: Path | None, steps: int, seconds: float
-) -> RunRequest:
+    module: bool, arguments: list[str], output: Path | None, options: Options,
+    timeout: str | None,
+) -> RunRequest:  # fmt: skip
     from xladoctor.capture.interface import RunRequest
 
     if not arguments:
@@ -80,13 +121,9 @@ def _request(
     else:
         command = (sys.executable, *(["-m"] if module else []), *arguments)
     return RunRequest(
-        command=command,
-        script=arguments[0],
-        output=output,
-        needs_torch_xla=not own_command,
-        trace_steps=steps,
-        trace_seconds=seconds,
-    )
+        command=command, script=arguments[0], output=output, needs_torch_xla=not own_command,
+        options=options, timeout_s=None if timeout is None else parse_duration(timeout),
+    )  # fmt: skip
 
 
 def _report(
@@ -94,21 +131,53 @@ def _report(
     color: Color,
 ) -> None:  # fmt: skip
     from xladoctor.capture.interface import CaptureError
+
+    if report is None:
+        _write(outcome, total_steps, output_format, color, sys.stdout)
+        return
+    try:
+        with report.open("w", encoding="utf-8") as file:
+            _write(outcome, total_steps, output_format, Color.never, file)
+    except OSError as error:
+        raise CaptureError(f"cannot write {report}: {error.strerror}") from error
+
+
+def _write(
+    outcome: RunOutcome, total_steps: int | None, output_format: Format, color: Color,
+    stream: TextIO,
+) -> None:  # fmt: skip
+    """The report of each program that the command ran; several in JSON are an array."""
+    from dataclasses import replace
+
+    from xladoctor.capture.interface import CaptureError
     from xladoctor.diagnosis.engine import diagnose
     from xladoctor.diagnosis.rule import load_rules
     from xladoctor.evidence.load import load
 
-    path = outcome.directory.path
+    array = output_format is Format.json and len(outcome.runs) > 1
     here = Path.cwd()
-    shown = path.relative_to(here) if path.is_relative_to(here) else path
-    diagnosis = diagnose(load(str(shown)), load_rules(), total_steps)
-    with outcome.directory.diagnosis.open("w", encoding="utf-8") as file:
-        show(diagnosis, Format.json, color, file)
-    if report is None:
-        show(diagnosis, output_format, color, sys.stdout)
-        return
+    for number, run in enumerate(outcome.runs):
+        if not run.path.exists():
+            raise CaptureError(f"the run directory {run.path} is gone, and what was captured with"
+                               " it", "something removed it while the program ran")  # fmt: skip
+        shown = run.path.relative_to(here) if run.path.is_relative_to(here) else run.path
+        evidence = load(str(shown))
+        evidence = replace(evidence, notes=(*evidence.notes, *outcome.lost))
+        diagnosis = diagnose(evidence, load_rules(), total_steps)
+        _keep(diagnosis, run)
+        if array:
+            emit("[" if number == 0 else ",", stream)
+        elif number:
+            emit("\n", stream)
+        show(diagnosis, output_format, color, stream)
+    if array:
+        emit("]\n", stream)
+
+
+def _keep(diagnosis: Diagnosis, run: RunDirectory) -> None:
+    """Leave the diagnosis in the run directory, where there is room."""
     try:
-        with report.open("w", encoding="utf-8") as file:
-            show(diagnosis, output_format, Color.never, file)
+        with run.diagnosis.open("w", encoding="utf-8") as file:
+            show(diagnosis, Format.json, Color.never, file)
     except OSError as error:
-        raise CaptureError(f"cannot write {report}: {error.strerror}") from error
+        sys.stderr.write(f"xladoctor: cannot write {run.diagnosis}: {error.strerror}\n")

@@ -82,10 +82,15 @@ def looks_like_analysis_log(head: str) -> bool:
     return "Compilation Analysis: " in head or "Execution Analysis: " in head
 
 
-def read_analysis_log(lines: Iterable[str]) -> AnalysisLog:
-    """Read a log of any length; lines of other origin between the blocks are passed over."""
+def read_analysis_log(lines: Iterable[str], begin: int = 0) -> AnalysisLog:
+    """Read a log of any length; lines of other origin between the blocks are passed over.
+
+    Args:
+        lines: its lines.
+        begin: bytes of the log that lie before them, in other files.
+    """
     blocks: list[Block] = []
-    torn = offset = 0
+    torn, offset = 0, begin
     block: Block | None = None
     for line in lines:
         match = _PREFIX.search(line.rstrip())

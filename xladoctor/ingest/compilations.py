@@ -1,9 +1,11 @@
 """Joins the records of compilations: what the analysis log says of them, and when they were.
 
 The log names graph, cause and frames, but no time, and misses what autograd's own thread compiles.
-The step log has every compilation with its time, but no graph. The timeline has graph and time,
-but only inside its window. Where the first two differ in number, the timeline names the graphs,
-and the step that each record lies in does the rest; what stays ambiguous is not joined.
+The step log has every compilation with its time, but no graph. The modules have inputs and outputs,
+in the order of compilation. The timeline has graph and time, but only inside its window. Where the
+first two differ in number, the modules tell which compilations the log missed; without them the
+timeline names the graphs, and the step that each record lies in does the rest; what stays ambiguous
+is not joined.
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 _SAME_DURATION = 0.02  # the two clocks are read within microseconds of each other
 
 Row = dict[str, Any]
+#: Inputs and outputs of a graph; None where not known.
+Numbers = tuple[int | None, int | None]
 
 
 def join(
@@ -32,6 +36,7 @@ def join(
     process: int,
     folders: Folders,
     ingested: Ingested,
+    modules: Sequence[Numbers] = (),
 ) -> None:
     """Fill ``compilation`` and ``execution`` of one process.
 
@@ -42,12 +47,13 @@ def join(
         process: its number.
         folders: where its Python keeps installed packages.
         ingested: where to; its ``step`` table is read.
+        modules: inputs and outputs of the modules that it compiled, in order.
     """
     timed = [dict(zip(times, row, strict=True)) for row in zip(*times.values(), strict=True)]
     _name_graphs(timed, compiled)
     blocks = log.blocks if log else ()
     logged_compilations = [block for block in blocks if block.kind == "compilation"]
-    pairs = _pair(logged_compilations, timed, process, ingested)
+    pairs = _pair(logged_compilations, timed, process, ingested, modules)
     sites = {id(block): folders.locate(block.frames) for block in blocks}
     stepped = launches.from_steps(process, ingested.tables.get("step", {}))
     logged = launches.from_blocks(blocks, lambda block: sites[id(block)])
@@ -81,11 +87,17 @@ def _name_graphs(timed: list[Row], compiled: Sequence[Compiled]) -> None:
 
 
 def _pair(
-    blocks: list[Block], timed: list[Row], process: int, ingested: Ingested
-) -> dict[int, Row]:
+    blocks: list[Block], timed: list[Row], process: int, ingested: Ingested,
+    modules: Sequence[Numbers],
+) -> dict[int, Row]:  # fmt: skip
     """The timed row of each block, by the block's identity."""
     if len(blocks) == len(timed):
         return {id(block): row for block, row in zip(blocks, timed, strict=True)}
+    ends = _log_ends(process, ingested.tables.get("step", {}))
+    if len(modules) == len(timed):
+        found = _pair_by_modules(blocks, timed, ends, modules)
+        if found is not None:
+            return found
     pairs: dict[int, Row] = {}
     by_hash: dict[str, list[Row]] = defaultdict(list)
     for row in timed:
@@ -96,9 +108,40 @@ def _pair(
             pairs[id(block)] = by_hash[block.graph_hash].pop(0)
     taken = {id(row) for row in pairs.values()}
     _pair_by_step([block for block in blocks if id(block) not in pairs],
-                  [row for row in timed if id(row) not in taken],
-                  _log_ends(process, ingested.tables.get("step", {})), pairs)  # fmt: skip
+                  [row for row in timed if id(row) not in taken], ends, pairs)  # fmt: skip
     return pairs
+
+
+def _pair_by_modules(
+    blocks: list[Block], timed: list[Row], ends: list[tuple[int, int]], modules: Sequence[Numbers]
+) -> dict[int, Row] | None:
+    """Each block with the next compilation that made a module like it, in the same step.
+
+    None where the log does not fit into the order of the modules.
+    """
+    pairs: dict[int, Row] = {}
+    at = 0
+    for block in blocks:
+        step = _step_of(block, ends)
+        while at < len(timed) and not (
+            agree((block.inputs, block.outputs), modules[at])
+            and (step is None or timed[at]["step"] == step)
+        ):
+            at += 1
+        if at == len(timed):
+            return None
+        pairs[id(block)] = timed[at]
+        at += 1
+    return pairs
+
+
+def agree(numbers: Numbers, others: Numbers) -> bool:
+    """Whether two pairs of inputs and outputs can be of one graph, as far as they are known."""
+    return all(None in pair or pair[0] == pair[1] for pair in zip(numbers, others, strict=True))
+
+
+def _step_of(block: Block, ends: list[tuple[int, int]]) -> int | None:
+    return next((index for end, index in ends if block.offset < end), None)
 
 
 def _pair_by_step(
@@ -107,8 +150,7 @@ def _pair_by_step(
     """Pair what lies in the same step and came about in the same way, where numbers agree."""
     groups: dict[Any, tuple[list[Block], list[Row]]] = defaultdict(lambda: ([], []))
     for block in blocks:
-        step = next((index for end, index in ends if block.offset < end), None)
-        groups[step, "sync" in block.true_cause()][0].append(block)
+        groups[_step_of(block, ends), "sync" in block.true_cause()][0].append(block)
     for row in timed:
         groups[row["step"], row["during"] == "barrier"][1].append(row)
     for of_step, rows in groups.values():

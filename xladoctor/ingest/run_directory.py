@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from xladoctor.ingest import compilations
-from xladoctor.ingest.analysis_log import AnalysisLog, read_analysis_log
+from xladoctor.ingest.analysis_log import AnalysisLog, Block, read_analysis_log
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.host_samples import read_host_samples
 from xladoctor.ingest.interface import Ingested, IngestError, Progress
 from xladoctor.ingest.metrics_report import NotAMetricsReport, read_metrics_report
+from xladoctor.ingest.modules import read_modules
 from xladoctor.ingest.report_tables import add_report
 from xladoctor.ingest.sessions import SUFFIX, session_files
 from xladoctor.ingest.step_log import CallSites, read_call_sites, read_step_log
@@ -27,6 +29,8 @@ _RECORD = {"pid", "used_xla", "folders", "settings", "settings_lines", "devices"
 #: What the step log always has; other tables of it only if the capture wrote them.
 _OF_STEPS = ("step", "step_period", "host_sync", "data_wait", "transfer", "optimizer",
              "fallback_count")  # fmt: skip
+_UNUSED = "{path}: the program imported torch_xla, but no computation ran on an XLA device"
+_USE = "move the model and its data to torch_xla.device(), call torch_xla.sync() each step"
 _HINT = "a run directory holds run.json and a folder process-<pid> for each process"
 
 
@@ -37,7 +41,7 @@ def read_run_directory(
 
     Args:
         path: the run directory.
-        session: which of several captured timelines to read, the newest unless given.
+        session: which of several captured timelines to read, the run's main one unless given.
         progress: is told how far the reading of large files is.
 
     Raises:
@@ -46,30 +50,53 @@ def read_run_directory(
     manifest = _read_manifest(path / "run.json")
     folders = sorted(p for p in path.glob("process-*") if p.is_dir())
     ingested = Ingested()
-    timelines = session_files(path, session, ingested)
+    timelines = session_files(path, session, ingested, manifest.get("session"))
     number = 0
     for folder in folders:
         if _read_process(folder, timelines, number, ingested, progress):
             number += 1
+    ingested.notes += _faults_at_start(path)
     if not number:
         raise IngestError(*_nothing_captured(path, folders, ingested.notes))
-    if not manifest.get("ended"):
+    if not manifest.get("ended") and "part_of" not in manifest:
         ingested.notes.append(f"{path / 'run.json'}: the run was cut short; its end is missing")
+    elif timeout := (manifest.get("ended") or {}).get("timeout_s"):
+        files = ", ".join(sorted(file.name for file in path.glob("stacks-*.txt")))
+        stood = f"; where its threads stood: {files}" if files else ""
+        ingested.notes.append(f"{path}: the program was ended after {timeout:g} s, as --timeout"
+                              f" asks{stood}")  # fmt: skip
     return manifest, ingested
 
 
+def _faults_at_start(path: Path) -> list[str]:
+    """Faults of the capture in processes that have no folder."""
+    log = path / "python.log"
+    text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+    found = re.findall(r"^(\d+) \d+ fault (.*)$", text, re.MULTILINE)
+    return [f"{log}: process {pid} could not be captured: {fault}" for pid, fault in found]
+
+
 def _nothing_captured(path: Path, folders: list[Path], notes: list[str]) -> tuple[str, str]:
+    runs = ", ".join(str(run.parent) for run in sorted(path.glob("*/run.json")))
+    if runs:
+        return f"{path}: several programs ran, each of which is a run of its own", f"one of {runs}"
     if notes:
         return "\n".join(notes), _HINT
     if folders:
+        return _UNUSED.format(path=path), _USE
+    log = path / "python.log"
+    if log.exists() and " imported torch_xla" in log.read_text(encoding="utf-8", errors="replace"):
+        return _UNUSED.format(path=path), _USE
+    if log.exists():
         return (
-            f"{path}: the program imported torch_xla, but no computation ran on an XLA device",
-            "move the model and its data to torch_xla.device(), call torch_xla.sync() each step",
+            f"{path}: the program never imported torch_xla, so there is nothing to diagnose",
+            "xladoctor looks at PyTorch/XLA programs; if this is one, check that the interpreter"
+            " it starts has torch_xla",
         )
     return (
-        f"{path}: the program never imported torch_xla, so there is nothing to diagnose",
-        "xladoctor looks at PyTorch/XLA programs; if this is one, check that the interpreter"
-        " it starts has torch_xla, and is not run with -E, -I or -S",
+        f"{path}: no Python process reported, so there is nothing to diagnose",
+        "an interpreter that is run with -E, -I or -S, or whose PYTHONPATH is taken away, cannot be"
+        ' captured from outside; from inside it can: with xladoctor.capture("out"): …',
     )
 
 
@@ -100,28 +127,23 @@ def _read_process(
     _add_process(record, number, folder, ingested)
     _add_sites(sites, number, ingested)
     times = _read_steps(folder / "steps.jsonl", sites, number, ingested)
-    log = None if record["no_analysis_log"] else _read_log(folder / "analysis.log", ingested)
+    log = None if record["no_analysis_log"] else _read_log(folder, ingested)
     if record["no_analysis_log"]:
         ingested.notes.append(f"{folder.name}: no analysis log: {record['no_analysis_log']}")
-    compiled = _read_timeline(timelines, record, number, folders, ingested, progress)
-    compilations.join(log, times, compiled, number, folders, ingested)
+    modules = read_modules(folder, record, folders, ingested)
+    own = [path for path in timelines if path.name.endswith(f"_{folder.name[8:]}{SUFFIX}")]
+    compiled: list[Compiled] = []
+    if own:
+        from xladoctor.ingest.timeline.read import TimelineFile, read_timeline  # loads numba
+
+        file = TimelineFile(own[0], number, record["host"], modules=not modules.files)
+        compiled = read_timeline(file, folders, ingested, progress)
+    compilations.join(log, times, compiled, number, folders, ingested, modules.made)
+    modules.add(number, ingested)
     read_host_samples(folder / "host_samples.json", sites, number, ingested)
     split_python(number, ingested)
     _read_metrics(folder / "metrics.txt", number, ingested)
     return True
-
-
-def _read_timeline(
-    timelines: list[Path], record: dict[str, Any], number: int, folders: Folders,
-    ingested: Ingested, progress: Progress | None,
-) -> list[Compiled]:  # fmt: skip
-    own = [path for path in timelines if path.name.endswith(f"_{record['pid']}{SUFFIX}")]
-    if not own:
-        return []
-    from xladoctor.ingest.timeline.read import TimelineFile, read_timeline  # loads numba
-
-    file = TimelineFile(own[0], number, record["host"])
-    return read_timeline(file, folders, ingested, progress)
 
 
 def _add_process(record: dict[str, Any], number: int, folder: Path, ingested: Ingested) -> None:
@@ -139,14 +161,29 @@ def _add_process(record: dict[str, Any], number: int, folder: Path, ingested: In
         ingested.add("environment", process=number, name=name, value=value,
                      set_by="program" if file else "environment", file=file, line=line,
                      function=function)  # fmt: skip
+    _add_windows(record, number, folder, ingested)
     if not record["ended"]:
         ingested.notes.append(f"{folder.name}: the process was cut short; its last moments and the"
                               " source lines that are written at its end are missing")  # fmt: skip
+    ingested.table("capture_fault")
     faults = folder / "faults.log"
     if faults.exists():
         text = faults.read_text(encoding="utf-8", errors="replace").strip()
-        last = f": {text.splitlines()[-1]}" if text else ""
-        ingested.notes.append(f"{faults}: the capture had a fault and switched itself off{last}")
+        if text:  # the first fault; others may follow from it
+            first = re.split(r"\n(?=Traceback )", text)[0]
+            ingested.add("capture_fault", process=number, text=first.splitlines()[-1],
+                         log=str(faults))  # fmt: skip
+
+
+def _add_windows(
+    record: dict[str, Any], number: int, folder: Path, ingested: Ingested
+) -> None:  # fmt: skip
+    names = ("session", "begin_ns", "end_ns", "steps", "ended_by", "bytes", "stop_ns", "write_ns")
+    for window in record.get("windows", ()):
+        ingested.add("capture_window", process=number, **{name: window.get(name) for name in names})
+    if record.get("modules_too_large"):
+        ingested.notes.append(f"{folder.name}: the compiled modules of later compilations are left"
+                              " out, as they would exceed --trace-bytes")  # fmt: skip
 
 
 def _add_sites(sites: CallSites, number: int, ingested: Ingested) -> None:
@@ -178,12 +215,23 @@ def _read_steps(path: Path, sites: CallSites, number: int, ingested: Ingested) -
     return times
 
 
-def _read_log(path: Path, ingested: Ingested) -> AnalysisLog:
-    with _lines(path, ingested) as lines:
-        log = read_analysis_log(lines or ())  # the file is made by the first compilation
-    if log.torn:
-        ingested.notes.append(f"{path}: {log.torn} blocks torn by threads that wrote at once")
-    return log
+def _read_log(folder: Path, ingested: Ingested) -> AnalysisLog:
+    """The analysis log; a long one lies in parts, named after the bytes before them."""
+    begins = sorted(int(path.stem[9:]) for path in folder.glob("analysis-*.log")
+                    if path.stem[9:].isdecimal())  # fmt: skip
+    parts = [(begin, folder / f"analysis-{begin}.log") for begin in begins]
+    end = parts[-1][0] + parts[-1][1].stat().st_size if parts else 0
+    blocks: list[Block] = []
+    torn = 0
+    for begin, path in [*parts, (end, folder / "analysis.log")]:
+        with _lines(path, ingested) as lines:
+            log = read_analysis_log(lines or (), begin)  # the first compilation makes the file
+        blocks += log.blocks
+        torn += log.torn
+    if torn:
+        ingested.notes.append(f"{folder / 'analysis.log'}: {torn} blocks torn by threads that wrote"
+                              " at once")  # fmt: skip
+    return AnalysisLog(tuple(blocks), torn)
 
 
 def _read_metrics(path: Path, number: int, ingested: Ingested) -> None:

@@ -15,9 +15,11 @@ _PATTERNS = (f"plugins/profile/*/*{SUFFIX}", f"profile/*/*{SUFFIX}", f"*/*{SUFFI
              f"*{SUFFIX}")  # fmt: skip
 
 
-def session_files(path: Path, session: str | None, ingested: Ingested) -> list[Path]:
-    """The timelines of one session: the one that is asked for (the
-    beginning of its name is enough where no other begins so), else the newest, with a note.
+def session_files(
+    path: Path, session: str | None, ingested: Ingested, main: str | None = None
+) -> list[Path]:
+    """The timelines of one session: the one that is asked for (the beginning of its name is enough
+    where no other begins so), else the main one, else the newest, with a note.
 
     Raises:
         IngestError: the session is not there.
@@ -30,8 +32,9 @@ def session_files(path: Path, session: str | None, ingested: Ingested) -> list[P
                           f"there are: {', '.join(sessions) or 'none'}")  # fmt: skip
     if not sessions:
         return []
-    chosen = session or list(sessions)[-1]
-    if session is None and len(sessions) > 1:
+    main = main if main in sessions else None
+    chosen = session or main or list(sessions)[-1]
+    if session is None and main is None and len(sessions) > 1:
         ingested.notes.append(
             f"{path}: {len(sessions)} sessions; the newest is read, {chosen}"
             f" (--session for another: {_some(list(sessions)[:-1])})"

@@ -82,7 +82,8 @@ class _StepLogReader:
 
     def take(self, line: dict[str, Any]) -> None:
         handlers = {"step": self._step, "tail": self._step, "compile": self._compile,
-                    "upload": self._upload, "optimizer": self._optimizer}  # fmt: skip
+                    "upload": self._upload, "optimizer": self._optimizer,
+                    "outlier": self._outlier}  # fmt: skip
         handlers[line["event"]](line)
 
     def _step(self, line: dict[str, Any]) -> None:
@@ -169,6 +170,13 @@ class _StepLogReader:
             **self._sites[line["site"]].columns(),
         )  # fmt: skip
 
+    def _outlier(self, line: dict[str, Any]) -> None:
+        self._ingested.add(
+            "outlier", process=self._process, thread=line["thread"], step=line["step"],
+            end_ns=line["end_ns"], duration_ns=line["duration_ns"],
+            typical_ns=line["typical_ns"], traced=line["traced"],
+        )  # fmt: skip
+
     def _optimizer(self, line: dict[str, Any]) -> None:
         self._ingested.add("optimizer", process=self._process, thread=line["thread"],
                            **self._sites[line["site"]].columns())  # fmt: skip
@@ -177,7 +185,7 @@ class _StepLogReader:
         if self._steps:
             columns = {name: [row[name] for row in self._steps] for name in self._steps[0]}
             self._ingested.tables["step"] = columns
-        for table in () if self._sums_only else ("upload", "state_save"):
+        for table in () if self._sums_only else ("upload", "state_save", "outlier"):
             self._ingested.table(table)
         for thread, barriers in self._barriers.items():
             sites, updates = np.asarray(barriers).T

@@ -71,7 +71,9 @@ class Thread:
     @property
     def own(self) -> bool:
         """Whether it belongs to the capture of ``xladoctor run``."""
-        return self.name.startswith("xladoctor-")
+        return self.name.startswith("xladoctor-") or any(
+            frame.file.endswith("/_xladoctor/background.py") for frame in self.frames
+        )
 
 
 @dataclass(frozen=True, slots=True)

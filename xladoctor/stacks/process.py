@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from xladoctor.capture.bootstrap._xladoctor.redaction import redact
 from xladoctor.stacks.interface import Child, SystemCall
 
 _PROC = Path("/proc")
@@ -63,7 +64,7 @@ def process(pid: int) -> Process | None:
     except OSError:
         return None
     status = {name: value.split() for name, _, value in (line.partition(":") for line in lines)}
-    words = command.decode(errors="replace").rstrip("\0").replace("\0", " ")
+    words = " ".join(redact(command.decode(errors="replace").rstrip("\0").split("\0")))
     return Process(
         pid, stat[0], int(stat[1]), int(status["Uid"][1]), int(status["TracerPid"][0]),
         int(stat[17]), bool(int(stat[6]) & _FORKED), words or f"[{status['Name'][0]}]",

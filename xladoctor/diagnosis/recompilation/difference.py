@@ -161,8 +161,8 @@ def _captured(graphs: Graphs, process: int, rows: list[Row]) -> list[Graph]:
     lacking = " and ".join(str(index) for index, graph in found.items() if graph is None)
     if lacking:
         raise XladoctorError(
-            f"no graph to compare: compilation {lacking} happened outside the timeline's window",
-            "--trace-steps and --trace-seconds of xladoctor run widen it",
+            f"no graph to compare: that of compilation {lacking} is not in the evidence",
+            "graphs are kept that the capture saw loaded, as far as --trace-bytes allows",
         )
     return [graph for row in rows if (graph := found[row["index"]])]
 

@@ -20,6 +20,30 @@ RUN: dict[str, Table] = {
         began_ns BIGINT when torch_xla was imported
         ended_ns BIGINT when the process was last heard of
     """)),
+    "capture_fault": Table("a fault of the capture itself, which switched it off", "faults.log",
+                           columns(PROCESS + """
+        text VARCHAR what it was
+        log VARCHAR path of the file that says where it was
+    """)),
+    "capture_window": Table("a time that the profiler recorded", "process.json",
+                            columns(PROCESS + """
+        session VARCHAR name of its timeline, for --session
+        begin_ns BIGINT when it opened
+        end_ns BIGINT when it closed; NULL where the process was cut short within
+        steps INTEGER barriers in it
+        ended_by VARCHAR step limit, time limit, size limit, end of program, …
+        bytes BIGINT size of its file
+        stop_ns BIGINT that the program stood still for the profiler to hand over what it had
+        write_ns BIGINT that writing took beside the program
+    """)),
+    "outlier": Table("a step that took much longer than usual, and nothing compiled or saved",
+                     "steps.jsonl", columns(PROCESS + THREAD + """
+        step INTEGER index of the step
+        end_ns BIGINT when it ended
+        duration_ns BIGINT how long it took
+        typical_ns BIGINT the running median of the steps before it
+        traced BOOLEAN whether a second timeline of the steps after it was made
+    """)),
     "environment": Table("settings of the user's that change how XLA works", "process.json",
                          columns(PROCESS + """
         name VARCHAR environment variable

@@ -1,5 +1,6 @@
 """Compiled modules (``HloProto``): their instructions, entry parameters and Python frames."""
 
-from xladoctor.ingest.hlo.module import read_module
+from xladoctor.ingest.hlo.lines import lend_lines
+from xladoctor.ingest.hlo.module import Module, decode, read_module
 
-__all__ = ["read_module"]
+__all__ = ["Module", "decode", "lend_lines", "read_module"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from typing import Any
 
 from google.protobuf.message import DecodeError
@@ -22,38 +23,83 @@ _COLUMNS = (
 )  # fmt: skip
 
 
+@dataclass(slots=True)
+class Module:
+    """One decoded module.
+
+    Attributes:
+        program: its number in the process: the order in which modules were made.
+        described: the other columns of ``hlo_module``.
+        instructions: columns of ``hlo_instruction``, and ``sent``.
+        frames: columns of ``hlo_frame``.
+        inputs: parameters of the entry computation.
+        outputs: its results; None where its root does not list them.
+    """
+
+    program: int
+    described: dict[str, Any]
+    instructions: Columns
+    frames: Columns
+    inputs: int
+    outputs: int | None
+
+    def add(self, process: int, graph_hash: str | None, ingested: Ingested) -> None:
+        """Append it to ``hlo_module``, ``hlo_instruction``, ``hlo_parameter``, ``hlo_frame``."""
+        origin = {"process": process, "program_id": self.program}
+        hashed = {**origin, "graph_hash": graph_hash}
+        columns = {name: [value] for name, value in self.described.items()}
+        _extend(ingested, "hlo_module", hashed, columns)
+        _extend(ingested, "hlo_parameter", hashed, _parameters(self.instructions))
+        shown = {name: values for name, values in self.instructions.items() if name != "sent"}
+        _extend(ingested, "hlo_instruction", hashed, shown)
+        _extend(ingested, "hlo_frame", origin, self.frames)
+
+
+def decode(proto: bytes, program: int, folders: Folders) -> Module:
+    """Decode one module.
+
+    Args:
+        proto: serialized HloProto.
+        program: number of the program in the process.
+        folders: where the program's Python keeps its modules, to tell the user's frames.
+
+    Raises:
+        DecodeError: it is none.
+    """
+    module = message("HloProto").FromString(proto).hlo_module
+    stacks = Stacks(module.stack_frame_index, folders)
+    instructions = _instructions(module, stacks)
+    described = {
+        "name": module.name, "instructions": len(instructions["id"]), "donated": _donated(module),
+        "devices": _devices(module.device_assignment), "sharding": _sharding(module),
+    }  # fmt: skip
+    return Module(program, described, instructions, stacks.columns(), _inputs(instructions),
+                  _outputs(instructions))  # fmt: skip
+
+
 def read_module(
     proto: bytes, process: int, program: int, graph_hash: str | None, folders: Folders,
     ingested: Ingested,
 ) -> None:  # fmt: skip
-    """Append one module to ``hlo_module``, ``hlo_instruction``, ``hlo_parameter``, ``hlo_frame``.
-
-    Args:
-        proto: serialized HloProto. One that cannot be decoded leaves a note and no row.
-        process: number of the process in the evidence.
-        program: number of the program in the timeline.
-        graph_hash: hash of the graph that it was compiled from, where known.
-        folders: where the program's Python keeps its modules, to tell the user's frames.
-        ingested: takes the rows and the note.
-    """
+    """Decode one module and append it; one that cannot be decoded leaves a note and no row."""
     try:
-        module = message("HloProto").FromString(proto).hlo_module
+        decode(proto, program, folders).add(process, graph_hash, ingested)
     except DecodeError as error:
         ingested.notes.append(f"module {program} of process {process}: unreadable HLO ({error})")
-        return
-    stacks = Stacks(module.stack_frame_index, folders)
-    instructions = _instructions(module, stacks)
-    origin = {"process": process, "program_id": program}
-    hashed = {**origin, "graph_hash": graph_hash}
-    count = len(instructions["id"])
-    _extend(ingested, "hlo_module", hashed, {
-        "name": [module.name], "instructions": [count], "donated": [_donated(module)],
-        "devices": [_devices(module.device_assignment)], "sharding": [_sharding(module)],
-    })  # fmt: skip
-    _extend(ingested, "hlo_parameter", hashed, _parameters(instructions))
-    del instructions["sent"]
-    _extend(ingested, "hlo_instruction", hashed, instructions)
-    _extend(ingested, "hlo_frame", origin, stacks.columns())
+
+
+def _inputs(instructions: Columns) -> int:
+    entry, numbers = instructions["entry"], instructions["parameter"]
+    return sum(inside and n is not None for inside, n in zip(entry, numbers, strict=True))
+
+
+def _outputs(instructions: Columns) -> int | None:
+    for entry, root, opcode, operands in zip(
+        *(instructions[name] for name in ("entry", "root", "opcode", "operands")), strict=True
+    ):
+        if entry and root:
+            return len(operands) if opcode == "tuple" else None
+    return None
 
 
 def _extend(ingested: Ingested, table: str, constant: dict[str, Any], columns: Columns) -> None:

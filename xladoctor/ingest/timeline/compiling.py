@@ -64,19 +64,24 @@ def modules(
     compilations the order proves nothing, and none is named: a module under the wrong hash would
     be a wrong cause. Where nothing was compiled by torch_xla, as in traces of JAX, none has a hash.
     """
-    protos = sorted(
+    found = protos(space)
+    earlier = len(found) - len(compiled)
+    if found and earlier < 0:
+        ingested.notes.append(
+            f"{space.path}: {len(found)} modules for {len(compiled)} compilations;"
+            " modules not joined"
+        )
+    hashes = [one.graph_hash for one in compiled]
+    named = [None] * len(found) if earlier < 0 else [None] * earlier + hashes
+    for (program, proto), graph_hash in zip(found, named, strict=True):
+        yield program, proto, graph_hash
+
+
+def protos(space: Space) -> list[tuple[int, bytes]]:
+    """Number and serialized HloProto of each module in the file, in the order of compilation."""
+    return sorted(
         (_program(entry.name, entry.id or key), stats["Hlo Proto"])
         for plane in space.planes if plane.name == "/host:metadata"
         for key, entry in plane.event_metadata.items()
         for stats in [plane.metadata_stats(entry)] if stats.get("Hlo Proto")
     )  # fmt: skip
-    earlier = len(protos) - len(compiled)
-    if protos and earlier < 0:
-        ingested.notes.append(
-            f"{space.path}: {len(protos)} modules for {len(compiled)} compilations;"
-            " modules not joined"
-        )
-    hashes = [one.graph_hash for one in compiled]
-    named = [None] * len(protos) if earlier < 0 else [None] * earlier + hashes
-    for (program, proto), graph_hash in zip(protos, named, strict=True):
-        yield program, proto, graph_hash

@@ -29,6 +29,7 @@ class TimelineFile:
     path: Path
     process: int
     host: str | None = None
+    modules: bool = True  # whether to read the modules in it
 
 
 def read_timeline(
@@ -69,7 +70,8 @@ def _read(
     add_dependencies(timeline, lines, steps, numbers, devices, file.process, ingested)
     _leave_events(timeline, steps, numbers, file.process, ingested)
     compiled = compiling.find(timeline)
-    for program, proto, graph_hash in compiling.modules(space, compiled, ingested):
+    modules = compiling.modules(space, compiled, ingested) if file.modules else ()
+    for program, proto, graph_hash in modules:
         hlo.read_module(proto, file.process, program, graph_hash, folders, ingested)
     note = space.damage_note()
     if note:

@@ -10,5 +10,7 @@ from __future__ import annotations
 def install(run_directory: str) -> None:
     """Wait for ``torch_xla`` to be imported; start the capture once it is."""
     from . import import_hook
+    from .files import announce
 
+    announce(run_directory, "started")
     import_hook.install(run_directory)

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import time
 from typing import Any, Callable
 
+from . import clock
 from .call_site import CallSites
 from .recorder import Recorder, ThreadState
 
@@ -24,9 +24,10 @@ _READS = {
     "tolist": "tolist", "numpy": "numpy", "cpu": "cpu", "__array__": "array",
 }  # fmt: skip
 
-_PATIENCE_S = 0.1  # for a sample, which takes microseconds
+_PATIENCE_NS = 100_000_000  # for a sample, which takes microseconds
+_MOMENT_S = 2e-5
 
-_clock = time.perf_counter_ns
+_clock = clock.perf_counter_ns
 
 
 class Adapter:
@@ -41,13 +42,18 @@ class Adapter:
         self._sites = sites
         self._events = events
         self._plain = (torch.Tensor, torch.nn.Parameter)
+        self._hook: Any = None
+        self._replaced: list[tuple[Any, str, Any, Any]] = []
 
     def install(self) -> None:
         from torch.optim.optimizer import register_optimizer_step_post_hook
         from torch.utils.data import dataloader
+        from torch.utils.data._utils import worker
         from torch_xla.core import xla_model
         from torch_xla.distributed import parallel_loader
 
+        self._replace(self._xlac, "_xla_get_default_device", self._device)
+        self._replace(worker, "_worker_loop", self._worker_loop)
         self._replace(self._xlac, "_xla_step_marker", self._barrier)
         self._replace(self._xlac, "_xla_wait_device_ops", self._wait)
         self._replace(self._xlac, "_xla_tensors_from_aten", self._send)
@@ -60,11 +66,22 @@ class Adapter:
         self._replace(self._torch.Tensor, "to", self._to)
         self._replace(self._xlac, "_xla_sync_multi", self._touch)
         self._install_saves(xla_model)
-        register_optimizer_step_post_hook(self._optimizer_stepped)
+        self._hook = register_optimizer_step_post_hook(self._optimizer_stepped)
+
+    def uninstall(self) -> None:
+        """Put everything back, unless the program has replaced it since."""
+        if self._hook is not None:
+            self._hook.remove()
+        for owner, name, wrapper, original in reversed(self._replaced):
+            if owner.__dict__.get(name) is wrapper:
+                delattr(owner, name)
+                if getattr(owner, name, None) is not original:  # it was not inherited
+                    setattr(owner, name, original)
+        self._replaced.clear()
 
     def _install_saves(self, xla_model: Any) -> None:
         self._replace(self._torch, "save", self._save)
-        self._torch.serialization.save = self._torch.save
+        self._put(self._torch.serialization, "save", self._torch.save)
         self._replace(xla_model, "save", self._save)
         with contextlib.suppress(ImportError):
             from torch_xla.utils import serialization
@@ -73,7 +90,14 @@ class Adapter:
 
     def _replace(self, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
         original = getattr(owner, name)
-        setattr(owner, name, functools.wraps(original)(make(original)))
+        wrapper = functools.wraps(original)(make(original))
+        if isinstance(owner, type):  # so that it can be pickled by its name
+            wrapper.__module__, wrapper.__qualname__ = owner.__module__, f"{owner.__name__}.{name}"
+        self._put(owner, name, wrapper)
+
+    def _put(self, owner: Any, name: str, wrapper: Any) -> None:
+        self._replaced.append((owner, name, wrapper, getattr(owner, name)))
+        setattr(owner, name, wrapper)
 
     def _note(self, record: Callable[..., None], *what: Any) -> None:
         """Record something; a fault in doing so ends the capture, never the program."""
@@ -82,27 +106,79 @@ class Adapter:
         except Exception as fault:
             self._events.fail(fault)
 
+    def _device(self, original: Any) -> Any:
+        events = self._events
+
+        def get_default_device(*args: Any, **kwargs: Any) -> Any:
+            device = original(*args, **kwargs)
+            if not events.awake:
+                events.wake()
+            return device
+
+        return get_default_device
+
+    def _worker_loop(self, original: Any) -> Any:
+        def worker_loop(*args: Any, **kwargs: Any) -> Any:
+            self._events.leave_worker()
+            return original(*args, **kwargs)
+
+        return worker_loop
+
+    def _enter(self, inside: str, hear: Callable[[ThreadState], None], depth: int = 3) -> Any:
+        """A call begins that is timed: the thread's state, and the line that calls.
+
+        None where nothing is to be recorded: within another such call, or after a fault here, which
+        ends the capture, never the program.
+        """
+        try:
+            state = self._recorder.thread()
+            hear(state)
+            site = self._sites.here(depth)
+            state.inside = inside
+        except Exception as fault:
+            self._events.fail(fault)
+            return None
+        else:
+            return state, site
+
     def _barrier(self, original: Any) -> Any:
-        recorder, events, sites = self._recorder, self._events, self._sites
+        recorder, events = self._recorder, self._events
+
+        def hear(state: ThreadState) -> None:
+            events.entering(state)
+            state.outer = state.inside
+            state.graphs = recorder.graphs()
+            self._let_the_sampler_end()
 
         def step_marker(*args: Any, **kwargs: Any) -> Any:
-            if recorder.off:
+            entered = None if recorder.off else self._enter("barrier", hear)
+            if entered is None:
                 return original(*args, **kwargs)
-            state = recorder.thread()
-            events.entering(state)
-            site = sites.here(2)
-            outer, state.inside = state.inside, "barrier"
-            state.graphs = recorder.graphs()
-            if recorder.looking.acquire(timeout=_PATIENCE_S):  # at exit the sampler dies with it
-                recorder.looking.release()
+            state, site = entered
             begin = _clock()
             try:
-                return original(*args, **kwargs)
+                result = original(*args, **kwargs)
             finally:
-                state.inside = outer
+                state.inside = state.outer
                 events.barrier_left(state, site, begin, _clock())
+            if events.enough(state):
+                raise SystemExit(0)  # which the program's own `finally` and `atexit` see
+            return result
 
         return step_marker
+
+    def _let_the_sampler_end(self) -> None:
+        """Never takes its lock, which a signal handler's exception could leave locked."""
+        if self._recorder.looking.locked():
+            patience = _clock() + _PATIENCE_NS  # at exit the sampler dies with it
+            while self._recorder.looking.locked() and _clock() < patience:
+                clock.sleep(_MOMENT_S)
+
+    def _is_inside(self) -> bool:
+        """Whether another timed call of this thread is under way, which this one is part of."""
+        state = self._recorder.thread()
+        state.touched = state.touched or bool(state.inside)
+        return bool(state.inside)
 
     def _read(self, original: Any, kind: str) -> Any:
         recorder, plain = self._recorder, self._plain
@@ -110,97 +186,84 @@ class Adapter:
         def method(tensor: Any, *args: Any, **kwargs: Any) -> Any:
             if not tensor.is_xla or recorder.off or type(tensor) not in plain:
                 return original(tensor, *args, **kwargs)
-            state = recorder.thread()
-            if state.inside:
-                state.touched = True
+            if self._is_inside():
                 return original(tensor, *args, **kwargs)
-            return self._timed_read(state, kind, original, tensor, *args, **kwargs)
+            return self._timed_read(kind, original, tensor, *args, **kwargs)
 
         return method
 
-    def _timed_read(self, state: ThreadState, kind: str, original: Any, *args: Any,
-                    **kwargs: Any) -> Any:  # fmt: skip
-        self._events.entering(state)
-        site = self._sites.here(3)
-        state.inside = "read"
+    def _timed_read(self, kind: str, original: Any, *args: Any, **kwargs: Any) -> Any:
+        events = self._events
+        entered = self._enter("read", events.entering, 4)
+        if entered is None:
+            return original(*args, **kwargs)
+        state, site = entered
         begin = _clock()
         try:
-            with self._events.annotation("read", site, kind=kind):
+            with events.annotation("read", site, kind=kind):
                 return original(*args, **kwargs)
         finally:
             state.inside = ""
-            self._events.read_left(state, site, kind, begin, _clock())
+            events.read_left(state, site, kind, begin, _clock())
 
     def _wait(self, original: Any) -> Any:
         def wait_device_ops(*args: Any, **kwargs: Any) -> Any:
-            state = self._recorder.thread()
-            if state.inside or self._recorder.off:
+            if self._recorder.off or self._recorder.thread().inside:
                 return original(*args, **kwargs)
-            return self._timed_read(state, "wait", original, *args, **kwargs)
+            return self._timed_read("wait", original, *args, **kwargs)
 
         return wait_device_ops
 
     def _to(self, original: Any) -> Any:
-        recorder, sites, plain = self._recorder, self._sites, self._plain
+        recorder, plain = self._recorder, self._plain
 
         def to(tensor: Any, *args: Any, **kwargs: Any) -> Any:
-            begin = _clock()
-            with self._moving(tensor, args, kwargs):
-                result = original(tensor, *args, **kwargs)
-            if tensor.is_xla == result.is_xla or recorder.off or type(tensor) not in plain:
-                return result
-            state = recorder.thread()
-            if state.inside:
-                state.touched = True
-                return result
-            site, end = sites.here(2), _clock()
+            if not _moves(tensor, args, kwargs) or recorder.off or type(tensor) not in plain:
+                return original(tensor, *args, **kwargs)
+            if self._is_inside():
+                return original(tensor, *args, **kwargs)
             if tensor.is_xla:
-                self._note(recorder.read, state, site, "to", begin, end)
-            else:
-                self._note(recorder.upload, state, site, tensor, end - begin)
-                self._events.uploaded(state)
-            return result
+                return self._timed_read("to", original, tensor, *args, **kwargs)
+            return self._timed_upload([tensor], original, tensor, *args, **kwargs)
 
         return to
 
-    def _moving(self, tensor: Any, args: Any, kwargs: Any) -> Any:
-        """Encloses a ``.to()`` that changes between host and device, in the timeline."""
-        if not self._events.annotates or self._recorder.thread().inside:
-            return contextlib.nullcontext()
-        target = kwargs.get("device", args[0] if args else None)
-        target = getattr(target, "device", target)  # of a tensor
-        kind = str(getattr(target, "type", target)).split(":")[0]
-        if kind not in ("xla", "cpu") or (kind == "xla") == tensor.is_xla:
-            return contextlib.nullcontext()
-        return self._events.annotation("read" if tensor.is_xla else "upload", self._sites.here(3))
-
     def _send(self, original: Any) -> Any:
         def tensors_from_aten(tensors: Any, *args: Any, **kwargs: Any) -> Any:
-            state = self._recorder.thread()
-            if self._recorder.off or state.inside:
+            if self._recorder.off or self._recorder.thread().inside:
                 return original(tensors, *args, **kwargs)
-            site, begin = self._sites.here(2), _clock()
-            with self._events.annotation("upload", site):
-                result = original(tensors, *args, **kwargs)
-            spent = _clock() - begin
-            for position, tensor in enumerate(tensors):
-                self._note(self._recorder.upload, state, site, tensor, 0 if position else spent)
-            return result
+            return self._timed_upload(tensors, original, tensors, *args, **kwargs)
 
         return tensors_from_aten
 
+    def _timed_upload(self, tensors: Any, original: Any, *args: Any, **kwargs: Any) -> Any:
+        events = self._events
+        entered = self._enter("", lambda state: None, 4)
+        if entered is None:
+            return original(*args, **kwargs)
+        state, site = entered
+        begin = _clock()
+        with events.annotation("upload", site):
+            result = original(*args, **kwargs)
+        spent = _clock() - begin
+        for position, tensor in enumerate(tensors):
+            self._note(self._recorder.upload, state, site, tensor, 0 if position else spent)
+        if not events.awake:
+            events.wake()
+        return result
+
     def _batch(self, original: Any) -> Any:
-        recorder = self._recorder
+        recorder, events = self._recorder, self._events
 
         def next_batch(*args: Any, **kwargs: Any) -> Any:
-            state = recorder.thread()
-            if recorder.off or state.inside:
+            if recorder.off or recorder.thread().inside:
                 return original(*args, **kwargs)
-            site = self._sites.here(2) if self._events.annotates else None
+            state = recorder.thread()
+            site = self._line() if events.annotates else None
             state.inside = "batch"
             begin = _clock()
             try:
-                with self._events.annotation("input", site):
+                with events.annotation("input", site):
                     return original(*args, **kwargs)
             finally:
                 state.inside = ""
@@ -208,22 +271,32 @@ class Adapter:
 
         return next_batch
 
+    def _line(self) -> int | None:
+        """The line that called the wrapper which asks."""
+        try:
+            return self._sites.here(3)
+        except Exception as fault:
+            self._events.fail(fault)
+            return None
+
     def _save(self, original: Any) -> Any:
         recorder, events = self._recorder, self._events
 
         def save(*args: Any, **kwargs: Any) -> Any:
-            state = recorder.thread()
-            if recorder.off or state.inside:
+            if recorder.off or recorder.thread().inside:
                 return original(*args, **kwargs)
-            events.saving(state)
-            site = self._sites.here(2)
-            state.inside, state.touched = "save", False
+            entered = self._enter("save", events.saving)
+            if entered is None:
+                return original(*args, **kwargs)
+            state, site = entered
+            state.touched = False
             begin = _clock()
             try:
                 with events.annotation("save", site):
                     return original(*args, **kwargs)
             finally:
                 state.inside = ""
+                events.saved()
                 if state.touched:  # saved tensors of the host alone are not our concern
                     self._note(recorder.save, state, site, begin, _clock())
 
@@ -250,3 +323,11 @@ class Adapter:
     def _optimizer_stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         state = self._recorder.thread()
         self._note(self._recorder.optimizer, state, id(optimizer))
+
+
+def _moves(tensor: Any, args: Any, kwargs: Any) -> bool:
+    """Whether ``tensor.to(…)`` goes from the host to the device or back."""
+    target = kwargs.get("device", args[0] if args else None)
+    target = getattr(target, "device", target)  # of a tensor
+    kind = getattr(target, "type", None) or (target.split(":")[0] if type(target) is str else "")
+    return kind == ("cpu" if tensor.is_xla else "xla")

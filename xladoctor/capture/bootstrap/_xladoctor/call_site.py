@@ -132,7 +132,8 @@ class CallSites:
 
 def _line(frame: FrameType) -> tuple[str, int, str]:
     code = frame.f_code
-    return code.co_filename, frame.f_lineno, getattr(code, "co_qualname", code.co_name)
+    line = frame.f_lineno or code.co_firstlineno  # between two lines it has none
+    return code.co_filename, line, getattr(code, "co_qualname", code.co_name)
 
 
 def _absolute(name: str) -> str:

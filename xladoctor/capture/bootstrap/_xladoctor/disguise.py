@@ -11,10 +11,15 @@ from typing import Any
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
+_installed: list[bool] = []
+
+
 def install() -> None:
     """From now on, warnings name the program's line, and tracebacks leave our frames out."""
-    _keep_lines_of_warnings()
-    _keep_tracebacks()
+    if not _installed:
+        _installed.append(True)
+        _keep_lines_of_warnings()
+        _keep_tracebacks()
 
 
 def _keep_lines_of_warnings() -> None:
@@ -49,8 +54,11 @@ def _keep_tracebacks() -> None:
 
 def _without_ours(traceback: TracebackType | None) -> TracebackType | None:
     """The same traceback, entries of this package left out."""
-    while traceback is not None and traceback.tb_frame.f_code.co_filename.startswith(_HERE):
+    shown = []
+    while traceback is not None:
+        if not traceback.tb_frame.f_code.co_filename.startswith(_HERE):
+            shown.append(traceback)
         traceback = traceback.tb_next
-    if traceback is not None:
-        traceback.tb_next = _without_ours(traceback.tb_next)
-    return traceback
+    for entry, following in zip(shown, (*shown[1:], None)):
+        entry.tb_next = following
+    return shown[0] if shown else None

@@ -9,9 +9,10 @@ are marked in the step log and left out of all timings.
 from __future__ import annotations
 
 import sys
-import time
-from typing import Any
+import threading
+from typing import Any, Callable
 
+from . import clock
 from .call_site import CallSites
 from .recorder import Recorder, ThreadState, is_fallback
 
@@ -24,8 +25,10 @@ _SCALAR_READ = "aten::_local_scalar_dense"  # what `.item()` counts: not an oper
 class Probe:
     """Enters the dispatch mode at a barrier and leaves it at the next one of the same thread."""
 
-    def __init__(self, xlac: Any, sites: CallSites, recorder: Recorder) -> None:
+    def __init__(self, xlac: Any, sites: CallSites, recorder: Recorder,
+                 fail: Callable[[Exception], None]) -> None:  # fmt: skip
         self._xlac = xlac
+        self._fail = fail
         self._sites = sites
         self._recorder = recorder
         self._known: dict[str, int] = {}
@@ -51,6 +54,14 @@ class Probe:
         if missing and self._attempts < _ATTEMPTS and _may_enter():
             self._attempts += 1
             self._enter(state)
+
+    def stop(self) -> None:
+        """Look no more. The mode is left where it can be: innermost, and on its own thread."""
+        self._counting = False
+        owner = self._owner
+        if owner is not None and owner.ident == threading.get_ident() and _is_innermost(self._mode):
+            self._mode.__exit__(None, None, None)
+            self._mode = self._owner = None
 
     def counts(self) -> dict[str, int]:
         value = self._xlac._xla_counter_value
@@ -87,18 +98,28 @@ class Probe:
         """Run one operator, and note the fallbacks that it made."""
         if not self._counting:
             return func(*args, **kwargs)
-        before = self.counts()
-        begin, compiling = time.perf_counter_ns(), self._compile_ns()
+        before = self._tried(self.counts)
+        begin, compiling = clock.perf_counter_ns(), self._tried(self._compile_ns)
         result = func(*args, **kwargs)
+        self._tried(lambda: self._compare(before, begin, compiling))
+        return result
+
+    def _tried(self, look: Callable[[], Any]) -> Any:
+        """A fault here ends the capture, never the program."""
+        try:
+            return look() if self._counting else None
+        except Exception as fault:
+            self._fail(fault)
+
+    def _compare(self, before: dict[str, int], begin: int, compiling: int) -> None:
         for name, count in self.counts().items():
             made = count - before.get(name, 0)
             if made > 0:
-                spent = time.perf_counter_ns() - begin
+                spent = clock.perf_counter_ns() - begin
                 self._note(name, made, spent, self._compile_ns() - compiling)
-        return result
 
     def _note(self, name: str, made: int, spent: int, compiling: int) -> None:
-        site = self._sites.here(3)
+        site = self._sites.here(5)
         if site is None:  # in the backward pass, on autograd's own thread
             site = self._sites.of(sys._current_frames().get(self._main_ident()))
         row = self.rows.setdefault((name, site), [0, 0, 0])
@@ -107,8 +128,6 @@ class Probe:
         row[2] += compiling
 
     def _main_ident(self) -> int:
-        import threading
-
         return threading.main_thread().ident or 0
 
     def _compile_ns(self) -> int:

@@ -10,6 +10,7 @@ Lines of ``steps.jsonl`` (one JSON object each; ``event`` tells which):
 ``compile``  one compilation: when it ended and how long it took
 ``optimizer`` the call site of an optimizer's updates, once
 ``upload``   a shape that a call site sent to the device for the first time
+``outlier``  a step that took much longer than usual
 ``tail``     what a thread did after its last barrier
 
 Of a step or tail, ``reads``, ``uploads`` and ``saves`` are lists with a row for each call site.
@@ -19,16 +20,19 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from typing import Any
 
+from . import clock
 from .call_site import CallSites
+from .outlier import StepTimes
 
 _METRICS = ("CompileTime", "ExecuteTime", "TransferFromDeviceTime", "TransferToDeviceTime",
             "InboundData", "OutboundData", "DeviceLockWait", "LazyTracing")  # fmt: skip
 _SNAPSHOT_NS = 250_000_000  # reading a metric copies up to 1,024 samples: not at each step
+_SNAPSHOT_SHARE = 1000  # and later every thousandth of the time passed: the log stays bounded
 _DENSE_STEPS = 20
-_STRIDES = ((100_000, 100), (20_000, 10), (0, 1))  # lines written so far -> barriers a line
+_LINES_A_STRIDE = 20_000  # written with one barrier a line, then ten, a hundred, …
+_MOST_EVENTS = 100_000  # compilations and shapes that have a line of their own
 _SHAPES_A_SITE = 256
 _RECENT = 256
 
@@ -46,16 +50,20 @@ class ThreadState:
         self.ident = threading.get_ident()
         self.main = threading.current_thread() is threading.main_thread()
         self.inside = ""  # barrier, read, batch or save: within one, which is being timed
+        self.outer = ""  # of what a barrier is part
         self.touched = False  # that call met a tensor of the device
         self.closure = False  # within the closures that a barrier runs after itself
         self.index = self.graphs = self.compiled = 0
-        self.checked = 0.0
-        self.traced = self.probed = False
-        self.capture_ns = 0
+        self.checked = clock.time()
+        self.probed = self.saved = False
+        self.capture_ns = self.previous = 0  # when the last barrier returned
+        self.seen = 0  # compilations of the process at the last barrier
+        self.times = StepTimes()
         self.clear(begin)
 
     def clear(self, begin: int) -> None:
         self.begin = begin
+        self.traced = False
         self.steps = self.barrier_ns = self.executions = self.compilations = self.compile_ns = 0
         self.reads: dict[tuple[int | None, str, bool], list[int]] = {}
         self.data = [0, 0]
@@ -67,24 +75,28 @@ class ThreadState:
 class Recorder:
     """Collects the step log of a process. All methods are called on the user's threads."""
 
-    def __init__(self, xlac: Any, sites: CallSites, analysis_log: str | None) -> None:
+    def __init__(self, xlac: Any, sites: CallSites) -> None:
         self._counter = xlac._xla_counter_value
         self._counter_names = xlac._xla_counter_names
         self._metric = xlac._xla_metric_data
         self._sites = sites
-        self._analysis_log = analysis_log
+        self.analysis_log: str | None = None
+        self.log_begin = 0  # bytes of it that lie in earlier parts
         self._local = threading.local()
         self.threads: list[ThreadState] = []
         self.by_ident: dict[int, ThreadState] = {}  # idents are used again, so this stays small
         self.lines: list[dict[str, Any]] = []
-        self.emitted = 0
+        self.emitted = self._events = 0
+        self.compiled = 0
         self.off = False
+        self._counting = threading.Lock()
         self.looking = threading.Lock()  # held while the sampler holds frames of the program
         self._recent: list[tuple[float, float]] = []  # end in seconds, duration in nanoseconds
         self._compile_samples = 0
         self._counters: dict[str, int] = {}
         self._fallbacks: list[str] = []  # counters of operators that ran on the CPU
         self._metrics: dict[str, tuple[int, float]] = {}
+        self._began = clock.perf_counter_ns()
         self._next_snapshot = 0
         self._optimizers: set[int] = set()
         self._shapes: dict[int | None, set[Any]] = {}
@@ -92,10 +104,20 @@ class Recorder:
     def thread(self) -> ThreadState:
         state: ThreadState | None = getattr(self._local, "state", None)
         if state is None:
-            state = self._local.state = ThreadState(time.perf_counter_ns())
+            state = self._local.state = ThreadState(clock.perf_counter_ns())
+            ended = self.by_ident.get(state.ident)
+            if ended is not None and ended in self.threads and not self.off:
+                self.threads.remove(ended)
+                self._tail(ended)
             self.threads.append(state)
             self.by_ident[state.ident] = state
         return state
+
+    def forget_the_past(self) -> None:
+        """What was compiled and counted before the capture is none of its own."""
+        timed = self._metric("CompileTime")
+        self._compile_samples = timed[0] if timed else 0
+        self._snapshot()
 
     # -- what happened ---------------------------------------------------------------------
 
@@ -108,7 +130,9 @@ class Recorder:
             return False
         state.executions += max(launched, 1)  # the program may clear the counters meanwhile
         state.steps += 1
-        if state.steps >= self._stride() or state.compilations or state.probed:
+        if state.steps >= self._stride() or state.probed or (
+            state.compilations and self._events < _MOST_EVENTS
+        ):  # fmt: skip
             self._close(state, site, end)
         else:
             state.index += 1
@@ -124,6 +148,7 @@ class Recorder:
 
     def data(self, state: ThreadState, begin: int, end: int) -> None:
         """The thread waited for the next batch."""
+        begin = max(begin, state.begin)  # a barrier inside it closed a step
         state.data[0] += 1
         state.data[1] += end - begin
 
@@ -132,20 +157,21 @@ class Recorder:
         row = state.uploads.setdefault(site, [0, 0, 0])
         row[0] += 1
         row[1] += tensor.numel() * tensor.element_size()
-        row[2] += min(nanoseconds, time.perf_counter_ns() - state.begin)
+        row[2] += min(nanoseconds, clock.perf_counter_ns() - state.begin)
         seen = self._shapes.setdefault(site, set())
         shape = (tensor.shape, tensor.dtype)
         if shape in seen or len(seen) >= _SHAPES_A_SITE:
             return
         seen.add(shape)
         dtype = str(tensor.dtype).removeprefix("torch.")
-        self._emit({"event": "upload", "thread": state.id, "step": state.index, "site": site,
-                    "shape": list(tensor.shape), "dtype": dtype})  # fmt: skip
+        self._emit_event({"event": "upload", "thread": state.id, "step": state.index, "site": site,
+                          "shape": list(tensor.shape), "dtype": dtype})  # fmt: skip
 
     def save(self, state: ThreadState, site: int | None, begin: int, end: int) -> None:
         """State of the device was saved."""
         begin = max(begin, state.begin)  # a barrier inside it closed a step
         compile_ns = self.compilations(state, "save", site, end - begin)
+        state.saved = True
         row = state.saves.setdefault(site, [0, 0])
         row[0] += 1
         row[1] += max(0, end - begin - compile_ns)
@@ -177,15 +203,18 @@ class Recorder:
         return spent
 
     def _log_compilations(self, state: ThreadState, during: str, site: int | None) -> None:
-        total, _, samples = self._metric("CompileTime") or (0, 0.0, ())
-        fresh = total - self._compile_samples
-        self._compile_samples = total
-        new = samples[-fresh:] if fresh > 0 else ()
-        self._recent = [*self._recent, *new][-_RECENT:]
+        with self._counting:
+            total, _, samples = self._metric("CompileTime") or (0, 0.0, ())
+            self._compile_samples = min(self._compile_samples, total)  # the program cleared them
+            fresh = total - self._compile_samples
+            self._compile_samples = total
+            self.compiled += fresh
+            new = samples[-fresh:] if fresh > 0 else ()
+            self._recent = [*self._recent, *new][-_RECENT:]
         for ended, nanoseconds in new:
-            self._emit({"event": "compile", "thread": state.id, "step": state.index, "site": site,
-                        "during": during, "end_ns": int(ended * 1e9),
-                        "duration_ns": int(nanoseconds)})  # fmt: skip
+            self._emit_event({"event": "compile", "thread": state.id, "step": state.index,
+                              "site": site, "during": during, "end_ns": int(ended * 1e9),
+                              "duration_ns": int(nanoseconds)})  # fmt: skip
 
     # -- closing a step --------------------------------------------------------------------
 
@@ -195,22 +224,24 @@ class Recorder:
 
     def compiling(self) -> bool:
         """Whether a compilation is under way: it is counted when it begins, timed when it ends."""
-        timed = self._metric("CompileTime")
-        return bool((self._counter("UncachedCompile") or 0) > (timed[0] if timed else 0))
+        timed, begun = self._metric("CompileTime"), self._counter("UncachedCompile") or 0
+        if timed is None or timed[0] < self._compile_samples:  # the program cleared its metrics
+            return False
+        return bool(begun > timed[0])
 
     def _close(self, state: ThreadState, site: int | None, end: int) -> None:
         line = self._line("step", state, end)
         line["site"] = site
-        now = time.perf_counter_ns()
+        now = clock.perf_counter_ns()
         if state.index < _DENSE_STEPS or now >= self._next_snapshot:
             line.update(self._snapshot())
-            self._next_snapshot = now + _SNAPSHOT_NS
+            self._next_snapshot = now + max(_SNAPSHOT_NS, (now - self._began) // _SNAPSHOT_SHARE)
         elif self._fallbacks and (counters := self._changed(self._fallbacks)):
             line["counters"] = counters
         self._emit(line)
         state.index += 1
         state.capture_ns = 0
-        state.clear(time.perf_counter_ns())
+        state.clear(clock.perf_counter_ns())
 
     def _line(self, event: str, state: ThreadState, end: int) -> dict[str, Any]:
         """A line with what is not zero or false, so that plain steps stay short."""
@@ -219,7 +250,7 @@ class Recorder:
             "compile_ns": state.compile_ns, "capture_ns": state.capture_ns,
             "executions": state.executions, "compilations": state.compilations,
             "optimizer": max(state.optimizers.values(), default=0),
-            "log": self._log_size() if state.compilations else 0, "traced": state.traced,
+            "log": self.log_size() if state.compilations else 0, "traced": state.traced,
             "probed": state.probed, "reads": [
                 [site, kind, int(closure), *row]
                 for (site, kind, closure), row in state.reads.items()
@@ -229,7 +260,7 @@ class Recorder:
             "saves": [[site, *row] for site, row in state.saves.items()],
         }  # fmt: skip
         return {
-            "event": event, "thread": state.id, "index": state.index, "end_ns": time.time_ns(),
+            "event": event, "thread": state.id, "index": state.index, "end_ns": clock.time_ns(),
             "duration_ns": end - state.begin, **{key: value for key, value in values.items()
                                                  if value},
         }  # fmt: skip
@@ -237,8 +268,14 @@ class Recorder:
     def tails(self) -> None:
         """Emit what each thread did after its last barrier (at the end of the program)."""
         for state in self.threads:
-            line = self._line("tail", state, time.perf_counter_ns())
-            self._emit({**line, **(self._snapshot() if state.main else {})})
+            self._tail(state)
+
+    def _tail(self, state: ThreadState) -> None:
+        line = self._line("tail", state, clock.perf_counter_ns())
+        if state.main:
+            self._emit({**line, **self._snapshot()})
+        elif state.index or line.keys() & {"reads", "uploads", "saves", "compilations", "data"}:
+            self._emit_event(line)
 
     def _changed(self, names: list[str]) -> dict[str, int]:
         """What the counters grew by since they were last asked for."""
@@ -251,6 +288,11 @@ class Recorder:
         return changed
 
     def _snapshot(self) -> dict[str, Any]:
+        with self._counting:
+            return self._grown()
+
+    def _grown(self) -> dict[str, Any]:
+        """Counters and metrics that changed since the last time, and by how much."""
         names = self._counter_names()
         self._fallbacks = [name for name in names if is_fallback(name)]
         metrics: dict[str, list[float]] = {}
@@ -263,14 +305,28 @@ class Recorder:
                 self._metrics[name] = (total, accumulator)
         return {"counters": self._changed(names), "metrics": metrics}
 
-    def _log_size(self) -> int:
+    def log_size(self) -> int:
+        """Bytes of the analysis log so far, those of its earlier parts included."""
         try:
-            return os.stat(self._analysis_log).st_size if self._analysis_log else 0
+            size = os.stat(self.analysis_log).st_size if self.analysis_log else 0
         except OSError:
-            return 0
+            size = 0
+        return self.log_begin + size
 
     def _stride(self) -> int:
-        return next(stride for floor, stride in _STRIDES if self.emitted >= floor)
+        stride: int = 10 ** (self.emitted // _LINES_A_STRIDE)
+        return stride
+
+    def outlier(self, state: ThreadState, duration: int, typical: float, traced: bool) -> None:
+        """A step took much longer than usual."""
+        self._emit_event({"event": "outlier", "thread": state.id, "step": state.index - 1,
+                          "end_ns": clock.time_ns(), "duration_ns": duration,
+                          "typical_ns": int(typical), "traced": traced})  # fmt: skip
+
+    def _emit_event(self, line: dict[str, Any]) -> None:
+        self._events += 1
+        if self._events <= _MOST_EVENTS:
+            self._emit(line)
 
     def _emit(self, line: dict[str, Any]) -> None:
         self.emitted += 1

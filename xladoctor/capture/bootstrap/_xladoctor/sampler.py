@@ -11,14 +11,13 @@ nothing is done that hands the interpreter over, but it may be taken away: so ba
 from __future__ import annotations
 
 import sys
-import threading
-import time
-from typing import Any
+from typing import Any, Callable
 
+from . import clock
+from .background import Background
 from .call_site import CallSites, Place
 from .recorder import Recorder, ThreadState
 from .switch_interval import SwitchInterval
-from .writer import note_fault
 
 PERIOD_MS = 10
 _WARM_UP = 3  # barriers
@@ -28,32 +27,32 @@ _Seen = tuple[ThreadState, str, "Place | None", bool]
 _Key = tuple[int, bool, "str | None", bool, "int | None"]
 
 
-class Sampler(threading.Thread):
+class Sampler:
     """Counts samples by thread, what it does, and call site; of whole turns of the loop only."""
 
-    def __init__(self, recorder: Recorder, sites: CallSites, folder: str,
-                 writer: threading.Thread) -> None:  # fmt: skip
-        super().__init__(name="xladoctor-sampler", daemon=True)
+    def __init__(self, recorder: Recorder, sites: CallSites, writer: Background,
+                 fail: Callable[[Exception], None]) -> None:  # fmt: skip
+        self.thread = Background(self._run)
         self._recorder = recorder
         self._sites = sites
-        self._folder = folder
         self._writer = writer
+        self._fail = fail
         self._counts: dict[_Key, int] = {}
         self._since_barrier: dict[_Key, int] = {}
         self._barriers = 0
         self._interval = SwitchInterval()
 
-    def run(self) -> None:
+    def _run(self) -> None:
         phase = 0.0
         try:
             while not self._recorder.off:
                 phase = (phase + _GOLDEN) % 1.0
                 pause = PERIOD_MS * (0.5 + phase) / 1e3
-                due = time.perf_counter() + pause
-                time.sleep(pause)
-                self.sample(time.perf_counter() - due)
+                due = clock.perf_counter() + pause
+                clock.sleep(pause)
+                self.sample(clock.perf_counter() - due)
         except Exception as fault:
-            note_fault(self._folder, fault)
+            self._fail(fault)
         finally:
             self.leave()
 
@@ -85,8 +84,8 @@ class Sampler(threading.Thread):
         seen: list[_Seen] = []
         new_files: list[str] = []
         frames = sys._current_frames()
-        for ours in (self, self._writer):  # our own frame would hold itself by this dictionary
-            frames.pop(ours.ident or 0, None)
+        for ours in (self.thread, self._writer):  # our own frame would hold itself by this
+            frames.pop(ours.ident, None)
         self._interval.adjust(frames)
         for state in states:
             frame = frames.get(state.ident)

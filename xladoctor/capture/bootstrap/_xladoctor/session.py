@@ -1,100 +1,152 @@
-"""The capture of one process, from ``import torch_xla`` to the end of the interpreter."""
+"""The capture of one process: asleep until the program uses a device, then until its end.
+
+Asleep it has wrappers and nothing else: no file, no thread. So processes that import torch_xla but
+compute nothing (workers of data loaders, the parent of ``torch_xla.launch``) stay as they are. A
+forked child begins anew, asleep, and becomes a captured process of its own if it uses a device.
+"""
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import json
 import os
-import platform
 import socket
 import sys
-import time
-from typing import Any
+import threading
+from typing import Any, Callable
 
-from . import disguise, settings
+from . import clock, disguise, options, record, settings
 from .adapter import Adapter
-from .call_site import CallSites
+from .call_site import LIBRARY, USER, CallSites
+from .files import (
+    announce,
+    give_room_back,
+    keep_room_for_faults,
+    note_fault,
+    replace_file,
+)
+from .modules import Modules
 from .probe import Probe
+from .profiler import Profiler
 from .recorder import Recorder, ThreadState
+from .redaction import redact
 from .sampler import PERIOD_MS, Sampler
-from .timeline import Limits, Timeline
-from .writer import Writer, note_fault, replace_file
+from .source_lines import SourceLines
+from .timeline import Timeline
+from .writer import Writer
 
 _SAMPLES_EVERY_S = 3.0
+_MOST_OUTLIERS = 50  # written down
+_LATE = "graphs had been compiled before the capture began"
 _NOTHING = contextlib.nullcontext()
-
-
-def prepare(run_directory: str, watch: settings.SettingsWatch) -> Session | None:
-    """Before torch_xla runs: make the process folder and set the variables that it reads."""
-    try:
-        return Session(run_directory, watch)
-    except OSError as fault:
-        sys.stderr.write(f"xladoctor: capture could not start: {fault}\n")
-        return None
 
 
 class Session:
     """Owns the parts of the capture, and the files of ``process-<pid>/``."""
 
     def __init__(self, run_directory: str, watch: settings.SettingsWatch) -> None:
-        self._pid = os.getpid()
         self._run = run_directory
-        self._folder = os.path.join(run_directory, f"process-{self._pid}")
-        os.makedirs(self._folder)
-        self._sites = CallSites()
-        self._settings = settings.user_settings()
         self._watch = watch
-        log = os.path.join(self._folder, "analysis.log")
-        self._no_log = settings.apply_capture_settings(log)
-        self._log = None if self._no_log else log
-        self._began_ns = time.time_ns()
-        self._used = self._finished = False
-        self._described = (0, 0)
-        self._sites_written = 0
-        self._samples_written = time.monotonic()
-        main = getattr(sys.modules.get("__main__"), "__file__", None)
-        self._main = os.path.abspath(main) if main else None  # gone at the interpreter's end
+        self._options = options.read()
+        self._settings = settings.user_settings()
+        self._sites = CallSites()
+        self._waking = threading.Lock()
+        self.awake = self.awake_once = self._gone = False
+        self._main = record.main_file()
+        announce(run_directory, "imported torch_xla")
 
     def start(self, torch_xla: Any) -> None:
         """After torch_xla ran: wrap it. A fault here leaves the program as it would be."""
+        undo: list[Callable[[], None]] = []
         try:
-            self._start(torch_xla)
+            self._torch_xla = torch_xla
+            self._xlac = torch_xla._XLAC
+            self._recorder = Recorder(self._xlac, self._sites)
+            self._profiler = Profiler(self._xlac)
+            self._lie_down()
+            undo.append(self._lines.end)
+            self._adapter = Adapter(torch_xla, self._recorder, self._sites, self)
+            undo.append(self._adapter.uninstall)
+            self._adapter.install()
+            self._profiler.hand_over(self._xlac, self._give_way)
+            _captures.append(self)
         except Exception as fault:
-            note_fault(self._folder, fault)
+            announce(self._run, f"fault {fault!r}")
+            for action in reversed(undo):
+                with contextlib.suppress(Exception):
+                    action()
 
-    def _start(self, torch_xla: Any) -> None:
-        self._torch_xla = torch_xla
-        self._xlac = xlac = torch_xla._XLAC
-        self._recorder = Recorder(xlac, self._sites, self._log)
-        self._timeline = Timeline(xlac, self._timeline_path(), _limits(), settings.user_debugs_ir())
-        self._probe = Probe(xlac, self._sites, self._recorder)
-        self._writer = Writer(self._recorder, self._folder, self._tick, xlac._xla_metrics_report)
-        self._sampler = Sampler(self._recorder, self._sites, self._folder, self._writer)
+    def _lie_down(self) -> None:
+        """All that does not need files or threads."""
+        self.awake = self._finished = False
+        self._pid = os.getpid()
+        self._began_ns = clock.time_ns()
+        self._lines = SourceLines(self._xlac)
+        self._lines.begin()
+        self._outliers = 0
+        self._described = (0, 0)
+        self._noted: tuple[int, int, bool] = (0, 0, False)
+        self._sites_written = 0
+        self._samples_written = clock.monotonic()
+
+    def begin_anew(self) -> None:
+        """In a forked child: it shares files and locks with nobody, nor the parent's faults."""
+        if self._gone:
+            return
+        if self.awake:
+            self._sampler.leave()
+            self._probe.stop()
+        self._lines.forget()
+        self._waking = threading.Lock()
+        self._recorder.__init__(self._xlac, self._sites)  # type: ignore[misc]
+        self._profiler.forget()
+        self._lie_down()
+
+    # -- waking up ---------------------------------------------------------------------------
+
+    def wake(self) -> None:
+        """The program uses a device: make the folder, begin to record."""
+        with self._waking:
+            if not self.awake and not self._recorder.off:
+                self._guarded(self._wake)
+
+    def _wake(self) -> None:
+        state, began = self._recorder.thread(), clock.perf_counter_ns()
+        self._folder = record.make_folder(self._run, self._pid)
+        keep_room_for_faults(self._folder)
+        recorder, xlac = self._recorder, self._xlac
+        late = bool(xlac._xla_counter_value("UncachedCompile"))
+        log = os.path.join(self._folder, "analysis.log")
+        self._no_log = _LATE if late else settings.apply_capture_settings(log)
+        recorder.analysis_log = None if self._no_log else log
+        profiles = os.path.join(self._run, "plugins", "profile")
+        name = f"{socket.gethostname()}_{os.path.basename(self._folder)[8:]}.xplane.pb"
+        self._timeline = Timeline(self._profiler, self._options, profiles, name)
+        self._modules = Modules(self._profiler, recorder, self._folder, self._options.trace_bytes)
+        self._probe = Probe(xlac, self._sites, recorder, self.fail)
+        if late:
+            recorder.forget_the_past()
+            self._modules.collect_earlier()
+        report = None if late else xlac._xla_metrics_report  # which counts from the start
+        self._writer = Writer(recorder, self._folder, self._tick, report, self.fail)
+        self._sampler = Sampler(recorder, self._sites, self._writer.thread, self.fail)
         disguise.install()
-        Adapter(torch_xla, self._recorder, self._sites, self).install()
-        xlac.profiler.TslProfilerSessionWrapper = self._give_way
-        self._timeline.arm()
+        self.awake = self.awake_once = True
         self._write_process(ended=False)
-        self._writer.start()
-        self._sampler.start()
-        os.register_at_fork(after_in_child=self._leave_child)
-        atexit.register(self._finish)
+        self._timeline.used()
+        self._writer.thread.start()
+        self._sampler.thread.start()
+        record.at_exit(self.finish)
+        state.begin += clock.perf_counter_ns() - began
 
     # -- called by the adapter, on the user's threads ---------------------------------------
-
-    def uploaded(self, state: ThreadState) -> None:
-        """The first tensor on the device opens the timeline's window."""
-        if not self._used:
-            self._used = True
-            began = time.perf_counter_ns()
-            self._guarded(self._timeline.begin)
-            state.begin += time.perf_counter_ns() - began
 
     def entering(self, state: ThreadState) -> None:
         """A call that may wait for the device begins."""
         try:
-            self.uploaded(state)
+            if not self.awake:
+                self.wake()
+            self._lines.before_call()
             self._settle(state)
         except Exception as fault:
             self.fail(fault)
@@ -102,47 +154,79 @@ class Session:
     def saving(self, state: ThreadState) -> None:
         """A save begins; what is saved need not be of the device's."""
         try:
-            if self._used:
+            self._lines.before_call()
+            if self.awake:
                 self._settle(state)
         except Exception as fault:
             self.fail(fault)
 
+    def saved(self) -> None:
+        """It ended."""
+        self._lines.after_call()
+
     def _settle(self, state: ThreadState) -> None:
-        state.traced |= self._timeline.active
-        since = time.perf_counter_ns() - state.begin
+        state.traced |= self.annotates
+        since = clock.perf_counter_ns() - state.begin
         self._recorder.compilations(state, "other", None, since)  # not of the call to come
 
     def barrier_left(self, state: ThreadState, site: int | None, begin: int, end: int) -> None:
+        self._lines.after_call()
         try:
-            if self._recorder.barrier(state, site, begin, end):
-                state.traced = False
-                self._timeline.step()
-                self._probe.at_barrier(state)
-            now = time.perf_counter_ns()
-            state.capture_ns += now - end
-            state.begin += now - max(end, state.begin)
+            if not self._recorder.off:
+                self._barrier_left(state, site, begin, end)
         except Exception as fault:
             self.fail(fault)
+
+    def _barrier_left(self, state: ThreadState, site: int | None, begin: int, end: int) -> None:
+        looked_at = state.traced or state.probed
+        if self._recorder.barrier(state, site, begin, end):
+            compiled = self._recorder.compiled != state.seen
+            state.seen = self._recorder.compiled
+            self._lines.step(compiled)
+            self._timeline.barrier(state.index, self._lines.quiet)
+            if not (compiled or state.saved or looked_at) and state.previous:
+                self._judge(state, end - state.previous)
+            state.saved = False
+            self._probe.at_barrier(state)
+        now = clock.perf_counter_ns()
+        state.capture_ns += now - end
+        state.begin += now - max(end, state.begin)
+        state.previous = now
+
+    def _judge(self, state: ThreadState, duration: int) -> None:
+        """Whether a step took much too long, for no reason that is known already."""
+        if state.times.is_outlier(duration) and self._outliers < _MOST_OUTLIERS:
+            self._outliers += 1
+            looked = self._timeline.outlier()
+            self._recorder.outlier(state, duration, state.times.typical_ns, looked)
+
+    def enough(self, state: ThreadState) -> bool:
+        """Whether the program has run for as many steps as were asked for."""
+        return 0 < self._options.stop_after <= state.index and not self._recorder.off
 
     def read_left(
         self, state: ThreadState, site: int | None, kind: str, begin: int, end: int
     ) -> None:
         """A read ended. In a program without barriers, reads are where its loop can be cut."""
+        self._lines.after_call()
         try:
+            if self._recorder.off:
+                return
             self._recorder.read(state, site, kind, begin, end)
             if state.index == 0 and state.main:
                 self._probe.at_barrier(state)
+                self._timeline.read()
         except Exception as fault:
             self.fail(fault)
 
     @property
     def annotates(self) -> bool:
         """Whether the timeline's window is open."""
-        return self._timeline.active
+        return self.awake and self._timeline.active
 
     def annotation(self, name: str, site: int | None, **more: str) -> Any:
         """Encloses a call in the timeline, with its line, while the window is open."""
-        if not self._timeline.active:
+        if not self.annotates:
             return _NOTHING
         try:
             row = () if site is None else self._sites.rows[site]
@@ -155,47 +239,88 @@ class Session:
     # -- the rest ----------------------------------------------------------------------------
 
     def _tick(self) -> None:
-        waiting = any(state.inside for state in self._recorder.threads)
+        loops = [state for state in self._recorder.threads if state.index or state.main]
+        waiting = any(state.inside for state in loops)
         self._timeline.tick(waiting or self._recorder.compiling())
+        self._modules.tick()
+        noted = (len(self._modules.files) and self._modules.files[-1]["compilations"],
+                 len(self._timeline.windows), self._timeline.active)  # fmt: skip
+        if noted != self._noted:
+            self._noted = noted
+            self._write_process(ended=False)
         known = (len(self._sites.rows) - self._sites.sampled, len(self._probe.rows))
         if known != self._described:  # so that a program that is killed leaves its lines behind
             self._described = known
             self._write_call_sites()
-        if time.monotonic() - self._samples_written >= _SAMPLES_EVERY_S:
+        if clock.monotonic() - self._samples_written >= _SAMPLES_EVERY_S:
             self._write_samples()
 
-    def _give_way(self, *args: Any, **kwargs: Any) -> Any:
-        """The program starts a profile of its own: there can only be one session."""
-        self._guarded(lambda: self._timeline.end("the program's own profile"))
-        return self._timeline._make_session(*args, **kwargs)
+    def _give_way(self) -> None:
+        if self.awake:
+            self._guarded(self._timeline.give_way)
 
     def _guarded(self, action: Any) -> None:
         try:
             action()
         except Exception as fault:
-            note_fault(self._folder, fault)
+            self.fail(fault)
 
     def fail(self, fault: Exception) -> None:
-        """A fault of the capture: it ends here, and the program goes on."""
+        """A fault of the capture: it ends here, and the program goes on.
+
+        Unless it is none: what a signal handler of the program raises meanwhile is the program's.
+        """
+        if self._is_the_programs(fault):
+            raise fault
         self._recorder.off = True
-        note_fault(self._folder, fault)
+        self._lines.end()
+        if self.awake:
+            note_fault(self._folder, fault)
+            for stop in (self._timeline.abandon, self._probe.stop):
+                with contextlib.suppress(Exception):
+                    stop()
+        else:
+            announce(self._run, f"fault {fault!r}")
 
-    def _leave_child(self) -> None:
-        self._recorder.off = True  # a forked child shares our files: it must not write to them
-        self._sampler.leave()
+    def _is_the_programs(self, fault: Exception) -> bool:
+        traceback = fault.__traceback__
+        if traceback is None:
+            return False
+        while traceback.tb_next is not None:
+            traceback = traceback.tb_next
+        return self._sites.kind(traceback.tb_frame.f_code.co_filename) in (USER, LIBRARY)
 
-    def _finish(self) -> None:
-        if self._finished or os.getpid() != self._pid:
+    def leave_worker(self) -> None:
+        """This process turns out to be a worker of a data loader: leave no trace in it."""
+        self._recorder.off = self._gone = True
+        self._lines.end()
+        self._adapter.uninstall()
+
+    def finish(self) -> None:
+        """The end of the program, or of what was to be captured."""
+        if not self.awake or self._finished or os.getpid() != self._pid:
             return
         self._finished = True
-        self._guarded(lambda: self._timeline.end("end of program"))
-        used = self._has_used_xla()
-        self._guarded(lambda: self._recorder.tails() if used else None)
         self._recorder.off = True
-        self._guarded(self._writer.finish)
-        self._guarded(self._write_call_sites)
-        self._guarded(self._write_samples)
-        self._guarded(lambda: self._write_process(ended=True))
+        self._lines.end()
+        for action in (
+            self._writer.stop, self._probe.stop, self._timeline.close, self._modules.collect,
+            lambda: self._recorder.tails() if self._has_used_xla() else None,
+            self._timeline.write, self._writer.close, self._write_call_sites,
+            self._write_samples, lambda: self._write_process(ended=True),
+        ):  # fmt: skip
+            self._guarded(action)
+        give_room_back(self._folder)
+
+    def uninstall(self) -> None:
+        """Take the wrappers off again (where the program outlives its capture)."""
+        self._recorder.off = self._gone = True
+        self.awake = False
+        _captures.remove(self)
+        self._lines.end()
+        self._adapter.uninstall()
+        self._profiler.take_back(self._xlac)
+        self._watch.uninstall()
 
     def _write_call_sites(self) -> None:
         fallbacks = [
@@ -212,23 +337,18 @@ class Session:
         if len(self._sites.rows) != self._sites_written:
             self._write_call_sites()
         self._write_json("host_samples.json", {"period_ms": PERIOD_MS, "samples": samples})
-        self._samples_written = time.monotonic()
+        self._samples_written = clock.monotonic()
 
     def _write_process(self, ended: bool) -> None:
-        initialized = bool(self._xlac._xla_runtime_is_initialized())
         self._write_json("process.json", {
-            "pid": self._pid, "parent": os.getppid(), "rank": _rank(), "argv": sys.argv,
-            "main": self._main, "cwd": os.getcwd(),
-            "host": socket.gethostname(), "python": platform.python_version(),
-            "torch": sys.modules["torch"].__version__, "torch_xla": self._torch_xla.__version__,
-            "used_xla": self._has_used_xla(),
-            "began_ns": self._began_ns,
-            "devices": self._xlac._xla_real_devices() if initialized else [],
-            "ended_ns": time.time_ns(), "ended": ended,
+            **record.describe(self._torch_xla), "pid": self._pid, "main": self._main,
+            "argv": redact(sys.argv),
+            "used_xla": self._has_used_xla(), "began_ns": self._began_ns,
+            "ended_ns": clock.time_ns(), "ended": ended,
             "settings": {**self._settings, **settings.user_settings()},
             "settings_lines": self._watch.set_at, "folders": self._sites.folders,
-            "timeline": self._timeline.window, "no_analysis_log": self._no_log,
-            "fallback_ops": list(self._xlac._get_executed_fallback_ops()) if initialized else [],
+            "windows": self._timeline.windows, "no_analysis_log": self._no_log,
+            "modules": self._modules.files, "modules_too_large": self._modules.too_large,
         })  # fmt: skip
 
     def _has_used_xla(self) -> bool:
@@ -238,22 +358,22 @@ class Session:
     def _write_json(self, name: str, value: Any) -> None:
         replace_file(os.path.join(self._folder, name), json.dumps(value))
 
-    def _timeline_path(self) -> str:
-        session = os.environ.get("XLADOCTOR_SESSION", "run")
-        name = f"{socket.gethostname()}_{self._pid}.xplane.pb"
-        return os.path.join(self._run, "plugins", "profile", session, name)
+
+_captures: list[Session] = []
 
 
-def _limits() -> Limits:
-    return Limits(
-        steps=int(os.environ.get("XLADOCTOR_TRACE_STEPS", "60")),
-        seconds=float(os.environ.get("XLADOCTOR_TRACE_SECONDS", "15")),
-    )
+def _after_fork() -> None:
+    for session in _captures:
+        session.begin_anew()
 
 
-def _rank() -> int | None:
-    for name in ("RANK", "PJRT_LOCAL_PROCESS_RANK", "LOCAL_RANK"):
-        value = os.environ.get(name, "")
-        if value.isdigit():
-            return int(value)
-    return None
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def prepare(run_directory: str, watch: settings.SettingsWatch) -> Session | None:
+    """Before torch_xla runs."""
+    try:
+        return Session(run_directory, watch)
+    except Exception as fault:
+        sys.stderr.write(f"xladoctor: capture could not start: {fault!r}\n")
+        return None

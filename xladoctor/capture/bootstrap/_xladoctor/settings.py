@@ -12,13 +12,13 @@ from types import FrameType
 from typing import Any, Callable
 
 #: Where assignments to ``os.environ`` pass through on their way to ``putenv``.
+_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _PASSED_THROUGH = (__file__, os.__file__, "<frozen os>", "<frozen _collections_abc>")
 
-#: Capture settings. IR debugging itself is switched at run time, for the timeline's window alone.
+#: Capture settings: none that enters the hash of a graph. IR debugging is switched at run time.
 _WANTED = {
     "PT_XLA_DEBUG_LEVEL": "1",  # a block for each compilation; 2 adds 45 µs to each execution
     "PT_XLA_DEBUG_MAX_FRAME": "32",  # the default of 8 often ends inside a library
-    "XLA_HLO_DEBUG": "1",  # source lines in the HLO of graphs traced with IR debugging
 }
 
 #: Only these are ever written to disk: what changes how XLA behaves, never a secret.
@@ -37,14 +37,6 @@ def user_settings() -> dict[str, str]:
     """The recorded variables as they stand, less those that the capture set."""
     ours = os.environ.get("XLADOCTOR_SET", "").split(",")
     return {name: os.environ[name] for name in RECORDED if name in os.environ and name not in ours}
-
-
-def user_debugs_ir() -> bool:
-    """Whether the user asked for IR debugging; XLA_HLO_DEBUG switches it on as well."""
-    asked = user_settings()
-    return any(
-        asked.get(name, "").lower() in ("1", "true") for name in ("XLA_IR_DEBUG", "XLA_HLO_DEBUG")
-    )
 
 
 def apply_capture_settings(analysis_log: str) -> str | None:
@@ -69,11 +61,17 @@ class SettingsWatch:
 
     def __init__(self) -> None:
         self._put: Callable[[Any, Any], None] = os.putenv
+        self._installed: Any = None
         self.set_at: dict[str, tuple[str, int, str]] = {}
 
     def install(self) -> None:
         """From now on; ``os.environ`` looks ``putenv`` up in its module at each assignment."""
-        os.putenv = self._putenv
+        self._installed = os.putenv = self._putenv
+
+    def uninstall(self) -> None:
+        """As it was, unless the program has replaced it since."""
+        if os.putenv is self._installed:
+            os.putenv = self._put
 
     def _putenv(self, name: Any, value: Any) -> None:
         self._put(name, value)
@@ -83,6 +81,6 @@ class SettingsWatch:
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and frame.f_code.co_filename in _PASSED_THROUGH:
             frame = frame.f_back
-        if frame is not None:
+        if frame is not None and not frame.f_code.co_filename.startswith(_HERE):
             code = frame.f_code
             self.set_at[text] = (os.path.abspath(code.co_filename), frame.f_lineno, code.co_name)

@@ -1,4 +1,4 @@
-"""The background thread: writes finished lines, and ends the timeline's window on time.
+"""The background thread: writes what was recorded, and ends the timeline's window on time.
 
 What it has written survives whatever ends the program; at most a quarter of a second is lost.
 """
@@ -10,15 +10,19 @@ import os
 import threading
 from typing import Any, Callable
 
+from .background import Background
+from .files import replace_file
 from .recorder import Recorder
 
 _PERIOD_S = 0.25
 _METRICS_EVERY = 20  # periods
 _LAST_TICK_S = 1.0
+_LOG_PART = 6_000_000  # bytes, some thousand compilations
+_LOG_PARTS = 2  # kept beside the current one
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
-class Writer(threading.Thread):
+class Writer:
     """Drains ``recorder.lines`` to ``steps.jsonl`` four times a second."""
 
     def __init__(
@@ -26,67 +30,78 @@ class Writer(threading.Thread):
         recorder: Recorder,
         folder: str,
         tick: Callable[[], None],
-        report: Callable[[], str],
+        report: Callable[[], str] | None,
+        fail: Callable[[Exception], None],
     ) -> None:
-        super().__init__(name="xladoctor-writer", daemon=True)
+        self.thread = Background(self._run)
         self._recorder = recorder
         self._folder = folder
         self._tick = tick
         self._report = report
+        self._fail = fail
         self._stop_requested = threading.Event()
         self._drain_lock = threading.Lock()
-        self._file = open(os.path.join(folder, "steps.jsonl"), "a", encoding="utf-8")
+        self._log_parts: list[int] = []
+        self._path = os.path.join(folder, "steps.jsonl")
+        self._append(b"")
 
-    def run(self) -> None:
+    def _run(self) -> None:
         periods = 0
-        while not self._stop_requested.wait(_PERIOD_S):
+        while not self._stop_requested.wait(_PERIOD_S) and not self._recorder.off:
             periods += 1
             try:
                 self._tick()
                 self.drain()
                 if periods % _METRICS_EVERY == 0:
                     self.write_metrics()
+                    self._rotate()
             except Exception as fault:
-                note_fault(self._folder, fault)
+                self._fail(fault)
                 return
 
     def drain(self) -> None:
         with self._drain_lock:
             lines, count = self._recorder.lines, len(self._recorder.lines)
             if count:
-                self._file.writelines(_dump(line) for line in lines[:count])
-                self._file.flush()
-                del lines[:count]
+                data = "".join(map(_dump, lines[:count])).encode()
+                del lines[:count]  # first: written in part, they must not be written again
+                self._append(data)
+
+    def _append(self, data: bytes) -> None:
+        """The file is opened each time: programs close descriptors that they do not know."""
+        with open(self._path, "ab") as file:
+            file.write(data)
 
     def write_metrics(self) -> None:
-        replace_file(os.path.join(self._folder, "metrics.txt"), self._report())
+        if self._report is not None:
+            replace_file(os.path.join(self._folder, "metrics.txt"), self._report())
 
-    def finish(self) -> None:
+    def _rotate(self) -> None:
+        """Keep the analysis log bounded: its first part, and the newest. It is opened anew by
+        torch_xla for each block."""
+        recorder = self._recorder
+        log, begin = recorder.analysis_log, recorder.log_begin
+        if log is None or recorder.log_size() - begin < _LOG_PART:
+            return
+        folder = os.path.dirname(log)
+        part = os.path.join(folder, f"analysis-{begin}.log")
+        os.rename(log, part)
+        recorder.log_begin = begin + os.stat(part).st_size
+        self._log_parts.append(begin)
+        if len(self._log_parts) > _LOG_PARTS:
+            os.remove(os.path.join(folder, f"analysis-{self._log_parts.pop(1)}.log"))
+
+    def stop(self) -> None:
+        """End the thread, so that no file is written by two."""
         self._stop_requested.set()
-        if self.is_alive():
-            self.join(_LAST_TICK_S)  # so that no file is written by both
-        self.drain()
-        self._file.close()
-        self.write_metrics()
+        self.thread.ended(_LAST_TICK_S)
+
+    def close(self) -> None:
+        """Write what is left; nothing where the thread hangs in a write of its own."""
+        if self.thread.ended():
+            self.drain()
+            self.write_metrics()
 
 
 def _dump(line: dict[str, Any]) -> str:
     return _encode(line) + "\n"
-
-
-def replace_file(path: str, text: str) -> None:
-    """Write a whole file so that a reader sees the old or the new text, never a part."""
-    with open(path + ".new", "w", encoding="utf-8") as file:
-        file.write(text)
-    os.replace(path + ".new", path)
-
-
-def note_fault(folder: str, fault: BaseException) -> None:
-    """Record a fault of the capture itself; the diagnosis reports it."""
-    import traceback
-
-    try:
-        with open(os.path.join(folder, "faults.log"), "a", encoding="utf-8") as file:
-            file.write("".join(traceback.format_exception(type(fault), fault, fault.__traceback__)))
-    except OSError:
-        pass  # nowhere left to write: the user's program goes on undisturbed

@@ -1,0 +1,77 @@
+"""Times and sizes of the command line."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from xladoctor.cli.quantities import parse_duration, parse_size
+from xladoctor.errors import XladoctorError
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("90s", 90), ("500ms", 0.5), ("30m", 1800), ("2h", 7200), ("15", 15), ("1.5m", 90),
+     (".5s", 0.5), ("2.", 2), (" 3S ", 3), ("007s", 7)],
+)  # fmt: skip
+def test_time(text: str, seconds: float) -> None:
+    assert parse_duration(text) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("256M", 256_000_000), ("2G", 2 * 10**9), ("500k", 500_000), ("1000000", 10**6),
+     ("1.5g", 1_500_000_000), ("64MB", 64_000_000), ("10b", 10), ("5Kb", 5000), (" 1M ", 10**6)],
+)  # fmt: skip
+def test_size(text: str, size: int) -> None:
+    assert parse_size(text) == size
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "s", "soon", "-5s", "0", "0.0h", "1d", "1 h", "1h30m", "1,5s", ".", "inf",
+             "nan", "1e3", "5ss", "0x5"],
+)  # fmt: skip
+def test_what_is_no_time_says_what_one_is(text: str) -> None:
+    with pytest.raises(XladoctorError) as caught:
+        parse_duration(text)
+    assert caught.value.what == f"{text!r} is not a time"
+    assert "90s" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "text", ["", "M", "big", "-5M", "0", "0G", "0.1", "5 M", "5T", "5MiB", "1e6", "1,5G", "."]
+)
+def test_what_is_no_size_says_what_one_is(text: str) -> None:
+    with pytest.raises(XladoctorError) as caught:
+        parse_size(text)
+    assert caught.value.what == f"{text!r} is not a size"
+    assert "256M" in caught.value.hint
+
+
+units = st.sampled_from([("ms", 1e-3), ("s", 1), ("m", 60), ("h", 3600), ("", 1), ("MS", 1e-3)])
+sizes = st.sampled_from([("", 1), ("k", 10**3), ("M", 10**6), ("g", 10**9), ("GB", 10**9)])
+
+
+@given(st.integers(1, 10**9), units)
+def test_any_whole_number_of_a_unit_of_time(number: int, unit: tuple[str, float]) -> None:
+    assert parse_duration(f"{number}{unit[0]}") == pytest.approx(number * unit[1])
+
+
+@given(st.integers(1, 10**6), sizes)
+def test_any_whole_number_of_a_unit_of_size_is_exact(number: int, unit: tuple[str, int]) -> None:
+    assert parse_size(f"{number}{unit[0]}") == number * unit[1]
+
+
+@given(st.text() | st.from_regex(r"[\d.]+(ms|[smhkgbMG])*", fullmatch=True))
+def test_any_text_is_a_quantity_above_zero_or_an_error_for_the_user(text: str) -> None:
+    for parse in (parse_duration, parse_size):
+        with contextlib.suppress(XladoctorError):
+            assert parse(text) > 0
+
+
+def test_size_beyond_all_bounds_is_no_traceback() -> None:
+    with contextlib.suppress(XladoctorError):
+        assert parse_size("9" * 400) > 0

@@ -1,0 +1,66 @@
+"""How the capture writes files: whole or not at all, and its own faults even on a full disk."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+_ROOM = 4096  # bytes kept for faults
+
+
+def replace_file(path: str, content: str | bytes) -> None:
+    """Write a whole file so that a reader sees the old or the new content, never a part."""
+    data = content.encode() if isinstance(content, str) else content
+    with open(path + ".new", "wb") as file:
+        file.write(data)
+    os.replace(path + ".new", path)
+
+
+def announce(run_directory: str, what: str) -> None:
+    """Add a line to ``python.log``, where all processes say who they are: pid, parent, what."""
+    line = f"{os.getpid()} {os.getppid()} {what}\n"
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+    try:
+        descriptor = os.open(os.path.join(run_directory, "python.log"), flags, 0o644)
+    except OSError:
+        return  # the run directory is gone, or not for this user
+    try:
+        os.write(descriptor, line.encode(errors="backslashreplace"))
+    except OSError:
+        pass  # the disk is full
+    finally:
+        os.close(descriptor)
+
+
+def keep_room_for_faults(folder: str) -> None:
+    """Take room on the disk now, since a full disk is what the first fault may be of."""
+    replace_file(_faults(folder), " " * _ROOM)
+
+
+def give_room_back(folder: str) -> None:
+    """There was no fault."""
+    with contextlib.suppress(OSError):
+        with open(_faults(folder), "rb") as file:
+            blank = not file.read(_ROOM).strip()
+        if blank:
+            os.remove(_faults(folder))
+
+
+def note_fault(folder: str, fault: BaseException) -> None:
+    """Record a fault of the capture itself; the diagnosis reports it."""
+    import traceback
+
+    text = "".join(traceback.format_exception(type(fault), fault, fault.__traceback__))
+    try:
+        with open(_faults(folder), "r+b") as file:
+            known = file.read(_ROOM).rstrip()
+            file.seek(len(known))
+            file.write(
+                (b"\n" * bool(known) + text.encode(errors="backslashreplace"))[: _ROOM - len(known)]
+            )
+    except OSError:
+        pass  # the folder itself is gone: whoever started the program will see that
+
+
+def _faults(folder: str) -> str:
+    return os.path.join(folder, "faults.log")

@@ -1,0 +1,79 @@
+"""The compiled modules (HLO), whenever they were compiled.
+
+A profiler session gives, when it is stopped, every module that is loaded at that time. One that is
+stopped as soon as it was started takes a millisecond and holds nothing else: so the modules are
+collected after compilations, and at the end, apart from the timeline.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from . import clock
+from .files import replace_file
+from .profiler import Profiler
+from .recorder import Recorder
+
+_CACHE_SIZE = 2048  # graphs, unless XLA_COMPILATION_CACHE_SIZE says otherwise
+_PAUSE_S = 1.0  # between two collections: compilations often come in bursts
+_SHARE = 50  # a fiftieth of the time at most, as the interpreter is held meanwhile
+
+
+class Modules:
+    """Writes ``modules.xplane.pb``; a new file each time once old modules may be thrown away."""
+
+    def __init__(self, profiler: Profiler, recorder: Recorder, folder: str, limit: int) -> None:
+        self._profiler = profiler
+        self._recorder = recorder
+        self._folder = folder
+        self._limit = limit
+        self._next = 0.0
+        #: What was written: file, compilations of the process until then, bytes, nanoseconds.
+        self.files: list[dict[str, Any]] = []
+        self.too_large = False
+
+    def tick(self) -> None:
+        """Called four times a second."""
+        if clock.monotonic() >= self._next:
+            self.collect()
+
+    def collect_earlier(self) -> None:
+        """Those from before the capture, to tell them from what is compiled from now on."""
+        self._write(0)
+
+    def collect(self) -> None:
+        """Write the modules if there are more than at the last time."""
+        compiled = self._recorder.compiled
+        known = self.files[-1]["compilations"] if self.files else 0
+        if compiled > known and not self._recorder.compiling() and not self._exceeds(compiled):
+            self._write(compiled)
+
+    def _write(self, compiled: int) -> None:
+        with self._profiler.lock:
+            session = self._profiler.start()
+            if session is None:  # the timeline's window is open, or the program's own profile
+                return
+            space, spent = self._profiler.stop(session)
+        self._next = clock.monotonic() + max(_PAUSE_S, _SHARE * spent / 1e9)
+        if space is None:
+            return
+        name = self._name(compiled)
+        replace_file(os.path.join(self._folder, name), space)
+        self.files = [row for row in self.files if row["file"] != name]
+        self.files.append({"file": name, "compilations": compiled, "bytes": len(space),
+                           "stop_ns": spent})  # fmt: skip
+
+    def _exceeds(self, compiled: int) -> bool:
+        """Whether they would take more room than they may, as far as the last time tells."""
+        if self.files and self.files[-1]["compilations"]:
+            last = self.files[-1]
+            written = sum(row["bytes"] for row in self.files[:-1])
+            expected = last["bytes"] * compiled / last["compilations"]
+            self.too_large = written + expected > self._limit
+        return self.too_large
+
+    def _name(self, compiled: int) -> str:
+        size = os.environ.get("XLA_COMPILATION_CACHE_SIZE", "")
+        evicted = compiled > (int(size) if size.isdigit() else _CACHE_SIZE)
+        return f"modules-{compiled}.xplane.pb" if evicted or not compiled else "modules.xplane.pb"

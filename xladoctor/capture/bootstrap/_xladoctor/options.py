@@ -1,0 +1,35 @@
+"""What was asked of the capture, as the one who starts it hands it down to every process."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+
+VARIABLE = "XLADOCTOR_OPTIONS"
+
+
+@dataclass(frozen=True)
+class Options:
+    """Set by the command line; the defaults are those of the command line.
+
+    Attributes:
+        session: folder of the timelines below ``plugins/profile/``.
+        trace_steps: steps that the timeline's window covers; 0 for no timeline.
+        trace_after: barriers before it opens; None for when the loop is at rest.
+        trace_seconds: seconds that it covers at most, compilation and waits not counted.
+        trace_bytes: size that its file, and that of the compiled modules, may reach.
+        stop_after: steps after which the program is ended; 0 for never.
+    """
+
+    session: str = "run"
+    trace_steps: int = 60
+    trace_after: int | None = None
+    trace_seconds: float = 15.0
+    trace_bytes: int = 256_000_000
+    stop_after: int = 0
+
+
+def read() -> Options:
+    """Those of this process; the defaults where there are none."""
+    return Options(**json.loads(os.environ.get(VARIABLE, "{}")))

@@ -1,0 +1,140 @@
+"""Capture from inside: a notebook's cell, or a part of a program."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from xladoctor.capture import launcher, manifest
+from xladoctor.capture.bootstrap._xladoctor.options import VARIABLE, Options
+from xladoctor.capture.interface import CaptureError, RunRequest
+
+if TYPE_CHECKING:
+    from xladoctor.diagnosis.interface import Diagnosis
+
+#: What the capture and the analysis set in the environment.
+_CHANGED = ("PYTHONPATH", "XLADOCTOR_RUN_DIRECTORY", VARIABLE, "XLADOCTOR_SET", "NUMBA_CACHE_DIR",
+            "PT_XLA_DEBUG_LEVEL", "PT_XLA_DEBUG_MAX_FRAME", "PT_XLA_DEBUG_FILE")  # fmt: skip
+
+
+class InProcessCapture:
+    """``with xladoctor.capture("out"): …`` captures what is inside, and prints the report.
+
+    Processes that are started inside are captured as well.
+
+    Args:
+        output: the run directory to make; ``xladoctor-runs/<date>-<program>`` unless given.
+        report: whether to print the report at the end.
+        options: as those of ``xladoctor run``: ``trace_steps``, ``trace_after``,
+            ``trace_seconds``, ``trace_bytes``.
+
+    Attributes:
+        directory: the run directory.
+        diagnosis: what was found; None until the end, or where nothing ran on the device.
+
+    Raises:
+        CaptureError: (on entering) torch_xla is missing, the run directory cannot be made, or this
+            process is being captured already.
+    """
+
+    _active = False
+
+    def __init__(
+        self, output: str | os.PathLike[str] | None = None, *, report: bool = True, **options: Any
+    ) -> None:
+        self._output = None if output is None else Path(output)
+        self._report = report
+        self._asked = options
+        self.directory: Path | None = None
+        self.diagnosis: Diagnosis | None = None
+
+    def __enter__(self) -> InProcessCapture:
+        """Begin."""
+        self._refuse()
+        script = getattr(sys.modules.get("__main__"), "__file__", None) or "notebook"
+        self._run = launcher.make_directory(self._output, script)
+        self.directory = self._run.path
+        options = Options(session=self._run.path.name, **self._asked)
+        request = RunRequest(tuple(sys.argv), script, self._run.path, options=options)
+        self._record = manifest.begin(self._run, request)
+        self._began = time.monotonic()
+        self._environment = dict(os.environ)
+        self._hand_down(options)
+        self._session = _start(str(self._run.path))
+        InProcessCapture._active = True
+        return self
+
+    def _refuse(self) -> None:
+        if InProcessCapture._active or "XLADOCTOR_RUN_DIRECTORY" in os.environ:
+            raise CaptureError("this process is being captured already",
+                               "leave out xladoctor.capture under `xladoctor run`")  # fmt: skip
+        if importlib.util.find_spec("torch_xla") is None:
+            raise CaptureError(f"torch_xla is not installed for {sys.executable}",
+                               launcher.INSTALL_LINE)  # fmt: skip
+
+    def _hand_down(self, options: Options) -> None:
+        """Children find the capture as those of ``xladoctor run`` do."""
+        path = os.environ.get("PYTHONPATH")
+        os.environ["PYTHONPATH"] = os.pathsep.join(
+            [str(launcher.BOOTSTRAP), *([path] if path else [])]
+        )
+        os.environ["XLADOCTOR_RUN_DIRECTORY"] = str(self._run.path)
+        os.environ[VARIABLE] = json.dumps(asdict(options))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:  # fmt: skip
+        """End it, and say what was found."""
+        InProcessCapture._active = False
+        self._session.finish()
+        self._session.uninstall()
+        seconds = time.monotonic() - self._began
+        manifest.finish(self._run, self._record, int(kind is not None), seconds)
+        try:
+            if self._session.awake_once:
+                self._diagnose()
+            elif self._report:
+                sys.stdout.write("xladoctor: nothing ran on an XLA device\n")
+        finally:
+            self._restore()
+
+    def _restore(self) -> None:
+        """The environment as it was, but for what the program itself changed."""
+        for name in _CHANGED:
+            if name in self._environment:
+                os.environ[name] = self._environment[name]
+            else:
+                os.environ.pop(name, None)
+
+    def _diagnose(self) -> None:
+        from xladoctor.cli.output import Color, Format, show
+        from xladoctor.diagnosis.engine import diagnose
+        from xladoctor.diagnosis.rule import load_rules
+        from xladoctor.evidence.load import load
+
+        self.diagnosis = diagnose(load(str(self._run.path)), load_rules())
+        with self._run.diagnosis.open("w", encoding="utf-8") as file:
+            show(self.diagnosis, Format.json, Color.never, file)
+        if self._report:
+            show(self.diagnosis, Format.terminal, Color.auto, sys.stdout)
+
+
+def _start(run_directory: str) -> Any:
+    from xladoctor.capture.bootstrap._xladoctor import settings
+    from xladoctor.capture.bootstrap._xladoctor.session import Session
+
+    watch = settings.SettingsWatch()
+    watch.install()
+    session = Session(run_directory, watch)
+    import torch_xla
+
+    session.start(torch_xla)
+    return session

@@ -1,0 +1,110 @@
+"""Python lines for graphs that were traced while nobody asked for lines.
+
+A loop at rest is traced without them, since recording takes time. A graph that it then compiles
+after all has the operations of an earlier one, in the same order, but for what changed. So each
+instruction takes the lines of its like there.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from difflib import Match, SequenceMatcher
+from typing import Any
+
+from xladoctor.ingest.frames import NOWHERE
+from xladoctor.ingest.hlo.module import Module
+
+_SITE = (*NOWHERE.columns(), "sent")
+_FEW = 0.5  # of the share of instructions with lines that the best module has
+_MOST_ALIGNED = 4000  # instructions; alignment takes the square of it at worst
+
+Key = tuple[Any, ...]
+
+
+def lend_lines(modules: Sequence[Module]) -> None:
+    """Complete the lines of modules that have few, from those of one process that have them."""
+    shares = [_share(module) for module in modules]
+    best = max(shares, default=0.0)
+    lenders = [one for one, share in zip(modules, shares, strict=True) if share >= _FEW * best > 0]
+    for module, share in zip(modules, shares, strict=True):
+        if share < _FEW * best:
+            _lend(min(lenders, key=lambda lender: _distance(lender, module)), module)
+
+
+def _share(module: Module) -> float:
+    """Of the instructions that are an operation of the framework, those with a line."""
+    operations = lines = 0
+    for op, file in zip(module.instructions["op_type"], module.instructions["file"], strict=True):
+        operations += op is not None
+        lines += op is not None and file is not None
+    return lines / operations if operations else 0.0
+
+
+def _distance(lender: Module, module: Module) -> tuple[int, int, bool, int]:
+    """The most similar one: inputs, then size, then the last one before it."""
+    size = abs(lender.described["instructions"] - module.described["instructions"])
+    before = module.program - lender.program
+    return abs(lender.inputs - module.inputs), size, before < 0, abs(before)
+
+
+def _lend(lender: Module, module: Module) -> None:
+    known = len(module.frames["frame"])
+    _append_frames(lender, module)
+    source, target = lender.instructions, module.instructions
+    for theirs, ours in _pairs(lender, module):
+        if target["file"][ours] is not None or source["file"][theirs] is None:
+            continue
+        for column in _SITE:
+            target[column][ours] = source[column][theirs]
+        frame = source["frame"][theirs]
+        target["frame"][ours] = None if frame is None else known + frame
+
+
+def _append_frames(lender: Module, module: Module) -> None:
+    known = len(module.frames["frame"])
+    for name, values in lender.frames.items():
+        moved = values
+        if name == "frame":
+            moved = [known + value for value in values]
+        elif name == "parent":
+            moved = [known + value if value else 0 for value in values]
+        module.frames[name] = [*module.frames[name], *moved]
+
+
+def _pairs(lender: Module, module: Module) -> Iterator[tuple[int, int]]:
+    """Rows of instructions that are alike: inputs by number, operations in order."""
+    theirs, ours = _operations(lender), _operations(module)
+    a, b = [key for key, _ in theirs], [key for key, _ in ours]
+    if a == b:
+        blocks = [Match(0, 0, len(a))]
+    elif max(len(a), len(b)) <= _MOST_ALIGNED:
+        blocks = SequenceMatcher(None, a, b, False).get_matching_blocks()
+    else:
+        yield from _by_occurrence(theirs, ours)
+        return
+    for first, second, count in blocks:
+        for offset in range(count):
+            yield theirs[first + offset][1], ours[second + offset][1]
+
+
+def _by_occurrence(
+    theirs: list[tuple[Key, int]], ours: list[tuple[Key, int]]
+) -> Iterator[tuple[int, int]]:
+    rows: dict[Key, list[int]] = defaultdict(list)
+    for key, row in reversed(theirs):
+        rows[key].append(row)
+    for key, row in ours:
+        if rows[key]:
+            yield rows[key].pop(), row
+
+
+def _operations(module: Module) -> list[tuple[Key, int]]:
+    """What an instruction does, and its row, of those that are an operation of the framework."""
+    columns = module.instructions
+    rows = zip(columns["op_type"], columns["opcode"], columns["entry"], columns["parameter"],
+               strict=True)  # fmt: skip
+    return [
+        ((op, opcode, number if entry else None), row)
+        for row, (op, opcode, entry, number) in enumerate(rows) if op is not None
+    ]  # fmt: skip

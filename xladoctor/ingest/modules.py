@@ -1,0 +1,158 @@
+"""The compiled modules of a captured process, and which compilation made each of them.
+
+Written by ``capture/bootstrap/_xladoctor/modules.py``: files with all modules that were loaded at
+some time, each with the number of compilations until then. Modules are numbered in the order in
+which they were made, so those that are new in a file were made by the compilations since the file
+before.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from google.protobuf.message import DecodeError
+
+from xladoctor.ingest import hlo
+from xladoctor.ingest.compilations import Numbers, agree
+from xladoctor.ingest.frames import Folders
+from xladoctor.ingest.interface import Columns, Ingested
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """The modules that are new in a file, in order.
+
+    ``until``: compilations of the process until it was written; None where the process was cut
+    short before it noted them: nothing was thrown away by then, so they are as many as modules.
+    """
+
+    modules: list[hlo.Module]
+    until: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledModules:
+    """The modules of a process."""
+
+    folder: Path
+    files: tuple[_File, ...]
+
+    @property
+    def made(self) -> list[Numbers]:
+        """Inputs and outputs of those that were compiled under capture, in order."""
+        return [(module.inputs, module.outputs)
+                for file in self.files if file.until != 0 for module in file.modules]  # fmt: skip
+
+    def add(self, process: int, ingested: Ingested) -> None:
+        """Fill their tables, and ``graph_hash`` where the analysis log does not tell it."""
+        table = ingested.tables.get("compilation", {})
+        compilations = _in_order(table, process)
+        joined: list[tuple[hlo.Module, int | None]] = []
+        done = unjoined = 0
+        for file in self.files:
+            until = done + len(file.modules) if file.until is None else file.until
+            rows = _join(file.modules, compilations[done:until], table)
+            joined += zip(file.modules, rows, strict=True)
+            unjoined += sum(row is None for row in rows) if until else 0
+            done = min(until, len(compilations))
+        if unjoined:
+            ingested.notes.append(
+                f"{self.folder.name}: {unjoined} of {len(joined)} compiled modules cannot be told"
+                " apart from others; their causes are missing"
+            )
+        hlo.lend_lines([module for module, _ in joined])
+        for module, row in joined:
+            module.add(process, _hash_of(row, module, table), ingested)
+
+
+def read_modules(
+    folder: Path, record: dict[str, Any], folders: Folders, ingested: Ingested
+) -> CompiledModules:
+    """Decode those that a process left; ``record`` is its own, which notes their files."""
+    noted = {row["file"]: row["compilations"] for row in record.get("modules", ())}
+    known: set[int] = set()
+    files = []
+    for path in sorted(folder.glob("modules*.xplane.pb"), key=lambda path: _order(path.name)):
+        fresh = [one for one in _decode(path, folders, ingested) if one.program not in known]
+        known.update(one.program for one in fresh)
+        files.append(_File(fresh, noted.get(path.name, _count(path.name))))
+    return CompiledModules(folder, tuple(files))
+
+
+def _count(name: str) -> int | None:
+    digits = "".join(filter(str.isdigit, name))
+    return int(digits) if digits else None
+
+
+def _order(name: str) -> float:
+    """``modules-0`` is from before the capture; the others have numbers once some are evicted."""
+    count = _count(name)
+    return 0.5 if count is None else count
+
+
+def _decode(path: Path, folders: Folders, ingested: Ingested) -> list[hlo.Module]:
+    from xladoctor.ingest.timeline.compiling import protos  # loads numba
+    from xladoctor.ingest.xplane.space import read_space
+
+    space = read_space(path, ingested)
+    decoded = []
+    for program, proto in protos(space) if space else ():
+        try:
+            decoded.append(hlo.decode(proto, program, folders))
+        except DecodeError as error:
+            ingested.notes.append(f"{path}: module {program}: unreadable HLO ({error})")
+    return decoded
+
+
+def _in_order(table: Columns, process: int) -> list[int]:
+    """Rows of the process' compilations, in the order in which they began."""
+    rows = [row for row, of in enumerate(table.get("process", ())) if of == process]
+    ends, durations = table.get("end_ns", []), table.get("duration_ns", [])
+    if all(ends[row] is not None and durations[row] is not None for row in rows):
+        rows.sort(key=lambda row: ends[row] - durations[row])
+    return rows
+
+
+def _join(modules: list[hlo.Module], rows: list[int], table: Columns) -> list[int | None]:
+    """The compilation of each module: in order, where the numbers of inputs and outputs agree.
+
+    Where modules are missing, those are joined of whose numbers there are as many modules as
+    compilations, and those whose compilations are all of one graph.
+    """
+    logged = {row: (table["inputs"][row], table["outputs"][row]) for row in rows}
+    if len(modules) == len(rows) and all(
+        agree(_numbers(module), logged[row]) for module, row in zip(modules, rows, strict=True)
+    ):
+        return list(rows)
+    by_numbers: dict[Any, list[int]] = defaultdict(list)
+    for row in rows:
+        by_numbers[logged[row]].append(row)
+    alike: dict[Any, list[hlo.Module]] = defaultdict(list)
+    for module in modules:
+        alike[_numbers(module)].append(module)
+    found: dict[int, int] = {}
+    for numbers, group in alike.items():
+        candidates = by_numbers[numbers]
+        hashes = {table["graph_hash"][row] for row in candidates}
+        if None in numbers or None in hashes:
+            continue
+        if len(candidates) == len(group) or len(hashes) == 1:
+            found |= {id(module): row for module, row in zip(group, candidates, strict=False)}
+    return [found.get(id(module)) for module in modules]
+
+
+def _numbers(module: hlo.Module) -> Numbers:
+    return module.inputs, module.outputs
+
+
+def _hash_of(row: int | None, module: hlo.Module, table: Columns) -> str | None:
+    """The graph's hash; where no log tells it, the module's number stands for it."""
+    if row is None:
+        return None
+    if table["graph_hash"][row] is None:
+        table["graph_hash"][row] = f"module {module.program}"
+    graph_hash: str = table["graph_hash"][row]
+    return graph_hash
