@@ -16,8 +16,7 @@ finish          seconds from the program's last line to the end of its process, 
 diagnosis       seconds from there to the end of `xladoctor run`
 
 The programs of a pair must compile and execute as often, and end with the same loss to the last
-bit. Graph hashes may differ: they take in settings that the capture makes (XLA_HLO_DEBUG), by which
-a persistent cache has other entries under capture. It is said whether they do.
+bit. It is said whether their graph hashes are the same as well.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ def test_encoding_without_unicode_gets_plain_characters() -> None:
     ("arguments", "said"),
     [
         ([SAMPLE, "--diff", "0", "99"], "there is no compilation 99\n  process 0 has the numbers"),
-        ([LOG, "--diff", "0", "1"], "no graph to compare: compilation 0 and 1 happened outside"),
+        ([LOG, "--diff", "0", "1"], "no graph to compare: that of compilation 0 and 1 is not"),
         ([SAMPLE, "--process", "3"], "process 3 compiled nothing\n  others did: 0"),
         ([SAMPLE, "--site", "a.py:1"], "nothing was compiled at a.py:1\n  but at: programs/"),
         ([SAMPLE, "--site", "a.py"], "Invalid value for --site"),

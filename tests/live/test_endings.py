@@ -189,7 +189,7 @@ def test_fault_of_the_capture_leaves_the_program_alone(tmp_path: Path) -> None:
         f"""{TRAIN}
 import gc
 (recorder,) = [one for one in gc.get_objects() if type(one).__name__ == "Recorder"]
-recorder._counter = lambda name: 1 / 0
+recorder._counter = "".upper  # which takes no name of a counter
 for step in range(20):
     weights = weights * 0.9
     torch_xla.sync()
@@ -204,7 +204,7 @@ print(f"{{weights.sum().item():.9g}}")
     assert run.finished.stderr == ""
     assert float(run.finished.stdout) == pytest.approx(bare_weights, rel=1e-3)
     (fault,) = run.findings("XD902")
-    assert "ZeroDivisionError" in fault["message"]
+    assert "TypeError" in fault["message"]
     assert_names_the_read(run)
 
 

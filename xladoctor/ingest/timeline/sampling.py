@@ -1,7 +1,8 @@
 """Tells tracing from other Python by the samples of the host.
 
 A sample is of tracing where it lies inside a function of torch, or at a line that instructions of
-the captured graphs come from (an operator on a tensor leaves no Python frame). The share of such
+the captured graphs come from (an operator on a tensor leaves no Python frame); a line that only
+calls such lines is none. The share of such
 samples among those of Python is applied to the Python time of each step, which makes an estimate.
 """
 
@@ -22,7 +23,8 @@ def split_python(process: int, ingested: Ingested) -> None:
     samples = ingested.tables.get("host_sample")
     if not samples:
         return
-    _mark(process, samples, _lines(process, ingested, "hlo_frame"))
+    traced = _leaves(process, ingested) | _lines(process, ingested, "hlo_instruction")
+    _mark(process, samples, traced)
     share = _share(process, samples, _lines(process, ingested, "upload"))
     if share is None:
         return
@@ -39,6 +41,17 @@ def _lines(process: int, ingested: Ingested, table: str) -> set[tuple[str, int]]
     columns = ingested.tables.get(table, {})
     rows = zip(*(columns.get(key, ()) for key in ("process", "file", "line")), strict=True)
     return {(file, line) for owner, file, line in rows if owner == process}
+
+
+def _leaves(process: int, ingested: Ingested) -> set[tuple[str, int]]:
+    """The lines of frames that call no other frame: there the operations themselves stand."""
+    columns = ingested.tables.get("hlo_frame", {})
+    names = ("process", "program_id", "frame", "parent", "file", "line")
+    rows = [row for row in zip(*(columns.get(name, ()) for name in names), strict=True)
+            if row[0] == process]  # fmt: skip
+    callers = {(program, parent) for _, program, _, parent, _, _ in rows}
+    return {(file, line) for _, program, frame, _, file, line in rows
+            if (program, frame) not in callers}  # fmt: skip
 
 
 def _mark(process: int, samples: Columns, traced: set[tuple[str, int]]) -> None:

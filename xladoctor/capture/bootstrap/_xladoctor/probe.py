@@ -1,9 +1,10 @@
 """Which line makes an operator fall back to the CPU: a look at single steps from inside.
 
 torch_xla counts each fallback under the operator's own name (``aten::nonzero``) but not where it
-came from. In a few *probe steps* a dispatch mode compares these counters before and after each
-operator, which also sees what C++ does inside one (``x[mask]`` calls ``nonzero``). Probe steps
-are marked in the step log and left out of all timings.
+came from. In a few *probe steps* a mode compares these counters before and after each call of torch
+from Python, and so sees what C++ does inside one (``x[mask]`` calls ``nonzero``). It is a mode of
+functions: one of operators (``TorchDispatchMode``) makes some of them take another way, and with it
+another graph. Probe steps are marked in the step log and left out of all timings.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _SCALAR_READ = "aten::_local_scalar_dense"  # what `.item()` counts: not an oper
 
 
 class Probe:
-    """Enters the dispatch mode at a barrier and leaves it at the next one of the same thread."""
+    """Enters the mode at a barrier and leaves it at the next one of the same thread."""
 
     def __init__(self, xlac: Any, sites: CallSites, recorder: Recorder,
                  fail: Callable[[Exception], None]) -> None:  # fmt: skip
@@ -69,12 +70,12 @@ class Probe:
         return {n: value(n) or 0 for n in names if is_fallback(n) and n != _SCALAR_READ}
 
     def _enter(self, state: ThreadState) -> None:
-        from torch.utils._python_dispatch import TorchDispatchMode
+        from torch.overrides import TorchFunctionMode
 
         probe = self
 
-        class FallbackProbe(TorchDispatchMode):  # type: ignore[misc]  # torch may be absent
-            def __torch_dispatch__(self, func: Any, types: Any, args: Any = (),
+        class FallbackProbe(TorchFunctionMode):  # type: ignore[misc]  # torch may be absent
+            def __torch_function__(self, func: Any, types: Any, args: Any = (),
                                    kwargs: Any = None) -> Any:  # fmt: skip
                 return probe.watch(func, args, kwargs or {})
 
@@ -136,17 +137,13 @@ class Probe:
 
 
 def _may_enter() -> bool:
-    """Only where no other mode is active, and nothing was compiled by dynamo."""
-    import torch
-
+    """Not where dynamo compiled something, for which a mode is a reason to compile it again."""
     compiled = sys.modules.get("torch._dynamo.utils")
-    if compiled is not None and compiled.counters.get("frames"):
-        return False
-    return bool(torch._C._len_torch_dispatch_stack() == 0)
+    return compiled is None or not compiled.counters.get("frames")
 
 
 def _is_innermost(mode: Any) -> bool:
     import torch
 
-    depth = torch._C._len_torch_dispatch_stack()
-    return bool(depth) and torch._C._get_dispatch_stack_at(depth - 1) is mode
+    depth = torch._C._len_torch_function_stack()
+    return bool(depth) and torch._C._get_function_stack_at(depth - 1) is mode
