@@ -27,10 +27,16 @@ def split(samples: list[Row], other: int = 1000, **tables: list[Row]) -> tuple[A
     return result.batches[0][1], result
 
 
+def frame(line: int, number: int = 1, parent: int = 0, process: int = 0) -> dict[str, Any]:
+    """A Python frame of a graph."""
+    return {"process": process, "program_id": 3, "frame": number, "parent": parent,
+            "file": "train.py", "line": line}  # fmt: skip
+
+
 def test_samples_in_torch_and_at_lines_of_the_graph_are_of_tracing() -> None:
     columns, result = split(
         [sample(20, 5, torch=True, tracing=True), sample(10, 7), sample(10, 9)],
-        hlo_frame=[{"process": 0, "file": "train.py", "line": 7}],
+        hlo_frame=[frame(7, 2, 1), frame(9)],  # line 9 only calls line 7
     )
     assert result.tables["host_sample"]["tracing"] == [True, True, False]
     assert columns["tracing_ns"].tolist() == [750, 8]
@@ -39,7 +45,7 @@ def test_samples_in_torch_and_at_lines_of_the_graph_are_of_tracing() -> None:
 
 
 def test_lines_of_another_process_prove_nothing() -> None:
-    columns, _ = split([sample(20, 7)], hlo_frame=[{"process": 1, "file": "train.py", "line": 7}])
+    columns, _ = split([sample(20, 7)], hlo_frame=[frame(7, process=1)])
     assert columns["tracing_ns"].tolist() == [0, 0]
 
 
