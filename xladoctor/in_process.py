@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 import sys
 import time
-from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
     from xladoctor.diagnosis.interface import Diagnosis
 
 #: What the capture and the analysis set in the environment.
-_CHANGED = ("PYTHONPATH", "XLADOCTOR_RUN_DIRECTORY", VARIABLE, "XLADOCTOR_SET", "NUMBA_CACHE_DIR",
+_CHANGED = ("PYTHONPATH", launcher.RUN_DIRECTORY, VARIABLE, "XLADOCTOR_SET", "NUMBA_CACHE_DIR",
             "PT_XLA_DEBUG_LEVEL", "PT_XLA_DEBUG_MAX_FRAME", "PT_XLA_DEBUG_FILE")  # fmt: skip
 
 
@@ -44,8 +42,6 @@ class InProcessCapture:
             process is being captured already.
     """
 
-    _active = False
-
     def __init__(
         self, output: str | os.PathLike[str] | None = None, *, report: bool = True, **options: Any
     ) -> None:
@@ -66,34 +62,23 @@ class InProcessCapture:
         self._record = manifest.begin(self._run, request)
         self._began = time.monotonic()
         self._environment = dict(os.environ)
-        self._hand_down(options)
+        os.environ.update(launcher.handed_down(self._run.path, options))
         self._session = _start(str(self._run.path))
-        InProcessCapture._active = True
         return self
 
     def _refuse(self) -> None:
-        if InProcessCapture._active or "XLADOCTOR_RUN_DIRECTORY" in os.environ:
+        if launcher.RUN_DIRECTORY in os.environ:
             raise CaptureError("this process is being captured already",
                                "leave out xladoctor.capture under `xladoctor run`")  # fmt: skip
         if importlib.util.find_spec("torch_xla") is None:
             raise CaptureError(f"torch_xla is not installed for {sys.executable}",
                                launcher.INSTALL_LINE)  # fmt: skip
 
-    def _hand_down(self, options: Options) -> None:
-        """Children find the capture as those of ``xladoctor run`` do."""
-        path = os.environ.get("PYTHONPATH")
-        os.environ["PYTHONPATH"] = os.pathsep.join(
-            [str(launcher.BOOTSTRAP), *([path] if path else [])]
-        )
-        os.environ["XLADOCTOR_RUN_DIRECTORY"] = str(self._run.path)
-        os.environ[VARIABLE] = json.dumps(asdict(options))
-
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:  # fmt: skip
         """End it, and say what was found."""
-        InProcessCapture._active = False
         self._session.finish()
         self._session.uninstall()
         seconds = time.monotonic() - self._began
@@ -116,13 +101,9 @@ class InProcessCapture:
 
     def _diagnose(self) -> None:
         from xladoctor.cli.output import Color, Format, show
-        from xladoctor.diagnosis.engine import diagnose
-        from xladoctor.diagnosis.rule import load_rules
-        from xladoctor.evidence.load import load
+        from xladoctor.cli.run_directory import diagnose_run
 
-        self.diagnosis = diagnose(load(str(self._run.path)), load_rules())
-        with self._run.diagnosis.open("w", encoding="utf-8") as file:
-            show(self.diagnosis, Format.json, Color.never, file)
+        self.diagnosis = diagnose_run(self._run)
         if self._report:
             show(self.diagnosis, Format.terminal, Color.auto, sys.stdout)
 

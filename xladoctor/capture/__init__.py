@@ -11,10 +11,10 @@ from typing import Any
 
 
 class _Capture(ModuleType):
-    """This package, as a function: see :func:`xladoctor.capture.in_process.capture`."""
+    """This package, as a function: see :class:`xladoctor.in_process.InProcessCapture`."""
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        from xladoctor.capture.in_process import InProcessCapture
+        from xladoctor.in_process import InProcessCapture
 
         return InProcessCapture(*args, **options)
 

@@ -20,11 +20,12 @@ from pathlib import Path
 from typing import Protocol
 
 from xladoctor.capture import hang, manifest, programs
-from xladoctor.capture.bootstrap._xladoctor.options import VARIABLE
+from xladoctor.capture.bootstrap._xladoctor.options import VARIABLE, Options
 from xladoctor.capture.interface import CaptureError, RunDirectory, RunOutcome, RunRequest
 
 INSTALL_LINE = "pip install 'xladoctor[xla]'    (that is torch==2.9.0 and torch-xla==2.9.0)"
-BOOTSTRAP = Path(__file__).parent / "bootstrap"
+RUN_DIRECTORY = "XLADOCTOR_RUN_DIRECTORY"
+_BOOTSTRAP = Path(__file__).parent / "bootstrap"
 _TIMED_OUT = 124  # as timeout(1) ends
 _TICK_MS = 100
 _TICKS_A_LOOK = 5
@@ -158,13 +159,13 @@ def _default_output(script: str) -> Path:
     return path
 
 
-def _environment(request: RunRequest, directory: RunDirectory) -> dict[str, str]:
+def handed_down(run: Path, options: Options) -> dict[str, str]:
+    """The environment variables by which processes find the capture, and it the run directory."""
     path = os.environ.get("PYTHONPATH")
     return {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(BOOTSTRAP), *([path] if path else [])]),
-        "XLADOCTOR_RUN_DIRECTORY": str(directory.path),
-        VARIABLE: json.dumps(asdict(request.options)),
+        "PYTHONPATH": os.pathsep.join([str(_BOOTSTRAP), *([path] if path else [])]),
+        RUN_DIRECTORY: str(run),
+        VARIABLE: json.dumps(asdict(options)),
     }
 
 
@@ -178,7 +179,8 @@ def _supervise(
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     try:
-        child = subprocess.Popen(request.command, env=_environment(request, directory))
+        environment = {**os.environ, **handed_down(directory.path, request.options)}
+        child = subprocess.Popen(request.command, env=environment)
     except OSError as error:
         raise CaptureError(f"cannot run {request.command[0]}: {error.strerror}") from error
     ends = time.monotonic() + (request.timeout_s or float("inf"))

@@ -60,6 +60,8 @@ def capture(
     )
     from xladoctor.capture.remote.fetch import fetch
     from xladoctor.capture.remote.interface import RemoteRequest
+    from xladoctor.cli.progress_bar import progress_bar
+    from xladoctor.cli.run_directory import diagnose_run
 
     request = RemoteRequest(
         addresses=parse_addresses(addresses),
@@ -69,25 +71,8 @@ def capture(
         server_directory=server_directory,
     )
     directory = fetch(request, _Progress(quiet)).directory
-    _report(directory.path, directory.diagnosis, total_steps, output_format, color)
-
-
-def _report(
-    path: Path, record: Path, total_steps: int | None, output_format: Format, color: Color
-) -> None:
-    from xladoctor.cli.progress_bar import progress_bar
-    from xladoctor.diagnosis.engine import diagnose
-    from xladoctor.diagnosis.rule import load_rules
-    from xladoctor.evidence.load import load
-
-    here = Path.cwd()
     with progress_bar() as bar:
-        evidence = load(
-            str(path.relative_to(here) if path.is_relative_to(here) else path), None, bar
-        )
-    diagnosis = diagnose(evidence, load_rules(), total_steps)
-    with record.open("w", encoding="utf-8") as file:
-        show(diagnosis, Format.json, color, file)
+        diagnosis = diagnose_run(directory, total_steps, bar)
     show(diagnosis, output_format, color, sys.stdout)
 
 

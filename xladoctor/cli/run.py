@@ -23,8 +23,7 @@ from xladoctor.errors import XladoctorError
 
 if TYPE_CHECKING:
     from xladoctor.capture.bootstrap._xladoctor.options import Options
-    from xladoctor.capture.interface import RunDirectory, RunOutcome, RunRequest
-    from xladoctor.diagnosis.interface import Diagnosis
+    from xladoctor.capture.interface import RunOutcome, RunRequest
 
 
 def run(
@@ -147,24 +146,15 @@ def _write(
     stream: TextIO,
 ) -> None:  # fmt: skip
     """The report of each program that the command ran; several in JSON are an array."""
-    from dataclasses import replace
-
     from xladoctor.capture.interface import CaptureError
-    from xladoctor.diagnosis.engine import diagnose
-    from xladoctor.diagnosis.rule import load_rules
-    from xladoctor.evidence.load import load
+    from xladoctor.cli.run_directory import diagnose_run
 
     array = output_format is Format.json and len(outcome.runs) > 1
-    here = Path.cwd()
     for number, run in enumerate(outcome.runs):
         if not run.path.exists():
             raise CaptureError(f"the run directory {run.path} is gone, and what was captured with"
                                " it", "something removed it while the program ran")  # fmt: skip
-        shown = run.path.relative_to(here) if run.path.is_relative_to(here) else run.path
-        evidence = load(str(shown))
-        evidence = replace(evidence, notes=(*evidence.notes, *outcome.lost))
-        diagnosis = diagnose(evidence, load_rules(), total_steps)
-        _keep(diagnosis, run)
+        diagnosis = diagnose_run(run, total_steps, lost=outcome.lost)
         if array:
             emit("[" if number == 0 else ",", stream)
         elif number:
@@ -172,12 +162,3 @@ def _write(
         show(diagnosis, output_format, color, stream)
     if array:
         emit("]\n", stream)
-
-
-def _keep(diagnosis: Diagnosis, run: RunDirectory) -> None:
-    """Leave the diagnosis in the run directory, where there is room."""
-    try:
-        with run.diagnosis.open("w", encoding="utf-8") as file:
-            show(diagnosis, Format.json, Color.never, file)
-    except OSError as error:
-        sys.stderr.write(f"xladoctor: cannot write {run.diagnosis}: {error.strerror}\n")

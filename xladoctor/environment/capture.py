@@ -8,10 +8,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-import xladoctor.capture
+from xladoctor.capture.bootstrap._xladoctor.options import Options
+from xladoctor.capture.launcher import handed_down
 from xladoctor.environment.interface import Check, failure, ok, warning
 
-_BOOTSTRAP = Path(xladoctor.capture.__file__).parent / "bootstrap"
 _STARTED = "import sys; print('_xladoctor' in sys.modules, sys.flags.ignore_environment)"
 _LIMIT_S = 30  # to start an interpreter; a cold network disk takes seconds
 
@@ -47,7 +47,6 @@ def capture(executable: str = sys.executable) -> Check:
 
 
 def _start(executable: str, run_directory: str) -> subprocess.CompletedProcess[str]:
-    path = os.pathsep.join(filter(None, [str(_BOOTSTRAP), os.environ.get("PYTHONPATH")]))
     return subprocess.run(
         [executable, "-c", _STARTED],
         capture_output=True,
@@ -56,7 +55,7 @@ def _start(executable: str, run_directory: str) -> subprocess.CompletedProcess[s
         check=False,
         timeout=_LIMIT_S,
         stdin=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": path, "XLADOCTOR_RUN_DIRECTORY": run_directory},
+        env={**os.environ, **handed_down(Path(run_directory), Options())},
     )
 
 

@@ -184,9 +184,7 @@ class Adapter:
         recorder, plain = self._recorder, self._plain
 
         def method(tensor: Any, *args: Any, **kwargs: Any) -> Any:
-            if not tensor.is_xla or recorder.off or type(tensor) not in plain:
-                return original(tensor, *args, **kwargs)
-            if self._is_inside():
+            if not tensor.is_xla or recorder.off or type(tensor) not in plain or self._is_inside():
                 return original(tensor, *args, **kwargs)
             return self._timed_read(kind, original, tensor, *args, **kwargs)
 
@@ -218,9 +216,8 @@ class Adapter:
         recorder, plain = self._recorder, self._plain
 
         def to(tensor: Any, *args: Any, **kwargs: Any) -> Any:
-            if not _moves(tensor, args, kwargs) or recorder.off or type(tensor) not in plain:
-                return original(tensor, *args, **kwargs)
-            if self._is_inside():
+            moves = _moves(tensor, args, kwargs)
+            if not moves or recorder.off or type(tensor) not in plain or self._is_inside():
                 return original(tensor, *args, **kwargs)
             if tensor.is_xla:
                 return self._timed_read("to", original, tensor, *args, **kwargs)
@@ -256,9 +253,9 @@ class Adapter:
         recorder, events = self._recorder, self._events
 
         def next_batch(*args: Any, **kwargs: Any) -> Any:
-            if recorder.off or recorder.thread().inside:
-                return original(*args, **kwargs)
             state = recorder.thread()
+            if recorder.off or state.inside:
+                return original(*args, **kwargs)
             site = self._line() if events.annotates else None
             state.inside = "batch"
             begin = _clock()

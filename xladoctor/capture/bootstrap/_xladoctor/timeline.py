@@ -76,15 +76,18 @@ class Timeline:
         """A value was read: in a program without barriers, what its loop can be cut by."""
         if self.active and not self._barriers:
             self._count()
-            if self.windows[-1]["steps"] >= self._limit:
-                self.end("step limit")
 
     def _count(self) -> None:
         with self._lock:
             if self.active:
                 self.windows[-1]["steps"] += 1
-                if self.windows[-1]["steps"] >= self._limit and not self._provisional:
+                if self.windows[-1]["steps"] >= self._limit and not self._in_warm_up:
                     self.end("step limit")
+
+    @property
+    def _in_warm_up(self) -> bool:
+        """Whether what is recorded will be thrown away when the loop is at rest."""
+        return self._provisional and self._barriers
 
     def outlier(self) -> bool:
         """A step took much too long: look at those that follow, once."""
@@ -132,7 +135,7 @@ class Timeline:
 
     def _reach_limit(self, which: str) -> None:
         with self._lock:
-            if self._provisional and self._barriers:  # warm-up takes long
+            if self._in_warm_up:
                 self._drop()
             else:
                 self.end(which)
