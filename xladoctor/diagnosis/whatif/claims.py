@@ -12,8 +12,10 @@ from xladoctor.diagnosis.interface import Claim, RuleError
 from xladoctor.diagnosis.whatif.program import (
     ACTIVITIES,
     COMPILE,
+    DISPATCH,
     PYTHON,
     REGIONS,
+    UPLOAD,
     WAIT,
     Program,
 )
@@ -90,7 +92,8 @@ def apply(program: Program, claims: Iterable[Claim]) -> Applied:
 def _items(program: Program, claim: Claim) -> Array:
     """The host items that a claim is about."""
     if claim.what in _PYTHON_KINDS:
-        return np.asarray((program.activity == PYTHON) & (program.region < 0))
+        python = (program.activity == PYTHON) & (program.region < 0)
+        return np.asarray(python | _of_recorded(program) if claim.what == "tracing" else python)
     items = program.region == REGIONS.index(claim.what)
     if not np.any(items) and claim.what in ACTIVITIES:  # a timeline of another's, without our calls
         return np.asarray(program.activity == ACTIVITIES.index(claim.what))
@@ -111,11 +114,21 @@ def _changed(program: Program, claim: Claim, items: Array) -> Change:
     return _of_calls(program, claim, items)
 
 
+def _of_recorded(program: Program) -> Array:
+    """What each recorded operation makes besides Python's time: its constants are sent outside of
+    any call of the program's, and the barrier walks through all operations to hand over the graph.
+    """
+    sent = (program.activity == UPLOAD) & (program.region < 0)
+    barriers = program.region == REGIONS.index("barrier")
+    return np.asarray(sent | (barriers & (program.activity == DISPATCH)))
+
+
 def _python(program: Program, claim: Claim, items: Array) -> Array:
-    """What of Python's time is gone."""
+    """What is gone of Python's time, and of what comes with each operation recorded in it."""
     tracing = program.tracing
     kind = 1.0 if np.isnan(tracing) else tracing if claim.what == "tracing" else 1.0 - tracing
-    return np.where(items, kind * claim.part, 0.0)
+    share = np.where(program.activity == PYTHON, kind, np.sign(kind))
+    return np.where(items, share * claim.part, 0.0)
 
 
 def _fewer_cuts(program: Program, claim: Claim, items: Array) -> Change:

@@ -20,7 +20,9 @@ Array = np.ndarray[Any, Any]
 ACTIVITIES = ("compile", "wait", "upload", "input", "save", "dispatch", "python")
 REGIONS = ("barrier", "read", "input", "save", "upload", "cut")
 _WARMUP, _ENOUGH = 3, 3
-WAIT, COMPILE, PYTHON = (ACTIVITIES.index(name) for name in ("wait", "compile", "python"))
+COMPILE, WAIT, UPLOAD, DISPATCH, PYTHON = (
+    ACTIVITIES.index(name) for name in ("compile", "wait", "upload", "dispatch", "python")
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -215,14 +215,16 @@ class _Model:
         return min(1.0, max(0.0, (self.base.total_ns - without.total_ns) / compiling))
 
     def _limit(self, outcome: Outcome, compile_s: float) -> str:
-        """What most of a step goes into."""
-        spent = {key: value / 1e9 for key, value in outcome.host_ns().items()}
-        seconds = outcome.steady_ns() / 1e9
-        spent = {key: value * self._scale for key, value in spent.items()}
+        """What most of a step goes into; ``compile_s``: what is compiled late in the run."""
+        spent = {key: value / 1e9 * self._scale for key, value in outcome.host_ns().items()}
+        device, steady = (
+            nanoseconds / 1e9 * self._scale
+            for nanoseconds in (outcome.device_ns(), outcome.steady_ns())
+        )
         waiting = spent.pop("wait")
         spent["compile"] = max(0.0, compile_s)
         largest = max(spent, key=lambda key: spent[key])
-        busy = outcome.device_ns() / 1e9 / max(seconds, 1e-9)
+        busy = device / max(steady + spent["compile"], 1e-9)
         if busy < _FULL and waiting < spent[largest]:
             return _LIMITS[largest]
         return "device" if busy >= _BUSY else "host_sync"

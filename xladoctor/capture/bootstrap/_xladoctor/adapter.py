@@ -127,8 +127,7 @@ class Adapter:
     def _enter(self, inside: str, hear: Callable[[ThreadState], None], depth: int = 3) -> Any:
         """A call begins that is timed: the thread's state, and the line that calls.
 
-        None where nothing is to be recorded: within another such call, or after a fault here, which
-        ends the capture, never the program.
+        None after a fault here, which ends the capture, never the program.
         """
         try:
             state = self._recorder.thread()
@@ -147,8 +146,9 @@ class Adapter:
         def hear(state: ThreadState) -> None:
             events.entering(state)
             state.outer = state.inside
-            state.graphs = recorder.graphs()
-            self._let_the_sampler_end()
+            state.graphs = recorder.graphs(state)
+            if recorder.looking.locked():
+                self._let_the_sampler_end()
 
         def step_marker(*args: Any, **kwargs: Any) -> Any:
             entered = None if recorder.off else self._enter("barrier", hear)
@@ -169,10 +169,9 @@ class Adapter:
 
     def _let_the_sampler_end(self) -> None:
         """Never takes its lock, which a signal handler's exception could leave locked."""
-        if self._recorder.looking.locked():
-            patience = _clock() + _PATIENCE_NS  # at exit the sampler dies with it
-            while self._recorder.looking.locked() and _clock() < patience:
-                clock.sleep(_MOMENT_S)
+        patience = _clock() + _PATIENCE_NS  # at exit the sampler dies with it
+        while self._recorder.looking.locked() and _clock() < patience:
+            clock.sleep(_MOMENT_S)
 
     def _is_inside(self) -> bool:
         """Whether another timed call of this thread is under way, which this one is part of."""
@@ -235,16 +234,14 @@ class Adapter:
 
     def _timed_upload(self, tensors: Any, original: Any, *args: Any, **kwargs: Any) -> Any:
         events = self._events
-        entered = self._enter("", lambda state: None, 4)
-        if entered is None:
-            return original(*args, **kwargs)
-        state, site = entered
+        site = self._line(4)
         begin = _clock()
-        with events.annotation("upload", site):
+        if events.annotates:
+            with events.annotation("upload", site):
+                result = original(*args, **kwargs)
+        else:
             result = original(*args, **kwargs)
-        spent = _clock() - begin
-        for position, tensor in enumerate(tensors):
-            self._note(self._recorder.upload, state, site, tensor, 0 if position else spent)
+        self._note(self._recorder.uploads, site, tensors, _clock() - begin)
         if not events.awake:
             events.wake()
         return result
@@ -268,10 +265,10 @@ class Adapter:
 
         return next_batch
 
-    def _line(self) -> int | None:
+    def _line(self, depth: int = 3) -> int | None:
         """The line that called the wrapper which asks."""
         try:
-            return self._sites.here(3)
+            return self._sites.here(depth)
         except Exception as fault:
             self._events.fail(fault)
             return None

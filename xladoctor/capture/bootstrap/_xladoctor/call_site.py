@@ -11,10 +11,10 @@ import linecache
 import os
 import sys
 import sysconfig
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
-USER, LIBRARY, MACHINERY, TORCH = 0, 1, 2, 3
+USER, LIBRARY, MACHINERY, TORCH, OURS = 0, 1, 2, 3, 4
 _MAX_DEPTH = 200
 _MAX_SITES = 20_000
 _MAX_SITES_WITH_SAMPLED = 10_000  # samples must leave room for the sites of reads and barriers
@@ -38,6 +38,7 @@ class CallSites:
         self.folders = _folders()
         self._kinds: dict[str, int] = {}
         self._index: dict[Place, int] = {}
+        self._known: dict[tuple[int, int, str], tuple[CodeType, int]] = {}
         self.rows: list[Place] = []
         self.sampled = 0  # rows that only samples have seen so far
 
@@ -52,7 +53,7 @@ class CallSites:
             return MACHINERY
         path = os.path.realpath(filename)
         if os.sep + "_xladoctor" + os.sep in path:
-            return MACHINERY
+            return OURS
         for folder in self.folders["installed"]:
             if path.startswith(folder + os.sep):
                 package = path[len(folder) + 1 :].split(os.sep, 1)[0]
@@ -61,8 +62,32 @@ class CallSites:
         return MACHINERY if inside else USER
 
     def here(self, skip: int = 1) -> int | None:
-        """The site of the caller ``skip`` frames up; None when no nameable line is on the stack."""
-        return self.of(sys._getframe(skip))
+        """The site of the caller ``skip`` frames up; None when no nameable line is on the stack.
+
+        A line of the user's own that called *torch* is known by its instruction, so that its
+        number, which takes a walk through the function's table of lines, is looked up once.
+        """
+        first = frame = sys._getframe(skip)
+        kinds, via = self._kinds, ""
+        while frame is not None:
+            code = frame.f_code
+            kind = kinds.get(code.co_filename, LIBRARY)
+            if kind == USER:
+                key = (id(code), frame.f_lasti, via)
+                known = self._known.get(key)
+                return known[1] if known else self._learn(key, code, first)
+            if kind == LIBRARY:  # of which the caller matters as well; or of a file that is new
+                break
+            if kind != OURS:
+                via = code.co_name
+            frame = frame.f_back
+        return self.of(first)
+
+    def _learn(self, key: tuple[int, int, str], code: CodeType, frame: FrameType) -> int | None:
+        site = self.of(frame)
+        if site is not None and len(self._known) < _MAX_SITES:
+            self._known[key] = (code, site)  # with the code, whose identity is not used again
+        return site
 
     def of(self, frame: FrameType | None) -> int | None:
         """The site that ``frame`` stands at, as an index into :attr:`rows`."""
@@ -97,7 +122,7 @@ class CallSites:
                 return (*_line(guilty or frame), *context, via), torch
             if kind == LIBRARY:
                 guilty = guilty or frame
-            elif guilty is None and "_xladoctor" not in code.co_filename:
+            elif guilty is None and kind != OURS:
                 via = code.co_name
                 torch = torch or kind == TORCH
             frame = frame.f_back

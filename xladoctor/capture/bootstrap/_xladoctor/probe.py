@@ -40,14 +40,18 @@ class Probe:
         self._counting = False
         self.rows: dict[tuple[str, int | None], list[int]] = {}
 
+    def is_due(self, state: ThreadState) -> bool:
+        """Whether to look at this barrier: the counters are many, and what falls back does so
+        again.
+        """
+        return self._mode is not None or state.index <= _EACH_STEP or not state.index % _SELDOM
+
     def at_barrier(self, state: ThreadState) -> None:
         """Leave a running probe; start one if operators fell back that have no line yet."""
         if self._mode is not None:
             if state is self._owner:
                 self._leave()
             return
-        if state.index > _EACH_STEP and state.index % _SELDOM:
-            return  # the counters are many; a loop that falls back does so again
         counts = self.counts()
         grown = [name for name, n in counts.items() if n > self._known.get(name, 0)]
         self._known = counts

@@ -42,8 +42,60 @@ def is_fallback(counter: str) -> bool:
     return "::" in counter and not counter.startswith(("xla::", "torch_xla::"))
 
 
+class Step:
+    """What one thread did from one barrier to the next; what is zero or nothing is not set.
+
+    It becomes a line of the log only when it is written, on another thread: made in the loop,
+    whose code and data have filled the caches meanwhile, that takes three times as long.
+    """
+
+    steps = barrier_ns = compile_ns = capture_ns = executions = compilations = log = 0
+    traced = probed = False
+    reads: dict[tuple[int | None, str, bool], list[int]] | None = None
+    data: list[int] | None = None
+    uploads: dict[int | None, list[int]] | None = None
+    saves: dict[int | None, list[int]] | None = None
+    optimizers: dict[int, int] | None = None
+    grown: dict[str, Any] | None = None  # counters and metrics
+    site: int | None = None
+
+    def __init__(self, thread: ThreadState, begin: int) -> None:
+        self.thread = thread
+        self.begin = begin
+
+    def end(self, end: int) -> None:
+        """It is over; nothing changes any more."""
+        self.end_ns = clock.time_ns()
+        self.duration_ns = end - self.begin
+        self.probed = self.thread.probed
+
+    def line(self, event: str) -> dict[str, Any]:
+        """As it is logged: with what is not zero or false, so that plain steps stay short."""
+        values = {
+            "main": self.thread.main, "steps": self.steps, "barrier_ns": self.barrier_ns,
+            "compile_ns": self.compile_ns, "capture_ns": self.capture_ns,
+            "executions": self.executions, "compilations": self.compilations,
+            "optimizer": max(self.optimizers.values()) if self.optimizers else 0,
+            "log": self.log, "traced": self.traced, "probed": self.probed,
+            "reads": [[site, kind, int(closure), *row]
+                      for (site, kind, closure), row in (self.reads or {}).items()],
+            "data": self.data,
+            "uploads": [[site, *row] for site, row in (self.uploads or {}).items()],
+            "saves": [[site, *row] for site, row in (self.saves or {}).items()],
+        }  # fmt: skip
+        line: dict[str, Any] = {
+            "event": event, "thread": self.thread.id, "index": self.index, "end_ns": self.end_ns,
+            "duration_ns": self.duration_ns,
+        }  # fmt: skip
+        line.update((key, value) for key, value in values.items() if value)
+        if event == "step":
+            line["site"] = self.site
+        line.update(self.grown or {})
+        return line
+
+
 class ThreadState:
-    """What one thread did since its last barrier."""
+    """One thread of the program: its current step, and where it is in it."""
 
     def __init__(self, begin: int) -> None:
         self.id = threading.get_native_id()
@@ -56,20 +108,10 @@ class ThreadState:
         self.index = self.graphs = self.compiled = 0
         self.checked = clock.time()
         self.probed = self.saved = False
-        self.capture_ns = self.previous = 0  # when the last barrier returned
+        self.previous = 0  # when the last barrier returned
         self.seen = 0  # compilations of the process at the last barrier
         self.times = StepTimes()
-        self.clear(begin)
-
-    def clear(self, begin: int) -> None:
-        self.begin = begin
-        self.traced = False
-        self.steps = self.barrier_ns = self.executions = self.compilations = self.compile_ns = 0
-        self.reads: dict[tuple[int | None, str, bool], list[int]] = {}
-        self.data = [0, 0]
-        self.uploads: dict[int | None, list[int]] = {}
-        self.saves: dict[int | None, list[int]] = {}
-        self.optimizers: dict[int, int] = {}
+        self.step = Step(self, begin)
 
 
 class Recorder:
@@ -85,7 +127,7 @@ class Recorder:
         self._local = threading.local()
         self.threads: list[ThreadState] = []
         self.by_ident: dict[int, ThreadState] = {}  # idents are used again, so this stays small
-        self.lines: list[dict[str, Any]] = []
+        self.lines: list[dict[str, Any] | Step] = []
         self.emitted = self._events = 0
         self.compiled = 0
         self.off = False
@@ -99,18 +141,26 @@ class Recorder:
         self._began = clock.perf_counter_ns()
         self._next_snapshot = 0
         self._optimizers: set[int] = set()
-        self._shapes: dict[int | None, set[Any]] = {}
+        self._shapes: set[Any] = set()  # site, shape and type of what was sent
+        self._shapes_of: dict[int | None, int] = {}  # how many, of each site
+        self._stride = 1
 
     def thread(self) -> ThreadState:
-        state: ThreadState | None = getattr(self._local, "state", None)
-        if state is None:
-            state = self._local.state = ThreadState(clock.perf_counter_ns())
-            ended = self.by_ident.get(state.ident)
-            if ended is not None and ended in self.threads and not self.off:
-                self.threads.remove(ended)
-                self._tail(ended)
-            self.threads.append(state)
-            self.by_ident[state.ident] = state
+        """The state of the thread that asks."""
+        try:
+            state: ThreadState = self._local.state
+        except AttributeError:
+            state = self._local.state = self._new_thread()
+        return state
+
+    def _new_thread(self) -> ThreadState:
+        state = ThreadState(clock.perf_counter_ns())
+        ended = self.by_ident.get(state.ident)
+        if ended is not None and ended in self.threads and not self.off:
+            self.threads.remove(ended)
+            self._tail(ended)
+        self.threads.append(state)
+        self.by_ident[state.ident] = state
         return state
 
     def forget_the_past(self) -> None:
@@ -123,15 +173,16 @@ class Recorder:
 
     def barrier(self, state: ThreadState, site: int | None, begin: int, end: int) -> bool:
         """A step barrier returned. True if it launched a graph, and so closed a step."""
+        step = state.step
         compile_ns = self.compilations(state, "barrier", site, end - begin)
-        state.barrier_ns += max(0, end - begin - compile_ns)
-        launched = self.graphs() - state.graphs
+        step.barrier_ns += max(0, end - begin - compile_ns)
+        launched = self.graphs(state) - state.graphs
         if launched == 0:
             return False
-        state.executions += max(launched, 1)  # the program may clear the counters meanwhile
-        state.steps += 1
-        if state.steps >= self._stride() or state.probed or (
-            state.compilations and self._events < _MOST_EVENTS
+        step.executions += max(launched, 1)  # the program may clear the counters meanwhile
+        step.steps += 1
+        if step.steps >= self._stride or state.probed or (
+            step.compilations and self._events < _MOST_EVENTS
         ):  # fmt: skip
             self._close(state, site, end)
         else:
@@ -141,48 +192,72 @@ class Recorder:
     def read(self, state: ThreadState, site: int | None, kind: str, begin: int, end: int) -> None:
         """The host read a device value, and was blocked from ``begin`` to ``end``."""
         compile_ns = self.compilations(state, "read", site, end - begin)
-        row = state.reads.setdefault((site, kind, state.closure), [0, 0, 0])
+        step = state.step
+        if step.reads is None:
+            step.reads = {}
+        row = step.reads.setdefault((site, kind, state.closure), [0, 0, 0])
         row[0] += 1
         row[1] += end - begin
         row[2] += compile_ns
 
     def data(self, state: ThreadState, begin: int, end: int) -> None:
         """The thread waited for the next batch."""
-        begin = max(begin, state.begin)  # a barrier inside it closed a step
-        state.data[0] += 1
-        state.data[1] += end - begin
+        step = state.step
+        begin = max(begin, step.begin)  # a barrier inside it closed a step
+        if step.data is None:
+            step.data = [0, 0]
+        step.data[0] += 1
+        step.data[1] += end - begin
 
-    def upload(self, state: ThreadState, site: int | None, tensor: Any, nanoseconds: int) -> None:
-        """A host tensor was sent to the device; its shape is logged when new at this site."""
-        row = state.uploads.setdefault(site, [0, 0, 0])
-        row[0] += 1
-        row[1] += tensor.numel() * tensor.element_size()
-        row[2] += min(nanoseconds, clock.perf_counter_ns() - state.begin)
-        seen = self._shapes.setdefault(site, set())
-        shape = (tensor.shape, tensor.dtype)
-        if shape in seen or len(seen) >= _SHAPES_A_SITE:
+    def uploads(self, site: int | None, tensors: Any, nanoseconds: int) -> None:
+        """Host tensors were sent to the device; a shape is logged when new at this site."""
+        state = self.thread()
+        step = state.step
+        if step.uploads is None:
+            step.uploads = {}
+        row = step.uploads.setdefault(site, [0, 0, 0])
+        row[2] += min(nanoseconds, clock.perf_counter_ns() - step.begin)
+        for tensor in tensors:
+            row[0] += 1
+            row[1] += tensor.numel() * tensor.element_size()
+            if (site, tensor.shape, tensor.dtype) not in self._shapes:
+                self._log_shape(state, site, tensor)
+
+    def _log_shape(self, state: ThreadState, site: int | None, tensor: Any) -> None:
+        count = self._shapes_of.get(site, 0)
+        if count >= _SHAPES_A_SITE:
             return
-        seen.add(shape)
+        self._shapes_of[site] = count + 1
+        self._shapes.add((site, tensor.shape, tensor.dtype))
         dtype = str(tensor.dtype).removeprefix("torch.")
         self._emit_event({"event": "upload", "thread": state.id, "step": state.index, "site": site,
                           "shape": list(tensor.shape), "dtype": dtype})  # fmt: skip
 
     def save(self, state: ThreadState, site: int | None, begin: int, end: int) -> None:
         """State of the device was saved."""
-        begin = max(begin, state.begin)  # a barrier inside it closed a step
+        step = state.step
+        begin = max(begin, step.begin)  # a barrier inside it closed a step
         compile_ns = self.compilations(state, "save", site, end - begin)
         state.saved = True
-        row = state.saves.setdefault(site, [0, 0])
+        if step.saves is None:
+            step.saves = {}
+        row = step.saves.setdefault(site, [0, 0])
         row[0] += 1
         row[1] += max(0, end - begin - compile_ns)
 
     def optimizer(self, state: ThreadState, identity: int) -> None:
         """An optimizer updated its parameters; the line that asked for it is logged once."""
-        count = state.optimizers.get(identity, 0)
-        state.optimizers[identity] = count + 1
+        step = state.step
+        if step.optimizers is None:
+            step.optimizers = {}
+        step.optimizers[identity] = step.optimizers.get(identity, 0) + 1
         if identity not in self._optimizers:
             self._optimizers.add(identity)
             self._emit({"event": "optimizer", "thread": state.id, "site": self._sites.here(4)})
+
+    def has_compiled(self, state: ThreadState) -> bool:
+        """Whether anything was, since :meth:`compilations` was last called for the thread."""
+        return (self._counter("UncachedCompile") or 0) != state.compiled
 
     def compilations(self, state: ThreadState, during: str, site: int | None, within: int) -> int:
         """Log what was compiled since the last call; return the nanoseconds of this thread's wait.
@@ -198,8 +273,8 @@ class Recorder:
         fresh = [ns for ended, ns in self._recent if ended > state.checked]
         state.checked = max((ended for ended, _ in self._recent), default=0.0)
         spent = min(int(sum(fresh)), within)
-        state.compilations += len(fresh)
-        state.compile_ns += spent
+        state.step.compilations += len(fresh)
+        state.step.compile_ns += spent
         return spent
 
     def _log_compilations(self, state: ThreadState, during: str, site: int | None) -> None:
@@ -218,9 +293,9 @@ class Recorder:
 
     # -- closing a step --------------------------------------------------------------------
 
-    def graphs(self) -> int:
-        """Graphs that the process launched so far."""
-        return (self._counter("UncachedCompile") or 0) + (self._counter("CachedCompile") or 0)
+    def graphs(self, state: ThreadState) -> int:
+        """Graphs that the process launched so far, right after :meth:`compilations`."""
+        return state.compiled + (self._counter("CachedCompile") or 0)
 
     def compiling(self) -> bool:
         """Whether a compilation is under way: it is counted when it begins, timed when it ends."""
@@ -230,40 +305,21 @@ class Recorder:
         return bool(begun > timed[0])
 
     def _close(self, state: ThreadState, site: int | None, end: int) -> None:
-        line = self._line("step", state, end)
-        line["site"] = site
+        step = state.step
+        step.site = site
+        step.end(end)
         now = clock.perf_counter_ns()
         if state.index < _DENSE_STEPS or now >= self._next_snapshot:
-            line.update(self._snapshot())
+            step.grown = self._snapshot()
             self._next_snapshot = now + max(_SNAPSHOT_NS, (now - self._began) // _SNAPSHOT_SHARE)
         elif self._fallbacks and (counters := self._changed(self._fallbacks)):
-            line["counters"] = counters
-        self._emit(line)
+            step.grown = {"counters": counters}
+        if step.compilations:
+            step.log = self.log_size()
+        step.index = state.index
+        self._emit(step)
         state.index += 1
-        state.capture_ns = 0
-        state.clear(clock.perf_counter_ns())
-
-    def _line(self, event: str, state: ThreadState, end: int) -> dict[str, Any]:
-        """A line with what is not zero or false, so that plain steps stay short."""
-        values = {
-            "main": state.main, "steps": state.steps, "barrier_ns": state.barrier_ns,
-            "compile_ns": state.compile_ns, "capture_ns": state.capture_ns,
-            "executions": state.executions, "compilations": state.compilations,
-            "optimizer": max(state.optimizers.values(), default=0),
-            "log": self.log_size() if state.compilations else 0, "traced": state.traced,
-            "probed": state.probed, "reads": [
-                [site, kind, int(closure), *row]
-                for (site, kind, closure), row in state.reads.items()
-            ],
-            "data": state.data if state.data[0] else None,
-            "uploads": [[site, *row] for site, row in state.uploads.items()],
-            "saves": [[site, *row] for site, row in state.saves.items()],
-        }  # fmt: skip
-        return {
-            "event": event, "thread": state.id, "index": state.index, "end_ns": clock.time_ns(),
-            "duration_ns": end - state.begin, **{key: value for key, value in values.items()
-                                                 if value},
-        }  # fmt: skip
+        state.step = Step(state, clock.perf_counter_ns())
 
     def tails(self) -> None:
         """Emit what each thread did after its last barrier (at the end of the program)."""
@@ -271,7 +327,12 @@ class Recorder:
             self._tail(state)
 
     def _tail(self, state: ThreadState) -> None:
-        line = self._line("tail", state, clock.perf_counter_ns())
+        step = state.step
+        step.index = state.index
+        if step.compilations:
+            step.log = self.log_size()
+        step.end(clock.perf_counter_ns())
+        line = step.line("tail")
         if state.main:
             self._emit({**line, **self._snapshot()})
         elif state.index or line.keys() & {"reads", "uploads", "saves", "compilations", "data"}:
@@ -313,10 +374,6 @@ class Recorder:
             size = 0
         return self.log_begin + size
 
-    def _stride(self) -> int:
-        stride: int = 10 ** (self.emitted // _LINES_A_STRIDE)
-        return stride
-
     def outlier(self, state: ThreadState, duration: int, typical: float, traced: bool) -> None:
         """A step took much longer than usual."""
         self._emit_event({"event": "outlier", "thread": state.id, "step": state.index - 1,
@@ -328,6 +385,8 @@ class Recorder:
         if self._events <= _MOST_EVENTS:
             self._emit(line)
 
-    def _emit(self, line: dict[str, Any]) -> None:
+    def _emit(self, line: dict[str, Any] | Step) -> None:
         self.emitted += 1
+        if self.emitted % _LINES_A_STRIDE == 0:
+            self._stride *= 10
         self.lines.append(line)

@@ -51,6 +51,11 @@ class Timeline:
     def active(self) -> bool:
         return self._session is not None
 
+    @property
+    def watches(self) -> bool:
+        """Whether barriers matter to it, now."""
+        return self._waiting or self._session is not None or not self._barriers
+
     def used(self) -> None:
         """The first tensor on the device."""
         with self._lock:

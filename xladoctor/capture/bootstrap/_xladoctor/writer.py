@@ -12,7 +12,7 @@ from typing import Any, Callable
 
 from .background import Background
 from .files import replace_file
-from .recorder import Recorder
+from .recorder import Recorder, Step
 
 _PERIOD_S = 0.25
 _METRICS_EVERY = 20  # periods
@@ -103,5 +103,5 @@ class Writer:
             self.write_metrics()
 
 
-def _dump(line: dict[str, Any]) -> str:
-    return _encode(line) + "\n"
+def _dump(line: dict[str, Any] | Step) -> str:
+    return _encode(line if isinstance(line, dict) else line.line("step")) + "\n"
