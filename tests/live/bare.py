@@ -37,7 +37,10 @@ def main() -> None:
 
 
 def _run(asked: dict[str, Any], result: int) -> None:
+    flags = os.environ.get("XLA_FLAGS", "")  # to which importing torch_xla adds its own
     os.environ.update(asked["env"], PT_XLA_DEBUG_LEVEL="1", PT_XLA_DEBUG_FILE=asked["log"])
+    if "XLA_FLAGS" in asked["env"]:
+        os.environ["XLA_FLAGS"] += f" {flags}"
     output = os.open(asked["output"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(output, 1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

@@ -18,7 +18,7 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored below nohup
 
 @pytest.fixture(scope="session")
 def captured(tmp_path_factory: pytest.TempPathFactory) -> Captures:
-    """``captured(program, env)``: a captured run of the program, made at the first call."""
+    """``captured(program)``: a captured run of the program, made at the first call."""
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     folder = shared / "captured"
@@ -33,5 +33,4 @@ def captured(tmp_path_factory: pytest.TempPathFactory) -> Captures:
 def example(request: pytest.FixtureRequest, captured: Captures) -> Captured:
     """A captured run of each example."""
     program: Path = request.param
-    env = {"CPU_NUM_DEVICES": "2"} if program.stem == "two_threads" else None
-    return captured(program, env)
+    return captured(program)

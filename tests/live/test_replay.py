@@ -38,6 +38,5 @@ def test_unchanged_sample_takes_as_long_as_measured(run: Path) -> None:
     [pytest.param(p, id=p.stem, marks=[*LIVE, pytest.mark.xdist_group(p.stem)]) for p in PROGRAMS],
 )
 def test_unchanged_program_takes_as_long_as_measured(captured: Captures, program: Path) -> None:
-    env = {"CPU_NUM_DEVICES": "2"} if program.stem == "two_threads" else None
-    replayed, measured = replayed_and_measured_ns(captured(program, env).directory)
+    replayed, measured = replayed_and_measured_ns(captured(program).directory)
     assert replayed == pytest.approx(measured, rel=TOLERANCE)

@@ -19,11 +19,11 @@ pytestmark = LIVE
 LOOK_AROUND = """
 import os, sys
 seen = sorted(globals())
-import json
+import gc, json
 sys.stdout.write(json.dumps({
     "name": __name__, "file": __file__, "globals": seen, "argv": sys.argv, "path": sys.path,
     "flags": repr(sys.flags), "cwd": os.getcwd(), "stdin": sys.stdin.read(),
-    "environ": dict(os.environ),
+    "environ": dict(os.environ), "collector": [gc.isenabled(), gc.get_threshold()],
 }) + "\\n")
 sys.stderr.write("on standard error\\n")
 """

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.live.harness import EXAMPLES, LIVE, PROGRAMS, ROOT, Captures, environment
+from tests.live.harness import EXAMPLES, LIVE, PROGRAMS, ROOT, Captures, environment, settings_of
 
 pytestmark = LIVE
 
@@ -36,9 +36,8 @@ def bare() -> Iterator[Bare]:
         requests, answers = server.stdin, server.stdout
 
         def run(program: Path, folder: Path) -> dict[str, Any]:
-            env = {"CPU_NUM_DEVICES": "2"} if program.stem in _UNORDERED else {}
-            asked = {"program": str(program), "env": env, "output": str(folder / "output"),
-                     "log": str(folder / "log")}  # fmt: skip
+            asked = {"program": str(program), "env": settings_of(program),
+                     "output": str(folder / "output"), "log": str(folder / "log")}  # fmt: skip
             requests.write(json.dumps(asked) + "\n")
             requests.flush()
             answer: dict[str, Any] = json.loads(answers.readline())
@@ -64,8 +63,7 @@ def graphs(log: Path) -> Counter[str]:
 def test_graphs_and_numbers_are_the_same(
     program: Path, captured: Captures, bare: Bare, tmp_path: Path
 ) -> None:
-    env = {"CPU_NUM_DEVICES": "2"} if program.stem in _UNORDERED else None
-    run = captured(program, env)
+    run = captured(program)
     alone = bare(program, tmp_path)
 
     assert alone["status"] == run.finished.status == 0

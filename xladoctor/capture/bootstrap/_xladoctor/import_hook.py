@@ -50,8 +50,8 @@ class _TorchXlaFinder(MetaPathFinder):
 
 
 def _execute_uncollected(execute: Callable[[ModuleType], None], module: ModuleType) -> None:
-    """Importing makes a million objects that stay. The garbage collector would walk through them
-    again and again, for a quarter of the time that the import takes.
+    """Importing makes a million objects that stay, through which the garbage collector walks again
+    and again. It does so once, at the end: put off any further, it would stop the loop.
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -60,6 +60,7 @@ def _execute_uncollected(execute: Callable[[ModuleType], None], module: ModuleTy
     finally:
         if enabled:
             gc.enable()
+            gc.collect()
 
 
 def install(run_directory: str) -> None:
