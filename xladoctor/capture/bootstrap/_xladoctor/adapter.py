@@ -15,7 +15,8 @@ from typing import Any, Callable
 
 from . import clock
 from .call_site import CallSites
-from .recorder import Recorder, ThreadState
+from .recorder import Recorder
+from .step import ThreadState
 
 #: Tensor method -> how a read through it is reported.
 _READS = {

@@ -67,7 +67,8 @@ class CallSites:
         A line of the user's own that called *torch* is known by its instruction, so that its
         number, which takes a walk through the function's table of lines, is looked up once.
         """
-        first = frame = sys._getframe(skip)
+        first = sys._getframe(skip)
+        frame: FrameType | None = first
         kinds, via = self._kinds, ""
         while frame is not None:
             code = frame.f_code

@@ -15,7 +15,8 @@ from typing import Any, Callable
 
 from . import clock
 from .call_site import CallSites
-from .recorder import Recorder, ThreadState, is_fallback
+from .recorder import Recorder, is_fallback
+from .step import ThreadState
 
 _PROBE_STEPS = 3
 _ATTEMPTS = 12

@@ -16,7 +16,8 @@ from typing import Any, Callable
 from . import clock
 from .background import Background
 from .call_site import CallSites, Place
-from .recorder import Recorder, ThreadState
+from .recorder import Recorder
+from .step import ThreadState
 from .switch_interval import SwitchInterval
 
 PERIOD_MS = 10

@@ -28,10 +28,11 @@ from .files import (
 from .modules import Modules
 from .probe import Probe
 from .profiler import Profiler
-from .recorder import Recorder, ThreadState
+from .recorder import Recorder
 from .redaction import redact
 from .sampler import PERIOD_MS, Sampler
 from .source_lines import SourceLines
+from .step import ThreadState
 from .timeline import Timeline
 from .writer import Writer
 

@@ -12,7 +12,8 @@ from typing import Any, Callable
 
 from .background import Background
 from .files import replace_file
-from .recorder import Recorder, Step
+from .recorder import Recorder
+from .step import Step
 
 _PERIOD_S = 0.25
 _METRICS_EVERY = 20  # periods

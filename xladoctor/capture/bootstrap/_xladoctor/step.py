@@ -1,0 +1,82 @@
+"""What a thread of the program does from one barrier to the next."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from . import clock
+from .outlier import StepTimes
+
+
+class Step:
+    """What one thread did from one barrier to the next; what is zero or nothing is not set.
+
+    It becomes a line of the log only when it is written, on another thread: made in the loop,
+    whose code and data have filled the caches meanwhile, that takes three times as long.
+    """
+
+    index = end_ns = duration_ns = steps = barrier_ns = compile_ns = capture_ns = 0
+    executions = compilations = log = 0
+    traced = probed = False
+    reads: dict[tuple[int | None, str, bool], list[int]] | None = None
+    data: list[int] | None = None
+    uploads: dict[int | None, list[int]] | None = None
+    saves: dict[int | None, list[int]] | None = None
+    optimizers: dict[int, int] | None = None
+    grown: dict[str, Any] | None = None  # counters and metrics
+    site: int | None = None
+
+    def __init__(self, thread: ThreadState, begin: int) -> None:
+        self.thread = thread
+        self.begin = begin
+
+    def end(self, end: int) -> None:
+        """It is over; nothing changes any more."""
+        self.end_ns = clock.time_ns()
+        self.duration_ns = end - self.begin
+        self.probed = self.thread.probed
+
+    def line(self, event: str) -> dict[str, Any]:
+        """As it is logged: with what is not zero or false, so that plain steps stay short."""
+        values = {
+            "main": self.thread.main, "steps": self.steps, "barrier_ns": self.barrier_ns,
+            "compile_ns": self.compile_ns, "capture_ns": self.capture_ns,
+            "executions": self.executions, "compilations": self.compilations,
+            "optimizer": max(self.optimizers.values()) if self.optimizers else 0,
+            "log": self.log, "traced": self.traced, "probed": self.probed,
+            "reads": [[site, kind, int(closure), *row]
+                      for (site, kind, closure), row in (self.reads or {}).items()],
+            "data": self.data,
+            "uploads": [[site, *row] for site, row in (self.uploads or {}).items()],
+            "saves": [[site, *row] for site, row in (self.saves or {}).items()],
+        }  # fmt: skip
+        line: dict[str, Any] = {
+            "event": event, "thread": self.thread.id, "index": self.index, "end_ns": self.end_ns,
+            "duration_ns": self.duration_ns,
+        }  # fmt: skip
+        line.update((key, value) for key, value in values.items() if value)
+        if event == "step":
+            line["site"] = self.site
+        line.update(self.grown or {})
+        return line
+
+
+class ThreadState:
+    """One thread of the program: its current step, and where it is in it."""
+
+    def __init__(self, begin: int) -> None:
+        self.id = threading.get_native_id()
+        self.ident = threading.get_ident()
+        self.main = threading.current_thread() is threading.main_thread()
+        self.inside = ""  # barrier, read, batch or save: within one, which is being timed
+        self.outer = ""  # of what a barrier is part
+        self.touched = False  # that call met a tensor of the device
+        self.closure = False  # within the closures that a barrier runs after itself
+        self.index = self.graphs = self.compiled = 0
+        self.checked = clock.time()
+        self.probed = self.saved = False
+        self.previous = 0  # when the last barrier returned
+        self.seen = 0  # compilations of the process at the last barrier
+        self.times = StepTimes()
+        self.step = Step(self, begin)
