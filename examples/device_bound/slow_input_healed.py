@@ -11,7 +11,7 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 from torch.utils.data import DataLoader, Dataset
 
-BATCH = 512
+BATCH = 768
 FEATURES = 128
 WIDTH = 1536
 STEPS = 24

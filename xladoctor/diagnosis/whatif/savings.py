@@ -18,7 +18,7 @@ from xladoctor.evidence.database import Database
 #: What the host does for most of the step -> what the step is limited by.
 _LIMITS = {"compile": "compilation", "upload": "upload", "input": "input", "save": "checkpoint",
            "dispatch": "dispatch", "tracing": "tracing", "other": "host"}  # fmt: skip
-_FULL = 0.95  # share of the step in which the device works, for nothing else to matter
+_FULL = 0.85  # share of the step in which the device works, for little else to matter
 _BUSY = 0.5  # share of the step in which the device works, for waits to be for its work
 
 
@@ -224,7 +224,7 @@ class _Model:
         waiting = spent.pop("wait")
         spent["compile"] = max(0.0, compile_s)
         largest = max(spent, key=lambda key: spent[key])
-        busy = device / max(steady + spent["compile"], 1e-9)
+        busy = device / max(steady + spent["compile"] * self._undisturbed, 1e-9)
         if busy < _FULL and waiting < spent[largest]:
             return _LIMITS[largest]
         return "device" if busy >= _BUSY else "host_sync"
