@@ -22,13 +22,13 @@ def test_report_has_the_published_form(example: Captured) -> None:
 def test_program_ended_well_and_capture_had_no_fault(example: Captured) -> None:
     assert example.finished.status == 0
     assert example.report["run"]["status"] == 0
-    # torch_xla writes its log without a lock: two threads that compile at once can tear a block
-    may_tear = "two_threads" in str(example.report["run"]["command"])
-    warnings = [
-        text
-        for text in example.report["warnings"]
-        if not (may_tear and "torn by threads that wrote at once" in text)
-    ]
+    warnings = example.report["warnings"]
+    # torch_xla writes its log without a lock: two threads that compile at once can tear a block,
+    # and without it the module's compilation is not known
+    if "two_threads" in str(example.report["run"]["command"]) and any(
+        "torn by threads that wrote at once" in text for text in warnings
+    ):
+        warnings = [text for text in warnings if "torn" not in text and "told apart" not in text]
     assert warnings == []
     assert list(example.directory.glob("process-*/faults.log")) == []
 
