@@ -233,21 +233,26 @@ class Recorder:
         return bool(begun > timed[0])
 
     def _close(self, state: ThreadState, site: int | None, end: int) -> None:
-        step = state.step
+        step = self._ended(state, end)
         step.site = site
-        step.end(end)
         now = clock.perf_counter_ns()
         if state.index < _DENSE_STEPS or now >= self._next_snapshot:
             step.grown = self._snapshot()
             self._next_snapshot = now + max(_SNAPSHOT_NS, (now - self._began) // _SNAPSHOT_SHARE)
         elif self._fallbacks and (counters := self._changed(self._fallbacks)):
             step.grown = {"counters": counters}
-        if step.compilations:
-            step.log = self.log_size()
-        step.index = state.index
         self._emit(step)
         state.index += 1
         state.step = Step(state, clock.perf_counter_ns())
+
+    def _ended(self, state: ThreadState, end: int) -> Step:
+        """The thread's step, which is over."""
+        step = state.step
+        step.index = state.index
+        if step.compilations:
+            step.log = self.log_size()
+        step.end(end)
+        return step
 
     def tails(self) -> None:
         """Emit what each thread did after its last barrier (at the end of the program)."""
@@ -255,12 +260,7 @@ class Recorder:
             self._tail(state)
 
     def _tail(self, state: ThreadState) -> None:
-        step = state.step
-        step.index = state.index
-        if step.compilations:
-            step.log = self.log_size()
-        step.end(clock.perf_counter_ns())
-        line = step.line("tail")
+        line = self._ended(state, clock.perf_counter_ns()).line("tail")
         if state.main:
             self._emit({**line, **self._snapshot()})
         elif state.index or line.keys() & {"reads", "uploads", "saves", "compilations", "data"}:
