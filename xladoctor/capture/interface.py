@@ -51,6 +51,11 @@ class RunDirectory:
         """``diagnosis.json``: the last diagnosis, as the JSON report."""
         return self.path / "diagnosis.json"
 
+    @property
+    def sources(self) -> Path:
+        """``sources.json``: the text of lines that the first diagnosis read from their files."""
+        return self.path / "sources.json"
+
     def processes(self) -> list[Path]:
         """The folders of the captured processes, in the order of their numbers."""
         return sorted(

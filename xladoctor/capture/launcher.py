@@ -24,6 +24,7 @@ from xladoctor.capture.bootstrap._xladoctor.options import VARIABLE, Options
 from xladoctor.capture.interface import CaptureError, RunDirectory, RunOutcome, RunRequest
 
 INSTALL_LINE = "pip install 'xladoctor[xla]'    (that is torch==2.9.0 and torch-xla==2.9.0)"
+RUNS = "xladoctor-runs"  # where run directories are made unless another is named
 RUN_DIRECTORY = "XLADOCTOR_RUN_DIRECTORY"
 _BOOTSTRAP = Path(__file__).parent / "bootstrap"
 _TIMED_OUT = 124  # as timeout(1) ends
@@ -135,6 +136,8 @@ def make_directory(output: Path | None, script: str) -> RunDirectory:
     path = output or _default_output(script)
     try:
         path.mkdir(parents=True)
+        if output is None and not (ignored := path.parent / ".gitignore").exists():
+            ignored.write_text("# Runs are not for the repository.\n*\n")
     except FileExistsError:
         if not path.is_dir() or any(path.iterdir()):
             raise CaptureError(
@@ -152,7 +155,7 @@ def make_directory(output: Path | None, script: str) -> RunDirectory:
 def _default_output(script: str) -> Path:
     stem = Path(script).stem.strip(".") or "run"
     stamp = datetime.now().strftime("%Y-%m-%d-%H%M%S")
-    base = Path("xladoctor-runs") / f"{stamp}-{stem}"
+    base = Path(RUNS) / f"{stamp}-{stem}"
     path, number = base, 2
     while path.exists():
         path, number = base.with_name(f"{base.name}-{number}"), number + 1

@@ -11,18 +11,21 @@ from typing import Any
 from xladoctor import __version__
 from xladoctor.capture.bootstrap._xladoctor.redaction import redact
 from xladoctor.capture.interface import CaptureError, RunDirectory, RunRequest
+from xladoctor.repository import repository
 
 SCHEMA_VERSION = 1
 
 
 def begin(directory: RunDirectory, request: RunRequest) -> dict[str, Any]:
     """Write the manifest as far as it is known before the program starts."""
+    root = repository(Path.cwd())
     record = {
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "xladoctor", "version": __version__},
         "command": redact(request.command),
         "script": request.script,
         "cwd": str(Path.cwd()),
+        "root": None if root is None else str(root),
         "session": request.options.session,
         "began_ns": time.time_ns(),
         "options": asdict(request.options),

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import sys
 from typing import Any, Callable
 
 from . import clock
@@ -25,6 +26,7 @@ _READS = {
     "tolist": "tolist", "numpy": "numpy", "cpu": "cpu", "__array__": "array",
 }  # fmt: skip
 
+_DYNAMO = "torch_xla._dynamo"
 _PATIENCE_NS = 100_000_000  # for a sample, which takes microseconds
 _MOMENT_S = 2e-5
 
@@ -57,6 +59,7 @@ class Adapter:
         self._replace(worker, "_worker_loop", self._worker_loop)
         self._replace(self._xlac, "_xla_step_marker", self._barrier)
         self._replace(self._xlac, "_xla_wait_device_ops", self._wait)
+        self._replace(self._xlac, "_clear_xla_counters", self._clear)
         self._replace(self._xlac, "_xla_tensors_from_aten", self._send)
         self._replace(xla_model, "_run_step_closures", self._closures)
         self._replace(parallel_loader.ParallelLoader, "next_item", self._batch)
@@ -204,9 +207,19 @@ class Adapter:
             state.inside = ""
             events.read_left(state, site, kind, begin, _clock())
 
+    def _clear(self, original: Any) -> Any:
+        def clear_counters(*args: Any, **kwargs: Any) -> Any:
+            try:
+                self._recorder.clearing()
+            except Exception as fault:
+                self._events.fail(fault)
+            return original(*args, **kwargs)
+
+        return clear_counters
+
     def _wait(self, original: Any) -> Any:
         def wait_device_ops(*args: Any, **kwargs: Any) -> Any:
-            if self._recorder.off or self._recorder.thread().inside:
+            if self._recorder.off or self._recorder.thread().inside or _is_of_dynamo():
                 return original(*args, **kwargs)
             return self._timed_read("wait", original, *args, **kwargs)
 
@@ -318,6 +331,12 @@ class Adapter:
     def _optimizer_stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         state = self._recorder.thread()
         self._note(self._recorder.optimizer, state, id(optimizer))
+
+
+def _is_of_dynamo() -> bool:
+    """Whether torch.compile's bridge asks, which waits by itself when it compiles."""
+    caller = sys._getframe(2).f_back  # of xm.wait_device_ops
+    return caller is not None and str(caller.f_globals.get("__name__")).startswith(_DYNAMO)
 
 
 def _moves(tensor: Any, args: Any, kwargs: Any) -> bool:

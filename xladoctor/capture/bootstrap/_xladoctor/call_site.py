@@ -20,6 +20,7 @@ _MAX_SITES = 20_000
 _MAX_SITES_WITH_SAMPLED = 10_000  # samples must leave room for the sites of reads and barriers
 
 #: File, line and function of the named line; the same of its context; what torch it called.
+PLACE = ("file", "line", "function", "user_file", "user_line", "user_function", "via")
 Place = tuple[str, int, str, "str | None", "int | None", "str | None", str]
 
 
@@ -129,6 +130,15 @@ class CallSites:
             frame = frame.f_back
         return (None if guilty is None else (*_line(guilty), None, None, None, via)), torch
 
+    def raised_by_program(self, error: BaseException) -> bool:
+        """Whether the line that raised it is none of torch's, the standard library's, or ours."""
+        traceback = error.__traceback__
+        if traceback is None:
+            return False
+        while traceback.tb_next is not None:
+            traceback = traceback.tb_next
+        return self.kind(traceback.tb_frame.f_code.co_filename) in (USER, LIBRARY)
+
     def intern(self, place: Place | None, sample: bool = False) -> int | None:
         """The index of a place; None once there are too many, or where it is None itself."""
         if place is None:
@@ -147,10 +157,9 @@ class CallSites:
 
     def describe(self) -> list[dict[str, Any]]:
         """All sites, with the text of their lines as it was when the program ran."""
-        names = ("file", "line", "function", "user_file", "user_line", "user_function", "via")
         described = []
         for row in list(self.rows):
-            site: dict[str, Any] = dict(zip(names, row))
+            site: dict[str, Any] = dict(zip(PLACE, row))
             site["source"] = linecache.getline(row[0], row[1]).rstrip("\n")
             described.append(site)
         return described

@@ -21,7 +21,7 @@ from .step import ThreadState
 _PROBE_STEPS = 3
 _ATTEMPTS = 12
 _EACH_STEP, _SELDOM = 24, 16
-_SCALAR_READ = "aten::_local_scalar_dense"  # what `.item()` counts: not an operator of the graph
+SCALAR_READ = "aten::_local_scalar_dense"  # what `.item()` counts: not an operator of the graph
 
 
 class Probe:
@@ -37,15 +37,29 @@ class Probe:
         self._located: dict[str, int] = {}
         self._attempts = 0
         self._mode: Any = None
+        self._make: Any = None
         self._owner: ThreadState | None = None
         self._counting = False
         self.rows: dict[tuple[str, int | None], list[int]] = {}
+        self.calls = 0  # that were looked at
 
     def is_due(self, state: ThreadState) -> bool:
         """Whether to look at this barrier: the counters are many, and what falls back does so
         again.
         """
         return self._mode is not None or state.index <= _EACH_STEP or not state.index % _SELDOM
+
+    def begin(self, state: ThreadState) -> bool:
+        """Look from here to the next barrier, or to :meth:`end`; whether that is possible."""
+        if self._mode is not None or _uses_dynamo() or not _may_enter():
+            return False
+        self._enter(state)
+        return True
+
+    def end(self, state: ThreadState) -> None:
+        """Look no more, if no barrier has ended it."""
+        if self._mode is not None and state is self._owner:
+            self._leave()
 
     def at_barrier(self, state: ThreadState) -> None:
         """Leave a running probe; start one if operators fell back that have no line yet."""
@@ -69,22 +83,19 @@ class Probe:
             self._mode.__exit__(None, None, None)
             self._mode = self._owner = None
 
+    def described(self) -> list[dict[str, Any]]:
+        """What it saw, as ``call_sites.json`` holds it."""
+        names = ("op", "site", "count", "duration_ns", "compile_ns")
+        return [dict(zip(names, (*key, *row))) for key, row in list(self.rows.items())]
+
     def counts(self) -> dict[str, int]:
         value = self._xlac._xla_counter_value
         names = self._xlac._xla_counter_names()
-        return {n: value(n) or 0 for n in names if is_fallback(n) and n != _SCALAR_READ}
+        return {n: value(n) or 0 for n in names if is_fallback(n) and n != SCALAR_READ}
 
     def _enter(self, state: ThreadState) -> None:
-        from torch.overrides import TorchFunctionMode
-
-        probe = self
-
-        class FallbackProbe(TorchFunctionMode):  # type: ignore[misc]  # torch may be absent
-            def __torch_function__(self, func: Any, types: Any, args: Any = (),
-                                   kwargs: Any = None) -> Any:  # fmt: skip
-                return probe.watch(func, args, kwargs or {})
-
-        mode = FallbackProbe()
+        self._make = self._make or _mode_of(self)
+        mode = self._make()
         mode.__enter__()
         self._mode, self._owner, self._counting = mode, state, True
         state.probed = True
@@ -104,10 +115,12 @@ class Probe:
         """Run one operator, and note the fallbacks that it made."""
         if not self._counting:
             return func(*args, **kwargs)
+        self.calls += 1
         before = self._tried(self.counts)
         begin, compiling = clock.perf_counter_ns(), self._tried(self._compile_ns)
         result = func(*args, **kwargs)
         self._tried(lambda: self._compare(before, begin, compiling))
+        self._tried(self._place_compilations)
         return result
 
     def _tried(self, look: Callable[[], Any]) -> Any:
@@ -123,6 +136,13 @@ class Probe:
             if made > 0:
                 spent = clock.perf_counter_ns() - begin
                 self._note(name, made, spent, self._compile_ns() - compiling)
+
+    def _place_compilations(self) -> None:
+        """What was compiled inside the call, as where an operator on the CPU cuts the graph."""
+        state = self._recorder.thread()
+        if self._recorder.has_compiled(state):
+            within = clock.perf_counter_ns() - state.step.begin
+            self._recorder.compilations(state, "other", self._sites.here(4), within)
 
     def _note(self, name: str, made: int, spent: int, compiling: int) -> None:
         site = self._sites.here(5)
@@ -141,10 +161,29 @@ class Probe:
         return int(data[1]) if data else 0
 
 
+def _mode_of(probe: Probe) -> Any:
+    """The class of its modes."""
+    from torch.overrides import TorchFunctionMode
+
+    class FallbackProbe(TorchFunctionMode):  # type: ignore[misc]  # torch may be absent
+        def __torch_function__(self, func: Any, types: Any, args: Any = (),
+                               kwargs: Any = None) -> Any:  # fmt: skip
+            return probe.watch(func, args, kwargs or {})
+
+    return FallbackProbe
+
+
 def _may_enter() -> bool:
     """Not where dynamo compiled something, for which a mode is a reason to compile it again."""
     compiled = sys.modules.get("torch._dynamo.utils")
     return compiled is None or not compiled.counters.get("frames")
+
+
+def _uses_dynamo() -> bool:
+    """Whether the program called torch.compile, whose first call may be yet to come."""
+    module = sys.modules.get("torch._dynamo.eval_frame")
+    backends = getattr(module, "cached_backends", {})
+    return any(backend is not None for backend in backends.values())
 
 
 def _is_innermost(mode: Any) -> bool:

@@ -58,13 +58,16 @@ class Recorder:
         self.lines: list[dict[str, Any] | Step] = []
         self.emitted = self._events = 0
         self.compiled = 0
+        #: How often each call site waited for the device's values, and how, closures left out.
+        self.waits: dict[tuple[int | None, str], int] = {}
         self.off = False
         self._counting = threading.Lock()
         self.looking = threading.Lock()  # held while the sampler holds frames of the program
         self._recent: list[tuple[float, float]] = []  # end in seconds, duration in nanoseconds
         self._compile_samples = 0
         self._counters: dict[str, int] = {}
-        self._fallbacks: list[str] = []  # counters of operators that ran on the CPU
+        self._fallbacks = xlac._get_executed_fallback_ops  # counters of operators on the CPU
+        self._cleared: dict[str, int] = {}  # what counters held when the program cleared them
         self._metrics: dict[str, tuple[int, float]] = {}
         self._began = clock.perf_counter_ns()
         self._next_snapshot = 0
@@ -127,6 +130,11 @@ class Recorder:
         row[0] += 1
         row[1] += end - begin
         row[2] += compile_ns
+        if not state.closure:
+            self._count_wait(site, kind)
+
+    def _count_wait(self, site: int | None, kind: str) -> None:
+        self.waits[site, kind] = self.waits.get((site, kind), 0) + 1
 
     def data(self, state: ThreadState, begin: int, end: int) -> None:
         """The thread waited for the next batch."""
@@ -172,6 +180,8 @@ class Recorder:
         row = step.saves.setdefault(site, [0, 0])
         row[0] += 1
         row[1] += max(0, end - begin - compile_ns)
+        if not state.closure:
+            self._count_wait(site, "save")
 
     def optimizer(self, state: ThreadState, identity: int) -> None:
         """An optimizer updated its parameters; the line that asked for it is logged once."""
@@ -186,6 +196,12 @@ class Recorder:
     def has_compiled(self, state: ThreadState) -> bool:
         """Whether anything was, since :meth:`compilations` was last called for the thread."""
         return (self._counter("UncachedCompile") or 0) != state.compiled
+
+    def settle(self, state: ThreadState) -> None:
+        """Log what was compiled before the call to come, and so in none that is timed."""
+        if self.has_compiled(state):
+            since = clock.perf_counter_ns() - state.step.begin
+            self.compilations(state, "other", None, since)
 
     def compilations(self, state: ThreadState, during: str, site: int | None, within: int) -> int:
         """Log what was compiled since the last call; return the nanoseconds of this thread's wait.
@@ -239,8 +255,11 @@ class Recorder:
         if state.index < _DENSE_STEPS or now >= self._next_snapshot:
             step.grown = self._snapshot()
             self._next_snapshot = now + max(_SNAPSHOT_NS, (now - self._began) // _SNAPSHOT_SHARE)
-        elif self._fallbacks and (counters := self._changed(self._fallbacks)):
-            step.grown = {"counters": counters}
+        elif names := self._fallbacks():
+            with self._counting:
+                counters = self._changed(names)
+            if counters:
+                step.grown = {"counters": counters}
         self._emit(step)
         state.index += 1
         state.step = Step(state, clock.perf_counter_ns())
@@ -272,9 +291,18 @@ class Recorder:
         for name in names:
             value, known = self._counter(name) or 0, self._counters.get(name, 0)
             if value != known:
-                changed[name] = value - known
+                changed[name] = value - known if value > known else value
                 self._counters[name] = value
+        for name, value in self._cleared.items():
+            changed[name] = changed.get(name, 0) + value
+        self._cleared.clear()
         return changed
+
+    def clearing(self) -> None:
+        """The program is about to clear all counters."""
+        with self._counting:
+            self._cleared = self._changed(self._counter_names())
+            self._counters.clear()
 
     def _snapshot(self) -> dict[str, Any]:
         with self._counting:
@@ -283,7 +311,6 @@ class Recorder:
     def _grown(self) -> dict[str, Any]:
         """Counters and metrics that changed since the last time, and by how much."""
         names = self._counter_names()
-        self._fallbacks = [name for name in names if is_fallback(name)]
         metrics: dict[str, list[float]] = {}
         for name in _METRICS:
             data = self._metric(name)

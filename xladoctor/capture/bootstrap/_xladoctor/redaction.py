@@ -15,8 +15,8 @@ _INSIDE = re.compile(rf"(?i)({_WORD}\s*[=:]\s*(?:Bearer\s+)?|--{_WORD}\s+|\bBear
 #: Prefixes that issuers give their secrets, so that they can be found: of Hugging Face, GitHub,
 #: GitLab, Weights & Biases, AWS, OpenAI, Slack, Google.
 _ISSUED = re.compile(
-    r"\b(?:hf_|gh[pousr]_|github_pat_|glpat-|wandb_|AKIA|ASIA|sk-|xox[abprs]-|AIza|ya29\.)"
-    r"[\w./-]{8,}"
+    r"\b(?:(?:hf_|gh[pousr]_|wandb_v\d_)[A-Za-z0-9_]{20,}"
+    r"|(?:github_pat_|glpat-|AKIA|ASIA|sk-|xox[abprs]-|AIza|ya29\.)[\w./-]{8,})"
 )
 _HIDDEN = "…"
 

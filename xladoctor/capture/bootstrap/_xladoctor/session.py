@@ -17,7 +17,7 @@ from typing import Any, Callable
 
 from . import clock, disguise, options, record, settings
 from .adapter import Adapter
-from .call_site import LIBRARY, USER, CallSites
+from .call_site import CallSites
 from .files import (
     announce,
     give_room_back,
@@ -33,6 +33,7 @@ from .redaction import redact
 from .sampler import PERIOD_MS, Sampler
 from .source_lines import SourceLines
 from .step import ThreadState
+from .tally import Tally
 from .timeline import Timeline
 from .writer import Writer
 
@@ -45,10 +46,13 @@ _NOTHING = contextlib.nullcontext()
 class Session:
     """Owns the parts of the capture, and the files of ``process-<pid>/``."""
 
-    def __init__(self, run_directory: str, watch: settings.SettingsWatch) -> None:
+    def __init__(
+        self, run_directory: str, watch: settings.SettingsWatch,
+        asked: options.Options | None = None,
+    ) -> None:  # fmt: skip
         self._run = run_directory
         self._watch = watch
-        self._options = options.read()
+        self._options = asked or options.read()
         self._settings = settings.user_settings()
         self._sites = CallSites()
         self._waking = threading.Lock()
@@ -70,7 +74,7 @@ class Session:
             undo.append(self._adapter.uninstall)
             self._adapter.install()
             self._profiler.hand_over(self._xlac, self._give_way)
-            _captures.append(self)
+            captures.append(self)
         except Exception as fault:
             announce(self._run, f"fault {fault!r}")
             for action in reversed(undo):
@@ -117,18 +121,20 @@ class Session:
         keep_room_for_faults(self._folder)
         recorder, xlac = self._recorder, self._xlac
         late = bool(xlac._xla_counter_value("UncachedCompile"))
-        log = os.path.join(self._folder, "analysis.log")
-        self._no_log = _LATE if late else settings.apply_capture_settings(log)
+        log, counts_only = os.path.join(self._folder, "analysis.log"), self._options.counts_only
+        no_log = _LATE if late else "counts were asked for alone" if counts_only else None
+        self._no_log = no_log or settings.apply_capture_settings(log)
         recorder.analysis_log = None if self._no_log else log
         profiles = os.path.join(self._run, "plugins", "profile")
         name = f"{socket.gethostname()}_{os.path.basename(self._folder)[8:]}.xplane.pb"
         self._timeline = Timeline(self._profiler, self._options, profiles, name)
         self._modules = Modules(self._profiler, recorder, self._folder, self._options.trace_bytes)
         self._probe = Probe(xlac, self._sites, recorder, self.fail)
+        self.tally = Tally(xlac, recorder, self._probe, self._sites)
         if late:
             recorder.forget_the_past()
             self._modules.collect_earlier()
-        report = None if late else xlac._xla_metrics_report  # which counts from the start
+        report = None if late or counts_only else xlac._xla_metrics_report  # of the whole process
         self._writer = Writer(recorder, self._folder, self._tick, report, self.fail)
         self._sampler = Sampler(recorder, self._sites, self._writer.thread, self.fail)
         disguise.install()
@@ -136,8 +142,9 @@ class Session:
         self._write_process(ended=False)
         self._timeline.used()
         self._writer.thread.start()
-        self._sampler.thread.start()
-        record.at_exit(self.finish)
+        if not counts_only:
+            self._sampler.thread.start()
+            record.at_exit(self.finish)
         state.step.begin += clock.perf_counter_ns() - began
 
     # -- called by the adapter, on the user's threads ---------------------------------------
@@ -169,9 +176,7 @@ class Session:
     def _settle(self, state: ThreadState) -> None:
         if self._timeline.active:
             state.step.traced = True
-        if self._recorder.has_compiled(state):  # not in the call to come
-            since = clock.perf_counter_ns() - state.step.begin
-            self._recorder.compilations(state, "other", None, since)
+        self._recorder.settle(state)
 
     def barrier_left(self, state: ThreadState, site: int | None, begin: int, end: int) -> None:
         """A barrier returned. What follows runs at each step, in caches that hold other things: a
@@ -256,7 +261,8 @@ class Session:
         loops = [state for state in self._recorder.threads if state.index or state.main]
         waiting = any(state.inside for state in loops)
         self._timeline.tick(waiting or self._recorder.compiling())
-        self._modules.tick()
+        if not self._options.counts_only:
+            self._modules.tick()
         noted = (len(self._modules.files) and self._modules.files[-1]["compilations"],
                  len(self._timeline.windows), self._timeline.active)  # fmt: skip
         if noted != self._noted:
@@ -284,7 +290,7 @@ class Session:
 
         Unless it is none: what a signal handler of the program raises meanwhile is the program's.
         """
-        if self._is_the_programs(fault):
+        if self._sites.raised_by_program(fault):
             raise fault
         self._recorder.off = True
         self._lines.end()
@@ -296,19 +302,20 @@ class Session:
         else:
             announce(self._run, f"fault {fault!r}")
 
-    def _is_the_programs(self, fault: Exception) -> bool:
-        traceback = fault.__traceback__
-        if traceback is None:
-            return False
-        while traceback.tb_next is not None:
-            traceback = traceback.tb_next
-        return self._sites.kind(traceback.tb_frame.f_code.co_filename) in (USER, LIBRARY)
-
     def leave_worker(self) -> None:
         """This process turns out to be a worker of a data loader: leave no trace in it."""
         self._recorder.off = self._gone = True
         self._lines.end()
         self._adapter.uninstall()
+
+    def flush(self) -> str:
+        """Write down all that is known by now, the compiled modules too; the folder of it."""
+        self._timeline.make_room()
+        self._modules.collect()
+        self._writer.drain()
+        self._write_call_sites()
+        self._write_process(ended=False)
+        return self._folder
 
     def finish(self) -> None:
         """The end of the program, or of what was to be captured."""
@@ -329,21 +336,19 @@ class Session:
     def uninstall(self) -> None:
         """Take the wrappers off again (where the program outlives its capture)."""
         self._recorder.off = self._gone = True
+        if self.awake:
+            self._writer.stop()
         self.awake = False
-        _captures.remove(self)
+        captures.remove(self)
         self._lines.end()
         self._adapter.uninstall()
         self._profiler.take_back(self._xlac)
         self._watch.uninstall()
 
     def _write_call_sites(self) -> None:
-        fallbacks = [
-            {"op": op, "site": site, "count": row[0], "duration_ns": row[1], "compile_ns": row[2]}
-            for (op, site), row in list(self._probe.rows.items())
-        ]
         sites = self._sites.describe()
         self._sites_written = len(sites)
-        self._write_json("call_sites.json", {"sites": sites, "fallbacks": fallbacks})
+        self._write_json("call_sites.json", {"sites": sites, "fallbacks": self._probe.described()})
 
     def _write_samples(self) -> None:
         """The samples; before them the call sites, which they point at."""
@@ -362,6 +367,7 @@ class Session:
             "settings": {**self._settings, **settings.user_settings()},
             "settings_lines": self._watch.set_at, "folders": self._sites.folders,
             "windows": self._timeline.windows, "no_analysis_log": self._no_log,
+            "uncaught": _uncaught(),
             "modules": self._modules.files, "modules_too_large": self._modules.too_large,
         })  # fmt: skip
 
@@ -373,11 +379,18 @@ class Session:
         replace_file(os.path.join(self._folder, name), json.dumps(value))
 
 
-_captures: list[Session] = []
+def _uncaught() -> str | None:
+    """The exception that ended the program, if one did and was printed."""
+    kind = getattr(sys, "last_type", None)
+    return None if kind is None else str(getattr(kind, "__name__", kind))
+
+
+#: Those of this process that are under way, awake or asleep.
+captures: list[Session] = []
 
 
 def _after_fork() -> None:
-    for session in _captures:
+    for session in captures:
         session.begin_anew()
 
 

@@ -9,6 +9,7 @@ nothing for the program; when they do, the program's own interval is left in for
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from typing import Collection
 
@@ -17,6 +18,7 @@ _PROMPT_S = 5e-4
 _FADING = 0.9  # a sample: ten samples ago count for a third
 _COMPETING = 0.1  # of a processor, by the thread that uses the second most
 _MAX_THREADS = 16  # of which it is asked at each sample
+_OF_A_THREAD = 6  # CPUCLOCK_SCHED and CPUCLOCK_PERTHREAD_MASK of Linux' posix-timers
 
 
 class SwitchInterval:
@@ -28,14 +30,12 @@ class SwitchInterval:
         self._competition = 0.0
         self._asked_s = 0.0
         self._used_s: dict[int, float] = {}
-        self._clocks: dict[int, int] = {}
 
     def adjust(self, threads: Collection[int]) -> None:
         """Choose the interval until the next sample from what the program's threads did.
 
         Args:
-            threads: idents of the threads that run Python code. They must be alive, which those
-                with a frame are for as long as the interpreter is held.
+            threads: idents of the threads that run Python code; they may have ended meanwhile.
         """
         second = 0.0 if len(threads) < 2 else self._second_share(threads)
         self._competition += (1 - _FADING) * (second - self._competition)
@@ -47,21 +47,14 @@ class SwitchInterval:
 
     def _second_share(self, threads: Collection[int]) -> float:
         """Share of a processor that the thread with the second most used since the last time."""
-        if len(threads) > _MAX_THREADS or not hasattr(time, "pthread_getcpuclockid"):
+        if len(threads) > _MAX_THREADS or sys.platform != "linux":
             return 1.0  # too dear, or impossible, to know
         now = time.perf_counter()
         elapsed, self._asked_s = now - self._asked_s, now
-        used = {ident: self._cpu_s(ident) for ident in threads}
-        shares = sorted((s - self._used_s.get(ident, s)) / elapsed for ident, s in used.items())
+        used = {tid: _cpu_s(tid) for ident in threads if (tid := _thread_id(ident))}
+        shares = sorted((s - self._used_s.get(tid, s)) / elapsed for tid, s in used.items())
         self._used_s = used
         return shares[-2] if len(shares) > 1 else 0.0
-
-    def _cpu_s(self, ident: int) -> float:
-        try:
-            return time.clock_gettime(self._clocks[ident])
-        except (KeyError, OSError):  # a new thread, maybe with the ident of one that ended
-            self._clocks[ident] = time.pthread_getcpuclockid(ident)
-            return time.clock_gettime(self._clocks[ident])
 
     def restore(self) -> None:
         """Put the program's own interval into force, unless it has set another one itself."""
@@ -72,3 +65,21 @@ class SwitchInterval:
     def is_exact(self, late_s: float) -> bool:
         """Whether a sample that came so late was not put off until an operator."""
         return self._short_s is not None or not _PROMPT_S < late_s < self._program_s
+
+
+def _thread_id(ident: int) -> int | None:
+    """The kernel's number of a thread; None of those that Python did not start.
+
+    Not ``threading.enumerate``, whose lock a sampled thread may hold. Not `pthread_getcpuclockid`,
+    which reads memory of the thread, that of one that has just ended too.
+    """
+    thread = threading._active.get(ident)  # type: ignore[attr-defined]
+    return getattr(thread, "native_id", None)
+
+
+def _cpu_s(tid: int) -> float:
+    """The processor time of a thread; 0.0 of one that ended."""
+    try:
+        return time.clock_gettime(~tid << 3 | _OF_A_THREAD)
+    except OSError:
+        return 0.0

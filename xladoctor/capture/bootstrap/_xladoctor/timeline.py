@@ -145,6 +145,11 @@ class Timeline:
             else:
                 self.end(which)
 
+    def make_room(self) -> None:
+        """The compiled modules are wanted now, for which the profiler must be free."""
+        if self.active:
+            self._reach_limit("a failed expectation")
+
     def _is_too_large(self) -> bool:
         """What is recorded is counted nowhere; but it takes memory, much more than its file."""
         windows = self.windows

@@ -1,0 +1,83 @@
+"""What happened in the process so far, as numbers that are read in a microsecond.
+
+An expectation (``xladoctor.expect``) compares those at the two ends of a block.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from . import clock
+from .call_site import CallSites, Place
+from .probe import SCALAR_READ, Probe
+from .recorder import Recorder
+
+_A_LOOK_NS, _A_CALL_NS = 15_000, 20_000  # that the probe takes, and for each call of torch
+_SHARE = 200  # half a percent of the time may be spent on that
+
+
+class Counts(NamedTuple):
+    """Up to some instant of the wall clock.
+
+    Attributes:
+        waits: by call site and kind; of saves and reads, but for those in step closures.
+        fallbacks: by operator, as torch_xla counts them.
+        lines: fallbacks that the probe saw, by operator and call site.
+    """
+
+    at_ns: int
+    compiled: int
+    waits: dict[tuple[int | None, str], int]
+    fallbacks: dict[str, int]
+    lines: dict[tuple[str, int | None], int]
+
+    @property
+    def numbers(self) -> tuple[Any, ...]:
+        """All that an expectation can be about."""
+        return self[1:4]
+
+
+class Tally:
+    """Of one process."""
+
+    def __init__(self, xlac: Any, recorder: Recorder, probe: Probe, sites: CallSites) -> None:
+        self._xlac = xlac
+        self._recorder = recorder
+        self._probe = probe
+        self._sites = sites
+        self._began = clock.perf_counter_ns()
+        self._looks = 0
+
+    @property
+    def off(self) -> bool:
+        """Whether nothing is counted any more, for a fault of the capture or its end."""
+        return self._recorder.off
+
+    def counts(self) -> Counts:
+        """The numbers as they are now."""
+        recorder = self._recorder
+        recorder.settle(recorder.thread())
+        value = self._xlac._xla_counter_value
+        operators = self._xlac._get_executed_fallback_ops()  # as fast as one counter
+        fallbacks = {name: value(name) or 0 for name in operators if name != SCALAR_READ}
+        lines = {key: row[0] for key, row in list(self._probe.rows.items())} if fallbacks else {}
+        return Counts(clock.time_ns(), recorder.compiled, dict(recorder.waits), fallbacks, lines)
+
+    def look(self) -> bool:
+        """Look for the lines of fallbacks from now on, unless that has taken too long already.
+
+        Up to the next barrier; whether it does, and :meth:`look_away` has to be called.
+        """
+        spent = self._looks * _A_LOOK_NS + self._probe.calls * _A_CALL_NS
+        if spent * _SHARE > clock.perf_counter_ns() - self._began:
+            return False
+        self._looks += 1
+        return self._probe.begin(self._recorder.thread())
+
+    def look_away(self) -> None:
+        """The block ended, if no barrier came before."""
+        self._probe.end(self._recorder.thread())
+
+    def place(self, site: int | None) -> Place | None:
+        """The lines of a call site."""
+        return None if site is None else self._sites.rows[site]
