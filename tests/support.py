@@ -54,7 +54,8 @@ def rule(**fields: Any) -> Rule:
     texts = dict.fromkeys(("query", "message", "why", "fix", "false_positives"), "…")
     return Rule.model_validate({
         "id": "XD901", "name": "odd-thing", "title": "Something odd", "category": "capture",
-        "severity": "error", "confidence": "high", "status": "preview", "since": "0.1.0",
+        "severity": "error", "confidence": "high", "judged_by": "counts",
+        "status": "preview", "since": "0.1.0",
         "needs": ["counter"], "not_evaluated": {"counter": "no counters"},
         "example": {"before": "a", "after": "b"}, **texts, "query": "SELECT 1 AS count", **fields,
     })  # fmt: skip
@@ -69,6 +70,7 @@ def finding(rule_id: str = "XD201", **fields: Any) -> Finding:
     """A warning about train.py:41 that costs 1.2 s of 10 s."""
     return Finding(**{
         "rule": rule_id, "name": "scalar-read-in-loop", "severity": "warning",
+        "severity_by_counts": "warning",
         "title": "Scalar read from the device in the step loop", "locations": [location()],
         "count": 40, "per_step": 1.0, "processes": ["0"], "cost": Cost(1.2, 0.12, "measured"),
         "saving": Saving(1.2, 30.0, 0.12, "bound"), "cause": {}, "consequences": [],

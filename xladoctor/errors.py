@@ -15,3 +15,5 @@ class XladoctorError(Exception):
         super().__init__(what)
         self.what = what
         self.hint = hint
+        if hint:
+            self.add_note(hint)  # where it ends in a traceback

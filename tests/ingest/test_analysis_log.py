@@ -255,3 +255,56 @@ def test_bytes_of_any_kind_in_the_middle_never_raise(junk: bytes, position: int)
     log = read(broken)
 
     assert len(log.blocks) >= 10  # the one that was hit, and the next if its beginning is doubtful
+
+
+# Memory
+
+
+def sizes(graph: str, scale: float = 1.0, parts: int = 4) -> str:
+    """What torch_xla writes after a compilation: inputs, outputs, what is both, and the rest."""
+    values = zip(("Graph input", "Graph output", "Aliased Input", "Intermediate tensor",
+                  "Compiled program"), (4.0, 2.0, 1.0, 3.0, 9.0), strict=True)  # fmt: skip
+    lines = [f"{name} size: {scale * value:.6f} GB" for name, value in list(values)[:parts]]
+    said = ["=" * 80, *lines, "-" * 80, "=" * 80]
+    return f"\nComputation hash: {graph}\n\n" + "".join(
+        f"Post Compilation Analysis: {line}\n" for line in said
+    )
+
+
+def memories(text: str) -> list[int | None]:
+    return [block.memory_bytes for block in read(text).blocks]
+
+
+def test_graph_takes_inputs_outputs_and_what_lies_between_shared_ones_once() -> None:
+    text = block_text("Compilation") + sizes("ab12", 0.5)
+    assert memories(text) == [4 * 2**30]  # (4 + 2 - 1 + 3) / 2 gibibytes
+
+
+def test_recorded_graphs_say_what_they_take() -> None:
+    blocks = read(RECORDED).blocks
+    assert all((block.memory_bytes is not None) == (block.kind == "compilation")
+               for block in blocks)  # fmt: skip
+
+
+def test_sizes_are_those_of_the_compilation_before_them() -> None:
+    first, second = block_text("Compilation", "a1"), block_text("Compilation", "b2")
+    assert memories(first + sizes("a1") + block_text() + second + sizes("b2", 2)) == [
+        8 * 2**30, None, 16 * 2**30]  # fmt: skip
+
+
+@pytest.mark.parametrize("parts", [0, 1, 2, 3])
+def test_sizes_that_are_cut_off_are_unknown(parts: int) -> None:
+    assert memories(block_text("Compilation") + sizes("ab12", parts=parts)) == [None]
+
+
+def test_sizes_of_a_torn_block_are_not_those_of_the_one_before() -> None:
+    whole = block_text("Compilation", "a1") + sizes("a1")
+    torn = block_text("Compilation", "b2").replace("Graph Hash", "Gra")
+    headless = block_text("Compilation", "b2").replace("Compilation Cause", "Com")
+    for defect in (torn, headless):
+        assert memories(whole + defect + sizes("b2", 9)) == [8 * 2**30]
+
+
+def test_sizes_that_two_threads_wrote_at_once_are_unknown() -> None:
+    both = block_text("Compilation", "a1") + block_text("Compilation", "b2")
+    assert memories(both + sizes("a1") + sizes("b2", 2)) == [None, None]

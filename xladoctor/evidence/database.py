@@ -17,12 +17,20 @@ from xladoctor.evidence.columns import Source, objects, source
 from xladoctor.evidence.schema import TABLES
 from xladoctor.ingest.interface import Columns
 
+_VIEWS: dict[str, frozenset[str]] = {}  # what each of them names, which is the same for every run
+
 
 class Database:
-    """The tables of :mod:`~xladoctor.evidence.schema` and the views of ``views/*.sql``."""
+    """The tables of :mod:`~xladoctor.evidence.schema` and the views of ``views/*.sql``.
 
-    def __init__(self) -> None:
+    Args:
+        threads: that take part in a query; as many as there are processors unless given.
+    """
+
+    def __init__(self, threads: int | None = None) -> None:
         self._connection = duckdb.connect(":memory:")
+        if threads is not None:
+            self._connection.execute(f"SET threads = {threads:d}")
         # Python objects are texts: guessing types from a sample needs pandas in DuckDB 1.2.0
         self._connection.execute("SET pandas_analyze_sample = 0")
         self._lazy: dict[str, Sequence[Callable[[], Columns]]] = {}
@@ -103,15 +111,18 @@ class Database:
         found = self._named(query)
         pending = list(found)
         while pending:
-            below = self._views.get(pending.pop(), set()) - found
+            below = self._views.get(pending.pop(), frozenset()) - found
             found |= below
             pending += below
         return found
 
     @cached_property
-    def _views(self) -> dict[str, set[str]]:
+    def _views(self) -> Mapping[str, frozenset[str]]:
         """The views, each with the tables and views that it names."""
-        return {name: self._named(query) for name, query in definitions().items()}
+        for name, query in definitions().items():
+            if name not in _VIEWS:
+                _VIEWS[name] = frozenset(self._named(query))
+        return _VIEWS
 
     @cached_property
     def _lazy_views(self) -> set[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from xladoctor.evidence.database import Database
+from xladoctor.repository import portable
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +17,7 @@ class Evidence:
         database: the tables of :mod:`xladoctor.evidence.schema` and the views over them.
         available: tables that were looked for and could be read, even if they have no row.
         notes: what was cut, skipped or unreadable.
+        lost: those of them without which the tables say too little of what the program did.
         origin: what was analyzed, for the report: path, kind, and the manifest of a run.
         cwd: the program's working directory; files below it are shown relative to it.
     """
@@ -25,6 +27,16 @@ class Evidence:
     notes: tuple[str, ...]
     origin: dict[str, Any]
     cwd: str | None = None
+    lost: tuple[str, ...] = ()
+
+    @property
+    def root(self) -> str | None:
+        """The repository that the program ran in, or its working directory."""
+        return self.origin.get("root") or self.cwd
+
+    def portable(self, file: str) -> str:
+        """A path as it is on any machine."""
+        return portable(file, self.cwd, self.root)
 
     def shown(self, file: str | None) -> str | None:
         """A path as reports show it."""

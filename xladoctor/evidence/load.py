@@ -19,6 +19,8 @@ _EXPECTED = (
     " text file with a metrics report or an analysis log"
 )
 
+_FEW_ROWS = 100_000  # to hand parts of less to threads costs more than it gives
+
 
 def load(path: str, session: str | None = None, progress: Progress | None = None) -> Evidence:
     """Read ``path`` (``-`` for standard input) into evidence.
@@ -58,7 +60,8 @@ def load(path: str, session: str | None = None, progress: Progress | None = None
 
 def build(ingested: Ingested, origin: dict[str, Any]) -> Evidence:
     """Fill a database with what was read, and create the views over it."""
-    database = Database()
+    small = not ingested.lazy and _rows(ingested) < _FEW_ROWS
+    database = Database(threads=1 if small else None)
     for table, columns in ingested.tables.items():
         database.insert(table, columns)
     for table, columns in ingested.batches:
@@ -67,4 +70,10 @@ def build(ingested: Ingested, origin: dict[str, Any]) -> Evidence:
         database.lazy(table, producers)
     database.create_views()
     available = frozenset(ingested.tables) | frozenset(ingested.lazy)
-    return Evidence(database, available, tuple(ingested.notes), origin, origin.get("cwd"))
+    return Evidence(database, available, tuple(ingested.notes), origin, origin.get("cwd"),
+                    tuple(ingested.lost))  # fmt: skip
+
+
+def _rows(ingested: Ingested) -> int:
+    parts = [*ingested.tables.values(), *(columns for _, columns in ingested.batches)]
+    return sum(len(next(iter(columns.values()), ())) for columns in parts)

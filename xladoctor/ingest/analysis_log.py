@@ -16,6 +16,12 @@ from xladoctor.ingest.frames import Frame
 _PREFIX = re.compile(r"(?<!Post )(Compilation|Execution) Analysis: (.*)$")
 _HASH = re.compile(r"Graph Hash: ([0-9a-f]{1,32})$")
 _NUMBER = re.compile(r"Number of Graph (Inputs|Outputs): (\d+)$")
+_MEMORY = re.compile(
+    r"Post Compilation Analysis: (Graph input|Graph output|Aliased Input|Intermediate tensor)"
+    r" size: ([\d.]+) GB$"
+)
+_MEMORY_PARTS = 4
+_GIBIBYTE = 2**30  # which torch_xla calls GB (``debug_util.cc``)
 _FRAME = re.compile(r"(\S.*) \((.+):(\d+)\)$")
 
 
@@ -30,6 +36,7 @@ class Block:
         graph_hash: equals the hash in the timeline.
         frames: Python frames, innermost first.
         mixed: it began inside another one, so that its lines may be those of both.
+        memory: bytes of its parts, by torch_xla's names.
     """
 
     kind: str
@@ -40,6 +47,14 @@ class Block:
     outputs: int | None = None
     frames: list[Frame] = field(default_factory=list)
     mixed: bool = False
+    memory: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def memory_bytes(self) -> int | None:
+        """What the graph takes on the device: inputs, outputs and what lies between; to a KiB."""
+        if len(self.memory) < _MEMORY_PARTS:
+            return None
+        return sum(self.memory.values()) - 2 * self.memory["Aliased Input"]
 
     @property
     def whole(self) -> bool:
@@ -92,17 +107,27 @@ def read_analysis_log(lines: Iterable[str], begin: int = 0) -> AnalysisLog:
     blocks: list[Block] = []
     torn, offset = 0, begin
     block: Block | None = None
+    compiled: Block | None = None  # whose sizes come next
     for line in lines:
-        match = _PREFIX.search(line.rstrip())
+        line_ended = line.rstrip()
+        match = _PREFIX.search(line_ended)
+        if match is None and compiled and (size := _MEMORY.search(line_ended)):
+            if size[1] in compiled.memory:  # of two threads that compiled at once: whose is which?
+                compiled.memory.clear()
+                compiled = None
+            else:
+                compiled.memory[size[1]] = round(float(size[2]) * _GIBIBYTE)
         if match:
             kind, text = match[1].lower(), match[2].strip()
             if text.endswith(" Cause"):
                 torn += block is not None
                 block = Block(kind, offset, mixed=block is not None)
+                compiled = None
             elif text.startswith("-----"):
                 whole = block is not None and block.kind == kind and block.whole
                 if block is not None and whole:
                     blocks.append(block)
+                compiled = block if whole and kind == "compilation" else None
                 torn += block is not None and not whole
                 block = None
             elif block is not None and block.kind == kind:

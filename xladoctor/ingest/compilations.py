@@ -180,6 +180,7 @@ def _add(
         graph_hash=block.graph_hash if block else row.get("graph_hash"),
         cause=block.true_cause() if block else row.get("during"),
         inputs=block.inputs if block else None, outputs=block.outputs if block else None,
+        memory_bytes=block.memory_bytes if block else None,
         end_ns=row.get("end_ns"), duration_ns=row.get("duration_ns"), **site.columns(),
     )  # fmt: skip
 

@@ -65,6 +65,7 @@ class Ingested:
         lazy: table name -> functions that return its columns, one for each process. For tables that
             are too large to be made unasked; such a table is in none of the two above.
         notes: what was cut, skipped or unreadable, each with path and position.
+        lost: those of them without which the rest says too little of what the program did.
         folders: where the program's Python keeps the standard library and installed packages.
     """
 
@@ -72,6 +73,12 @@ class Ingested:
     batches: list[tuple[str, Columns]] = field(default_factory=list)
     lazy: dict[str, list[Callable[[], Columns]]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
+
+    def lose(self, note: str) -> None:
+        """Note that a part of what the program did is not in the tables."""
+        self.notes.append(note)
+        self.lost.append(note)
 
     def table(self, name: str) -> Columns:
         """The columns of a table, which from now on counts as looked for."""

@@ -53,19 +53,46 @@ def read_run_directory(
     timelines = session_files(path, session, ingested, manifest.get("session"))
     number = 0
     for folder in folders:
-        if _read_process(folder, timelines, number, ingested, progress):
+        if read_process(folder, timelines, number, ingested, progress):
             number += 1
-    ingested.notes += _faults_at_start(path)
+    _add_sources(path / "sources.json", ingested)
+    for fault in _faults_at_start(path):
+        ingested.lose(fault)
     if not number:
         raise IngestError(*_nothing_captured(path, folders, ingested.notes))
     if not manifest.get("ended") and "part_of" not in manifest:
-        ingested.notes.append(f"{path / 'run.json'}: the run was cut short; its end is missing")
+        ingested.lose(f"{path / 'run.json'}: the run was cut short; its end is missing")
     elif timeout := (manifest.get("ended") or {}).get("timeout_s"):
         files = ", ".join(sorted(file.name for file in path.glob("stacks-*.txt")))
         stood = f"; where its threads stood: {files}" if files else ""
         ingested.notes.append(f"{path}: the program was ended after {timeout:g} s, as --timeout"
                               f" asks{stood}")  # fmt: skip
+    elif (manifest.get("ended") or {}).get("status") == 0:
+        _lose_what_failed(ingested)
     return manifest, ingested
+
+
+def _lose_what_failed(ingested: Ingested) -> None:
+    """Processes of which the program's own status does not tell that they failed."""
+    processes = ingested.tables["process"]
+    for pid, uncaught in zip(processes["pid"], processes["uncaught"], strict=True):
+        if uncaught:
+            ingested.lose(f"process-{pid}: the process was ended by an exception that nobody"
+                          f" caught: {uncaught}")  # fmt: skip
+
+
+def _add_sources(path: Path, ingested: Ingested) -> None:
+    """Lines whose text was read when their files were there."""
+    try:
+        rows = json.loads(path.read_text(encoding="utf-8"))
+        read = [(str(row["file"]), int(row["line"]), str(row["text"])) for row in rows]
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        ingested.notes.append(f"{path}: cannot be read ({error}); texts of lines may be missing")
+        return
+    for file, line, text in read:
+        ingested.add("source_line", file=file, line=line, text=text)
 
 
 def _faults_at_start(path: Path) -> list[str]:
@@ -112,9 +139,18 @@ def _read_manifest(path: Path) -> dict[str, Any]:
     return manifest
 
 
-def _read_process(
+def read_process(
     folder: Path, timelines: list[Path], number: int, ingested: Ingested, progress: Progress | None
 ) -> bool:
+    """Everything that one process left, which may still run; False where it used no device.
+
+    Args:
+        folder: its own, below the run directory.
+        timelines: the files of the captured timelines, of all processes.
+        number: its number in the tables.
+        ingested: where to.
+        progress: is told how far the reading of large files is.
+    """
     record = _read_json(folder / "process.json", ingested)
     steps = folder / "steps.jsonl"
     logged = steps.exists() and steps.stat().st_size > 0  # a process cut short never said so
@@ -154,6 +190,7 @@ def _add_process(record: dict[str, Any], number: int, folder: Path, ingested: In
         torch=record["torch"], torch_xla=record["torch_xla"], python=record["python"],
         device_kind=kind, devices=len(devices), ended=record["ended"], main=record["main"],
         cwd=record["cwd"], began_ns=record["began_ns"], ended_ns=record["ended_ns"],
+        uncaught=record.get("uncaught"),
     )  # fmt: skip
     ingested.table("environment")
     for name, value in record["settings"].items():
@@ -163,16 +200,17 @@ def _add_process(record: dict[str, Any], number: int, folder: Path, ingested: In
                      function=function)  # fmt: skip
     _add_windows(record, number, folder, ingested)
     if not record["ended"]:
-        ingested.notes.append(f"{folder.name}: the process was cut short; its last moments and the"
-                              " source lines that are written at its end are missing")  # fmt: skip
+        ingested.lose(f"{folder.name}: the process was cut short; its last moments and the"
+                      " source lines that are written at its end are missing")  # fmt: skip
     ingested.table("capture_fault")
     faults = folder / "faults.log"
     if faults.exists():
         text = faults.read_text(encoding="utf-8", errors="replace").strip()
         if text:  # the first fault; others may follow from it
             first = re.split(r"\n(?=Traceback )", text)[0]
-            ingested.add("capture_fault", process=number, text=first.splitlines()[-1],
-                         log=str(faults))  # fmt: skip
+            fault = first.splitlines()[-1]
+            ingested.add("capture_fault", process=number, text=fault, log=str(faults))
+            ingested.lost.append(f"{folder.name}: the capture switched itself off: {fault}")
 
 
 def _add_windows(
@@ -197,7 +235,7 @@ def _add_sites(sites: CallSites, number: int, ingested: Ingested) -> None:
 
 
 def _read_steps(path: Path, sites: CallSites, number: int, ingested: Ingested) -> dict[str, Any]:
-    scratch = Ingested(notes=ingested.notes)
+    scratch = Ingested(notes=ingested.notes, lost=ingested.lost)
     with _lines(path, ingested) as lines:
         if lines is None:
             return {}
@@ -241,7 +279,7 @@ def _read_metrics(path: Path, number: int, ingested: Ingested) -> None:
         try:
             add_report(read_metrics_report(lines), number, ingested, str(path))
         except NotAMetricsReport as error:
-            ingested.notes.append(f"{path}: {error}")
+            ingested.lose(f"{path}: {error}")
 
 
 def _read_sites(path: Path, ingested: Ingested) -> CallSites:
@@ -250,7 +288,7 @@ def _read_sites(path: Path, ingested: Ingested) -> CallSites:
     except FileNotFoundError:
         return CallSites()
     except (OSError, ValueError, KeyError, TypeError) as error:
-        ingested.notes.append(f"{path}: cannot be read ({error}); lines of reads are missing")
+        ingested.lose(f"{path}: cannot be read ({error}); lines of reads are missing")
         return CallSites()
 
 
@@ -262,7 +300,7 @@ def _read_json(path: Path, ingested: Ingested) -> dict[str, Any] | None:
         record, defect = None, error
     if isinstance(record, dict) and set(record) >= _RECORD:
         return record
-    ingested.notes.append(f"{path}: cannot be read ({defect}); the process is left out")
+    ingested.lose(f"{path}: cannot be read ({defect}); the process is left out")
     return None
 
 
@@ -275,7 +313,7 @@ def _lines(path: Path, ingested: Ingested) -> Iterator[TextIO | None]:
         yield None
         return
     except OSError as error:
-        ingested.notes.append(f"{path}: cannot be read ({error.strerror})")
+        ingested.lose(f"{path}: cannot be read ({error.strerror})")
         yield None
         return
     with file:

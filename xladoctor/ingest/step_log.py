@@ -65,7 +65,7 @@ def read_step_log(
             reader.take(json.loads(line))
         except (ValueError, KeyError, TypeError):
             where = f"{path}, line {number}"
-            ingested.notes.append(f"{where}: not a step-log line (cut off?); skipped")
+            ingested.lose(f"{where}: not a step-log line (cut off?); skipped")
     reader.finish()
 
 

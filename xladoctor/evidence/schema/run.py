@@ -19,6 +19,7 @@ RUN: dict[str, Table] = {
         cwd VARCHAR working directory
         began_ns BIGINT when torch_xla was imported
         ended_ns BIGINT when the process was last heard of
+        uncaught VARCHAR type of the exception that ended it, if nobody caught one
     """)),
     "capture_fault": Table("a fault of the capture itself, which switched it off", "faults.log",
                            columns(PROCESS + """
@@ -105,6 +106,7 @@ RUN: dict[str, Table] = {
         cause VARCHAR torch_xla's sentence
         inputs INTEGER inputs of the graph
         outputs INTEGER outputs of the graph
+        memory_bytes BIGINT what it takes on the device with its inputs and outputs, where known
         end_ns BIGINT when it ended, where known
         duration_ns BIGINT how long it took, where known
     """ + SITE)),

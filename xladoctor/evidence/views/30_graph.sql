@@ -34,7 +34,8 @@ CREATE VIEW fallback_in_loop AS
 SELECT
     c.process, c.name AS op, regexp_replace(c.name, '(_backward)?([.].*)?$', '') AS base,
     CASE WHEN l.steps > 0 THEN coalesce(f.value, 0) ELSE c.value END AS count,
-    CASE WHEN l.steps > 0 THEN coalesce(f.value, 0) / greatest(l.barriers - 2, 1)
+    CASE WHEN l.steps > 0
+         THEN coalesce(f.value, 0) / greatest((l.barriers - 2) * l.steps / l.barriers, 1)
          WHEN l.optimizer_steps > 0 THEN c.value / l.optimizer_steps END AS per_step
 FROM counter c
 LEFT JOIN (

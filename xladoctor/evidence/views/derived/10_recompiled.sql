@@ -1,10 +1,11 @@
 -- Compilations that can be asked for their cause, each with its place in the life of its call site:
--- turns of the loop before it, whether it came in the last third of the site's launches, and the
+-- turns of the loop before it (a site may launch several times a turn), whether it came in the last third of the site's launches, and the
 -- lines whose operations differ. Without a barrier all graphs differ, which is another finding.
 CREATE TABLE late_compilation AS
 SELECT
     c.*, coalesce(c.kind, 'unknown') AS what,
-    c.ordinal / coalesce(p.barriers, 1) AS turn,
+    c.ordinal / greatest(1, round(c.launches / t.steps), CASE WHEN c.launches IS NULL THEN p.barriers END)
+        AS turn,
     coalesce(c.ordinal >= c.launches * 2 / 3, TRUE) AS unsettled,
     l.steps, EXISTS (SELECT 1 FROM hlo_module) AS captured, g.lines,
     CASE WHEN c.made_file IS NOT NULL THEN
@@ -15,6 +16,7 @@ SELECT
     CASE WHEN c.made_file IS NOT NULL THEN {'file': c.made_file, 'line': c.made_line} END AS spot
 FROM compiled_again c
 LEFT JOIN step_period p ON p.process = c.process AND p.thread = c.thread
+LEFT JOIN loop t ON t.process = c.process AND t.thread = c.thread AND t.steps > 0
 LEFT JOIN (
     SELECT process, max(steps) AS steps FROM loop WHERE steps > 0 GROUP BY process
 ) l ON l.process = c.process
@@ -85,6 +87,8 @@ SELECT
     total = 1 OR (NOT goes_on AND total < buckets)
         OR (kind <> 'input_shape' AND total <= phases
             AND coalesce(launches - last > total, FALSE)) AS healthy,
+    CASE WHEN healthy THEN 'info' WHEN count >= 3 AND unsettled THEN 'error' ELSE 'warning' END
+        AS by_counts,
     NOT unsettled AS settled,
     pattern = 'grows' AND unsettled AND count >= 3 AS unbounded,
     {

@@ -1,0 +1,77 @@
+"""What the capture lost of the program's doings, apart from notes that are of no such weight."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.ingest.test_run_directory import MANIFEST, add_process, write
+from xladoctor.diagnosis.facts import run as facts
+from xladoctor.evidence.load import load
+
+FAULT = "Traceback (most recent call last):\n  …\nOSError: No space left on device\n"
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A run directory with two processes."""
+    write(tmp_path / "run.json", MANIFEST)
+    add_process(tmp_path, 42)
+    add_process(tmp_path, 43)
+    return tmp_path
+
+
+def lost(run: Path) -> list[str]:
+    evidence = load(str(run))
+    incomplete = facts(evidence).incomplete
+    assert incomplete == list(evidence.lost)
+    return incomplete
+
+
+def test_whole_run_lost_nothing(run: Path) -> None:
+    assert lost(run) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "said"),
+    [
+        ("process-43/faults.log", FAULT, "the capture switched itself off: OSError: No space"),
+        ("process-43/process.json", "{", "the process is left out"),
+        ("process-43/steps.jsonl", '{"event": "st', "line 1: not a step-log line"),
+        ("process-43/call_sites.json", "{", "lines of reads are missing"),
+        ("process-43/metrics.txt", "nothing", "metrics.txt: "),
+        ("python.log", "44 1 fault ImportError: no\n", "process 44 could not be captured"),
+        ("run.json", {**MANIFEST, "ended": None}, "the run was cut short"),
+    ],
+    ids=lambda value: value if isinstance(value, str) and "/" in value else "",
+)
+def test_what_is_missing_of_any_process_is_lost(
+    run: Path, file: str, content: object, said: str
+) -> None:
+    write(run / file, content)
+    (text,) = [one for one in lost(run) if said in one]
+    assert text
+
+
+def test_process_that_was_cut_short_lost_its_end(run: Path) -> None:
+    add_process(run, 43, ended=False)
+    (text,) = lost(run)
+    assert text.startswith("process-43: the process was cut short")
+
+
+def test_torn_analysis_log_loses_causes_but_no_compilation(run: Path) -> None:
+    log = run / "process-43" / "analysis.log"
+    log.write_text(log.read_text(encoding="utf-8") + "Compilation Analysis: Compilation Cause\n")
+    assert any("torn" in note for note in load(str(run)).notes)
+    assert lost(run) == []
+
+
+@pytest.mark.parametrize(("status", "lost_one"), [(0, True), (1, False)])
+def test_exception_is_said_where_the_program_s_status_hides_it(
+    run: Path, status: int, lost_one: bool
+) -> None:
+    add_process(run, 43, uncaught="ValueError")
+    write(run / "run.json", {**MANIFEST, "ended": {"status": status, "signal": None, "seconds": 2}})
+    said = "process-43: the process was ended by an exception that nobody caught: ValueError"
+    assert lost(run) == [said] * lost_one

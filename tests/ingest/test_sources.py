@@ -1,0 +1,42 @@
+"""Texts of lines that the first diagnosis left in the run directory."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.test_cli import ROOT
+from xladoctor.evidence.interface import Evidence
+from xladoctor.evidence.load import load
+from xladoctor.evidence.source import source_line
+
+ELSEWHERE = "/samples/programs/not_here.py"
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(ROOT / "sample_traces" / "scalar_read", tmp_path / "run"))
+
+
+def loaded(run: Path, content: str) -> Evidence:
+    (run / "sources.json").write_text(content, encoding="utf-8")
+    return load(str(run))
+
+
+def test_line_of_a_file_that_is_not_here_has_its_text(run: Path) -> None:
+    row = {"file": ELSEWHERE, "line": 7, "text": "    x = y  # größe"}
+    evidence = loaded(run, json.dumps([row]))
+    assert source_line(evidence, ELSEWHERE, 7) == "    x = y  # größe"
+    assert source_line(evidence, ELSEWHERE, 8) is None
+
+
+@pytest.mark.parametrize("content", ["", "[", "{}x", "[1]", '[{"file": "a"}]', '[{"line": "b"}]',
+                                     "null"])  # fmt: skip
+def test_damaged_file_is_a_note_and_loses_nothing_else(run: Path, content: Any) -> None:
+    evidence = loaded(run, content)
+    assert any("sources.json: cannot be read" in note for note in evidence.notes)
+    assert evidence.database.scalar("SELECT count(*) FROM step") > 0

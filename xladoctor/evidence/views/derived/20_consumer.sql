@@ -1,0 +1,62 @@
+-- What takes part in the counts that budgets limit, a row a line: compilations after warm-up (the
+-- first three turns of a call site), reads of device values (outside step closures), operators run
+-- on the CPU, and barriers, the last three a turn of the loop; bytes that a line's largest graph
+-- takes. `value` is the line's part; a count is the sum or, of memory, the maximum. Reads and
+-- barriers are those of a `thread`, each with a loop of its own; the others of the process (0).
+CREATE VIEW consumer AS
+WITH turn AS (  -- a loop without barriers turns with its optimizer, else with its commonest read,
+                -- of which two make no loop
+    SELECT process, thread, without_barrier,
+           coalesce(nullif(CASE WHEN without_barrier THEN optimizer_steps ELSE steps END, 0), (
+               SELECT max(count) FROM (
+                   SELECT sum(h.count) AS count FROM host_sync h
+                   WHERE h.process = loop.process AND h.thread = loop.thread AND NOT h.closure
+                   GROUP BY h.file, h.line
+               ) HAVING max(count) > 2
+           )) AS turns
+    FROM loop
+),
+main AS (  -- of each process, the loop that turns most often: the one that others work for
+    SELECT process, min_by(thread, (-turns, thread)) AS thread, max(turns) AS turns
+    FROM turn WHERE turns IS NOT NULL GROUP BY process
+),
+read AS (  -- the last turn's read comes after the last barrier; threads without a loop have no steps
+    SELECT h.process, t.thread IS NOT NULL AS looping, coalesce(t.thread, m.thread) AS thread,
+           h.file, h.line, h.function, h.kind, coalesce(t.turns, m.turns) AS turns,
+           CASE WHEN h.tail AND t.thread IS NOT NULL AND NOT t.without_barrier
+                THEN least(h.count, 1) ELSE h.count END AS count,
+           h.tail AND t.thread IS NOT NULL AND NOT t.without_barrier AS after_loop
+    FROM host_sync h
+    LEFT JOIN turn t ON t.process = h.process AND t.thread = h.thread
+    LEFT JOIN main m ON m.process = h.process
+    WHERE NOT h.closure AND coalesce(t.turns, m.turns) IS NOT NULL
+),
+late AS (
+    SELECT process, coalesce(made_file, file) AS file, coalesce(made_line, line) AS line,
+           CASE WHEN made_file IS NULL THEN function ELSE made_function END AS function, what
+    FROM late_compilation WHERE turn >= 3
+    UNION ALL
+    SELECT process, file, line, function, 'missing barrier' FROM compilation
+    WHERE process IN (SELECT process FROM missing_barrier) AND index >= 3
+)
+SELECT 'compilations_after_warmup' AS name, process, 0 AS thread, file, line, any_value(function) AS function,
+       count(*)::DOUBLE AS value, count(*) AS times,
+       string_agg(DISTINCT replace(what, '_', ' '), ', ' ORDER BY replace(what, '_', ' ')) AS what
+FROM late GROUP BY process, file, line
+UNION ALL
+SELECT 'host_syncs_per_step', process, thread, file, line, any_value(function),
+       sum(count / turns), sum(count)::BIGINT, string_agg(DISTINCT kind, ', ' ORDER BY kind)
+FROM read GROUP BY process, thread, file, line HAVING NOT bool_and(after_loop)
+UNION ALL
+SELECT 'fallbacks_per_step', process, 0, file, line, function, coalesce(per_step, count), count, op
+FROM fallback_op WHERE count > 0
+UNION ALL
+SELECT 'barriers_per_step', s.process, s.thread, s.file, s.line, any_value(s.function),
+       coalesce(any_value(p.barriers), 1) * sum(s.barriers) / any_value(l.barriers),
+       sum(s.barriers)::BIGINT, 'barrier'
+FROM step s JOIN loop l USING (process, thread) LEFT JOIN step_period p USING (process, thread)
+WHERE NOT s.tail GROUP BY s.process, s.thread, s.file, s.line
+UNION ALL
+SELECT 'peak_memory', process, 0, file, line, any_value(function), max(memory_bytes)::DOUBLE, count(*),
+       arg_max(cause, memory_bytes)
+FROM compilation WHERE memory_bytes IS NOT NULL GROUP BY process, file, line;
