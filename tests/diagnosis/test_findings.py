@@ -49,7 +49,7 @@ def test_rows_of_several_processes_at_one_line_are_one_finding_with_the_slowest_
         row(process=9, cost_ns=2 * 10**9, count=2, per_step=0.123456),
     )
     assert found.processes == ["10", "9"]
-    assert (found.count, found.per_step) == (2, 0.1235)
+    assert (found.count, found.per_step) == (3, 0.1235)  # of the one that has most
     assert found.cost == Cost(2.0, 0.2, "measured")
 
 

@@ -38,6 +38,7 @@ example:
   before: a
   after: b
 false_positives: Never.
+judged_by: counts
 """
 
 

@@ -22,7 +22,7 @@ from xladoctor.diagnosis.suppression import suppress
 )
 def test_comment_on_the_line_suppresses_its_finding(comment: str, reason: str) -> None:
     found = finding(locations=[location(source=f"    total += loss.item()  {comment}")])
-    assert suppress([found]) == ([], [Ignored("XD201", "train.py", 41, reason)])
+    assert suppress([found]) == ([], [Ignored("XD201", "train.py", 41, reason, "XD201-0")])
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,7 @@ def test_comment_on_the_line_suppresses_its_finding(comment: str, reason: str) -
         "total += loss.item()  # xladoctor: ignore",
         "total += loss.item()  # ignore[XD201]",
         "print('xladoctor: ignore[XD201]', loss)",
+        "print('# xladoctor: ignore[XD201]', loss)",
     ],
 )
 def test_line_that_does_not_ask_for_it_is_reported(source: str | None) -> None:

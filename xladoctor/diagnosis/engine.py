@@ -9,6 +9,7 @@ import duckdb
 
 from xladoctor import __version__
 from xladoctor.diagnosis import devices, facts, findings, ranking, recompilation
+from xladoctor.diagnosis.counts import counts
 from xladoctor.diagnosis.interface import (
     SCHEMA_VERSION,
     Diagnosis,
@@ -26,12 +27,14 @@ from xladoctor.evidence.interface import Evidence
 
 
 def diagnose(
-    evidence: Evidence, rules: Sequence[Rule], total_steps: int | None = None
-) -> Diagnosis:
+    evidence: Evidence, rules: Sequence[Rule], total_steps: int | None = None,
+    off: Sequence[str] = (),
+) -> Diagnosis:  # fmt: skip
     """Judge the evidence by each rule.
 
     Args:
         total_steps: length of a run to project the savings on.
+        off: ids of the rules that were switched off.
 
     Raises:
         RuleError: a rule's query or message fails on this evidence.
@@ -60,13 +63,14 @@ def diagnose(
     lead = database.scalar("SELECT process FROM lead") or 0
     bound = savings.whatif.limited_by(lead) == "device"
     busy = max((device.busy for device in used), default=None) if bound else None
-    outcomes = RuleOutcomes(fired, clear, [skipped.rule for skipped in not_checked])
+    outcomes = RuleOutcomes(fired, clear, [skipped.rule for skipped in not_checked],
+                            list(off))  # fmt: skip
     return Diagnosis(
         schema_version=SCHEMA_VERSION, tool=Tool("xladoctor", __version__),
         run=facts.run(evidence),
         verdict=facts.verdict(time, ordered, bool(fired or clear), limit, busy),
         time=time, steps=steps,
-        devices=used, findings=ordered, rules=outcomes,
+        devices=used, counts=counts(evidence, steps), findings=ordered, rules=outcomes,
         not_checked=not_checked, ignored=ignored, warnings=list(evidence.notes),
         total_steps=total_steps,
     )  # fmt: skip

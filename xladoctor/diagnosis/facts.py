@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from xladoctor.diagnosis.interface import (
@@ -48,7 +49,17 @@ def run(evidence: Evidence) -> RunFacts:
         status=ended.get("status"), signal=ended.get("signal"), processes=len(rows),
         device=first.get("device_kind"), devices=sum(row["devices"] or 0 for row in rows),
         torch=first.get("torch"), torch_xla=first.get("torch_xla"),
+        script=_script(evidence, first.get("main")), cwd=evidence.cwd, root=evidence.root,
+        incomplete=list(evidence.lost),
     )  # fmt: skip
+
+
+def _script(evidence: Evidence, main: str | None) -> str | None:
+    if main:
+        path = evidence.portable(main)
+        return Path(path).name if path.startswith("/") else path
+    named = evidence.origin.get("script")
+    return None if named is None else str(named)
 
 
 def time_spent(evidence: Evidence) -> TimeSpent:

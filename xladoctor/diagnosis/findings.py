@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
 from typing import Any
 
 from xladoctor.diagnosis import ranking
+from xladoctor.diagnosis.fingerprint import distinct, fingerprint
 from xladoctor.diagnosis.interface import (
     Cost,
     CostBasis,
     Finding,
     Location,
     RuleError,
+    Severity,
     TimeSpent,
 )
 from xladoctor.diagnosis.rule import ROW_COLUMNS, TEMPLATES, Rule
@@ -38,7 +39,7 @@ def from_rows(
             raise RuleError(f"{rule.id}: its query returns a row without a count")
         places[row.get("file"), row.get("line"), _what(row)].append(row)
     found = [_finding(rule, group, evidence, time, savings) for group in places.values()]
-    return _distinct(found)
+    return distinct(found)
 
 
 def _what(row: Row) -> str:
@@ -54,7 +55,7 @@ def _finding(
     worst = max(rows, key=lambda row: (row.get("cost_ns") or 0, row.get("count") or 0))
     cost = _cost(worst, time)
     saving = savings.saving(cost, _fix(rule, worst))
-    locations = _locations(worst, evidence)
+    locations = located(worst, evidence)
     cause = {key: value for key, value in (worst.get("cause") or {}).items() if value is not None}
     for key in [key for key in cause if key.endswith("file")]:
         cause[key] = evidence.shown(cause[key])
@@ -69,12 +70,25 @@ def _finding(
             healthy=bool(worst.get("healthy")), settled=bool(worst.get("settled")),
             ceiling=rule.severity,
         ),
-        count=int(worst["count"]), per_step=_rounded(worst.get("per_step")),
+        severity_by_counts=max(
+            (_severity_by_counts(rule, row) for row in rows), key=ranking.LEVELS.index
+        ),
+        count=max(int(row["count"]) for row in rows),
+        per_step=_rounded(max((row.get("per_step") or 0 for row in rows), default=0) or None),
         processes=sorted({str(row.get("process", 0)) for row in rows}),
         cost=cost, saving=saving, cause=cause,
         consequences=list(worst.get("consequences") or []), message=message,
         why=rule.why.strip(), fix=rule.fix.strip(), example=rule.example.after.strip("\n"),
-        fingerprint=_fingerprint(rule, locations, _what(worst)),
+        fingerprint=fingerprint(rule.id, _what(worst), locations, evidence),
+    )  # fmt: skip
+
+
+def _severity_by_counts(rule: Rule, row: Row) -> Severity:
+    if row.get("by_counts"):  # `healthy` may go by a time
+        return row["by_counts"]  # type: ignore[no-any-return]
+    return ranking.severity(
+        None, stalls=bool(row.get("stalls")), unbounded=bool(row.get("unbounded")),
+        healthy=bool(row.get("healthy")), settled=bool(row.get("settled")), ceiling=rule.severity,
     )  # fmt: skip
 
 
@@ -101,7 +115,8 @@ def _cost(row: Row, time: TimeSpent) -> Cost:
     return Cost(seconds, min(1.0, seconds / time.steady_s), basis)
 
 
-def _locations(row: Row, evidence: Evidence) -> list[Location]:
+def located(row: Row, evidence: Evidence) -> list[Location]:
+    """The lines of a row, each with its role and its text."""
     found: list[Location] = []
     for role, prefix in _PLACES.items():
         file, line = row.get(f"{prefix}file"), row.get(f"{prefix}line")
@@ -131,31 +146,6 @@ def _message(rule: Rule, row: Row, cause: dict[str, Any], evidence: Evidence) ->
     except Exception as error:  # a template can raise anything
         raise RuleError(f"{rule.id}: its message failed: {error}") from error
     return " ".join(text.split())
-
-
-def _fingerprint(rule: Rule, locations: list[Location], what: str) -> str:
-    """Identity that survives a move of the line: rule, file, function and the line's code."""
-    place = locations[0] if locations else None
-    parts = [rule.id, what]
-    if place:
-        code = " ".join((place.source or str(place.line)).split())
-        parts += [place.file, place.function or "", code]
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
-
-
-def _distinct(found: list[Finding]) -> list[Finding]:
-    """Number equal fingerprints (the same code twice in a function), so that each is unique."""
-    from dataclasses import replace
-
-    seen: dict[str, int] = defaultdict(int)
-    numbered = []
-    for finding in found:
-        seen[finding.fingerprint] += 1
-        nth = seen[finding.fingerprint]
-        numbered.append(
-            finding if nth == 1 else replace(finding, fingerprint=f"{finding.fingerprint}-{nth}")
-        )
-    return numbered
 
 
 def _rounded(value: Any) -> float | None:

@@ -115,11 +115,19 @@ class Saving:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that costs time, where, why, how much, and what to do."""
+    """One thing that costs time, where, why, how much, and what to do.
+
+    Attributes:
+        severity_by_counts: what it is whatever the times of this run are: the same in each run of
+            a program, on any machine. What the gate goes by.
+        fingerprint: identity that survives a move of the line: of the rule, the file, the
+            function and the line's code.
+    """
 
     rule: str
     name: str
     severity: Severity
+    severity_by_counts: Severity
     title: str
     locations: list[Location]
     count: int
@@ -152,6 +160,45 @@ class Ignored:
     file: str
     line: int
     reason: str
+    fingerprint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Consumer:
+    """A line that takes part in a count.
+
+    Attributes:
+        value: its part, in the count's unit.
+        times: how often, in the whole run.
+        what: the operator, the kind of read, the cause of the compilations.
+    """
+
+    location: Location | None
+    value: float
+    times: int
+    what: str
+
+
+CountName = Literal[
+    "compilations_after_warmup", "host_syncs_per_step", "fallbacks_per_step", "barriers_per_step",
+    "step_ms", "peak_memory",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A number that a budget can limit; of several processes and threads, of the one with most.
+
+    Attributes:
+        value: None where the evidence does not tell, with the ``reason``; where it tells a part,
+            that is the value, which is too small then, and the reason says so.
+        consumers: the lines that make it up, largest first.
+    """
+
+    name: CountName
+    value: float | None
+    reason: str | None = None
+    consumers: list[Consumer] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,11 +304,12 @@ class DeviceUse:
 
 @dataclass(frozen=True, slots=True)
 class RuleOutcomes:
-    """How the rules came out; every rule of the pack is in exactly one list."""
+    """How the rules came out; each is in exactly one list (``off``: by configuration)."""
 
     fired: list[str]
     clear: list[str]
     not_evaluated: list[str]
+    off: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +320,11 @@ class RunFacts:
         kind: ``run`` (a run directory), ``remote`` (timelines of profiler servers), ``timeline``
             (of another's capture) or ``text`` (a report or a log).
         status: exit status of the program, or None where it was ended by ``signal`` or unknown.
+        script: its main script, relative to ``root``, or as it was named; what baselines go by.
+        cwd: its working directory.
+        root: the repository that this lies in; else the working directory itself.
+        incomplete: what the program did and the capture lost, so that what is not found, and what
+            is counted, may be too little.
     """
 
     kind: str
@@ -284,6 +337,10 @@ class RunFacts:
     devices: int = 0
     torch: str | None = None
     torch_xla: str | None = None
+    script: str | None = None
+    cwd: str | None = None
+    root: str | None = None
+    incomplete: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,6 +358,7 @@ class Diagnosis:
     time: TimeSpent
     steps: Steps | None
     devices: list[DeviceUse]
+    counts: list[Count]
     findings: list[Finding]
     rules: RuleOutcomes
     not_checked: list[NotChecked]

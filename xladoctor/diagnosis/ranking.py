@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from xladoctor.diagnosis.interface import Finding, Severity
 
 ERROR_SHARE = 0.20
 WARNING_SHARE = 0.02
-_LEVELS: tuple[Severity, ...] = ("info", "warning", "error")
+LEVELS: tuple[Severity, ...] = ("info", "warning", "error")
 
 
 def severity(
@@ -37,7 +39,12 @@ def severity(
     else:
         level = "info"
     highest: Severity = "warning" if settled else "error"
-    return min(level, highest, ceiling, key=_LEVELS.index)
+    return min(level, highest, ceiling, key=LEVELS.index)
+
+
+def reaches(level: Severity, least: Severity | Literal["never"]) -> bool:
+    """Whether a severity is that one or above."""
+    return least != "never" and LEVELS.index(level) >= LEVELS.index(least)
 
 
 def ranked(findings: list[Finding]) -> list[Finding]:
@@ -48,7 +55,7 @@ def ranked(findings: list[Finding]) -> list[Finding]:
             f.saving.seconds is None,
             f.severity == "info",
             -(f.saving.seconds or 0.0),
-            -_LEVELS.index(f.severity),
+            -LEVELS.index(f.severity),
             -f.count,
             f.rule,
             [(place.file, place.line) for place in f.locations],

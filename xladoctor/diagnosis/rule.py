@@ -43,6 +43,8 @@ ROW_COLUMNS = {
     "stalls": "true: stalls an accelerator each step, whatever it costs here (at least a warning)",
     "unbounded": "true: grows with the length of the run (an error)",
     "healthy": "true: worth knowing, not worth a warning",
+    "by_counts": "error, warning or info: how bad it is by its counts alone, where that is not what"
+    " stalls, unbounded and healthy say",
     "settled": "true: it is over, a longer run has no more of it (at most a warning)",
     "cause": "a struct with the concrete values, for the JSON report and the message",
     "consequences": "a list of sentences: what else it brings",
@@ -85,6 +87,7 @@ class Rule(BaseModel):
     ]  # fmt: skip
     severity: Severity
     confidence: Literal["high", "medium", "low"]
+    judged_by: Literal["counts", "time"]
     status: Literal["preview", "stable", "deprecated"]
     since: str
     replaces: list[str] = []

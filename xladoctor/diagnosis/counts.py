@@ -1,0 +1,80 @@
+"""What a run does, in numbers that a budget can limit: per step, of the process that has most.
+
+All but the step's time are counts of the program's own doings, and so the same in each run of it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from xladoctor.diagnosis.interface import Consumer, Count, CountName, Location, Steps
+from xladoctor.evidence.interface import Evidence
+from xladoctor.evidence.source import source_line
+
+#: Tables that each count needs, and how the parts of the view ``consumer`` make the whole.
+_COUNTED: dict[CountName, tuple[tuple[str, ...], Any]] = {
+    "compilations_after_warmup": (("compilation",), sum),
+    "host_syncs_per_step": (("host_sync", "step"), sum),
+    "fallbacks_per_step": (("counter", "step"), sum),
+    "barriers_per_step": (("step",), sum),
+    "peak_memory": (("compilation",), max),
+}
+_ABSENT = {
+    "compilation": "no record of compilations (analysis log or step log)",
+    "host_sync": "no record of reads", "step": "no steps", "counter": "no counters",
+}  # fmt: skip
+
+
+def counts(evidence: Evidence, steps: Steps | None) -> list[Count]:
+    """All of them, known or not; see :class:`~xladoctor.diagnosis.interface.Count`."""
+    found = [_count(name, evidence) for name in _COUNTED]
+    median = steps.median_ms if steps else None
+    reason = None if median is not None else "no step after warm-up that compiled nothing"
+    return [*found, Count("step_ms", median, reason)]
+
+
+def _count(name: CountName, evidence: Evidence) -> Count:
+    needs, whole = _COUNTED[name]
+    absent = [table for table in needs if table not in evidence.available]
+    if absent:
+        return Count(name, None, _ABSENT[absent[0]])
+    loops: dict[tuple[int, int], list[dict[str, Any]]] = defaultdict(list)
+    for row in evidence.database.rows(
+        "SELECT * FROM consumer WHERE name = $name ORDER BY process, thread, value DESC, file,"
+        " line, what", {"name": name},
+    ):  # fmt: skip
+        loops[row["process"], row["thread"]].append(row)
+    if not loops:
+        if name == "peak_memory":
+            return Count(name, None, "torch_xla's log does not say what graphs take")
+        return Count(name, 0.0)
+    values = {loop: whole(row["value"] for row in rows) for loop, rows in loops.items()}
+    most = max(values, key=lambda loop: values[loop])  # the first of equals
+    reason = _graphs_unknown(evidence) if name == "peak_memory" else None
+    return Count(name, _rounded(values[most]), reason,
+                 [_consumer(row, evidence) for row in loops[most]])  # fmt: skip
+
+
+def _graphs_unknown(evidence: Evidence) -> str | None:
+    compiled, unknown = evidence.database.rows(
+        "SELECT count(*) AS compiled,"
+        " count(*) FILTER (memory_bytes IS NULL) AS unknown FROM compilation"
+    )[0].values()
+    if not unknown:
+        return None
+    return f"torch_xla's log does not say what {unknown} of {compiled} graphs take"
+
+
+def _rounded(value: float) -> float:
+    """To people's digits; what there is, however little, stays more than nothing."""
+    return round(value, 4) or value
+
+
+def _consumer(row: dict[str, Any], evidence: Evidence) -> Consumer:
+    file, line = row["file"], row["line"]
+    place = None
+    if file is not None and line is not None:
+        place = Location(evidence.shown(file) or file, line, row["function"] or None, "guilty",
+                         source_line(evidence, file, line))  # fmt: skip
+    return Consumer(place, _rounded(row["value"]), row["times"], row["what"])

@@ -1,0 +1,26 @@
+"""A line of Python, or a part of one: what is code in it, and what comment."""
+
+from __future__ import annotations
+
+import re
+
+# No tokenizer: those of Python's versions differ on parts of lines.
+_CODE = re.compile(r"""(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[^#])*""", re.DOTALL)
+_LAST_COMMA = re.compile(r",(?=[)\]}])")
+
+
+def code(source: str) -> str:
+    """The line without what formatters change: comment, spaces, quotes, last commas."""
+    text = "".join(_parted(source)[0].split())
+    return _LAST_COMMA.sub("", text.replace("'", '"'))
+
+
+def comment(source: str) -> str:
+    """What follows the code, from its ``#`` on; a string that holds one is code."""
+    return _parted(source)[1]
+
+
+def _parted(source: str) -> tuple[str, str]:
+    found = _CODE.match(source)
+    end = found.end() if found else 0
+    return source[:end], source[end:]
