@@ -1,0 +1,90 @@
+"""Which rules are judged, with which thresholds and levels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support import rule
+from xladoctor.configuration.interface import Configuration, ConfigurationError, Level
+from xladoctor.configuration.selection import level_of, select
+
+RULES = [rule(id=name) for name in ("XD101", "XD102", "XD201", "XD301")]
+THRESHOLDS = {"each": 0.5, "times": 3}
+
+
+def chosen(**keys: Any) -> tuple[list[str], list[str]]:
+    found = select(RULES, Configuration.model_validate(keys), "file")
+    return [one.id for one in found.rules], found.off
+
+
+@pytest.mark.parametrize(
+    ("keys", "off"),
+    [
+        ({}, []),
+        ({"select": ["XD1"]}, ["XD201", "XD301"]),
+        ({"select": ["XD1", "XD301"]}, ["XD201"]),
+        ({"ignore": ["XD1"]}, ["XD101", "XD102"]),
+        ({"select": ["XD102"], "ignore": ["XD1"]}, ["XD101", "XD201", "XD301"]),
+        ({"select": ["XD1"], "ignore": ["XD102"]}, ["XD102", "XD201", "XD301"]),
+        ({"select": ["XD1"], "ignore": ["XD1"]}, ["XD101", "XD102", "XD201", "XD301"]),
+        ({"select": []}, ["XD101", "XD102", "XD201", "XD301"]),
+        ({"levels": {"XD1": "off"}}, ["XD101", "XD102"]),
+        ({"levels": {"XD1": "off", "XD102": "warn"}}, ["XD101"]),
+        ({"levels": {"XD": "off", "XD2": "error"}}, ["XD101", "XD102", "XD301"]),
+        ({"levels": {"XD101": "error"}, "ignore": ["XD101"]}, ["XD101"]),
+    ],
+    ids=str,
+)
+def test_longer_names_go_before_shorter_ones_and_ignore_before_select(
+    keys: dict[str, Any], off: list[str]
+) -> None:
+    on, switched_off = chosen(**keys)
+    assert switched_off == off
+    assert sorted([*on, *off]) == [one.id for one in RULES]
+
+
+@pytest.mark.parametrize(
+    ("levels", "level"),
+    [({}, None), ({"XD": "warn"}, "warn"), ({"XD2": "warn", "XD": "off"}, "warn"),
+     ({"XD201": "error", "XD2": "warn"}, "error"), ({"XD1": "error"}, None)],
+    ids=str,
+)  # fmt: skip
+def test_level_is_that_of_the_longest_name(levels: dict[str, Level], level: str | None) -> None:
+    assert level_of("XD201", levels) == level
+
+
+def test_thresholds_replace_those_of_the_rule_and_no_others() -> None:
+    given = [rule(id=name, thresholds=THRESHOLDS, query="SELECT 1 AS count, $each, $times")
+             for name in ("XD101", "XD201")]  # fmt: skip
+    settings = Configuration.model_validate({"thresholds": {"XD201": {"each": 0.9}}})
+    found = select(given, settings, "file").rules
+    assert [one.thresholds for one in found] == [THRESHOLDS, {"each": 0.9, "times": 3}]
+    assert given[1].thresholds == THRESHOLDS
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"select": ["XD9"]}, "file: select: no rule begins with XD9"),
+        ({"ignore": ["XD103"]}, "file: ignore: no rule begins with XD103"),
+        ({"levels": {"XD5": "off"}}, "file: levels: no rule begins with XD5"),
+        ({"thresholds": {"XD1": {"a": 1}}}, "file: thresholds: no rule XD1"),
+        ({"thresholds": {"XD101": {"a": 1}}},
+         "file: thresholds.XD101: no threshold a; it has none"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_rule_or_threshold_that_there_is_not_is_an_error(
+    keys: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        chosen(**keys)
+    assert caught.value.what == message
+
+
+def test_every_unknown_name_is_said() -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        chosen(select=["XD8"], ignore=["XD9"])
+    assert len(caught.value.what.splitlines()) == 2

@@ -1,0 +1,159 @@
+"""What a project can set: ``[tool.xladoctor]`` in pyproject.toml, or the same in xladoctor.toml.
+
+The models are the documentation of the keys; ``docs/configuration.schema.json`` is made from them.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+)
+
+from xladoctor.errors import XladoctorError
+
+Level = Literal["off", "warn", "error"]
+FailOn = Literal["error", "warning", "info", "never"]
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]i?)?B?$", re.IGNORECASE)
+_POWERS = {"k": 1, "m": 2, "g": 3, "t": 4}
+
+
+class ConfigurationError(XladoctorError):
+    """A configuration file or option that cannot be used: says where, and what was expected."""
+
+
+def _prefix(text: str) -> str:
+    if not re.fullmatch(r"XD\d{0,3}", text):
+        raise ValueError(f"{text!r} is no rule or family: expected XD201, XD2 or XD")
+    return text
+
+
+def _size(value: object) -> object:
+    """Bytes: a whole number, or a text such as ``800 MB`` (of 1000) or ``2GiB`` (of 1024)."""
+    if not isinstance(value, str):
+        return value
+    found = _SIZE.fullmatch(value.strip())
+    if found is None:
+        raise ValueError(f"{value!r} is no size: expected 800MB, 2GiB or a number of bytes")
+    unit = (found[2] or "").lower()
+    base = 1024 if unit.endswith("i") else 1000
+    return float(found[1]) * float(base ** _POWERS.get(unit[:1], 0))
+
+
+def _number(value: object) -> object:
+    if isinstance(value, bool):  # which Python takes for 0 and 1
+        raise ValueError("expected a number")  # noqa: TRY004  # pydantic reports these alone
+    return value
+
+
+Prefix = Annotated[
+    str, AfterValidator(_prefix), WithJsonSchema({"type": "string", "pattern": r"^XD\d{0,3}$"})
+]
+Limit = Annotated[float, Field(ge=0, allow_inf_nan=False), BeforeValidator(_number)]
+Size = Annotated[
+    Limit,
+    BeforeValidator(_size),
+    WithJsonSchema({"anyOf": [
+        {"type": "number", "minimum": 0},
+        {"type": "string", "pattern": r"^\d+(\.\d+)?\s*([KkMmGgTt][Ii]?)?[Bb]?$"},
+    ]}),
+]  # fmt: skip
+Finite = Annotated[float, Field(allow_inf_nan=False), BeforeValidator(_number)]
+_MODEL = ConfigDict(extra="forbid", frozen=True)
+
+
+class Budgets(BaseModel):
+    """Limits on what a run does; see ``docs/gate.md`` for how each is counted."""
+
+    model_config = _MODEL
+    max_compilations_after_warmup: Limit | None = Field(
+        default=None, description="Compilations after the first three launches of their call site."
+    )
+    max_host_syncs_per_step: Limit | None = Field(
+        default=None, description="Reads of device values, a step."
+    )
+    max_fallbacks_per_step: Limit | None = Field(
+        default=None, description="Operators without lowering, run on the CPU, a step."
+    )
+    max_barriers_per_step: Limit | None = Field(
+        default=None, description="Barriers in a turn of the loop."
+    )
+    max_step_ms: Limit | None = Field(
+        default=None,
+        description="Median step after warm-up, in milliseconds; depends on the machine.",
+    )
+    max_peak_memory: Size | None = Field(
+        default=None, description="Memory that the largest graph takes: bytes, or 800MB, 2GiB."
+    )
+
+    def given(self) -> dict[str, float]:
+        """Those that are set, by name."""
+        return {name: getattr(self, name) for name in Budgets.model_fields
+                if getattr(self, name) is not None}  # fmt: skip
+
+
+class Gate(BaseModel):
+    """``[tool.xladoctor.gate]``."""
+
+    model_config = _MODEL
+    fail_on: FailOn = Field(
+        default="warning", description="Severity from which a finding without a level fails."
+    )
+    allow_missing: bool = Field(
+        default=False,
+        description="Whether what could not be judged may pass (exit status 0 for 3).",
+    )
+    time: bool = Field(
+        default=False, description="Whether rules that go by time are judged as well."
+    )
+    baseline: str = Field(
+        default=".xladoctor/baseline.json",
+        description="What was there before, relative to this file.",
+    )
+    acknowledged: str = Field(
+        default=".xladoctor/acknowledged.toml", description="What was accepted by hand."
+    )
+    budgets: Budgets = Field(default=Budgets(), description="Limits for every script.")
+    scripts: dict[str, Budgets] = Field(
+        default_factory=dict,
+        description="Limits for scripts by path or glob; the last that says a thing counts.",
+    )
+
+
+class Configuration(BaseModel):
+    """``[tool.xladoctor]``."""
+
+    model_config = _MODEL
+    select: list[Prefix] = Field(default=["XD"], description="Rules or families that are judged.")
+    ignore: list[Prefix] = Field(default=[], description="Rules or families that are not.")
+    levels: dict[Prefix, Level] = Field(
+        default_factory=dict,
+        description="off: not judged; warn: never fails the gate; error: any finding fails it."
+        " The longest name that fits a rule counts.",
+    )
+    thresholds: dict[str, dict[str, Finite]] = Field(
+        default_factory=dict, description="A rule's thresholds, by its id: see its page."
+    )
+    gate: Gate = Gate()
+
+
+class Configured(BaseModel):
+    """A configuration, and where it comes from.
+
+    Attributes:
+        folder: what its paths are relative to.
+        source: the file, or None where there is none.
+    """
+
+    model_config = _MODEL
+    settings: Configuration = Configuration()
+    folder: Path
+    source: Path | None = None

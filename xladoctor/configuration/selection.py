@@ -1,0 +1,73 @@
+"""Which rules are judged, with which thresholds, and how the gate takes each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from xladoctor.configuration.interface import Configuration, ConfigurationError, Level
+from xladoctor.diagnosis.rule import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The rules that are judged, and the ids of those that are switched off."""
+
+    rules: list[Rule]
+    off: list[str]
+
+
+def select(rules: Sequence[Rule], settings: Configuration, where: str) -> Selection:
+    """Apply ``select``, ``ignore``, levels and thresholds.
+
+    Args:
+        where: names the configuration in errors.
+
+    Raises:
+        ConfigurationError: a rule, family or threshold that there is not.
+    """
+    _check(rules, settings, where)
+    kept, off = [], []
+    for rule in rules:
+        if _is_on(rule.id, settings):
+            changed = settings.thresholds.get(rule.id, {})
+            thresholds = {**rule.thresholds, **changed}
+            kept.append(rule.model_copy(update={"thresholds": thresholds}) if changed else rule)
+        else:
+            off.append(rule.id)
+    return Selection(kept, off)
+
+
+def level_of(rule: str, levels: Mapping[str, Level]) -> Level | None:
+    """The level of the longest name that the rule's begins with."""
+    names = [name for name in levels if rule.startswith(name)]
+    return levels[max(names, key=len)] if names else None
+
+
+def _is_on(rule: str, settings: Configuration) -> bool:
+    if level_of(rule, settings.levels) == "off":
+        return False
+    chosen = max((len(name) for name in settings.select if rule.startswith(name)), default=-1)
+    left_out = max((len(name) for name in settings.ignore if rule.startswith(name)), default=-1)
+    return chosen > left_out
+
+
+def _check(rules: Sequence[Rule], settings: Configuration, where: str) -> None:
+    known = {rule.id: rule for rule in rules}
+    defects = [
+        f"{where}: {key}: no rule begins with {name}"
+        for key, names in (("select", settings.select), ("ignore", settings.ignore),
+                           ("levels", settings.levels))
+        for name in names if not any(rule.startswith(name) for rule in known)
+    ]  # fmt: skip
+    for name, thresholds in settings.thresholds.items():
+        if name not in known:
+            defects.append(f"{where}: thresholds: no rule {name}")
+            continue
+        has = known[name].thresholds
+        defects += [
+            f"{where}: thresholds.{name}: no threshold {one}; it has {', '.join(has) or 'none'}"
+            for one in thresholds if one not in has
+        ]  # fmt: skip
+    if defects:
+        raise ConfigurationError("\n".join(defects), "`xladoctor rules` lists the rules")
