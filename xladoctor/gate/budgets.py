@@ -1,0 +1,49 @@
+"""Budgets: which apply to a program, and whether its counts keep within them."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterator
+
+from xladoctor.configuration.interface import Gate
+from xladoctor.diagnosis.interface import Count, Diagnosis
+from xladoctor.gate.interface import BudgetOutcome
+
+_PREFIX = "max_"
+_LINES = 5  # of those that take most
+_EXACT = 1e-9
+
+
+def of_script(glob: str, script: str) -> bool:
+    """Whether a path or glob means a program: the whole path, or its last parts."""
+    parts = script.split("/")
+    names = ("/".join(parts[first:]) for first in range(len(parts)))
+    return any(fnmatch.fnmatchcase(name, glob) for name in names)
+
+
+def limits(gate: Gate, script: str) -> dict[str, float]:
+    """The budgets of a program, by name; those for it alone go before those for all."""
+    found = gate.budgets.given()
+    for glob, budgets in gate.scripts.items():
+        if of_script(glob, script):
+            found.update(budgets.given())
+    return found
+
+
+def kept(diagnosis: Diagnosis, budgets: dict[str, float]) -> Iterator[BudgetOutcome]:
+    """Each budget with what was found; one that is over names the lines that take most."""
+    counts = {count.name: count for count in diagnosis.counts}
+    for name, limit in budgets.items():
+        count = counts[name.removeprefix(_PREFIX)]  # type: ignore[index]  # a budget's own name
+        yield _outcome(name, limit, count)
+
+
+def _outcome(name: str, limit: float, count: Count) -> BudgetOutcome:
+    if count.value is None:
+        return BudgetOutcome(name, count.name, limit, None, "unknown", count.reason or "")
+    if count.value <= limit + _EXACT:
+        if count.reason:
+            return BudgetOutcome(name, count.name, limit, count.value, "unknown", count.reason)
+        return BudgetOutcome(name, count.name, limit, count.value, "within")
+    return BudgetOutcome(name, count.name, limit, count.value, "over", "",
+                         count.consumers[:_LINES])  # fmt: skip

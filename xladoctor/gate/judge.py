@@ -1,0 +1,212 @@
+"""The gate's decision on one program: pure, from the diagnosis and what the project set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from difflib import get_close_matches
+from pathlib import PurePath
+from typing import Literal
+
+from xladoctor.configuration.interface import Configuration, Level
+from xladoctor.configuration.selection import level_of
+from xladoctor.diagnosis.interface import Diagnosis, Finding, Severity
+from xladoctor.diagnosis.ranking import reaches
+from xladoctor.gate import baseline as baselines
+from xladoctor.gate import budgets
+from xladoctor.gate.acknowledged import Acknowledged
+from xladoctor.gate.budgets import of_script
+from xladoctor.gate.interface import (
+    BudgetOutcome,
+    GateError,
+    GateOutcome,
+    Judgement,
+    Missing,
+    Repeated,
+)
+from xladoctor.gate.seen import unseen
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a program is judged by.
+
+    Attributes:
+        by_time: ids of the rules that go by time.
+        baseline: what was there before in this program; None where nothing is known of it.
+        baseline_path: the file that this is from.
+        today: the day on which acknowledgements must hold.
+    """
+
+    script: str
+    settings: Configuration
+    by_time: frozenset[str]
+    baseline: baselines.Script | None
+    baseline_path: str
+    acknowledged: Acknowledged
+    today: date
+    runs: Sequence[Repeated] = field(default=())
+
+    def level(self, rule: str) -> Level | None:
+        """The rule's level, if it has one."""
+        return level_of(rule, self.settings.levels)
+
+    def judges(self, rule: str) -> bool:
+        """Whether the rule is judged: those that go by time only when asked for."""
+        asked = self.settings.gate.time or self.level(rule) == "error"
+        return asked or rule not in self.by_time
+
+    def severity(self, finding: Finding) -> Severity:
+        """What a finding counts as: by its counts, where its rule goes by these."""
+        return finding.severity if finding.rule in self.by_time else finding.severity_by_counts
+
+    def fails(self, finding: Finding) -> bool:
+        """Whether it would fail the gate if nothing were known of it before."""
+        level = self.level(finding.rule)
+        if level == "warn" or not self.judges(finding.rule):
+            return False
+        if level == "error":
+            return True
+        return reaches(self.severity(finding), self.settings.gate.fail_on)
+
+
+def judge(diagnosis: Diagnosis, terms: Terms) -> GateOutcome:
+    """Decide.
+
+    Raises:
+        GateError: no rule is judged, and there is no budget: nothing could ever fail.
+    """
+    limits = budgets.limits(terms.settings.gate, terms.script)
+    outcomes = diagnosis.rules
+    rules = [*outcomes.fired, *outcomes.clear, *outcomes.not_evaluated]
+    if not limits and not any(map(terms.judges, rules)):
+        raise GateError(f"{terms.script}: nothing to judge: no rule is selected that goes by"
+                        " counts, and there is no budget", "see select, ignore and levels in the"
+                        " configuration and on the command line; --time judges times as well"
+                        )  # fmt: skip
+    known = baselines.known(terms.baseline, diagnosis)
+    judgements = [_judgement(one, known.get(one.fingerprint), diagnosis, terms)
+                  for one in diagnosis.findings]  # fmt: skip
+    kept = [_accepted(one, terms) for one in budgets.kept(diagnosis, limits)]
+    missing = _missing(diagnosis, kept, terms)
+    failed = any(one.fails for one in judgements) or any(one.state == "over" for one in kept)
+    status: Literal["passed", "failed", "missing"] = "passed"
+    if failed:
+        status = "failed"
+    elif missing and not terms.settings.gate.allow_missing:
+        status = "missing"
+    return GateOutcome(
+        status=status, script=terms.script, fail_on=terms.settings.gate.fail_on,
+        baseline=terms.baseline_path if terms.baseline else None, judgements=judgements,
+        budgets=kept, missing=missing, gone=baselines.gone(terms.baseline, diagnosis),
+        notes=_notes(diagnosis, kept, terms), runs=list(terms.runs),
+        acknowledged=terms.settings.gate.acknowledged,
+    )  # fmt: skip
+
+
+def entries(diagnosis: Diagnosis, terms: Terms) -> list[baselines.Known]:
+    """What a new baseline of the program keeps: what would fail, and is not accepted by hand."""
+    return [
+        baselines.entry(finding, terms.severity(finding), diagnosis.run)
+        for finding in diagnosis.findings
+        if terms.fails(finding) and _acceptance(finding, terms) is None
+    ]  # fmt: skip
+
+
+def _judgement(
+    finding: Finding, known: baselines.Known | None, diagnosis: Diagnosis, terms: Terms
+) -> Judgement:
+    made = Judgement(finding.fingerprint, finding.rule, fails=False, state="tolerated", reason="")
+    if not terms.judges(finding.rule):
+        return replace(made, state="not_judged", reason="judged by time, which was not asked for")
+    if not terms.fails(finding):
+        return replace(made, reason=_why_tolerated(finding, terms))
+    accepted = _acceptance(finding, terms)
+    if accepted is not None:
+        return replace(made, state="acknowledged", reason=accepted)
+    if known is None:
+        return replace(made, state="new", fails=True, reason=_why_new(finding, terms))
+    return _against(known, finding, diagnosis, terms, made)
+
+
+def _against(
+    known: baselines.Known, finding: Finding, diagnosis: Diagnosis, terms: Terms, made: Judgement
+) -> Judgement:
+    steps = diagnosis.steps.count if diagnosis.steps else None
+    before = terms.baseline.steps if terms.baseline else None
+    severity = terms.severity(finding)
+    if not reaches(known.severity, severity):
+        return replace(made, state="worse", fails=True,
+                       reason=f"{severity}, in the baseline {known.severity}")  # fmt: skip
+    of = "" if before in (None, steps) else f" in {before} step{'s' * (before != 1)}"
+    was = f"{_times(known.count)}{of}"
+    if baselines.is_more(finding, known, steps, before):
+        return replace(made, state="worse", fails=True,
+                       reason=f"{_times(finding.count)}, in the baseline {was}")  # fmt: skip
+    less = known.count > finding.count and before == steps
+    as_was = f" as {known.code}" * (known.fingerprint != finding.fingerprint)
+    return replace(made, state="known", reason=f"in the baseline{as_was}{f', there {was}' * less}")
+
+
+def _why_tolerated(finding: Finding, terms: Terms) -> str:
+    if terms.level(finding.rule) == "warn":
+        return "its level is warn"
+    fail_on = terms.settings.gate.fail_on
+    return "nothing fails" if fail_on == "never" else f"{terms.severity(finding)}, below {fail_on}"
+
+
+def _why_new(finding: Finding, terms: Terms) -> str:
+    where = "not in the baseline" if terms.baseline else terms.severity(finding)
+    return f"{where}; its level is error" if terms.level(finding.rule) == "error" else where
+
+
+def _acceptance(finding: Finding, terms: Terms) -> str | None:
+    """In words, if it is accepted by hand and that holds."""
+    accepted = terms.acknowledged.findings.get(finding.fingerprint)
+    if accepted is None or accepted.expired(terms.today):
+        return None
+    return f"{accepted.reason} (until {accepted.expires})"
+
+
+def _accepted(outcome: BudgetOutcome, terms: Terms) -> BudgetOutcome:
+    accepted = terms.acknowledged.overrun(terms.script, outcome.name)
+    if outcome.state != "over" or accepted is None or accepted.expired(terms.today):
+        return outcome
+    if outcome.found is not None and outcome.found > accepted.up_to:
+        return replace(outcome, reason=f"acknowledged up to {accepted.up_to:g} only")
+    reason = f"{accepted.reason} (up to {accepted.up_to:g}, until {accepted.expires})"
+    return replace(outcome, state="acknowledged", reason=reason)
+
+
+def _missing(diagnosis: Diagnosis, kept: Sequence[BudgetOutcome], terms: Terms) -> list[Missing]:
+    rules = [Missing(one.rule, one.reason) for one in diagnosis.not_checked
+             if terms.judges(one.rule)]  # fmt: skip
+    unknown = [Missing(one.name, one.reason) for one in kept if one.state == "unknown"]
+    return [*unseen(diagnosis), *rules, *unknown]
+
+
+def _notes(diagnosis: Diagnosis, kept: Sequence[BudgetOutcome], terms: Terms) -> list[str]:
+    """Budgets for other programs only; acknowledgements that expired, of what is found here."""
+    by_hand, globs = terms.acknowledged, terms.settings.gate.scripts
+    meant = [glob for glob in globs if _alike(glob, terms.script)]
+    of_others = meant and not any(of_script(glob, terms.script) for glob in globs)
+    found = [(one.fingerprint, by_hand.findings.get(one.fingerprint)) for one in diagnosis.findings]
+    over = [(one.name, by_hand.overrun(terms.script, one.name)) for one in kept
+            if one.state == "over"]  # fmt: skip
+    expired = [
+        f"the acknowledgement of {name} expired on {accepted.expires}: {accepted.reason}"
+        for name, accepted in (*found, *over) if accepted and accepted.expired(terms.today)
+    ]  # fmt: skip
+    return [f"the budgets for {', '.join(meant)} are not for this program"] * bool(
+        of_others
+    ) + expired
+
+
+def _alike(glob: str, script: str) -> bool:
+    """Whether their last parts are nearly the same: a slip of the pen, or of the folder."""
+    return bool(get_close_matches(PurePath(script).name, [PurePath(glob).name], cutoff=0.8))
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"

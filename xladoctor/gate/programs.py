@@ -1,0 +1,127 @@
+"""The programs that are judged: what can be judged at all, and each with its terms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+
+from xladoctor.configuration.interface import Configuration
+from xladoctor.diagnosis.interface import Diagnosis
+from xladoctor.gate.acknowledged import Acknowledged
+from xladoctor.gate.baseline import Baseline, merged, write
+from xladoctor.gate.interface import GateError, GateOutcome
+from xladoctor.gate.judge import Terms, entries, judge
+from xladoctor.gate.runs import aggregate, repeated
+from xladoctor.gate.seen import in_loop
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program, and the diagnoses of its runs: one or several.
+
+    Attributes:
+        nth: of the programs of this name that the command runs, from 1.
+    """
+
+    name: str
+    diagnoses: Sequence[Diagnosis]
+    nth: int = 1
+
+    @property
+    def entry(self) -> str:
+        """What the baseline calls it."""
+        return self.name if self.nth == 1 else f"{self.name} ({self.nth})"
+
+    @property
+    def diagnosis(self) -> Diagnosis:
+        """Of its only run, or of all as one."""
+        return self.diagnoses[0] if len(self.diagnoses) == 1 else aggregate(self.diagnoses)
+
+
+def programs(runs: Sequence[Sequence[Diagnosis]], name: str | None = None) -> list[Program]:
+    """Sort the diagnoses of one or several runs of a command by program.
+
+    Args:
+        runs: for each run, a diagnosis for each program that it ran.
+        name: what to call the program; only where there is one.
+
+    Raises:
+        GateError: a run that cannot be judged, or runs that ran different programs.
+    """
+    for run in runs:
+        for diagnosis in run:
+            _refuse(diagnosis)
+    names = [[diagnosis.run.script or diagnosis.run.path for diagnosis in run] for run in runs]
+    if any(other != names[0] for other in names):
+        raise GateError(f"the runs ran different programs: {'; '.join(map(', '.join, names))}")
+    if name is not None and len(names[0]) > 1:
+        raise GateError(f"--script names one program, but {len(names[0])} ran:"
+                        f" {', '.join(names[0])}")  # fmt: skip
+    if not names[0]:
+        raise GateError("no program to judge")
+    each = zip(names[0], zip(*runs, strict=True), strict=True)
+    return [Program(name or found, list(diagnoses), names[0][: at + 1].count(found))
+            for at, (found, diagnoses) in enumerate(each)]  # fmt: skip
+
+
+def _refuse(diagnosis: Diagnosis) -> None:
+    """What failed, or did nothing, must never look as if all were well."""
+    run = diagnosis.run
+    if run.kind != "run":
+        return
+    steps = diagnosis.steps.count if diagnosis.steps else 0
+    after = f"after {steps} step{'s' * (steps != 1)}" if steps else "before its first step"
+    again = f"what was seen of it: xladoctor analyze {run.path}"
+    if run.signal or run.status:
+        how = f"was ended by signal {run.signal}" if run.signal else f"ended with {run.status}"
+        raise GateError(f"{run.path}: the program {how} {after}: not judged", again)
+    if run.status is None:
+        raise GateError(f"{run.path}: the run was cut short {after}: not judged", again)
+    compiled = next((one.value for one in diagnosis.counts
+                     if one.name == "compilations_after_warmup"), None)  # fmt: skip
+    idle = not diagnosis.time.loop_s or compiled is None
+    if not steps and idle and not in_loop(diagnosis):
+        raise GateError(f"{run.path}: an empty run: the program ran no step on a device", again)
+
+
+@dataclass(frozen=True, slots=True)
+class Court:
+    """What all programs are judged by.
+
+    Attributes:
+        by_time: ids of the rules that go by time.
+        path: file of the baseline, which need not exist.
+    """
+
+    settings: Configuration
+    by_time: frozenset[str]
+    path: Path
+    baseline: Baseline
+    acknowledged: Acknowledged
+    today: date
+
+    def decide(self, program: Program) -> tuple[Diagnosis, GateOutcome]:
+        """The decision, with the diagnosis that it is about. Raises GateError."""
+        diagnosis = program.diagnosis
+        return diagnosis, judge(diagnosis, self._terms(program))
+
+    def updated(self, judged: Sequence[Program]) -> Court:
+        """With what there is now in the baseline, and that written."""
+        found = self.baseline
+        for program in judged:
+            diagnosis = program.diagnosis
+            terms = self._terms(program)
+            new = entries(diagnosis, terms)
+            found = merged(found, program.entry, diagnosis, new, terms.judges)
+        write(self.path, found)
+        return replace(self, baseline=found)
+
+    def _terms(self, program: Program) -> Terms:
+        return Terms(
+            script=program.name, settings=self.settings, by_time=self.by_time,
+            baseline=self.baseline.scripts.get(program.entry), baseline_path=str(self.path),
+            acknowledged=self.acknowledged, today=self.today,
+            runs=repeated(program.diagnoses) if len(program.diagnoses) > 1 else (),
+        )  # fmt: skip

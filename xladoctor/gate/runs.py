@@ -1,0 +1,130 @@
+"""Several runs of one program as one: counts by majority, times by median, all values kept."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from xladoctor.diagnosis.interface import Count, Diagnosis, Finding, NotChecked, RuleOutcomes
+from xladoctor.gate.interface import Repeated
+
+
+def repeated(diagnoses: Sequence[Diagnosis]) -> list[Repeated]:
+    """Each count's value in every run, and their median."""
+    names = [count.name for count in diagnoses[0].counts]
+    rows = [(name, [_count(diagnosis, name).value for diagnosis in diagnoses]) for name in names]
+    return [Repeated(name, values, _median(values)) for name, values in rows]
+
+
+def aggregate(diagnoses: Sequence[Diagnosis]) -> Diagnosis:
+    """The run whose step time lies in the middle, with what more than half of all runs have.
+
+    What some runs alone have is said in ``warnings``.
+    """
+    middle = sorted(diagnoses, key=_step_ms)[len(diagnoses) // 2]
+    seen = Counter(one.fingerprint for each in diagnoses for one in each.findings)
+    most = {name for name, times in seen.items() if 2 * times > len(diagnoses)}
+    own = {one.fingerprint for one in middle.findings}
+    findings = [one for one in middle.findings if one.fingerprint in most]
+    for each in diagnoses:
+        for one in each.findings:
+            if one.fingerprint in most and one.fingerprint not in own:
+                own.add(one.fingerprint)
+                findings.append(one)
+    skipped = _not_checked(diagnoses, {one.rule for one in findings})
+    said = dict.fromkeys(text for each in diagnoses for text in each.warnings)
+    lost = dict.fromkeys(text for each in diagnoses for text in each.run.incomplete)
+    return replace(
+        middle, run=replace(middle.run, incomplete=list(lost)),
+        findings=[_typical(one, diagnoses) for one in findings],
+        counts=[_aggregated(count, diagnoses) for count in middle.counts],
+        rules=_outcomes(middle.rules, findings, skipped), not_checked=skipped,
+        warnings=[*said, *_seldom(diagnoses, seen, most), *_different(diagnoses)],
+    )  # fmt: skip
+
+
+def _not_checked(diagnoses: Sequence[Diagnosis], fired: set[str]) -> list[NotChecked]:
+    """The rules that at least half of the runs could not judge, and that found nothing."""
+    reasons: dict[str, list[NotChecked]] = defaultdict(list)
+    for each in diagnoses:
+        for one in each.not_checked:
+            reasons[one.rule].append(one)
+    return [same[0] for rule, same in sorted(reasons.items())
+            if 2 * len(same) >= len(diagnoses) and rule not in fired]  # fmt: skip
+
+
+def _typical(finding: Finding, diagnoses: Sequence[Diagnosis]) -> Finding:
+    """With the count of the middle of those runs that have it."""
+    same = [one for each in diagnoses for one in each.findings
+            if one.fingerprint == finding.fingerprint]  # fmt: skip
+    middle = sorted(same, key=lambda one: one.count)[(len(same) - 1) // 2]
+    return replace(finding, count=middle.count, per_step=middle.per_step,
+                   severity_by_counts=middle.severity_by_counts)  # fmt: skip
+
+
+def _aggregated(count: Count, diagnoses: Sequence[Diagnosis]) -> Count:
+    """The median, with the lines of the run that comes next to it; unknown if half of them are."""
+    each = [_count(diagnosis, count.name) for diagnosis in diagnoses]
+    unknown = [one for one in each if one.value is None]
+    if 2 * len(unknown) >= len(each):
+        return replace(unknown[0], value=None)
+    median = _median(one.value for one in each)
+    partly = next((one.reason for one in each if one.value is not None and one.reason), None)
+    above = [one for one in each if one.value is not None and one.value >= (median or 0.0)]
+    typical = min(above, key=lambda one: one.value or 0.0)
+    return Count(count.name, median, partly, typical.consumers)
+
+
+def _outcomes(
+    rules: RuleOutcomes, findings: Sequence[Finding], skipped: Sequence[NotChecked]
+) -> RuleOutcomes:
+    """A rule fired if a finding of it is left."""
+    fired = {finding.rule for finding in findings}
+    not_evaluated = [one.rule for one in skipped]
+    every = sorted({*rules.fired, *rules.clear, *rules.not_evaluated, *fired})
+    return replace(
+        rules, fired=[rule for rule in every if rule in fired],
+        clear=[rule for rule in every if rule not in fired and rule not in not_evaluated],
+        not_evaluated=not_evaluated,
+    )  # fmt: skip
+
+
+def _seldom(diagnoses: Sequence[Diagnosis], seen: Counter[str], most: set[str]) -> list[str]:
+    found = {one.fingerprint: one for each in diagnoses for one in each.findings}
+    return [
+        f"{one.rule} at {_place(one)} in {seen[name]} of {len(diagnoses)} runs only: not counted"
+        for name, one in found.items() if name not in most
+    ]  # fmt: skip
+
+
+def _different(diagnoses: Sequence[Diagnosis]) -> list[str]:
+    return [
+        f"{row.name} differs between the runs: {', '.join(_text(value) for value in row.values)}"
+        for row in repeated(diagnoses) if row.name != "step_ms" and len(set(row.values)) > 1
+    ]  # fmt: skip
+
+
+def _place(finding: Finding) -> str:
+    at = finding.locations[0] if finding.locations else None
+    return f"{at.file}:{at.line}" if at else "the run"
+
+
+def _count(diagnosis: Diagnosis, name: str) -> Count:
+    return next(count for count in diagnosis.counts if count.name == name)
+
+
+def _step_ms(diagnosis: Diagnosis) -> float:
+    value = _count(diagnosis, "step_ms").value
+    return math.inf if value is None else value
+
+
+def _median(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return statistics.median(known) if known else None
+
+
+def _text(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:,.10g}"
