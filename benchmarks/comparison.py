@@ -1,0 +1,81 @@
+"""How often ``compare`` calls two runs of one program different: simulated, and as captured.
+
+python -m benchmarks.comparison                 # simulated steps that resemble their neighbours
+python -m benchmarks.comparison xladoctor-runs  # every pair of the runs in a folder
+"""
+
+from __future__ import annotations
+
+import sys
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+
+from xladoctor.comparison.changes import count_changes, finding_changes
+from xladoctor.comparison.interface import Demand, Run
+from xladoctor.comparison.samples import step_samples
+from xladoctor.comparison.significance import change
+from xladoctor.comparison.step_time import FLOOR
+from xladoctor.diagnosis.engine import diagnose
+from xladoctor.diagnosis.rule import load_rules
+from xladoctor.evidence.load import load
+
+_PAIRS = 300
+_FLOORS = (0.0, 0.05, FLOOR, 0.2, 0.5)
+
+
+def autocorrelated(random: np.random.Generator, n: int, rho: float) -> list[float]:
+    """Step times whose logarithms are an AR(1) with a spread of 10 %."""
+    noise = random.standard_normal(n)
+    values = [noise[0]]
+    for one in noise[1:]:
+        values.append(rho * values[-1] + np.sqrt(1 - rho * rho) * one)
+    return [float(value) for value in np.exp(0.1 * np.array(values))]
+
+
+def simulated() -> None:
+    """Pairs of equal distribution: how many are told apart, and how many have too few steps."""
+    random = np.random.default_rng(1)
+    print("| Correlation of neighbours | Steps | Too few to tell | Told apart |")
+    print("| --- | --- | --- | --- |")
+    for rho in (0.0, 0.5, 0.8, 0.9):
+        for n in (16, 40, 100, 400):
+            pairs = [
+                change(autocorrelated(random, n, rho), autocorrelated(random, n, rho))
+                for _ in range(_PAIRS)
+            ]
+            told = [pair for pair in pairs if pair is not None]
+            apart = sum(not pair.low <= 0 <= pair.high for pair in told)
+            few = (_PAIRS - len(told)) / _PAIRS
+            print(f"| {rho} | {n} | {few:.0%} | {apart / _PAIRS:.1%} |")
+
+
+def of_runs(folder: Path) -> None:
+    """All pairs of the runs in a folder, which are to be of one program."""
+    rules = load_rules()
+    judged_by = {rule.id: rule.judged_by for rule in rules}
+    paths = sorted(path.parent for path in folder.glob("*/run.json"))
+    runs = [Run(evidence := load(str(path)), diagnose(evidence, rules)) for path in paths]
+    samples = [step_samples(run.evidence).ms for run in runs]
+    medians = [float(np.median(ms)) for ms in samples]
+    print(f"{folder}: {len(runs)} runs; median steps {min(medians):.2f} to {max(medians):.2f} ms")
+    places = list(permutations(range(len(runs)), 2))
+    intervals = [change(samples[i], samples[j]) for i, j in places]
+    print(f"{len(places)} ordered pairs, {intervals.count(None)} with too few steps to tell")
+    for floor in _FLOORS:
+        slower = sum(one is not None and one.low > floor for one in intervals)
+        print(f"  called slower by more than {floor:4.0%}: {slower / len(places):.1%}")
+    found = [one for i, j in places
+             for one in finding_changes(runs[i], runs[j], judged_by, Demand())]  # fmt: skip
+    counts = [one for i, j in places for one in count_changes(runs[i], runs[j])]
+    print(f"  findings that fail: {sum(one.fails for one in found)}")
+    print(f"  findings new or gone: {sum(one.state in ('new', 'fixed') for one in found)}")
+    print(f"  counts that differ: {sum(one.direction in ('worse', 'better') for one in counts)}")
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        of_runs(Path(name))
+    if not sys.argv[1:]:
+        simulated()

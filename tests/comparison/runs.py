@@ -1,0 +1,108 @@
+"""Hand-made runs: their evidence, and a diagnosis with the findings that a test is about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from tests.report.diagnoses import TEXT
+from tests.support import Row, evidence, step
+from xladoctor.comparison.compare import compare
+from xladoctor.comparison.interface import Comparison, Demand, Run
+from xladoctor.diagnosis import facts
+from xladoctor.diagnosis.interface import (
+    Count,
+    CountName,
+    Finding,
+    Ignored,
+    NotChecked,
+    RuleOutcomes,
+    Steps,
+)
+from xladoctor.diagnosis.rule import load_rules
+
+RULES = load_rules()
+COUNTS: dict[CountName, float | None] = {
+    "compilations_after_warmup": 0.0, "host_syncs_per_step": 0.0, "fallbacks_per_step": 0.0,
+    "barriers_per_step": 1.0, "peak_memory": 1e6,
+}  # fmt: skip
+PROCESS: Row = {
+    "process": 0, "pid": 7, "host": "ada", "torch": "2.9.0", "torch_xla": "2.9.0",
+    "python": "3.11.7", "device_kind": "CPU", "devices": 1, "main": "/home/ada/train.py",
+    "cwd": "/home/ada",
+}  # fmt: skip
+ENDED = {"status": 0, "signal": None, "seconds": 9.0}
+
+
+def captured(
+    times: Sequence[float] = (10.0,),
+    shapes: Sequence[str] = ("f32[16,64]",),
+    settings: dict[str, str] | None = None,
+    traced: bool = False,
+    process: Row | None = None,
+    **origin: Any,
+) -> Run:
+    """A run of ``/home/ada/train.py`` with steps of these times, after three of warm-up.
+
+    Args:
+        times: milliseconds.
+        shapes: what line 30 sends to the device in each step, as HLO writes it.
+        settings: environment variables.
+        traced: whether the timeline's window covers the steps.
+        process: columns of ``process`` to replace.
+        origin: fields of the manifest to replace.
+    """
+    site = {"process": 0, "thread": 1, "file": "/home/ada/train.py", "line": 30,
+            "function": "train", "via": ""}  # fmt: skip
+    steps = [step(i, duration_ns=round(ms * 1e6), traced=traced)
+             for i, ms in enumerate((9.0, 9.0, 9.0, *times))]  # fmt: skip
+    sent = [(text[: text.index("[")], text[text.index("[") + 1 : -1]) for text in shapes]
+    made = evidence({
+        "process": [{**PROCESS, **(process or {})}], "step": steps,
+        "transfer": [{**site, "step": 0, "direction": "to_device", "dtype": dtype,
+                      "shape": [int(size) for size in sizes.split(",")]} for dtype, sizes in sent],
+        "upload": [{**site, "step": n, "tail": False, "count": 1, "bytes": 64, "duration_ns": 9}
+                   for n in range(3)],
+        "environment": [{"process": 0, "name": name, "value": value, "set_by": "environment"}
+                        for name, value in (settings or {}).items()],
+        "compilation": [],
+    }, **{"command": ["python", "train.py"], "script": "train.py", "cwd": "/home/ada",
+          "ended": ENDED, "tool": {"name": "xladoctor", "version": "0.1.0"}, **origin})  # fmt: skip
+    rules = RuleOutcomes([], [rule.id for rule in RULES], [])
+    return Run(made, replace(TEXT, run=facts.run(made), steps=facts.steps(made), rules=rules,
+                             not_checked=[]))  # fmt: skip
+
+
+@cache
+def _ended(status: int) -> Run:
+    return captured(ended={**ENDED, "status": status})
+
+
+def told(
+    findings: Sequence[Finding] = (),
+    steps: int | None = 40,
+    counts: dict[CountName, float | None] | None = None,
+    not_checked: Sequence[NotChecked] = (),
+    ignored: Sequence[Ignored] = (),
+    status: int = 0,
+) -> Run:
+    """A run with this diagnosis; its evidence says next to nothing."""
+    base = _ended(status)
+    fired = sorted({finding.rule for finding in findings})
+    skipped = [one.rule for one in not_checked]
+    clear = [rule.id for rule in RULES if rule.id not in (*fired, *skipped)]
+    values = {**COUNTS, **(counts or {})}
+    return Run(base.evidence, replace(
+        TEXT, run=base.diagnosis.run, steps=None if steps is None else Steps(steps, 3, None),
+        findings=list(findings), rules=RuleOutcomes(fired, clear, skipped),
+        not_checked=list(not_checked), ignored=list(ignored),
+        counts=[Count(name, value, "no counters" if value is None else None)
+                for name, value in values.items()],
+    ))  # fmt: skip
+
+
+def compared(a: Run, b: Run, **demand: Any) -> Comparison:
+    """By the rules of the pack."""
+    return compare(a, b, RULES, Demand(**demand))

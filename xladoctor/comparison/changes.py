@@ -1,0 +1,158 @@
+"""What became of each finding and each count from A to B."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from xladoctor.comparison.comparable import broke_off
+from xladoctor.comparison.interface import (
+    CountChange,
+    Demand,
+    Direction,
+    FindingChange,
+    Occurrence,
+    Run,
+    State,
+)
+from xladoctor.comparison.matching import matched
+from xladoctor.diagnosis.frequency import Often, growth, rate_growth, sign
+from xladoctor.diagnosis.interface import Count, Finding
+from xladoctor.diagnosis.ranking import LEVELS, reaches
+
+JudgedBy = Literal["counts", "time"]
+_SLACK_OF_MEMORY = 0.01
+_STATES: tuple[State, ...] = ("new", "worse", "fixed", "better", "unknown", "same")
+_TOWARD: dict[int, Literal["worse", "better", "same"]] = {1: "worse", -1: "better", 0: "same"}
+
+
+def finding_changes(
+    a: Run, b: Run, judged_by: Mapping[str, JudgedBy], demand: Demand
+) -> list[FindingChange]:
+    """Each finding of either run once: new and worse ones first, then fixed, better, and so on.
+
+    Args:
+        judged_by: of each rule.
+        demand: from which severity on a new or worse finding fails.
+    """
+    found = [
+        _change(*pair, (a, b), judged_by, demand)
+        for pair in matched(a.diagnosis.findings, b.diagnosis.findings)
+    ]
+    return sorted(
+        found,
+        key=lambda one: (_STATES.index(one.state), -LEVELS.index(one.severity), one.judged_by,
+                         one.rule, one.fingerprint),
+    )  # fmt: skip
+
+
+def _change(
+    a: Finding | None,
+    b: Finding | None,
+    runs: tuple[Run, Run],
+    judged_by: Mapping[str, JudgedBy],
+    demand: Demand,
+) -> FindingChange:
+    seen = b or a
+    assert seen is not None  # noqa: S101  # a pair has at least one
+    by = judged_by.get(seen.rule, "counts")
+    if a is not None and b is not None:
+        state, reason = _of_both(a, b, runs, by)
+    elif a is None:
+        state, reason = _of_one("new", seen, runs[0], runs[1])
+    else:
+        state, reason = _of_one("fixed", seen, runs[1], runs[0])
+    fails = (
+        state in ("new", "worse") and by == "counts"
+        and reaches(seen.severity_by_counts, demand.fail_on)
+    )  # fmt: skip
+    return FindingChange(state, seen.rule, seen.name, seen.title, seen.fingerprint, by, reason,
+                         fails, _occurrence(a), _occurrence(b))  # fmt: skip
+
+
+def _of_one(state: State, finding: Finding, lacking: Run, having: Run) -> tuple[State, str]:
+    """Of a finding that one of the runs does not show: it may have it all the same."""
+    name, diagnosis = ("A" if state == "new" else "B"), lacking.diagnosis
+    for skipped in diagnosis.not_checked:
+        if skipped.rule == finding.rule:
+            return "unknown", f"not judged in {name}: {skipped.reason}"
+    if any(one.fingerprint == finding.fingerprint for one in diagnosis.ignored):
+        return "same", f"suppressed by a comment in {name}"
+    if any(one.rule == finding.rule and bool(one.locations) != bool(finding.locations)
+           for one in diagnosis.findings):  # fmt: skip
+        return "same", "in both; one of the runs names no line"
+    if reason := broke_off(lacking, having, name):
+        return "unknown", reason
+    return state, f"not in {name}"
+
+
+def _occurrence(finding: Finding | None) -> Occurrence | None:
+    if finding is None:
+        return None
+    place = finding.locations[0] if finding.locations else None
+    return Occurrence(finding.severity, finding.severity_by_counts, finding.count, finding.per_step,
+                      place)  # fmt: skip
+
+
+def _of_both(a: Finding, b: Finding, runs: tuple[Run, Run], by: JudgedBy) -> tuple[State, str]:
+    if by == "time":
+        return "same", "judged by time"
+    if a.severity_by_counts != b.severity_by_counts:
+        risen = reaches(b.severity_by_counts, a.severity_by_counts)
+        return ("worse" if risen else "better"), f"{a.severity_by_counts} → {b.severity_by_counts}"
+    steps = [run.diagnosis.steps.count if run.diagnosis.steps else None for run in runs]
+    if steps[0] is None or steps[1] is None:
+        return "same", "how often cannot be compared: the number of steps is not known"
+    often = [
+        Often(one.rule, one.count, one.per_step, count)
+        for one, count in zip((a, b), steps, strict=True)
+    ]
+    state = _TOWARD[growth(*often)]
+    rates = [one.rate for one in often]
+    if steps[0] == steps[1] or rates[0] is None or rates[1] is None:
+        of = "" if steps[0] == steps[1] else f" in {steps[0]} → {steps[1]} steps"
+        return state, f"{a.count} → {b.count} times{of}"
+    return state, f"{rates[0]:.3g} → {rates[1]:.3g} a step"
+
+
+def count_changes(a: Run, b: Run) -> list[CountChange]:
+    """All counts but the step's time, which is a matter of its own; more of each is worse."""
+    others = {count.name: count for count in b.diagnosis.counts}
+    steps = [run.diagnosis.steps.count if run.diagnosis.steps else None for run in (a, b)]
+    return [
+        _count(one, others[one.name], steps[0], steps[1])
+        for one in a.diagnosis.counts
+        if one.name != "step_ms" and one.name in others
+    ]
+
+
+def _count(a: Count, b: Count, a_steps: int | None, b_steps: int | None) -> CountChange:
+    if a.value is None or b.value is None:
+        return CountChange(a.name, a.value, b.value, None, "unknown", _absent(a, b))
+    change = round(b.value - a.value, 4)
+    direction, reason = _direction(a, a.value, b.value, a_steps, b_steps)
+    return CountChange(a.name, a.value, b.value, change, direction, reason)
+
+
+def _absent(a: Count, b: Count) -> str:
+    reasons = {name: one.reason or "not known" for name, one in (("A", a), ("B", b))
+               if one.value is None}  # fmt: skip
+    if len(reasons) == 2 and len(set(reasons.values())) == 1:
+        return f"A and B: {reasons['A']}"
+    return "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
+
+
+def _direction(
+    count: Count, a: float, b: float, a_steps: int | None, b_steps: int | None
+) -> tuple[Direction, str]:
+    if count.name == "barriers_per_step" and (a == 0) != (b == 0):
+        return "unknown", "a loop without a barrier has no steps"
+    if count.name == "peak_memory":
+        return _TOWARD[sign(a, b, _SLACK_OF_MEMORY * max(a, b))], ""
+    if not a_steps or not b_steps:
+        return "unknown", "the number of steps is not known"
+    if a_steps == b_steps:
+        return _TOWARD[sign(a, b)], ""
+    if count.name == "compilations_after_warmup":
+        a, b = a / a_steps, b / b_steps
+    return _TOWARD[rate_growth(a, b, a_steps, b_steps)], ""

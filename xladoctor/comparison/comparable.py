@@ -1,0 +1,206 @@
+"""Whether two runs can be compared, and what they differ in."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import Literal
+
+from xladoctor.comparison.interface import (
+    GROUNDS,
+    Demand,
+    Difference,
+    Ground,
+    Remark,
+    Run,
+    RunSummary,
+)
+from xladoctor.comparison.samples import step_samples
+
+Forbids = Literal["everything", "times", "nothing"]
+#: Settings that only say where something is written, or what `device` and `devices` say.
+_PATH = re.compile(r"_(FILE|PATH|GRAPH)$|^XLA_EMIT_STEPLOG$")
+_OF_DEVICE = re.compile(r"^PJRT_DEVICE$|_NUM_DEVICES$")
+_MOST_NAMED = 3
+
+# What the loop sends to the device: from lines that send in several steps, unlike set-up.
+_SHAPES = """
+    SELECT DISTINCT t.dtype, t.shape, t.function
+    FROM transfer t JOIN (
+        SELECT process, file, line FROM upload
+        GROUP BY ALL HAVING count(DISTINCT step) > 1
+    ) u USING (process, file, line)
+    WHERE t.direction = 'to_device' ORDER BY ALL
+"""
+
+
+def summary(run: Run) -> RunSummary:
+    """What is shown of a run."""
+    python = _of_processes(run, "python")
+    tool = run.evidence.origin.get("tool") or {}
+    return RunSummary(run.diagnosis.run, _of_processes(run, "host"), python, tool.get("version"),
+                      complete(run), run.diagnosis.steps)  # fmt: skip
+
+
+def complete(run: Run) -> bool:
+    """Whether the program ended by itself, without a fault, as far as is known."""
+    origin, facts = run.evidence.origin, run.diagnosis.run
+    cut_short = facts.kind == "run" and not origin.get("ended") and "part_of" not in origin
+    return not (facts.status or facts.signal or cut_short)
+
+
+def broke_off(run: Run, other: Run, name: str) -> str | None:
+    """How it ended before the other's number of steps, if it did: it may not have got to all."""
+    steps, others = run.diagnosis.steps, other.diagnosis.steps
+    done = steps.count if steps else 0
+    if complete(run) or not others or done >= others.count:
+        return None
+    return f"{name} broke off after {done} of {others.count} steps"
+
+
+def differences(a: Run, b: Run, demand: Demand) -> list[Difference]:
+    """Everything that they differ in: first what forbids most.
+
+    Of evidence of different kinds, what only one can tell is no difference of its own.
+    """
+    one, other = _grounds(a), _grounds(b)
+    alike = one["evidence"] == other["evidence"]
+    found = []
+    for what in GROUNDS:
+        mine, its = one[what], other[what]
+        unsure = None in (mine, its) and (not alike or what == "profiler")
+        if mine == its or unsure:
+            continue
+        forbids = _forbids(what, one, other)
+        accepted = what in demand.despite and forbids != "nothing"
+        found.append(Difference(what, _only(mine, its), _only(its, mine), forbids, accepted))
+    unknown = [what for what in GROUNDS if one[what] is None and other[what] is None]
+    order = ("everything", "times", "nothing")
+    found.sort(key=lambda difference: order.index(difference.forbids))
+    return [*found, *_remarks(a, b), *_unknown(unknown)]
+
+
+def _only(of: frozenset[str] | None, other: frozenset[str] | None) -> str | None:
+    """What is of the one alone, shortened."""
+    if of is None:
+        return None
+    own = sorted(of - (other or frozenset()))
+    more = f" and {len(own) - _MOST_NAMED} more" if len(own) > _MOST_NAMED else ""
+    return (", ".join(own[:_MOST_NAMED]) + more) or "none of its own"
+
+
+def _unknown(names: list[Ground]) -> list[Difference]:
+    text = ", ".join(names)
+    return [Difference("unknown", text, text, "nothing")] if names else []
+
+
+def _forbids(
+    what: Ground, a: dict[Ground, frozenset[str] | None], b: dict[Ground, frozenset[str] | None]
+) -> Forbids:
+    """The CPU device is as fast as its machine; other devices are alike on any."""
+    if what == "script":
+        return "everything" if a[what] and b[what] else "nothing"
+    if what == "host":
+        kinds = (a["device"] or frozenset()) | (b["device"] or frozenset())
+        return "nothing" if kinds and "CPU" not in kinds else "times"
+    if what == "python":
+        minor = [{text.rpartition(".")[0] for text in side[what] or ()} for side in (a, b)]
+        return "nothing" if minor[0] == minor[1] else "times"
+    return "times"
+
+
+def _grounds(run: Run) -> dict[Ground, frozenset[str] | None]:
+    """What has to agree, each as a set of texts; None where it is not known."""
+    facts, origin = run.diagnosis.run, run.evidence.origin
+    samples = step_samples(run.evidence)
+    texts: dict[Ground, str | None] = {
+        "script": facts.script, "device": _of_processes(run, "device_kind"),
+        "devices": str(facts.devices) if facts.devices else None,
+        "processes": str(facts.processes) if facts.processes else None,
+        "host": _of_processes(run, "host"), "torch": _of_processes(run, "torch"),
+        "torch_xla": _of_processes(run, "torch_xla"), "python": _of_processes(run, "python"),
+        "xladoctor": (origin.get("tool") or {}).get("version"), "evidence": facts.kind,
+        "profiler": ("on" if samples.traced else "off") if samples.ms else None,
+    }  # fmt: skip
+    sets = {"settings": _settings(run), "shapes": _shapes(run)}
+    return {what: sets[what] if what in sets else _one(texts[what]) for what in GROUNDS}
+
+
+def _one(text: str | None) -> frozenset[str] | None:
+    return None if text is None else frozenset([text])
+
+
+def _of_processes(run: Run, column: str) -> str | None:
+    rows = run.evidence.database.rows("SELECT * FROM process ORDER BY process")
+    values = dict.fromkeys(str(row[column]) for row in rows if row[column] is not None)
+    return ", ".join(values) or None
+
+
+def _settings(run: Run) -> frozenset[str] | None:
+    if "environment" not in run.evidence.available:
+        return None
+    rows = run.evidence.database.rows("SELECT DISTINCT name, value FROM environment")
+    return frozenset(
+        _setting(row["name"], row["value"] or "") for row in rows
+        if not _OF_DEVICE.search(row["name"])
+    )  # fmt: skip
+
+
+def _setting(name: str, value: str) -> str:
+    return name if _PATH.search(name) else f"{name}={' '.join(value.split())}"
+
+
+def _shapes(run: Run) -> frozenset[str] | None:
+    if not {"transfer", "upload"} <= run.evidence.available:
+        return None
+    return frozenset(
+        f"{row['dtype']}[{','.join(map(str, row['shape'] or ()))}] in {row['function'] or '?'}"
+        for row in run.evidence.database.rows(_SHAPES)
+    )
+
+
+def _remarks(a: Run, b: Run) -> list[Difference]:
+    """What is worth knowing and forbids nothing."""
+    pairs: dict[Remark, tuple[str | None, str | None]] = {
+        "arguments": (_arguments(a), _arguments(b)),
+        "capture": (_capture(a), _capture(b)),
+        "ending": (_ending(a), _ending(b)),
+        "steps": (_steps(a), _steps(b)),
+    }
+    ended_badly = not (complete(a) and complete(b))
+    return [
+        Difference(what, one, other, "nothing")
+        for what, (one, other) in pairs.items()
+        if (one != other and None not in (one, other)) or (what == "ending" and ended_badly)
+    ]
+
+
+def _arguments(run: Run) -> str | None:
+    """What follows the script in the command."""
+    command = run.diagnosis.run.command
+    if not command:
+        return None
+    script = str(run.evidence.origin.get("script") or "")
+    places = [n for n, word in enumerate(command) if script and word.endswith(script)]
+    return shlex.join(command[places[0] + 1 if places else 1 :]) or "none"
+
+
+def _capture(run: Run) -> str | None:
+    options = run.evidence.origin.get("options")
+    if not isinstance(options, dict):
+        return None
+    shown = {name: value for name, value in options.items() if name != "session"}
+    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in shown.items())
+
+
+def _ending(run: Run) -> str:
+    facts = run.diagnosis.run
+    if facts.signal:
+        return f"ended by signal {facts.signal}"
+    if facts.status:
+        return f"exit status {facts.status}"
+    return "in order" if complete(run) else "cut short"
+
+
+def _steps(run: Run) -> str | None:
+    return None if run.diagnosis.steps is None else str(run.diagnosis.steps.count)

@@ -1,0 +1,49 @@
+"""Puts a comparison of two runs together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xladoctor import __version__
+from xladoctor.comparison.changes import JudgedBy, count_changes, finding_changes
+from xladoctor.comparison.comparable import broke_off, differences, summary
+from xladoctor.comparison.interface import SCHEMA_VERSION, Comparison, Demand, Run
+from xladoctor.comparison.step_time import step_time
+from xladoctor.comparison.verdict import Grounds, status, verdict
+from xladoctor.diagnosis.interface import Tool
+from xladoctor.diagnosis.rule import Rule
+
+
+def compare(a: Run, b: Run, rules: Sequence[Rule], demand: Demand | None = None) -> Comparison:
+    """What changed from A to B.
+
+    Args:
+        a: the run as it was.
+        b: the run as it is now.
+        rules: those that both were judged by.
+        demand: what fails and what is overlooked.
+    """
+    demand = demand or Demand()
+    judged_by: Mapping[str, JudgedBy] = {rule.id: rule.judged_by for rule in rules}
+    found = differences(a, b, demand)
+    findings = finding_changes(a, b, judged_by, demand)
+    step = step_time(a.evidence, b.evidence, found, demand)
+    counts = count_changes(a, b)
+    judged = {rule for rule in _judged(a) if judged_by.get(rule) == "counts"}
+    missing = [skipped for skipped in b.diagnosis.not_checked if skipped.rule in judged]
+    both = bool(judged & _judged(b))
+    grounds = Grounds(found, findings, missing, counts, step, both, broke_off(b, a, "B"), demand)
+    outcome = verdict(grounds)
+    return Comparison(
+        SCHEMA_VERSION, Tool("xladoctor", __version__), summary(a), summary(b), outcome, found,
+        findings, missing, counts, step, status(outcome, grounds), _warnings(a, b),
+    )  # fmt: skip
+
+
+def _judged(run: Run) -> set[str]:
+    return {*run.diagnosis.rules.fired, *run.diagnosis.rules.clear}
+
+
+def _warnings(a: Run, b: Run) -> list[str]:
+    """What of the evidence of each was cut, skipped or unreadable."""
+    return [f"{name}: {note}" for name, run in (("A", a), ("B", b)) for note in run.evidence.notes]

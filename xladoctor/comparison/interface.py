@@ -1,0 +1,219 @@
+"""Two runs beside each other: A, what it was, and B, what it is now.
+
+:class:`Comparison` is the JSON output of ``compare``, field by field. Milliseconds, shares and
+ratios are floats; a relative change is B's value over A's, less 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from xladoctor.diagnosis.interface import (
+    CountName,
+    Diagnosis,
+    Location,
+    NotChecked,
+    RunFacts,
+    Severity,
+    Steps,
+    Tool,
+)
+from xladoctor.evidence.interface import Evidence
+
+SCHEMA_VERSION = 1
+#: Independent steps that a run must be worth; with fewer, intervals are too narrow.
+LEAST = 12
+#: What two runs can differ in so that comparing them, or their times, would mislead.
+Ground = Literal["script", "device", "devices", "processes", "host", "torch", "torch_xla", "python",
+                 "xladoctor", "settings", "shapes", "evidence", "profiler"]  # fmt: skip
+GROUNDS: tuple[Ground, ...] = get_args(Ground)
+#: What is good to know, but leaves times comparable.
+Remark = Literal["arguments", "capture", "ending", "steps", "unknown"]
+State = Literal["new", "worse", "fixed", "better", "same", "unknown"]
+Direction = Literal["worse", "better", "same", "unknown"]
+StepVerdict = Literal["slower", "faster", "no_difference", "too_few", "not_judged", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One of the two runs: what was captured, and what the rules make of it."""
+
+    evidence: Evidence
+    diagnosis: Diagnosis
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """A run, as a comparison names it.
+
+    Attributes:
+        complete: whether the program ended by itself, without a fault.
+    """
+
+    run: RunFacts
+    host: str | None
+    python: str | None
+    captured_by: str | None
+    complete: bool
+    steps: Steps | None
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Something in which the runs differ.
+
+    Attributes:
+        what: its name, as ``--despite`` takes it.
+        a, b: the values, in words; None where not known.
+        forbids: what cannot be judged for it: everything (the runs are of different programs), only
+            times, or nothing.
+        accepted: whether the user asked to judge in spite of it.
+    """
+
+    what: Ground | Remark
+    a: str | None
+    b: str | None
+    forbids: Literal["everything", "times", "nothing"]
+    accepted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """A finding in one of the runs; fields as in the report's findings."""
+
+    severity: Severity
+    severity_by_counts: Severity
+    count: int
+    per_step: float | None
+    location: Location | None
+
+
+@dataclass(frozen=True, slots=True)
+class FindingChange:
+    """A finding, and what became of it from A to B.
+
+    Attributes:
+        state: ``unknown`` where one of the runs does not tell, so that it is neither new nor fixed.
+        reason: why that is so, or what of it got worse or better, in a sentence without its stop.
+        judged_by: counts are the same in each run of a program; times are not, and such a finding
+            never makes B worse.
+        fails: whether it makes the command fail.
+    """
+
+    state: State
+    rule: str
+    name: str
+    title: str
+    fingerprint: str
+    judged_by: Literal["counts", "time"]
+    reason: str
+    fails: bool
+    a: Occurrence | None
+    b: Occurrence | None
+
+    @property
+    def severity(self) -> Severity:
+        """The one that it is judged by, in B, or in A where it is gone."""
+        seen = self.b or self.a
+        assert seen is not None  # noqa: S101  # one of the runs has it
+        return seen.severity_by_counts if self.judged_by == "counts" else seen.severity
+
+
+@dataclass(frozen=True, slots=True)
+class CountChange:
+    """A count of both runs; None, and the reason, where one does not tell."""
+
+    name: CountName
+    a: float | None
+    b: float | None
+    change: float | None
+    direction: Direction
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """The relative change of the median step, and the range that holds it with 95 %."""
+
+    change: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class StepTime:
+    """The steps after warm-up, of the thread that took longest.
+
+    Attributes:
+        a_ms, b_ms: their medians.
+        a_samples, b_samples: how many steps these are of.
+        a_worth, b_worth: how many independent samples these are worth, as steps that follow each
+            other are alike.
+        interval: None where there are too few steps.
+        verdict: slower or faster, where the whole interval lies beyond the floor; too_few steps to
+            tell; not_judged where the runs are not comparable in time; unknown without steps.
+        floor: relative change that is not told from none.
+        statement: the same in a sentence.
+        fails: whether it makes the command fail (``--max-slowdown``).
+    """
+
+    a_ms: float | None
+    b_ms: float | None
+    a_samples: int
+    b_samples: int
+    a_worth: int
+    b_worth: int
+    interval: Interval | None
+    verdict: StepVerdict
+    floor: float
+    statement: str
+    fails: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """In one word and in one sentence; ``unclear`` where there is not enough to judge by."""
+
+    outcome: Literal["worse", "same", "better", "unclear"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What fails, and what is overlooked.
+
+    Attributes:
+        fail_on: severity by counts from which a new or worse finding fails; ``never`` none.
+        max_slowdown: relative change of the step's time that is allowed; None: any.
+        despite: differences that do not stop the comparison.
+    """
+
+    fail_on: Literal["error", "warning", "info", "never"] = "warning"
+    max_slowdown: float | None = None
+    despite: frozenset[Ground] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Everything that the output shows.
+
+    Attributes:
+        not_judged: rules that go by counts, were judged in A and could not be in B: there may be
+            findings of them that are new.
+        status: exit status of the command: 0, 1 where something fails, 3 where what was asked for
+            cannot be judged.
+    """
+
+    schema_version: int
+    tool: Tool
+    a: RunSummary
+    b: RunSummary
+    verdict: Verdict
+    differences: list[Difference]
+    findings: list[FindingChange]
+    not_judged: list[NotChecked]
+    counts: list[CountChange]
+    step: StepTime
+    status: int
+    warnings: list[str] = field(default_factory=list)

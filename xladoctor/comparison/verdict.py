@@ -1,0 +1,142 @@
+"""What a comparison comes to: in a word, in a sentence, and as an exit status."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xladoctor.comparison.interface import (
+    CountChange,
+    Demand,
+    Difference,
+    FindingChange,
+    State,
+    StepTime,
+    Verdict,
+)
+from xladoctor.diagnosis.facts import duration
+from xladoctor.diagnosis.interface import CountName, NotChecked
+
+REGRESSION = 1
+NOT_ENOUGH = 3
+_COUNTED: tuple[State, ...] = ("new", "worse", "fixed", "better", "unknown")
+_MORE: dict[CountName, tuple[str, str]] = {
+    "compilations_after_warmup": ("compilation", " after warm-up"),
+    "host_syncs_per_step": ("host read", " a step"),
+    "fallbacks_per_step": ("operator", " on the CPU a step"),
+    "barriers_per_step": ("barrier", " a step"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Grounds:
+    """What a verdict is made of.
+
+    Attributes:
+        judged: whether any rule that goes by counts was judged in both runs.
+        broke_off: how B ended before A's number of steps, if it did.
+    """
+
+    differences: Sequence[Difference]
+    findings: Sequence[FindingChange]
+    not_judged: Sequence[NotChecked]
+    counts: Sequence[CountChange]
+    step: StepTime
+    judged: bool
+    broke_off: str | None
+    demand: Demand
+
+
+def verdict(grounds: Grounds) -> Verdict:
+    """Worse by a finding that is new or worse (or a slower step, if that was asked about).
+
+    Only findings that go by counts and are of warning or above decide, or of what fails. Times do
+    not: they differ between runs of one program.
+    """
+    others = [one for one in grounds.differences if one.forbids == "everything"]
+    if any(not one.accepted for one in others):
+        named = f"{others[0].a} and {others[0].b}"
+        return Verdict("unclear", f"The runs are of different programs, {named}: nothing is judged."
+                                  " --despite script judges them all the same.")  # fmt: skip
+    parts = [_more_or_less(grounds.counts), step_text(grounds.step)]
+    tail = "".join(f"; {part}" for part in parts if part) + "."
+    if not grounds.judged and not grounds.step.fails:
+        return Verdict("unclear", "Too little evidence: no rule that goes by counts could be judged"
+                                  f" in both runs{tail}")  # fmt: skip
+    told = {state: _number(grounds, state) for state in _COUNTED}
+    changes = ", ".join(_named(state, told[state]) for state in told if told[state])
+    if told["new"] or told["worse"] or grounds.step.fails:
+        return Verdict("worse", f"B is worse: {f'{changes}{tail}' if changes else tail[2:]}")
+    number = len(grounds.not_judged)
+    rules = f"{number} rule{'s' * (number != 1)} judged in A could not be in B" if number else ""
+    if told["unknown"] or rules or grounds.broke_off:
+        why = ", ".join(filter(None, (changes, rules, grounds.broke_off)))
+        return Verdict("unclear", f"Nothing is worse as far as can be told: {why}{tail}")
+    if told["fixed"] or told["better"]:
+        return Verdict("better", f"B is better: {changes}{tail}")
+    return Verdict("same", f"B is like A: no finding is new, worse or gone{tail}")
+
+
+def status(outcome: Verdict, grounds: Grounds) -> int:
+    """1: something fails; 3: it is unclear, or a time that is limited is not known; else 0."""
+    if outcome.outcome == "unclear":
+        return NOT_ENOUGH
+    if grounds.step.fails or any(finding.fails for finding in grounds.findings):
+        return REGRESSION
+    limited = grounds.demand.max_slowdown is not None
+    unknown = grounds.step.verdict in ("too_few", "not_judged", "unknown")
+    return NOT_ENOUGH if limited and unknown else 0
+
+
+def _number(grounds: Grounds, state: State) -> int:
+    least = ("warning", "error", *(["info"] if grounds.demand.fail_on == "info" else []))
+    return sum(one.state == state and one.judged_by == "counts" and one.severity in least
+               for one in grounds.findings)  # fmt: skip
+
+
+def _named(state: str, number: int) -> str:
+    noun = f"finding{'s' * (number != 1)}"
+    if state in ("new", "fixed"):
+        return f"{number} {state} {noun}"
+    if state == "unknown":
+        return f"{number} {noun} that one of the runs cannot tell"
+    return f"{number} {noun} {state}"
+
+
+def _more_or_less(counts: Sequence[CountChange]) -> str:
+    """The first two counts that changed, those that got worse first."""
+    changed = [one for one in counts if one.direction in ("worse", "better") and one.name in _MORE]
+    changed.sort(key=lambda one: one.direction == "better")
+    return ", ".join(_changed(one) for one in changed[:2])
+
+
+def _changed(count: CountChange) -> str:
+    difference = count.change or 0.0
+    noun, unit = _MORE[count.name]
+    amount = f"{abs(difference):.3g}"
+    return f"{amount} {'more' if difference > 0 else 'fewer'} {noun}{'s' * (amount != '1')}{unit}"
+
+
+def step_text(step: StepTime) -> str:
+    """As ``the step takes 12.1 ms → 14 ms, +15.7 % (95 % interval +12.0 … +19.1 %)``."""
+    if step.a_ms is None or step.b_ms is None:
+        return ""
+    text = f"the step takes {duration(step.a_ms / 1e3)} → {duration(step.b_ms / 1e3)}"
+    if step.verdict in ("slower", "faster") and step.interval:
+        return f"{text}, {change_text(step)} in one run of each"
+    return f"{text} ({step.statement})"
+
+
+def change_text(step: StepTime) -> str:
+    """As ``+15.7 % (95 % interval +12.0 … +19.1 %)``; empty without an interval."""
+    if step.interval is None:
+        return ""
+    change, low, high = (signed(v) for v in (step.interval.change, step.interval.low,
+                                             step.interval.high))  # fmt: skip
+    return f"{change} % (95 % interval {low} … {high} %)"
+
+
+def signed(change: float) -> str:
+    """A relative change in per cent, with its sign, to three digits."""
+    percent = change * 100
+    return f"{percent:+.0f}" if abs(percent) >= 100 else f"{percent:+.1f}"
