@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.support import finding, location
 from xladoctor.diagnosis.interface import (
+    Consumer,
     Cost,
+    Count,
     DeviceOp,
     DeviceUse,
     Diagnosis,
@@ -19,12 +23,21 @@ from xladoctor.diagnosis.interface import (
     Tool,
     Verdict,
 )
+from xladoctor.gate.interface import (
+    BudgetOutcome,
+    GateOutcome,
+    Gone,
+    Judgement,
+    Missing,
+    Repeated,
+)
+from xladoctor.report.interface import Report
 
 SICK = Diagnosis(
     schema_version=1,
     tool=Tool("xladoctor", "0.1.0"),
     run=RunFacts("run", "runs/2026-01-05-train", ["python", "train.py", "--größe", "3"], None, 9, 2,
-                 "TPU", 8, "2.9.0", "2.9.0"),
+                 "TPU", 8, "2.9.0", "2.9.0", "train.py", "/home/größe/code", "/home/größe/code"),
     verdict=Verdict("compilation", "61 % of the loop's 10 s went compiling graphs; 3 findings to"
                     " fix."),
     time=TimeSpent(12.5, 10.0, TimeParts(6.1, 1.2, 0.04, 1.66, 0.9, 0.1), 0.5),
@@ -33,10 +46,19 @@ SICK = Diagnosis(
                        "tracing": 0.246}, [DeviceOp("jit_train", "fusion.7", 40, 0.9, 0.62),
                                            DeviceOp(None, "all-größe.2", 40, 0.5, 0.34)]),
              DeviceUse("0", 1, "/device:TPU:1", "TPU", 37, 0.5, {"other": 0.5}, [])],
+    counts=[
+        Count("compilations_after_warmup", 17.0, None, [
+            Consumer(location("data.py", 88, function="load"), 16.0, 16, "input shape"),
+            Consumer(location(), 1.0, 1, "unknown")]),
+        Count("host_syncs_per_step", 1.0, None, [Consumer(location(), 1.0, 40, "item")]),
+        Count("fallbacks_per_step", None, "no counters"),
+        Count("barriers_per_step", 1.0), Count("peak_memory", 786432.0), Count("step_ms", 12.1),
+    ],
     findings=[
         finding(
             "XD101", name="recompilation-after-warm-up", severity="error",
-            title="Graph compiled again after warm-up", count=17, per_step=0.425,
+            severity_by_counts="error", title="Graph compiled again after warm-up",
+            count=17, per_step=0.425,
             processes=["0", "1"], cost=Cost(6.1, 0.61, "measured"),
             saving=Saving(6.1, 152.5, 0.61, "bound"),
             locations=[
@@ -65,7 +87,8 @@ SICK = Diagnosis(
             per_step=None, locations=[], cost=Cost(None, None, "none"),
             saving=Saving(None, None, None, "none"), message="XLA_IR_DEBUG=1 is set.",
         ),
-        finding("XD203", severity="info", title="Tensor copied to the host in the step loop",
+        finding("XD203", severity="info", severity_by_counts="info",
+                title="Tensor copied to the host in the step loop",
                 cost=Cost(0.0003, 0.00003, "bound"),
                 saving=Saving(0.0003, 0.0075, 0.00003, "bound"),
                 locations=[location(line=60, function=None, role="guilty")]),
@@ -88,9 +111,49 @@ TEXT = Diagnosis(
     time=TimeSpent(None, None, None, None),
     steps=None,
     devices=[],
+    counts=[],
     findings=[],
     rules=RuleOutcomes([], ["XD101"], ["XD301"]),
     not_checked=[NotChecked("XD301", "no step log")],
     ignored=[],
     warnings=[],
+)  # fmt: skip
+
+#: The gate's decision on it: each state of a finding and of a budget.
+GATED = Report(
+    replace(SICK, findings=[
+        *SICK.findings,
+        finding("XD102", name="data-dependent-shape", severity="error", severity_by_counts="error",
+                title="Operator whose result's shape depends on the data", count=3,
+                cost=Cost(2.0, 0.2, "measured"), saving=Saving(2.0, 50.0, 0.2, "bound"),
+                locations=[location("../shared/a model.py", 7, function="forward")]),
+        finding("XD903", name="step-time-outlier", title="Single steps take much longer",
+                severity_by_counts="info", cost=Cost(0.2, 0.02, "measured"),
+                saving=Saving(None, None, None, "none"), locations=[location(line=90)]),
+    ]),
+    GateOutcome(
+        status="failed", script="train.py", fail_on="warning", baseline="xladoctor.lock",
+        judgements=[
+            Judgement("XD101-0", "XD101", True, "new", "not in the baseline"),
+            Judgement("XD201-0", "XD201", False, "known", "in the baseline"),
+            Judgement("XD701-0", "XD701", True, "worse", "2 times, in the baseline once"),
+            Judgement("XD203-0", "XD203", False, "tolerated", "below warning"),
+            Judgement("XD102-0", "XD102", False, "acknowledged", "a | research | branch"),
+            Judgement("XD903-0", "XD903", False, "not_judged", "judged by time"),
+        ],
+        budgets=[
+            BudgetOutcome("max_compilations_after_warmup", "compilations_after_warmup", 0, 17.0,
+                          "over", "", SICK.counts[0].consumers),
+            BudgetOutcome("max_host_syncs_per_step", "host_syncs_per_step", 0.5, 1.0,
+                          "acknowledged", "read on purpose", SICK.counts[1].consumers),
+            BudgetOutcome("max_fallbacks_per_step", "fallbacks_per_step", 0, None, "unknown",
+                          "no counters"),
+            BudgetOutcome("max_peak_memory", "peak_memory", 1e6, 786432.0, "within"),
+        ],
+        missing=[Missing("XD401", "no counters (metrics report or step log)"),
+                 Missing("max_fallbacks_per_step", "no counters")],
+        gone=[Gone("0123456789abcdef", "XD202", "train.py", "print(loss)", True)],
+        notes=["the acknowledgement of XD301 expired on 2026-01-01"],
+        runs=[Repeated("step_ms", [12.0, 12.25, None], 12.125)],
+    ),
 )  # fmt: skip

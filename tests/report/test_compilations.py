@@ -1,16 +1,15 @@
-"""The list of compilations, and two graphs compared. ``XLADOCTOR_UPDATE_SNAPSHOTS=1`` writes the
-snapshots anew."""
+"""The list of compilations, and two graphs compared."""
 
 from __future__ import annotations
 
 import io
-import os
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.report.snapshots import assert_as_before
 from tests.report.test_terminal import columns
 from tests.support import Row, evidence
 from xladoctor.diagnosis import recompilation
@@ -68,11 +67,7 @@ def written() -> dict[str, str]:
 
 @pytest.mark.parametrize("name", CASES)
 def test_output_is_as_it_was(written: dict[str, str], name: str) -> None:
-    path = SNAPSHOTS / f"{name}.txt"
-    if os.environ.get("XLADOCTOR_UPDATE_SNAPSHOTS"):
-        SNAPSHOTS.mkdir(exist_ok=True)
-        path.write_text(written[name], encoding="utf-8")
-    assert written[name] == path.read_text(encoding="utf-8")
+    assert_as_before(SNAPSHOTS / f"{name}.txt", written[name])
 
 
 def test_every_snapshot_is_of_a_case() -> None:

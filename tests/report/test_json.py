@@ -15,13 +15,13 @@ from tests.report.diagnoses import SICK, TEXT
 from xladoctor.diagnosis.facts import duration, percent
 from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.report import terminal
-from xladoctor.report.interface import Style
+from xladoctor.report.interface import Report, Style
 from xladoctor.report.json import render, schema
 
 
 def rendered(diagnosis: Diagnosis, style: Style | None = None) -> str:
     output = io.StringIO()
-    render(diagnosis, output, style or Style())
+    render([Report(diagnosis)], output, style or Style())
     return output.getvalue()
 
 
@@ -63,11 +63,12 @@ def test_report_is_the_diagnosis_at_full_precision() -> None:
 def test_core_of_the_contract() -> None:
     first = report(SICK)["findings"][0]
     assert list(report(SICK)) == [
-        "schema_version", "tool", "run", "verdict", "time", "steps", "devices", "findings", "rules",
-        "not_checked", "ignored", "warnings", "total_steps",
+        "schema_version", "tool", "run", "verdict", "time", "steps", "devices", "counts",
+        "findings", "rules", "not_checked", "ignored", "warnings", "total_steps",
     ]  # fmt: skip
     assert list(first) == [
-        "rule", "name", "severity", "title", "locations", "count", "per_step", "processes", "cost",
+        "rule", "name", "severity", "severity_by_counts", "title", "locations", "count", "per_step",
+        "processes", "cost",
         "saving", "cause", "consequences", "message", "why", "fix", "example", "fingerprint",
     ]  # fmt: skip
     assert list(first["locations"][0]) == ["file", "line", "function", "role", "source"]
@@ -83,7 +84,7 @@ def test_report_for_an_encoding_without_unicode_says_the_same() -> None:
 @pytest.mark.parametrize("diagnosis", [SICK, TEXT], ids=["sick", "text"])
 def test_every_value_that_the_terminal_shows_is_in_the_report(diagnosis: Diagnosis) -> None:
     output = io.StringIO()
-    terminal.render(diagnosis, output, Style(400))
+    terminal.render([Report(diagnosis)], output, Style(400))
     data = leaves(report(diagnosis))
     numbers = [value for value in data if isinstance(value, (int, float))]
     texts = " ".join(str(value) for value in data) + " " + " ".join(

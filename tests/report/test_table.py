@@ -1,9 +1,8 @@
-"""Rows as a table of text. ``XLADOCTOR_UPDATE_SNAPSHOTS=1`` writes the snapshots anew."""
+"""Rows as a table of text."""
 
 from __future__ import annotations
 
 import io
-import os
 import re
 from collections.abc import Sequence
 from decimal import Decimal
@@ -15,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from tests.report.snapshots import assert_as_before
 from xladoctor.diagnosis import recompilation
 from xladoctor.evidence.catalog import views
 from xladoctor.evidence.load import load
@@ -73,11 +73,7 @@ def answered() -> dict[str, str]:
 
 @pytest.mark.parametrize("name", CASES)
 def test_table_is_as_it_was(answered: dict[str, str], name: str) -> None:
-    path = SNAPSHOTS / f"{name}.txt"
-    if os.environ.get("XLADOCTOR_UPDATE_SNAPSHOTS"):
-        SNAPSHOTS.mkdir(exist_ok=True)
-        path.write_text(answered[name], encoding="utf-8")
-    assert answered[name] == path.read_text(encoding="utf-8")
+    assert_as_before(SNAPSHOTS / f"{name}.txt", answered[name])
 
 
 def test_every_snapshot_is_of_a_case() -> None:

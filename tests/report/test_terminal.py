@@ -1,9 +1,8 @@
-"""The whole report on a terminal. ``XLADOCTOR_UPDATE_SNAPSHOTS=1`` writes the snapshots anew."""
+"""The whole report on a terminal."""
 
 from __future__ import annotations
 
 import io
-import os
 import re
 import unicodedata
 from dataclasses import replace
@@ -14,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.report.diagnoses import SICK, TEXT
+from tests.report.snapshots import assert_as_before
 from tests.support import finding, location
 from xladoctor.diagnosis.interface import Diagnosis, TimeParts, TimeSpent
-from xladoctor.report.interface import Style
+from xladoctor.report.interface import Report, Style
 from xladoctor.report.terminal import render
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
@@ -31,7 +31,7 @@ CASES = {
 
 def rendered(diagnosis: Diagnosis, style: Style) -> str:
     output = io.StringIO()
-    render(diagnosis, output, style)
+    render([Report(diagnosis)], output, style)
     return output.getvalue()
 
 
@@ -42,11 +42,7 @@ def columns(line: str) -> int:
 @pytest.mark.parametrize("name", CASES)
 def test_report_is_as_it_was(name: str) -> None:
     text = rendered(*CASES[name])
-    path = SNAPSHOTS / f"{name}.txt"
-    if os.environ.get("XLADOCTOR_UPDATE_SNAPSHOTS"):
-        SNAPSHOTS.mkdir(exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    assert text == path.read_text(encoding="utf-8")
+    assert_as_before(SNAPSHOTS / f"{name}.txt", text)
 
 
 def test_every_snapshot_is_of_a_case() -> None:

@@ -1,12 +1,13 @@
-"""What every renderer takes: the diagnosis, where to write, and how it should look."""
+"""What every renderer takes: the report's content, where to write, and how it should look."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
 from xladoctor.diagnosis.interface import Diagnosis
+from xladoctor.gate.interface import GateOutcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,4 +25,17 @@ class Style:
     unicode: bool = True
 
 
-Renderer = Callable[[Diagnosis, TextIO, Style], None]
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What is to be shown.
+
+    Attributes:
+        outcome: the gate's decision, where there was one to make.
+    """
+
+    diagnosis: Diagnosis
+    outcome: GateOutcome | None = None
+
+
+#: Of one report, or of several: one for each program that the command ran.
+Renderer = Callable[[Sequence[Report], TextIO, Style], None]

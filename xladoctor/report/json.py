@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, TextIO
 
 from xladoctor.diagnosis.interface import Diagnosis
-from xladoctor.report.interface import Style
+from xladoctor.gate.interface import GateOutcome
+from xladoctor.report.interface import Report, Style
 
 
-def render(diagnosis: Diagnosis, output: TextIO, style: Style) -> None:
-    """Write the report, indented, numbers at full precision."""
-    json.dump(asdict(diagnosis), output, indent=1, ensure_ascii=not style.unicode)
+def render(reports: Sequence[Report], output: TextIO, style: Style) -> None:
+    """Write the report, indented, numbers at full precision; several are an array."""
+    all_contents = [contents(report) for report in reports]
+    written = all_contents if len(all_contents) > 1 else all_contents[0]
+    json.dump(written, output, indent=1, ensure_ascii=not style.unicode)
     output.write("\n")
+
+
+def contents(report: Report) -> dict[str, Any]:
+    """The diagnosis, field by field, and the gate's decision as ``gate``."""
+    outcome = report.outcome
+    return {**asdict(report.diagnosis), **({} if outcome is None else {"gate": asdict(outcome)})}
 
 
 def schema() -> dict[str, Any]:
@@ -21,6 +31,9 @@ def schema() -> dict[str, Any]:
     from pydantic import TypeAdapter
 
     described = TypeAdapter(Diagnosis).json_schema(mode="serialization")
+    gate = TypeAdapter(GateOutcome).json_schema(mode="serialization")
+    described["$defs"].update({**gate.pop("$defs"), "GateOutcome": gate})
+    described["properties"]["gate"] = {"$ref": "#/$defs/GateOutcome"}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "xladoctor report",

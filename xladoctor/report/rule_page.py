@@ -11,8 +11,9 @@ def page(rule: Rule) -> str:
     thresholds = "".join(f"- `{name}`: {value:g}\n" for name, value in rule.thresholds.items())
     sections = [
         f"# {rule.id} {rule.name}\n\n{rule.title}.\n\n"
-        f"Severity up to {rule.severity} · confidence {rule.confidence} · {rule.status} since"
-        f" {rule.since} · needs {', '.join(f'`{table}`' for table in rule.needs)}",
+        f"Severity up to {rule.severity} · confidence {rule.confidence} · judged by"
+        f" {rule.judged_by} · {rule.status} since {rule.since} · needs"
+        f" {', '.join(f'`{table}`' for table in rule.needs)}",
         f"## Why it is slow\n\n{rule.why.strip()}",
         f"## Fix\n\n{rule.fix.strip()}",
         f"Before:\n\n```python\n{before}\n```\n\nAfter:\n\n```python\n{after}\n```",

@@ -13,10 +13,10 @@ from rich.text import Text
 
 from xladoctor.report.interface import Style
 from xladoctor.report.text import plain, write
+from xladoctor.repository import installed
 from xladoctor.stacks.interface import Frame, Kind, Stacks, Thread, Verdict
 from xladoctor.stacks.verdict import of_process, of_thread, symbol
 
-_MARKERS = ("/site-packages/", "/dist-packages/")
 _STATES = {"D": "in uninterruptible sleep", "T": "stopped", "t": "traced"}
 
 
@@ -121,12 +121,8 @@ def _place(frame: Frame, room: int, style: Style) -> str:
 
 def _short(file: str) -> str:
     """Relative to the working directory, to where packages are, or to Python's own library."""
-    for marker in _MARKERS:
-        if marker in file:
-            return file.rpartition(marker)[2]
-    folder, _, inside = file.partition("/lib/python3.")
-    if inside and folder:
-        return inside.partition("/")[2]
+    if package := installed(file):
+        return package
     below = os.path.relpath(file) if file.startswith("/") else file
     return file if below.startswith("..") else below
 

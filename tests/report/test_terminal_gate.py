@@ -1,0 +1,106 @@
+"""The gate's decision on a terminal."""
+
+from __future__ import annotations
+
+import io
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.report.outcomes import FAILED, MISSING, PASSED
+from tests.report.snapshots import assert_as_before
+from tests.report.test_terminal import columns
+from xladoctor.report.gate import summary
+from xladoctor.report.interface import Report, Style
+from xladoctor.report.terminal import render
+from xladoctor.report.words import amount
+
+SNAPSHOTS = Path(__file__).parent / "gate_snapshots"
+CASES = {
+    f"{name}-{width}{'' if unicode else '-ascii'}": ([report], Style(width, unicode=unicode))
+    for name, report in (("failed", FAILED), ("passed", PASSED), ("missing", MISSING))
+    for width, unicode in ((50, True), (80, True), (80, False), (120, True))
+} | {
+    "failed-80-color": ([FAILED], Style(80, color=True)),
+    "several-80": ([PASSED, MISSING], Style(80)),
+}
+
+
+def rendered(reports: list[Report], style: Style) -> str:
+    output = io.StringIO()
+    render(reports, output, style)
+    return output.getvalue()
+
+
+def outcome_of(report: Report) -> str:
+    assert report.outcome is not None
+    return rendered([report], Style(200))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_decision_is_as_it_was(name: str) -> None:
+    text = rendered(*CASES[name])
+    assert_as_before(SNAPSHOTS / f"{name}.txt", text)
+
+
+def test_every_snapshot_is_of_a_case() -> None:
+    assert {path.stem for path in SNAPSHOTS.glob("*")} == set(CASES)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_lines_are_within_the_width_and_ascii_is_ascii(name: str) -> None:
+    reports, style = CASES[name]
+    text = rendered(reports, style)
+    copied = ("    xladoctor gate", "expires=")  # whole, however long
+    for line in text.splitlines():
+        if any(part in line for part in copied):
+            continue
+        assert columns(line) <= style.width, line
+    assert style.unicode or text.isascii()
+
+
+def test_only_what_fails_is_shown_in_full_and_the_verdict_comes_last_but_for_what_to_do() -> None:
+    text = outcome_of(FAILED)
+    assert text.count("The host waits.") == 2
+    assert text.index("The host waits.") < text.index("let pass  XD201") < text.index("gate failed")
+    assert "gate failed: größe/train.py: 1 new finding, 1 worse finding, 2 budgets over, 2 not" in (
+        text)  # fmt: skip
+    assert text.index("gate failed") < text.index("--update-baseline")
+
+
+@pytest.mark.parametrize(
+    ("report", "said"),
+    [(PASSED, "gate passed: train.py: nothing that fails"),
+     (MISSING, "gate cannot judge: train.py: 2 not judged")],
+)  # fmt: skip
+def test_verdict(report: Report, said: str) -> None:
+    assert said in outcome_of(report)
+    assert ("--allow-missing" in outcome_of(report)) is (report is MISSING)
+
+
+@pytest.mark.parametrize("found", [1.0, 2040544.0, 0.00003, 1 / 3, 13.456123])
+def test_line_to_copy_accepts_what_there_is(found: float) -> None:
+    outcome = FAILED.outcome
+    assert outcome is not None
+    over = replace(outcome.budgets[1], found=found)
+    text = outcome_of(Report(FAILED.diagnosis, replace(outcome, budgets=[over])))
+    (line,) = [row for row in text.splitlines() if row.strip().startswith(f"{over.name} =")]
+    accepted = tomllib.loads(line.replace("YYYY-MM-DD", "2027-03-01"))[over.name]
+    assert accepted["up_to"] >= found
+    assert accepted["up_to"] == pytest.approx(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [("host_syncs_per_step", 0.00003, "3e-05 a step"), ("step_ms", 12.1, "12.1 ms"),
+     ("peak_memory", 2.0**20, "1.049 MB"), ("compilations_after_warmup", 1717.0, "1,717")],
+)  # fmt: skip
+def test_amounts_have_their_unit(name: str, value: float, text: str) -> None:
+    assert amount(name, value) == text  # type: ignore[arg-type]
+
+
+def test_summary_of_nothing() -> None:
+    assert PASSED.outcome is not None
+    assert summary(PASSED.outcome) == "nothing that fails"

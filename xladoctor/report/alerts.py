@@ -1,0 +1,143 @@
+"""What a platform is told of: findings, budgets that are exceeded, and what could not be judged.
+
+Annotations, code scanning and code quality show the same things in different forms.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from xladoctor.diagnosis.interface import Consumer, Diagnosis, Finding, Location
+from xladoctor.gate.interface import BudgetOutcome, GateOutcome, Judgement
+from xladoctor.report.interface import Report
+from xladoctor.report.levels import LEVELS, Level, judgements, level
+from xladoctor.report.places import path_shown, primary
+from xladoctor.report.words import COUNTS, STATES, amount, cost_of, name_of, saving_of
+
+_MOST_CONSUMERS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """One thing to show at a line.
+
+    Attributes:
+        rule: id of the rule, or name of the budget.
+        name: name of the rule, or what else it is.
+        text: what was found, in sentences; without the title and the fix.
+        place: the line in the repository, with its path from the root; None if there is none.
+        locations: all lines that have to do with it, as the diagnosis has them.
+        fingerprint: identity from run to run.
+        program: name of the program that it is about.
+        finding: what it is about, if that is one.
+        judgement: what the gate made of the finding.
+    """
+
+    rule: str
+    name: str
+    level: Level
+    title: str
+    text: list[str]
+    place: Location | None
+    fingerprint: str
+    program: str
+    locations: list[Location] = field(default_factory=list)
+    finding: Finding | None = None
+    judgement: Judgement | None = None
+
+    @property
+    def saving_s(self) -> float:
+        """What a fix gives back, as far as it is known."""
+        return (self.finding.saving.seconds or 0.0) if self.finding else 0.0
+
+
+def all_alerts(reports: Sequence[Report]) -> list[Alert]:
+    """Of all programs, errors first, each level by saving; the same defect only once."""
+    found = [alert for report in reports for alert in (*alerts(report), *missing(report))]
+    found.sort(key=lambda alert: (LEVELS.index(alert.level), -alert.saving_s))
+    once: dict[str, Alert] = {}
+    for alert in found:
+        once.setdefault(alert.fingerprint, alert)
+    return list(once.values())
+
+
+def alerts(report: Report) -> list[Alert]:
+    """Findings in the diagnosis' order, those that fail the gate first, then budgets."""
+    judged = judgements(report)
+    found = [
+        _of_finding(finding, judged.get(finding.fingerprint), report.diagnosis)
+        for finding in report.diagnosis.findings
+    ]
+    found.sort(key=lambda alert: not (alert.judgement and alert.judgement.fails))
+    return [*found, *_over(report)]
+
+
+def missing(report: Report) -> Iterator[Alert]:
+    """Rules and budgets that were asked for and could not be judged: an error if they decided."""
+    outcome = report.outcome
+    if outcome is None:
+        return
+    for one in outcome.missing:
+        yield Alert(
+            one.name, "missing", "error" if outcome.status == "missing" else "warning",
+            "Could not be judged", [_said(one.reason)], None,
+            _fingerprint("missing", one.name, outcome), name_of(report.diagnosis.run),
+        )  # fmt: skip
+
+
+def _of_finding(finding: Finding, judgement: Judgement | None, diagnosis: Diagnosis) -> Alert:
+    gain = saving_of(finding, diagnosis)
+    said = (*finding.consequences, cost_of(finding))
+    text = [finding.message, *map(_said, said)]
+    text += [f"Fixed: {gain}."] if gain else []
+    text += [f"Gate: {STATES[judgement.state]}, {judgement.reason}."] if judgement else []
+    return Alert(
+        finding.rule, finding.name, level(finding, judgement), finding.title, text,
+        primary(finding.locations, diagnosis), finding.fingerprint, name_of(diagnosis.run),
+        finding.locations, finding, judgement,
+    )  # fmt: skip
+
+
+def _over(report: Report) -> Iterator[Alert]:
+    outcome = report.outcome
+    if outcome is None:
+        return
+    for budget in outcome.budgets:
+        if budget.state in ("over", "acknowledged"):
+            locations = [one.location for one in budget.consumers if one.location]
+            yield Alert(
+                budget.name, "budget", "error" if budget.state == "over" else "note",
+                "Budget exceeded", budget_text(budget, report.diagnosis),
+                primary(locations, report.diagnosis), _fingerprint("budget", budget.name, outcome),
+                name_of(report.diagnosis.run), locations,
+            )  # fmt: skip
+
+
+def budget_text(budget: BudgetOutcome, diagnosis: Diagnosis) -> list[str]:
+    """How it was kept, and which lines take most of it, in sentences."""
+    found, limit = amount(budget.count, budget.found), amount(budget.count, budget.limit)
+    text = [_said(f"{COUNTS[budget.count][0]}: {found}, at most {limit} allowed")]
+    text += [_said(budget.reason)] if budget.reason else []
+    shown = [consumer_text(budget, one, diagnosis) for one in budget.consumers[:_MOST_CONSUMERS]]
+    more = len(budget.consumers) - len(shown)
+    if shown:
+        text.append(f"Most of it: {', '.join(shown)}{f' and {more} more' if more else ''}.")
+    return text
+
+
+def consumer_text(budget: BudgetOutcome, consumer: Consumer, diagnosis: Diagnosis) -> str:
+    """A line, what it does there, and its part."""
+    at = consumer.location
+    place = f"{path_shown(at.file, diagnosis.run)}:{at.line}" if at else "an unknown line"
+    return f"{place} ({consumer.what}) {amount(budget.count, consumer.value)}"
+
+
+def _said(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _fingerprint(kind: str, name: str, outcome: GateOutcome) -> str:
+    parts = (kind, name, outcome.script)
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]

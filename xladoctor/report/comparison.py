@@ -1,0 +1,237 @@
+"""Two runs beside each other, on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TextIO
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from xladoctor.comparison.interface import (
+    LEAST,
+    Comparison,
+    CountChange,
+    FindingChange,
+    RunSummary,
+)
+from xladoctor.comparison.verdict import change_text
+from xladoctor.diagnosis.facts import duration
+from xladoctor.diagnosis.interface import CountName
+from xladoctor.report.interface import Style
+from xladoctor.report.text import plain, write
+from xladoctor.report.words import COUNTS, number
+
+ADVICE = (
+    "This tells two runs apart, not yet two programs: on a machine that does other things too, runs"
+    " of one program often differ so (docs/compare.md). Before blaming the program, run both"
+    " several times (xladoctor gate --runs)."
+)
+_VERDICT = {"worse": "bold red", "better": "bold green", "same": "bold", "unclear": "bold yellow"}
+_STATE = {"new": "bold red", "worse": "bold red", "fixed": "bold green", "better": "bold green",
+          "unknown": "bold yellow", "same": "dim"}  # fmt: skip
+_STEP = {"slower": "bold red", "faster": "bold green"}
+
+
+def render(comparison: Comparison, output: TextIO, style: Style) -> None:
+    """Write the whole comparison: verdict, whether comparable, findings, counts, step time."""
+    parts: list[RenderableType] = [
+        _heading(comparison, style),
+        Text(plain(comparison.verdict.text, style), style=_VERDICT[comparison.verdict.outcome]),
+        _differences(comparison, style),
+        _findings(comparison, style),
+        *([_counts(comparison.counts, style)] if comparison.counts else []),
+        _step(comparison, style),
+    ]
+    spaced = [line for part in parts for line in (part, Text())][:-1]
+    notes = [Text(plain(f"  note: {w}", style), style="yellow") for w in comparison.warnings]
+    write([*spaced, *notes], output, style)
+
+
+def _heading(comparison: Comparison, style: Style) -> Group:
+    """What both runs have in common behind the title, the rest behind each."""
+    told = facts(comparison.a), facts(comparison.b)
+    common = [fact for fact in told[0] if fact in told[1]]
+    head = Text("xladoctor compare  ", style="bold")
+    head.append(plain(" · ".join(common), style), style="dim")
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(width=1)
+    grid.add_column(overflow="fold")
+    for name, run, its in (("A", comparison.a, told[0]), ("B", comparison.b, told[1])):
+        text = Text(plain(run.run.path, style))
+        own = "".join(f" · {fact}" for fact in its if fact not in common)
+        grid.add_row(Text(name, style="bold"), text.append(plain(own, style), style="dim"))
+    return Group(head, grid)
+
+
+def facts(run: RunSummary) -> list[str]:
+    """Script, device, version and steps, as far as they are known."""
+    steps = f"{run.steps.count} steps" if run.steps else None
+    several = f" × {run.run.devices}" if run.run.devices > 1 else ""
+    device = f"{run.run.device}{several}" if run.run.device else None
+    version = f"torch_xla {run.run.torch_xla}" if run.run.torch_xla else None
+    return [fact for fact in (run.run.script, device, version, steps) if fact]
+
+
+def comparability(comparison: Comparison) -> str:
+    """In a sentence, whether times (or anything) can be compared, and what to do if not."""
+    differences, step = comparison.differences, comparison.step
+    stopping = [one for one in differences if one.forbids != "nothing" and not one.accepted]
+    if any(one.forbids == "everything" for one in stopping):
+        return "Not comparable: the runs are of different programs."
+    if stopping:
+        names = ", ".join(one.what for one in stopping)
+        despite = " ".join(f"--despite {one.what}" for one in stopping)
+        timed = step.a_ms is not None and step.b_ms is not None
+        return (f"Times are not comparable, as the runs differ in {names}; what the program does is"
+                f" judged all the same{f', and times with {despite}' * timed}.")  # fmt: skip
+    accepted = ", ".join(one.what for one in differences if one.accepted)
+    if accepted:
+        return f"Compared in spite of what differs: {accepted}."
+    unknown = next((one.a for one in differences if one.what == "unknown"), None)
+    if unknown:
+        return f"Comparable as far as is known; not known of either: {unknown}."
+    return "Comparable: program, device, versions, processes, shapes and settings agree."
+
+
+def _differences(comparison: Comparison, style: Style) -> Group:
+    rows: list[RenderableType] = [Text(plain(comparability(comparison), style))]
+    shown = [one for one in comparison.differences if one.what != "unknown"]
+    if shown:
+        grid = Table.grid(padding=(0, 2))
+        grid.add_column(min_width=9)
+        grid.add_column(ratio=1, overflow="fold")
+        grid.add_column(ratio=1, overflow="fold")
+        grid.add_row("", Text("A", style="dim"), Text("B", style="dim"))
+        for one in shown:
+            stops = one.forbids != "nothing" and not one.accepted
+            words = [Text(plain(value or "not known", style)) for value in (one.a, one.b)]
+            grid.add_row(Text(one.what, style="yellow" if stops else ""), *words)
+        rows.append(Padding(grid, (0, 0, 0, 2)))
+    return Group(*rows)
+
+
+def _findings(comparison: Comparison, style: Style) -> Group:
+    rows: list[RenderableType] = [Text("Findings", style="bold")]
+    changed = [one for one in comparison.findings if one.state != "same"]
+    rows += [Padding(_finding(one, style), (0, 0, 0, 2)) for one in changed]
+    same = [one for one in comparison.findings if one.state == "same"]
+    if same:
+        names = ", ".join(sorted({one.rule for one in same}))
+        rows.append(
+            Text(f"  {len(same)} {'more ' if changed else ''}in both ({names})", style="dim")
+        )
+    if not comparison.findings:
+        rows.append(Text("  none in either run", style="dim"))
+    if comparison.not_judged:
+        text = Text(plain(missing(comparison), style), style="yellow")
+        rows.append(Padding(text, (0, 0, 0, 2)))
+    return Group(*rows)
+
+
+def missing(comparison: Comparison) -> str:
+    """The rules that say something of A alone."""
+    names = ", ".join(one.rule for one in comparison.not_judged)
+    return f"judged in A, but could not be in B: {names}"
+
+
+def _finding(finding: FindingChange, style: Style) -> Group:
+    head = Text(f"{finding.state:<7}  ", style=_STATE[finding.state])
+    head.append(f"{finding.severity:<7}  ", style="none").append(f"{finding.rule}  ")
+    head.append(plain(finding.title, style))
+    return Group(head, Padding(Text(plain(details(finding), style), style="dim"), (0, 0, 0, 9)))
+
+
+def details(finding: FindingChange) -> str:
+    """Where it is, how often, and why it is in this state."""
+    seen = finding.b or finding.a
+    parts = []
+    if seen and seen.location:
+        place = seen.location
+        inside = f" in {place.function}" if place.function else ""
+        parts.append(f"{place.file}:{place.line}{inside}")
+    if seen and finding.state in ("new", "fixed") and seen.count > 1:
+        rate = "" if seen.per_step is None else f", {seen.per_step:.2g} a step"
+        parts.append(f"{seen.count} times{rate}")
+    if finding.state not in ("new", "fixed"):
+        parts.append(finding.reason)
+    if finding.judged_by == "time":
+        parts.append("judged by time, which does not make B worse")
+    return "; ".join(parts) or "of the whole run"
+
+
+def _counts(counts: Sequence[CountChange], style: Style) -> Group:
+    """A table of those that both runs tell, and what keeps the others from being told."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(overflow="fold")
+    for _ in range(3):
+        grid.add_column(justify="right", no_wrap=True)
+    grid.add_column(no_wrap=True)
+    head = [Text(text, style="dim") for text in ("A", "B", "change")]
+    known = [one for one in counts if one.direction != "unknown"]
+    grid.add_row(Text("Counts", style="bold"), *(head if known else ()))
+    for one in known:
+        word = "" if one.direction == "same" else one.direction
+        told = [plain(text, style) for text in values(one)]
+        grid.add_row(f"  {counted(one.name)}", *told, Text(word, style=_STATE[one.direction]))
+    text = unknown_counts(counts)
+    return Group(
+        grid, *([Padding(Text(plain(text, style), style="dim"), (0, 0, 0, 2))] * bool(text))
+    )
+
+
+def counted(name: CountName) -> str:
+    """What is counted, with its unit, as the values beside it have none."""
+    return "".join(COUNTS[name])
+
+
+def unknown_counts(counts: Sequence[CountChange]) -> str:
+    """Those of which nothing can be said, and why; empty if there are none."""
+    reasons: dict[str, list[str]] = {}
+    for one in counts:
+        if one.direction == "unknown":
+            reasons.setdefault(one.reason, []).append(counted(one.name))
+    told = [f"{', '.join(names)} ({reason})" for reason, names in reasons.items()]
+    return f"not known: {'; '.join(told)}" if told else ""
+
+
+def values(count: CountChange) -> tuple[str, str, str]:
+    """A's and B's value and their difference, as people read them."""
+    change = count.change
+    signed = "" if not change else ("+" if change > 0 else "-") + number(count.name, abs(change))
+    a, b = ("?" if one is None else number(count.name, one) for one in (count.a, count.b))
+    return a, b, signed
+
+
+def _step(comparison: Comparison, style: Style) -> Group:
+    head = Text("Step time  ", style="bold")
+    head.append(plain(step_line(comparison), style), style=_STEP.get(comparison.step.verdict, ""))
+    rows: list[RenderableType] = [head]
+    if below := step_notes(comparison):
+        rows.append(Padding(Text(plain(below, style), style="dim"), (0, 0, 0, 2)))
+    return Group(*rows)
+
+
+def step_line(comparison: Comparison) -> str:
+    """Both medians and what the samples say of their difference."""
+    step = comparison.step
+    medians = [None if ms is None else duration(ms / 1e3) for ms in (step.a_ms, step.b_ms)]
+    told = "" if None in medians else f"{medians[0]} → {medians[1]}, "
+    found = "" if step.verdict == "not_judged" else change_text(step)
+    return f"{told}{step.statement}{f': {found}' if found else ''}"
+
+
+def step_notes(comparison: Comparison) -> str:
+    """What the medians are of, and how far a difference can be trusted."""
+    step = comparison.step
+    if step.a_ms is None or step.b_ms is None:
+        return ""
+    text = (
+        f"Medians of {step.a_samples} and {step.b_samples} steps at rest (warm, compiling nothing)"
+    )
+    if step.verdict == "too_few":
+        text += (f", worth {step.a_worth} and {step.b_worth} independent ones; to tell takes"
+                 f" {LEAST} of each")  # fmt: skip
+    return f"{text}. {ADVICE}" if step.verdict in ("slower", "faster") else f"{text}."

@@ -1,0 +1,167 @@
+"""The gate's decision on a terminal: what was let pass, budgets, what is missing, the verdict."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from pathlib import PurePath
+from typing import Literal
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from xladoctor.diagnosis.interface import Consumer, Finding
+from xladoctor.gate.interface import BudgetOutcome, GateOutcome, Judgement, Repeated
+from xladoctor.report.interface import Report, Style
+from xladoctor.report.levels import judgements
+from xladoctor.report.text import plain
+from xladoctor.report.words import COUNTS, STATES, amount
+
+_VERDICTS: dict[str, tuple[str, str]] = {
+    "passed": ("gate passed", "bold green"),
+    "failed": ("gate failed", "bold red"),
+    "missing": ("gate cannot judge", "bold yellow"),
+}
+
+
+def failing(report: Report) -> list[Finding]:
+    """The findings that fail, in rank order."""
+    return [finding for finding, made in _judged(report) if made.fails]
+
+
+def passed_by(report: Report, style: Style) -> list[RenderableType]:
+    """A line for each finding that does not fail."""
+    rows: list[RenderableType] = []
+    for finding, made in _judged(report):
+        if not made.fails:
+            place = finding.locations[0] if finding.locations else None
+            where = f"  {place.file}:{place.line}" if place else ""
+            text = f"{STATES[made.state]}  {finding.rule}{where}: {made.reason}"
+            rows.append(Text(plain(text, style), style="dim"))
+    return rows
+
+
+def _judged(report: Report) -> list[tuple[Finding, Judgement]]:
+    made = judgements(report)
+    return [(one, made[one.fingerprint]) for one in report.diagnosis.findings
+            if one.fingerprint in made]  # fmt: skip
+
+
+def decision(report: Report, outcome: GateOutcome, style: Style) -> RenderableType:
+    """Budgets, what is missing or gone, and last the verdict with what to do."""
+    rows = [*_budgets(outcome, style), *_texts(outcome, style), *_runs(outcome.runs, style)]
+    look = _VERDICTS[outcome.status][1]
+    said = Text(plain(verdict(outcome), style), style=look)
+    return Group(*rows, said, *_next(report, outcome, style))
+
+
+def verdict(outcome: GateOutcome) -> str:
+    """The decision in a line."""
+    return f"{_VERDICTS[outcome.status][0]}: {outcome.script}: {summary(outcome)}"
+
+
+def summary(outcome: GateOutcome) -> str:
+    """What decided, in one phrase."""
+    parts = [
+        _number(sum(one.fails and one.state == state for one in outcome.judgements),
+                f"{state} finding")
+        for state in ("new", "worse")
+    ]  # fmt: skip
+    parts.append(_number(sum(one.state == "over" for one in outcome.budgets), "budget", " over"))
+    parts.append(_number(len(outcome.missing), "not judged", ""))
+    found = [part for part in parts if part]
+    return ", ".join(found) or "nothing that fails"
+
+
+def _number(count: int, what: str, then: str = "") -> str:
+    if not count:
+        return ""
+    return f"{count} {what}{'s' * (count != 1 and what != 'not judged')}{then}"
+
+
+def _budgets(outcome: GateOutcome, style: Style) -> Iterator[RenderableType]:
+    for one in outcome.budgets:
+        found, allowed = amount(one.count, one.found), amount(one.count, one.limit)
+        text = f"budget {one.state}  {one.name}: {COUNTS[one.count][0]} {found}, allowed {allowed}"
+        if one.reason:
+            text += f" ({one.reason})"
+        look: Literal["bold red", "dim"] = "bold red" if one.state == "over" else "dim"
+        yield Text(plain(text, style), style=look)
+        for consumer in one.consumers:
+            yield Padding(Text(plain(consumed(one, consumer), style)), (0, 0, 0, 4))
+
+
+def consumed(one: BudgetOutcome, consumer: Consumer) -> str:
+    """A line that takes part in what is over."""
+    place = consumer.location
+    where = f"{place.file}:{place.line}" if place else "no line known"
+    code = f"  {' '.join(place.source.split())}" if place and place.source else ""
+    return f"{amount(one.count, consumer.value)}  {where}  {consumer.what}{code}"
+
+
+def _texts(outcome: GateOutcome, style: Style) -> Iterator[RenderableType]:
+    for missing in outcome.missing:
+        yield Text(plain(f"not judged  {missing.name}: {missing.reason}", style), style="yellow")
+    for gone in outcome.gone:
+        where = f"  {gone.file}: {gone.code}" if gone.file else ""
+        then = "occurs no more" if gone.certain else "cannot be told: its rule was not judged"
+        yield Text(plain(f"gone  {gone.rule}{where}  {then}", style), style="dim")
+    for note in outcome.notes:
+        yield Text(plain(f"note: {note}", style), style="yellow")
+
+
+def _runs(runs: list[Repeated], style: Style) -> Iterator[RenderableType]:
+    for one in runs:
+        values = ", ".join(amount(one.name, value) for value in one.values)
+        text = f"runs  {one.name}: {values}; median {amount(one.name, one.median)}"
+        yield Text(plain(text, style), style="dim")
+
+
+def _next(report: Report, outcome: GateOutcome, style: Style) -> Iterator[RenderableType]:
+    """What to do about it."""
+    if outcome.status == "missing":
+        yield Text("  to let it pass: --allow-missing", style="dim")
+    found = failing(report)
+    if found:
+        yet = "" if outcome.baseline else " (it is in no baseline yet)"
+        yield _block(f"to accept what there is{yet}:", [_update(report)], style)
+    elif any(gone.certain for gone in outcome.gone):
+        yield _block("to take out what is gone:", [_update(report)], style)
+    if lines := [*_findings(found), *_overruns(outcome)]:
+        yield _block(f"to accept for a while, in {outcome.acknowledged}:", lines, style)
+
+
+def _update(report: Report) -> str:
+    return shlex.join(["xladoctor", "gate", "--update-baseline", report.diagnosis.run.path])
+
+
+def _findings(found: list[Finding]) -> Iterator[str]:
+    """The lines that acknowledge findings."""
+    if found:
+        yield "[findings]"
+    for one in found:
+        place = one.locations[0] if one.locations else None
+        where = f" {PurePath(place.file).name}:{place.line}" if place else ""
+        yield f'{one.fingerprint} = {{reason="…", expires=YYYY-MM-DD}}  # {one.rule}{where}'
+
+
+def _overruns(outcome: GateOutcome) -> Iterator[str]:
+    """The lines that acknowledge budgets that are over."""
+    over = [one for one in outcome.budgets if one.state == "over"]
+    if over:
+        yield f'[budgets."{outcome.script}"]'
+    for one in over:
+        yield f'{one.name} = {{up_to={_exact(one.found)}, reason="…", expires=YYYY-MM-DD}}'
+
+
+def _exact(value: float | None) -> str:
+    """A number that is none smaller when it is read again."""
+    return f"{value:.0f}" if value == round(value or 0.0) else repr(value)
+
+
+def _block(what: str, lines: list[str], style: Style) -> RenderableType:
+    """Lines to copy: never broken, however long."""
+    copied = [Text(plain(f"    {line}", style), style="dim", no_wrap=True, overflow="ignore")
+              for line in lines]  # fmt: skip
+    return Group(Text(plain(f"  {what}", style), style="dim"), *copied)

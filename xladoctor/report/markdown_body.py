@@ -1,0 +1,171 @@
+"""What the comment and the job's summary have in common: a section for each program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from xladoctor.diagnosis.interface import Diagnosis, Finding, Location
+from xladoctor.gate.interface import BudgetOutcome, GateOutcome
+from xladoctor.report.alerts import Alert, alerts, consumer_text
+from xladoctor.report.interface import Report, Style
+from xladoctor.report.markup import block, code, element, inline, prose, table
+from xladoctor.report.places import path_shown
+from xladoctor.report.text import printable
+from xladoctor.report.words import (
+    ROLES,
+    STATES,
+    amount,
+    name_of,
+    outcomes,
+    program,
+    steps_of,
+    suppressed,
+    unjudged,
+)
+
+_STATUS = {"failed": "failed", "missing": "could not judge", "passed": "passed"}
+_MOST = 20  # entries of a list that is no finding
+_LONGEST = 200  # characters of a line of code
+_ROOM = 200  # for the sentence that says what was left out
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A part of the text that is shown as a whole or not at all."""
+
+    text: str
+    finding: bool = False
+
+
+def fitted(blocks: Sequence[Block], limit: int, size: Callable[[str], int]) -> str:
+    """As much as the limit allows, in order; findings give way first, and it says so."""
+    room = limit - _ROOM
+    kept = set()
+    for nth, one in sorted(enumerate(blocks), key=lambda pair: pair[1].finding):
+        if size(one.text) + 2 <= room:
+            kept.add(nth)
+            room -= size(one.text) + 2
+    texts = [one.text for nth, one in enumerate(blocks) if nth in kept]
+    left = [one for nth, one in enumerate(blocks) if nth not in kept]
+    return "\n\n".join([*texts, *_left_out(left, limit)]) + "\n"
+
+
+def _left_out(left: Sequence[Block], limit: int) -> Iterator[str]:
+    findings = sum(one.finding for one in left)
+    parts = [(findings, "finding"), (len(left) - findings, "section")]
+    words = [f"{count} {name}{'s' * (count != 1)}" for count, name in parts if count]
+    if words:
+        yield (
+            f"**Left out: {' and '.join(words)}**, since this text may not be longer than"
+            f" {limit:,}; the whole report is in the other formats."
+        )
+
+
+def blocks(reports: Sequence[Report], style: Style, unfolded: int | None) -> list[Block]:
+    """The sections of all programs.
+
+    Args:
+        style: tells whether the output's encoding carries all characters.
+        unfolded: how many findings of each are open to read; None for all.
+    """
+    sections = [_section(printable(report, style), unfolded) for report in reports]
+    return [printable(one, style) for section in sections for one in section]
+
+
+def _section(report: Report, unfolded: int | None) -> Iterator[Block]:
+    yield Block("\n\n".join(_head(report)))
+    if report.outcome is not None:
+        yield from _gate(report.outcome, report.diagnosis)
+    found = [(alert, alert.finding) for alert in alerts(report) if alert.finding]
+    for nth, (alert, finding) in enumerate(found):
+        opened = unfolded is None or nth < unfolded
+        text = "\n\n".join(_finding(alert, finding, report.diagnosis, opened))
+        yield Block(text, finding=True)
+    yield Block("\n\n".join(_closing(report.diagnosis)))
+
+
+def _head(report: Report) -> Iterator[str]:
+    diagnosis = report.diagnosis
+    status = f" – {_STATUS[report.outcome.status]}" if report.outcome else ""
+    yield f"## xladoctor: {code(name_of(diagnosis.run))}{status}"
+    yield f"**{inline(diagnosis.verdict.text)}**"
+    facts = program(diagnosis.run)[1:]
+    if diagnosis.steps:
+        facts += steps_of(diagnosis.steps)
+    if facts:
+        yield f"Ran on {inline(' · '.join(facts))}"
+
+
+def _gate(outcome: GateOutcome, diagnosis: Diagnosis) -> Iterator[Block]:
+    if outcome.budgets:
+        rows = [_budget(budget, diagnosis) for budget in outcome.budgets]
+        yield Block(table(("Budget", "Found", "Allowed", "", "Most of it"), rows))
+    if outcome.runs:
+        runs = [
+            [
+                inline(one.name),
+                ", ".join(amount(one.name, value) for value in one.values),
+                amount(one.name, one.median),
+            ]
+            for one in outcome.runs
+        ]
+        yield Block(table(("In several runs", "Values", "Median"), runs))
+    gone = [
+        f"{one.rule} in {one.file or 'the run'} {'does' if one.certain else 'may'} not occur any"
+        f" more: {one.code}"
+        for one in outcome.gone
+    ]
+    asked = [f"{one.name} could not be judged: {one.reason}" for one in outcome.missing]
+    said = _bullets([*asked, *gone, *outcome.notes])
+    if said:
+        yield Block(said)
+
+
+def _budget(budget: BudgetOutcome, diagnosis: Diagnosis) -> list[str]:
+    state = f"**{budget.state}**" if budget.state == "over" else budget.state
+    why = f" ({inline(budget.reason)})" if budget.reason else ""
+    lines = [inline(consumer_text(budget, one, diagnosis)) for one in budget.consumers[:3]]
+    found, limit = amount(budget.count, budget.found), amount(budget.count, budget.limit)
+    return [inline(budget.name), found, limit, f"{state}{why}", "<br>".join(lines)]
+
+
+def _finding(alert: Alert, finding: Finding, diagnosis: Diagnosis, opened: bool) -> Iterator[str]:
+    state = alert.judgement
+    loud = ("fails" if state.fails else STATES[state.state]) if state else alert.level
+    at = f" – {alert.place.file}:{alert.place.line}" if alert.place else ""
+    title = element(f"{alert.rule} {alert.title}{at}")
+    yield f"<details{' open' * opened}>\n<summary><b>{loud}</b> {title}</summary>"
+    yield _bullets(alert.text)
+    for location in alert.locations:
+        yield _location(location, diagnosis)
+    yield f"**Why** {prose(finding.why)}"
+    yield f"**Fix** {prose(finding.fix)}"
+    yield "</details>"
+
+
+def _location(location: Location, diagnosis: Diagnosis) -> str:
+    role = ROLES.get(location.role, "at")
+    place = code(f"{path_shown(location.file, diagnosis.run)}:{location.line}")
+    named = location.function and location.function != "<module>"
+    function = f" in {code(location.function or '')}" if named else ""
+    text = f"{role.capitalize()} {place}{function}"
+    source = (location.source or "").strip()
+    if not source:
+        return text
+    clipped = source if len(source) <= _LONGEST else f"{source[: _LONGEST - 1]}…"
+    return f"{text}\n\n{block(clipped, 'python')}"
+
+
+def _closing(diagnosis: Diagnosis) -> Iterator[str]:
+    yield f"<details>\n<summary>{outcomes(diagnosis)}</summary>"
+    hushed = suppressed(diagnosis.ignored, lambda file: path_shown(file, diagnosis.run))
+    said = [*unjudged(diagnosis.not_checked), *hushed, *diagnosis.warnings]
+    yield _bullets(said) or "Nothing else to say."
+    yield "</details>"
+
+
+def _bullets(texts: Sequence[str]) -> str:
+    shown = [f"- {prose(text)}" for text in texts[:_MOST]]
+    more = len(texts) - len(shown)
+    return "\n".join([*shown, *([f"- and {more} more"] if more else [])])

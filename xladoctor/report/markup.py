@@ -1,0 +1,67 @@
+"""Text of the user's program in Markdown and HTML: shown as it is, obeyed nowhere.
+
+Mentions and references to issues are found in the rendered text, so that no escape of Markdown's
+keeps them from being links; a space of no width does.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+
+_SPECIAL = re.compile(r"([\\`*_\[\]<>&|~$!])")
+_START = re.compile(r"^(\d*)([-+=.)#])")  # of a list, a heading or the line under one
+_ESCAPED_START = r"\1\\\2"
+_MENTION = re.compile(r"([@#])(?=\w)")
+_APART = r"\1&#8203;"
+
+
+def inline(text: str) -> str:
+    """Text in a paragraph, an item of a list or a cell of a table."""
+    return _START.sub(_ESCAPED_START, _escaped(_line(text)))
+
+
+def prose(text: str) -> str:
+    """The same where what stands between backticks is code; not in a table."""
+    parts = re.split("`([^`]+)`", _line(text))
+    shown = [code(part) if nth % 2 else _escaped(part) for nth, part in enumerate(parts)]
+    return _START.sub(_ESCAPED_START, "".join(shown))
+
+
+def element(text: str) -> str:
+    """Text in an HTML element of one line."""
+    return _MENTION.sub(_APART, html.escape(_line(text), quote=False))
+
+
+def code(text: str) -> str:
+    """Code in a paragraph; not in a table."""
+    text = _line(text)
+    ticks = _fence(text, 1)
+    space = " " if text.startswith("`") or text.endswith("`") or not text else ""
+    return f"{ticks}{space}{text}{space}{ticks}"
+
+
+def block(source: str, language: str) -> str:
+    """Lines of code."""
+    ticks = _fence(source, 3)
+    return f"{ticks}{language}\n{source}\n{ticks}"
+
+
+def table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table of cells that are Markdown."""
+    lines = [names, ["---"] * len(names), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def _escaped(text: str) -> str:
+    return _MENTION.sub(_APART, _SPECIAL.sub(r"\\\1", text))
+
+
+def _fence(text: str, least: int) -> str:
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    return "`" * max(least, longest + 1)
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,65 @@
+"""Where a platform shows a finding: a line of the repository, by its path from the root.
+
+Installed packages count as outside of it even where their environment lies in the repository:
+nobody commits them, so that no platform could show their lines.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from xladoctor.diagnosis.interface import Diagnosis, Location, RunFacts
+from xladoctor.repository import installed
+
+
+def path_in_repository(file: str, run: RunFacts) -> str | None:
+    """The path from the root of the repository; None for what lies outside of it.
+
+    Args:
+        file: absolute, or relative to the program's working directory.
+        run: tells that directory and the root. Without them (a pasted report), relative paths are
+            taken as they are.
+    """
+    if not file or installed(file) or file.startswith("<"):  # <string>, <frozen …>
+        return None
+    path = posixpath.normpath(posixpath.join(run.cwd or "", file))
+    root = run.root or run.cwd
+    if root:
+        path = posixpath.relpath(path, root)
+    outside = path.startswith("/") or path == "." or path.split("/")[0] == ".."
+    return None if outside else path
+
+
+def path_shown(file: str, run: RunFacts) -> str:
+    """The same for people: of an installed file, its package's path; else the file as it is."""
+    return path_in_repository(file, run) or installed(file) or file
+
+
+def primary(locations: Sequence[Location], diagnosis: Diagnosis) -> Location | None:
+    """The first line inside the repository, with its path from the root; else the main script."""
+    for location in locations:
+        path = path_in_repository(location.file, diagnosis.run)
+        if path:
+            return replace(location, file=path, line=max(location.line, 1))
+    script = _script(diagnosis)
+    return Location(script, 1, None, "guilty") if script else None
+
+
+def _script(diagnosis: Diagnosis) -> str | None:
+    """The main script, if something of the run shows that it lies in the repository.
+
+    Its name alone does not: a script outside is known by its last part.
+    """
+    run = diagnosis.run
+    files = {*run.command, *(location.file for location in _locations(diagnosis))}
+    inside = {path_in_repository(file, run) for file in files}
+    return run.script if run.script in inside else None
+
+
+def _locations(diagnosis: Diagnosis) -> Iterable[Location]:
+    for finding in diagnosis.findings:
+        yield from finding.locations
+    for count in diagnosis.counts:
+        yield from (one.location for one in count.consumers if one.location)

@@ -1,0 +1,173 @@
+"""What reports say of a run and of a finding, in the same words in each format."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+from collections.abc import Callable, Iterable
+from pathlib import Path, PurePath
+
+from xladoctor.diagnosis.facts import LIMITS, duration, percent
+from xladoctor.diagnosis.interface import (
+    CountName,
+    Diagnosis,
+    Finding,
+    Ignored,
+    NotChecked,
+    RunFacts,
+    Steps,
+)
+
+#: What a location has to do with its finding; nothing for the guilty line.
+ROLES = {
+    "caller": "called from",
+    "made": "made at",
+    "used": "first used at",
+    "compiled": "compiled at",
+    "due": "the barrier that is due:",
+}
+#: What the gate made of a finding.
+STATES = {"new": "new", "worse": "worse", "known": "known", "acknowledged": "acknowledged",
+          "tolerated": "let pass", "not_judged": "not judged"}  # fmt: skip
+#: What is counted, and the unit behind its value.
+COUNTS: dict[CountName, tuple[str, str]] = {
+    "compilations_after_warmup": ("compilations after warm-up", ""),
+    "host_syncs_per_step": ("host reads", " a step"),
+    "fallbacks_per_step": ("operators on the CPU", " a step"),
+    "barriers_per_step": ("barriers", " a step"),
+    "step_ms": ("median step", " ms"),
+    "peak_memory": ("peak memory of a graph", ""),
+}
+_BASIS = {"measured": "", "estimate": "about ", "bound": "at most ", "none": ""}
+_NEXT_TO_NOTHING = 0.005  # of the loop
+_LESS = 0.8  # of a saving that better fixes leave, below which the report says so
+
+
+def amount(name: CountName, value: float | None) -> str:
+    """A count's value with its unit: ``0.425 a step``, ``12.1 ms``, ``310 MB``."""
+    if value is None:
+        return "not known"
+    return f"{number(name, value)}{COUNTS[name][1]}"
+
+
+def number(name: CountName, value: float) -> str:
+    """The same without a step's or a time's unit: ``1,024``, ``0.425``, ``310 MB``."""
+    if name == "peak_memory":
+        for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+            if value >= size:
+                return f"{value / size:.4g} {unit}"
+        return f"{value:.0f} B"
+    return f"{value:,.10g}"
+
+
+def name_of(run: RunFacts) -> str:
+    """The main script, or the file that was read: nothing that differs from machine to machine."""
+    if run.script and not run.script.startswith("/"):
+        return run.script
+    return PurePath(run.script or run.path).name
+
+
+def program(run: RunFacts) -> list[str]:
+    """What ran, on what, and how it ended."""
+    interpreted = Path(run.command[0]).name.startswith("python") if run.command else False
+    words = run.command[1:] if interpreted else run.command
+    command = " ".join(w if w.strip() and w.split() == [w] else shlex.quote(w) for w in words)
+    facts = [command or run.path]
+    if run.device:
+        several = run.processes == 1 and run.devices > 1
+        facts.append(run.device + (f" × {run.devices}" if several else ""))
+    if run.processes > 1:
+        facts.append(f"{run.processes} processes")
+    if run.torch_xla:
+        facts.append(f"torch_xla {run.torch_xla}")
+    if run.signal:
+        facts.append(f"ended by {_signal_name(run.signal)}")
+    elif run.status:
+        facts.append(f"exit status {run.status}")
+    return facts
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def steps_of(steps: Steps) -> list[str]:
+    """How many, and how long one took."""
+    text = f"{steps.count} step{'s' * (steps.count != 1)}, {steps.warmup} of them warm-up"
+    median = steps.median_ms
+    return [text] if median is None else [text, f"median step {duration(median / 1e3)}"]
+
+
+def outcomes(diagnosis: Diagnosis) -> str:
+    """How many rules came out how."""
+    rules = diagnosis.rules
+    text = (
+        f"{len(rules.fired)} rule{'s' * (len(rules.fired) != 1)} fired, {len(rules.clear)} clear,"
+        f" {len(rules.not_evaluated)} not evaluated, {len(diagnosis.ignored)} findings suppressed"
+    )
+    return f"{text}, {len(rules.off)} switched off" if rules.off else text
+
+
+def suppressed(ignored: Iterable[Ignored], shown: Callable[[str], str] = str) -> list[str]:
+    """The findings that comments suppress, and why.
+
+    Args:
+        shown: how a file is shown.
+    """
+    return [
+        f"{one.rule} suppressed at {shown(one.file)}:{one.line}: {one.reason or 'no reason given'}"
+        for one in ignored
+    ]
+
+
+def unjudged(skipped: Iterable[NotChecked]) -> list[str]:
+    """The rules that could not be judged, those with the same reason together."""
+    reasons: dict[str, list[str]] = {}
+    for one in skipped:
+        reasons.setdefault(one.reason, []).append(one.rule)
+    return [f"{', '.join(ids)} not evaluated: {reason}" for reason, ids in reasons.items()]
+
+
+def cost_of(finding: Finding) -> str:
+    """What it costs, how sure that is, and how often it happens."""
+    parts = []
+    cost, saving = finding.cost, finding.saving
+    if cost.seconds is not None:
+        share = f" ({percent(cost.share)} of the loop)" if cost.share is not None else ""
+        parts.append(f"costs {_BASIS[cost.basis]}{duration(cost.seconds)}{share}")
+    else:
+        parts.append("cost not known from this evidence")
+    if saving.basis == "bound" and saving.per_step_ms is not None:
+        parts.append(f"a fix saves at most {duration(saving.per_step_ms / 1e3)} a step")
+    per_step = "" if finding.per_step is None else f", {finding.per_step:.2g} a step"
+    if finding.count > 1:
+        parts.append(f"{finding.count} times{per_step}")
+    if len(finding.processes) > 1:
+        parts.append(f"processes {', '.join(finding.processes)}")
+    return "; ".join(parts)
+
+
+def saving_of(finding: Finding, diagnosis: Diagnosis) -> str | None:
+    """What the replay says of the fix: now and after, of a step and of the run."""
+    saving, loop_s = finding.saving, diagnosis.time.loop_s
+    if saving.basis != "estimate" or saving.seconds is None:
+        return None
+    then = f"limited by {LIMITS[saving.limited_by]}" if saving.limited_by else ""
+    if (saving.share or 0.0) < _NEXT_TO_NOTHING:
+        return f"gains next to nothing by itself: a step stays {then}" if then else None
+    parts = []
+    if saving.now_ms is not None and saving.after_ms is not None:
+        parts.append(f"a step {duration(saving.now_ms / 1e3)} → {duration(saving.after_ms / 1e3)}")
+    if loop_s:
+        parts.append(f"the loop {duration(loop_s)} → {duration(max(0.0, loop_s - saving.seconds))}")
+    text = f"{', '.join(parts)} (estimate)"
+    if saving.remaining_s is not None and saving.remaining_s < _LESS * saving.seconds:
+        little = saving.remaining_s < _NEXT_TO_NOTHING * (loop_s or 0.0)
+        left = "nothing" if little else duration(saving.remaining_s)
+        text += f", {left} of it after the fixes above"
+    if saving.projected_s is not None:
+        text += f"; {duration(saving.projected_s)} in {diagnosis.total_steps} steps"
+    return f"{text}; then {then}" if then else text
