@@ -4,6 +4,11 @@ In a notebook, or for a part of a program::
 
     with xladoctor.capture("out"):
         train()
+
+In a test::
+
+    with xladoctor.expect(compilations=0, host_syncs=0):
+        train_step()
 """
 
 from __future__ import annotations
@@ -15,7 +20,9 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    """``xladoctor.capture``, loaded when it is asked for."""
+    """``xladoctor.capture`` and ``xladoctor.expect``, loaded when they are asked for."""
     if name == "capture":
         return import_module("xladoctor.capture")
+    if name == "expect":
+        return import_module("xladoctor.expectation").expect
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

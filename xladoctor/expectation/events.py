@@ -1,0 +1,88 @@
+"""Where a block waited for the device, and which operators ran on the CPU."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+from xladoctor.capture.bootstrap._xladoctor.call_site import PLACE
+from xladoctor.diagnosis import recompilation
+from xladoctor.diagnosis.interface import Finding
+from xladoctor.evidence.load import build
+from xladoctor.expectation.interface import Happened
+from xladoctor.expectation.words import Row, Words
+from xladoctor.ingest.interface import Ingested
+
+Places = Callable[[int | None], Any]
+_RULES = {
+    "XD202": ("repr", "format"), "XD203": ("cpu", "numpy", "tolist", "to", "array"),
+    "XD503": ("save",), "": ("wait",),
+}  # fmt: skip
+_RULE_OF = {kind: rule for rule, kinds in _RULES.items() for kind in kinds}  # else XD201
+_WAIT = "Host waits until the device is done"
+_WAIT_WHY = "wait_device_ops() holds the host until the device has done all that it was given."
+_WAIT_FIX = "Leave the wait out of the step: reading a value waits for what it needs."
+_EARLIER = (
+    "The line is where it fell back in an earlier step: this block was not looked at that closely"
+)
+_UNSEEN = (
+    "Run the step once or twice before the block, each time with its barrier: where operators fall"
+    " back, the next step is searched for their lines"
+)
+
+
+def explain_waits(words: Words, happened: Happened, place: Places) -> list[Finding]:
+    """A finding for each line that read, printed, copied or saved."""
+    groups: dict[tuple[str, Any], dict[str, int]] = defaultdict(dict)
+    for (site, kind), count in happened.waits.items():
+        key = _RULE_OF.get(kind, "XD201"), place(site)
+        groups[key][kind] = groups[key].get(kind, 0) + count
+    return [_waited(words, rule, spot, kinds) for (rule, spot), kinds in groups.items()]
+
+
+def _waited(words: Words, rule: str, spot: Any, kinds: dict[str, int]) -> Finding:
+    row: Row = {**_lines(spot), "count": sum(kinds.values())}
+    via = row.pop("via")
+    if not rule:
+        return words.own(_WAIT, row, _WAIT_WHY, _WAIT_FIX)
+    known = words.rules[rule]
+    if rule == "XD503":  # which words its message for checkpoints that repeat
+        return words.own(known.title, row, known.why, known.fix, rule)
+    cause = {"kinds": sorted(kinds), "share_of_steps": None, "via": via}
+    return words.of_rule(known, {**row, "cause": cause})
+
+
+def _lines(spot: Any) -> Row:
+    return dict.fromkeys(PLACE) if spot is None else dict(zip(PLACE, spot, strict=True))
+
+
+def explain_fallbacks(words: Words, happened: Happened, place: Places) -> list[Finding]:
+    """A finding for each operator and line, from evidence that has nothing but the block."""
+    small = build(_of_block(happened, place), {"kind": "run", "path": ""})
+    recompilation.explain(small.database)
+    seen = {op for op, _ in happened.lines}
+    found = []
+    for rule in (words.rules["XD401"], words.rules["XD102"]):
+        for row in small.database.rows(rule.query, {**rule.thresholds, "times": 1}):
+            placed, op = row["file"] is not None, row["cause"]["op"]
+            row["consequences"] = [] if op in seen else [_EARLIER if placed else _UNSEEN]
+            found.append(words.of_rule(rule, row))
+    return found
+
+
+def _of_block(happened: Happened, place: Places) -> Ingested:
+    """Its counters; and the lines of its operators, else those from before it."""
+    ingested = Ingested()
+    ingested.add("process", process=0)
+    ingested.table("fallback")
+    for op, count in happened.fallbacks.items():
+        ingested.add("counter", process=0, name=op, value=count)
+        lines = _of(op, happened.lines) or _of(op, happened.known_lines)
+        for site, number in lines.items():
+            ingested.add("fallback", process=0, op=op, count=number, **_lines(place(site)))
+    return ingested
+
+
+def _of(op: str, lines: dict[tuple[str, int | None], int]) -> dict[int | None, int]:
+    return {site: number for (name, site), number in lines.items() if name == op}

@@ -1,0 +1,49 @@
+"""The message of a failed expectation. Loaded when one fails: it takes what an analysis takes."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from xladoctor.expectation.interface import Happened, Kind
+
+_WIDTH = 76  # columns: pytest puts four before each line
+_CHANGED = "NUMBA_CACHE_DIR"  # by reading compiled modules
+
+
+def message(session: Any, happened: Happened, bounds: Mapping[Kind, int]) -> str:
+    """What was found against what was expected, and for each event its line, cause and fix."""
+    from xladoctor.report.expectation import Unmet, headline, render
+    from xladoctor.report.interface import Style
+
+    unmet = [Unmet(kind, happened.count(kind), bound) for kind, bound in bounds.items()
+             if happened.count(kind) > bound]  # fmt: skip
+    unicode = "utf" in (getattr(sys.stdout, "encoding", None) or "").lower()
+    with _apart():
+        try:
+            from xladoctor.expectation.explain import explain
+
+            findings, notes = explain(session, happened, [one.kind for one in unmet])
+            return render(unmet, findings, notes, Style(_WIDTH, False, unicode))
+        except Exception as fault:  # the expectation failed all the same
+            what = ", ".join(map(headline, unmet))
+            return f"{what}\n(why cannot be said, for a fault of xladoctor: {fault!r})"
+
+
+@contextmanager
+def _apart() -> Iterator[None]:
+    """Neither the libraries' warnings nor what they set reach the program."""
+    before = os.environ.get(_CHANGED)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        if before is None:
+            os.environ.pop(_CHANGED, None)
+        else:
+            os.environ[_CHANGED] = before

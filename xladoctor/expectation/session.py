@@ -1,0 +1,95 @@
+"""The session that expectations count by.
+
+That of ``xladoctor run`` or ``xladoctor.capture`` where one is under way; else one of their own, a
+process, from its first use to its end. That one has wrappers, counters and a step log in a folder
+that is removed again; no timeline, no samples, no settings.
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib.util
+import os
+import shutil
+import sys
+import tempfile
+from typing import Any, NamedTuple
+
+from xladoctor.capture.bootstrap._xladoctor.options import Options
+from xladoctor.capture.interface import CaptureError
+from xladoctor.capture.launcher import INSTALL_LINE
+from xladoctor.errors import XladoctorError
+
+#: The module of sessions: below `xladoctor run`, and in a process that captures itself.
+_MODULES = ("_xladoctor.session", "xladoctor.capture.bootstrap._xladoctor.session")
+
+
+class _Own(NamedTuple):
+    session: Any
+    folder: str
+    pid: int
+
+
+_own: list[_Own] = []
+
+
+def active() -> Any:
+    """The session of this process, awake; begins one where there is none.
+
+    Raises:
+        CaptureError: torch_xla is missing.
+        XladoctorError: the session had a fault, so that nothing can be said.
+    """
+    session = _running() or _begin()
+    if not session.awake:
+        session.wake()
+    check(session)
+    return session
+
+
+def check(session: Any) -> None:
+    """Raises XladoctorError where it counts no more."""
+    if not session.awake or session.tally.off:
+        raise XladoctorError("what this block does cannot be counted: the session that counts"
+                             " ended, or had a fault")  # fmt: skip
+
+
+def _running() -> Any:
+    """Somebody else's first: it knows what the report at its end is made of."""
+    found = [session for name in _MODULES if name in sys.modules
+             for session in sys.modules[name].captures]  # fmt: skip
+    others = [session for session in found if not _own or session is not _own[0].session]
+    return others[-1] if others else _own[0].session if _own else None
+
+
+def _begin() -> Any:
+    if importlib.util.find_spec("torch_xla") is None:
+        raise CaptureError(f"torch_xla is not installed for {sys.executable}", INSTALL_LINE)
+    import torch_xla  # below `xladoctor run`, its session begins with this
+
+    return _running() or _begin_own(torch_xla)
+
+
+def _begin_own(torch_xla: Any) -> Any:
+    from xladoctor.capture.bootstrap._xladoctor.session import Session, captures
+    from xladoctor.capture.bootstrap._xladoctor.settings import SettingsWatch
+
+    folder = tempfile.mkdtemp(prefix="xladoctor-expect-")
+    session = Session(folder, SettingsWatch(), Options(trace_steps=0, counts_only=True))
+    session.start(torch_xla)
+    if session not in captures:
+        with open(os.path.join(folder, "python.log"), encoding="utf-8") as log:  # noqa: PTH118, PTH123
+            raise XladoctorError("the session that counts could not begin", log.read())
+    _own.append(_Own(session, folder, os.getpid()))
+    atexit.register(end)
+    return session
+
+
+def end() -> None:
+    """End the session of this process that is of expectations alone, and remove its folder."""
+    atexit.unregister(end)
+    while _own:
+        own = _own.pop()
+        if own.pid == os.getpid():  # not in a forked child
+            own.session.uninstall()
+            shutil.rmtree(own.folder, ignore_errors=True)
