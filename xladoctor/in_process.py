@@ -40,6 +40,7 @@ class InProcessCapture:
     Raises:
         CaptureError: (on entering) torch_xla is missing, the run directory cannot be made, or this
             process is being captured already.
+        ConfigurationError: (on entering) the configuration cannot be used.
     """
 
     def __init__(
@@ -53,7 +54,10 @@ class InProcessCapture:
 
     def __enter__(self) -> InProcessCapture:
         """Begin."""
+        from xladoctor.configuration.load import load_configuration
+
         self._refuse()
+        self._configured = load_configuration()
         script = getattr(sys.modules.get("__main__"), "__file__", None) or "notebook"
         self._run = launcher.make_directory(self._output, script)
         self.directory = self._run.path
@@ -100,12 +104,13 @@ class InProcessCapture:
                 os.environ.pop(name, None)
 
     def _diagnose(self) -> None:
-        from xladoctor.cli.output import Color, Format, show
+        from xladoctor.cli.output import Color, Format, Output, deliver
         from xladoctor.cli.run_directory import diagnose_run
+        from xladoctor.report.interface import Report
 
-        self.diagnosis = diagnose_run(self._run)
+        self.diagnosis = diagnose_run(self._run, self._configured)
         if self._report:
-            show(self.diagnosis, Format.terminal, Color.auto, sys.stdout)
+            deliver([Report(self.diagnosis)], [Output(Format.terminal)], Color.auto)
 
 
 def _start(run_directory: str) -> Any:

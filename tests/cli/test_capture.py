@@ -19,6 +19,7 @@ def test_the_report_is_on_stdout_and_the_rest_on_stderr(tmp_path: Path) -> None:
 
     (run,) = tmp_path.glob("xladoctor-runs/*-capture")
     assert done.returncode == 0
+    assert (tmp_path / "xladoctor-runs/.gitignore").read_text().endswith("\n*\n")
     assert done.stdout.startswith(f"xladoctor  xladoctor-runs/{run.name}")
     assert f"again: xladoctor analyze xladoctor-runs/{run.name}" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80

@@ -13,7 +13,8 @@ import duckdb
 import pexpect
 import pytest
 
-from tests.cli.test_cli import ENVIRONMENT, HEAVY, READS, REPORT, ROOT, called
+from tests.cli.forked import called
+from tests.cli.test_cli import ENVIRONMENT, HEAVY, READS, REPORT, ROOT
 from xladoctor.evidence.schema import TABLES
 
 SAMPLE = "sample_traces/recompiling"

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
 
-from xladoctor.cli.output import Color, ColorOption, Format, FormatOption, TotalStepsOption, show
+from xladoctor.cli.configured import (
+    Asked,
+    ConfigOption,
+    IgnoreOption,
+    SelectOption,
+    configured,
+)
+from xladoctor.cli.output import (
+    Color,
+    ColorOption,
+    FormatOption,
+    TotalStepsOption,
+    deliver,
+    parse_outputs,
+)
 
 
 def analyze(
@@ -25,7 +38,10 @@ def analyze(
         typer.Option(help="Which of several captured timelines to read.", show_default=False),
     ] = None,
     total_steps: TotalStepsOption = None,
-    output_format: FormatOption = Format.terminal,
+    config: ConfigOption = None,
+    select: SelectOption = [],  # noqa: B006
+    ignore: IgnoreOption = [],  # noqa: B006
+    formats: FormatOption = [],  # noqa: B006  # typer reads it
     color: ColorOption = Color.auto,
 ) -> None:
     """Print ranked findings from a run directory, a metrics report or an analysis log.
@@ -33,10 +49,11 @@ def analyze(
     Needs no torch. Exit status: 0 analyzed, 2 the input cannot be read.
     """
     from xladoctor.cli.progress_bar import progress_bar
-    from xladoctor.diagnosis.engine import diagnose
-    from xladoctor.diagnosis.rule import load_rules
-    from xladoctor.evidence.load import load
+    from xladoctor.cli.run_directory import diagnose_path
+    from xladoctor.report.interface import Report
 
+    outputs = parse_outputs(formats)
+    found = configured(Asked(config, select, ignore))
     with progress_bar() as bar:
-        evidence = load(path, session, bar)
-    show(diagnose(evidence, load_rules(), total_steps), output_format, color, sys.stdout)
+        diagnosis = diagnose_path(path, found, total_steps, session=session, progress=bar)
+    deliver([Report(diagnosis)], outputs, color)

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from xladoctor.cli.output import Color, ColorOption, Format, FormatOption, TotalStepsOption, show
+from xladoctor.cli.configured import Asked, ConfigOption, configured
+from xladoctor.cli.output import (
+    Color,
+    ColorOption,
+    FormatOption,
+    TotalStepsOption,
+    deliver,
+    parse_outputs,
+)
 
 if TYPE_CHECKING:
     from xladoctor.capture.interface import CaptureError
@@ -43,7 +51,8 @@ def capture(
         ),
     ] = None,
     total_steps: TotalStepsOption = None,
-    output_format: FormatOption = Format.terminal,
+    config: ConfigOption = None,
+    formats: FormatOption = [],  # noqa: B006  # typer reads it
     color: ColorOption = Color.auto,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:  # fmt: skip
@@ -62,7 +71,10 @@ def capture(
     from xladoctor.capture.remote.interface import RemoteRequest
     from xladoctor.cli.progress_bar import progress_bar
     from xladoctor.cli.run_directory import diagnose_run
+    from xladoctor.report.interface import Report
 
+    outputs = parse_outputs(formats)
+    found = configured(Asked(config))
     request = RemoteRequest(
         addresses=parse_addresses(addresses),
         duration_ms=parse_duration(duration, "--duration", *RECORDING),
@@ -72,8 +84,8 @@ def capture(
     )
     directory = fetch(request, _Progress(quiet)).directory
     with progress_bar() as bar:
-        diagnosis = diagnose_run(directory, total_steps, bar)
-    show(diagnosis, output_format, color, sys.stdout)
+        diagnosis = diagnose_run(directory, found, total_steps, progress=bar)
+    deliver([Report(diagnosis)], outputs, color)
 
 
 class _Progress:

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from xladoctor.cli.output import Color, ColorOption, Format, FormatOption, emit, style_for
+from xladoctor.cli.output import Color, ColorOption, PlainFormat, PlainOption, emit, style_for
 from xladoctor.environment.interface import TIMEOUT_S
 
 
@@ -19,7 +19,7 @@ def env(
     timeout: Annotated[
         float, typer.Option(min=1.0, help="Seconds for each step that touches torch.")
     ] = TIMEOUT_S,
-    output_format: FormatOption = Format.terminal,
+    output_format: PlainOption = PlainFormat.terminal,
     color: ColorOption = Color.auto,
 ) -> None:
     """Check that torch_xla, its device and what the capture needs work here.
@@ -33,7 +33,7 @@ def env(
     with _progress() as tell:
         examination = examine(timeout, tell)
     text, style = io.StringIO(), style_for(sys.stdout, color)
-    (report.render_json if output_format is Format.json else report.render)(
+    (report.render_json if output_format is PlainFormat.json else report.render)(
         examination, text, style
     )
     emit(text.getvalue())

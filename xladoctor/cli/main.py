@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from typing import Annotated
 
 import typer
 
 from xladoctor import __version__
-from xladoctor.cli import analyze, capture, compilations, env, query, rules, run, stacks
+from xladoctor.cli import (
+    analyze,
+    capture,
+    compare,
+    compilations,
+    env,
+    gate,
+    query,
+    rules,
+    run,
+    stacks,
+)
 from xladoctor.cli.boundary import boundary, leave
 
 app = typer.Typer(
@@ -23,6 +35,8 @@ app = typer.Typer(
 )
 app.command("run", context_settings={"allow_interspersed_args": False})(run.run)
 app.command("analyze")(analyze.analyze)
+app.command("gate")(gate.gate)
+app.command("compare")(compare.compare)
 app.command("capture")(capture.capture)
 app.command("compilations")(compilations.compilations)
 app.command("query")(query.query)
@@ -47,8 +61,15 @@ def _common(
     pass
 
 
+def _open_streams() -> None:
+    """Streams that the caller closed are as if nobody read them."""
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+
+
 def main() -> None:
     """Entry point of the console script and of ``python -m xladoctor``."""
+    _open_streams()
     gc.disable()  # a short process, whose objects live to its end
     status: object = 0
     try:

@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from xladoctor.cli.boundary import complain
+from xladoctor.cli.configured import (
+    Asked,
+    ConfigOption,
+    IgnoreOption,
+    SelectOption,
+    configured,
+)
 from xladoctor.cli.output import (
     Color,
     ColorOption,
-    Format,
     FormatOption,
     TotalStepsOption,
-    emit,
-    show,
+    deliver,
+    parse_outputs,
 )
-from xladoctor.cli.quantities import parse_duration, parse_size
+from xladoctor.cli.quantities import parse_size
+from xladoctor.cli.request import after_dashes, request_for
 from xladoctor.errors import XladoctorError
 
 if TYPE_CHECKING:
-    from xladoctor.capture.bootstrap._xladoctor.options import Options
-    from xladoctor.capture.interface import RunOutcome, RunRequest
+    from xladoctor.diagnosis.interface import Diagnosis
 
 
 def run(
@@ -74,10 +80,18 @@ def run(
         ),
     ] = None,
     total_steps: TotalStepsOption = None,
-    report: Annotated[
-        Path | None, typer.Option(help="Write the report to this file, not to standard output.")
-    ] = None,
-    output_format: FormatOption = Format.terminal,
+    gate: Annotated[
+        bool,
+        typer.Option(
+            "--gate",
+            help="Judge it as `xladoctor gate` does; its exit status follows a"
+            " program that ended well.",
+        ),
+    ] = False,
+    config: ConfigOption = None,
+    select: SelectOption = [],  # noqa: B006
+    ignore: IgnoreOption = [],  # noqa: B006
+    formats: FormatOption = [],  # noqa: B006  # typer reads it
     color: ColorOption = Color.auto,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No status line.")] = False,
 ) -> None:
@@ -89,76 +103,37 @@ def run(
     """
     from xladoctor.capture import launcher, progress
     from xladoctor.capture.bootstrap._xladoctor.options import Options
+    from xladoctor.cli.gate import court_of, decided, delivered
+    from xladoctor.cli.run_directory import diagnose_outcome
+    from xladoctor.gate.programs import programs
+    from xladoctor.report.interface import Report
 
+    outputs = parse_outputs(formats)
+    found = configured(Asked(config, select, ignore))
     options = Options(
         trace_steps=trace_steps, trace_after=trace_after, trace_seconds=trace_seconds,
         trace_bytes=parse_size(trace_bytes), stop_after=stop_after or 0,
     )  # fmt: skip
-    request = _request(module, arguments or [], output, options, timeout)
+    court = court_of(found) if gate else None
+    words = arguments or []
+    request = request_for(words, output, options, timeout, module=module,
+                          own_command=not module and after_dashes(words))  # fmt: skip
     outcome = launcher.run(request, progress.observer(quiet))
     sys.stdout.flush()
+    diagnoses: list[Diagnosis] = []
     try:
-        _report(outcome, total_steps, report, output_format, color)
+        try:
+            diagnoses.extend(diagnose_outcome(outcome, found, total_steps))
+            if court and not outcome.status:
+                reports = decided(court, programs([diagnoses]))
+            else:
+                reports = list(map(Report, diagnoses))
+        except XladoctorError:  # what one program gave is not lost with the next one
+            if diagnoses:
+                deliver(list(map(Report, diagnoses)), outputs, color)
+            raise
+        status = delivered(reports, outputs, color, quiet=quiet)
     except XladoctorError as error:
         complain(error)
         raise SystemExit(outcome.status or 2) from error
-    raise SystemExit(outcome.status)
-
-
-def _request(
-    module: bool, arguments: list[str], output: Path | None, options: Options,
-    timeout: str | None,
-) -> RunRequest:  # fmt: skip
-    from xladoctor.capture.interface import RunRequest
-
-    if not arguments:
-        raise typer.BadParameter("name a script, -m MODULE, or -- COMMAND", param_hint="SCRIPT")
-    words = sys.argv[1:]
-    own_command = not module and "--" in words and words[words.index("--") + 1 :] == arguments
-    if own_command:
-        command = tuple(arguments)
-    else:
-        command = (sys.executable, *(["-m"] if module else []), *arguments)
-    return RunRequest(
-        command=command, script=arguments[0], output=output, needs_torch_xla=not own_command,
-        options=options, timeout_s=None if timeout is None else parse_duration(timeout),
-    )  # fmt: skip
-
-
-def _report(
-    outcome: RunOutcome, total_steps: int | None, report: Path | None, output_format: Format,
-    color: Color,
-) -> None:  # fmt: skip
-    from xladoctor.capture.interface import CaptureError
-
-    if report is None:
-        _write(outcome, total_steps, output_format, color, sys.stdout)
-        return
-    try:
-        with report.open("w", encoding="utf-8") as file:
-            _write(outcome, total_steps, output_format, Color.never, file)
-    except OSError as error:
-        raise CaptureError(f"cannot write {report}: {error.strerror}") from error
-
-
-def _write(
-    outcome: RunOutcome, total_steps: int | None, output_format: Format, color: Color,
-    stream: TextIO,
-) -> None:  # fmt: skip
-    """The report of each program that the command ran; several in JSON are an array."""
-    from xladoctor.capture.interface import CaptureError
-    from xladoctor.cli.run_directory import diagnose_run
-
-    array = output_format is Format.json and len(outcome.runs) > 1
-    for number, run in enumerate(outcome.runs):
-        if not run.path.exists():
-            raise CaptureError(f"the run directory {run.path} is gone, and what was captured with"
-                               " it", "something removed it while the program ran")  # fmt: skip
-        diagnosis = diagnose_run(run, total_steps, lost=outcome.lost)
-        if array:
-            emit("[" if number == 0 else ",", stream)
-        elif number:
-            emit("\n", stream)
-        show(diagnosis, output_format, color, stream)
-    if array:
-        emit("]\n", stream)
+    raise SystemExit(outcome.status or status)

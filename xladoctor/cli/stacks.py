@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from xladoctor.cli.boundary import complain
-from xladoctor.cli.output import Color, ColorOption, Format, FormatOption, emit, style_for
+from xladoctor.cli.output import Color, ColorOption, PlainFormat, PlainOption, emit, style_for
 
 if TYPE_CHECKING:
     from xladoctor.stacks.interface import Stacks
@@ -37,7 +37,7 @@ def stacks(
         bool,
         typer.Option("--all", help="With threads that wait for work, and those of xladoctor."),
     ] = False,
-    output_format: FormatOption = Format.terminal,
+    output_format: PlainOption = PlainFormat.terminal,
     color: ColorOption = Color.auto,
 ) -> None:
     """Show the stacks of a running process, and what each thread waits for.
@@ -46,7 +46,7 @@ def stacks(
     stopped for a moment and goes on. Exit status: 0 shown, 2 the stacks cannot be read.
     """
     found = _read(pid, native, children)
-    if output_format is Format.json:
+    if output_format is PlainFormat.json:
         from xladoctor.report.stacks import record
 
         text = json.dumps({"processes": [record(each) for each in found]}, indent=1)

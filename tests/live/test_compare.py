@@ -1,0 +1,46 @@
+"""A program and its healed twin, captured and compared."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.live.harness import EXAMPLES, LIVE, Finished, capture, run
+
+pytestmark = LIVE
+
+
+def compared(a: Path, b: Path) -> Finished:
+    return run(sys.executable, "-m", "xladoctor", "compare", a, b, "--format", "json")
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Run directories of the healed program and of the other, both ``train.py``."""
+    found = []
+    for name in ("scalar_read_healed", "scalar_read"):
+        folder = tmp_path_factory.mktemp(name)
+        shutil.copy(EXAMPLES / f"{name}.py", folder / "train.py")
+        found.append(capture(folder / "run", folder / "train.py", cwd=folder).directory)
+    return found[0], found[1]
+
+
+def test_defect_is_new_and_its_fix_is_better(pair: tuple[Path, Path]) -> None:
+    healed, sick = pair
+    there, back = compared(healed, sick), compared(sick, healed)
+    assert (there.status, back.status) == (1, 0), there.stderr + back.stderr
+    for done, outcome, state in ((there, "worse", "new"), (back, "better", "fixed")):
+        report: dict[str, Any] = json.loads(done.stdout)
+        assert {one["what"] for one in report["differences"]} <= {
+            "profiler"
+        }  # when it opens varies
+        assert report["verdict"]["outcome"] == outcome
+        judged = [one for one in report["findings"] if one["judged_by"] == "counts"]
+        assert [(one["rule"], one["state"]) for one in judged] == [("XD201", state)]
+        reads = next(one for one in report["counts"] if one["name"] == "host_syncs_per_step")
+        assert abs(reads["change"]) == 1

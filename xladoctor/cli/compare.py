@@ -1,0 +1,114 @@
+"""``xladoctor compare``: what changed from one run to another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, TextIO
+
+import typer
+
+from xladoctor.cli.configured import (
+    Asked,
+    ConfigOption,
+    FailOnOption,
+    IgnoreOption,
+    SelectOption,
+    configured,
+    selection,
+)
+from xladoctor.cli.output import Color, ColorOption, Format, parse_outputs, write_each
+
+if TYPE_CHECKING:
+    from xladoctor.comparison.interface import Comparison, Ground, Run
+    from xladoctor.configuration.selection import Selection
+    from xladoctor.ingest.interface import Progress
+    from xladoctor.report.interface import Style
+
+_FORMATS = (Format.terminal, Format.json, Format.markdown)
+
+
+def compare(
+    a: Annotated[str, typer.Argument(metavar="A", help="The run as it was: a run directory, or"
+                                     " whatever `analyze` reads.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The run as it is now.")],
+    fail_on: FailOnOption = None,
+    max_slowdown: Annotated[
+        str | None,
+        typer.Option(metavar="PERCENT", show_default=False,
+                     help="Fail also where the step takes longer by more than this, for instance"
+                     " 10%, with 95 % confidence."),
+    ] = None,
+    despite: Annotated[
+        list[str],
+        typer.Option(metavar="WHAT", show_default=False,
+                     help="Judge in spite of this difference between the runs, by the name that the"
+                     " output gives it; may be repeated."),
+    ] = [],  # noqa: B006  # typer reads it
+    formats: Annotated[
+        list[str],
+        typer.Option("--format", metavar="FORMAT[=FILE]",
+                     show_default="terminal",
+                     help="Format of the output, and the file to write it to (else standard"
+                     f" output); may be repeated. Formats: {', '.join(_FORMATS)}."),
+    ] = [],  # noqa: B006
+    color: ColorOption = Color.auto,
+    config: ConfigOption = None,
+    select: SelectOption = [],  # noqa: B006
+    ignore: IgnoreOption = [],  # noqa: B006
+) -> None:  # fmt: skip
+    """Compare two runs: whether that can be done, and what got worse or better from A to B.
+
+    Exit status: 0 nothing is worse; 1 a finding is new or worse (or the step is slower than
+    --max-slowdown allows); 2 a run cannot be read; 3 not enough evidence to judge.
+    """
+    from xladoctor.cli.progress_bar import progress_bar
+    from xladoctor.comparison.compare import compare as compare_runs
+    from xladoctor.comparison.interface import Demand
+
+    outputs = parse_outputs(formats, _FORMATS)
+    limit = None if max_slowdown is None else _share(max_slowdown)
+    found = configured(Asked(config, select, ignore, gate={"fail_on": fail_on}))
+    demand = Demand(found.settings.gate.fail_on, limit, _grounds(despite))
+    chosen = selection(found)
+    with progress_bar() as bar:
+        runs = [_run(path, chosen, bar) for path in (a, b)]
+    comparison = compare_runs(runs[0], runs[1], chosen.rules, demand)
+    write_each(outputs, color, lambda name, text, style: _render(comparison, name, text, style))
+    raise typer.Exit(comparison.status)
+
+
+def _run(path: str, chosen: Selection, progress: Progress | None) -> Run:
+    from xladoctor.comparison.interface import Run
+    from xladoctor.diagnosis.engine import diagnose
+    from xladoctor.evidence.load import load
+
+    evidence = load(path, None, progress)
+    return Run(evidence, diagnose(evidence, chosen.rules, off=chosen.off))
+
+
+def _share(text: str) -> float:
+    """A percentage as a share: 0.05 of ``5%`` or ``5``."""
+    try:
+        value = float(text.strip().removesuffix("%"))
+    except ValueError:
+        value = -1.0
+    if not 0 < value < 10_000:
+        raise typer.BadParameter(f"{text}: expected a percentage above zero, such as 10%",
+                                 param_hint="--max-slowdown")  # fmt: skip
+    return value / 100
+
+
+def _grounds(names: list[str]) -> frozenset[Ground]:
+    from xladoctor.comparison.interface import GROUNDS
+
+    if unknown := [name for name in names if name not in GROUNDS]:
+        raise typer.BadParameter(f"{unknown[0]}: expected one of {', '.join(GROUNDS)}",
+                                 param_hint="--despite")  # fmt: skip
+    return frozenset(ground for ground in GROUNDS if ground in names)
+
+
+def _render(comparison: Comparison, name: Format, output: TextIO, style: Style) -> None:
+    from xladoctor.report import comparison as terminal
+    from xladoctor.report import comparison_json, comparison_markdown
+
+    modules = {Format.json: comparison_json, Format.markdown: comparison_markdown}
+    modules.get(name, terminal).render(comparison, output, style)

@@ -1,0 +1,120 @@
+"""The configuration as the command line changes it: option, then environment, then file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from xladoctor.configuration.interface import Configured
+    from xladoctor.configuration.selection import Selection
+
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--config", envvar="XLADOCTOR_CONFIG", show_default=False,
+        help="Configuration to use (default: the nearest xladoctor.toml, or pyproject.toml with"
+        " [tool.xladoctor]).",
+    ),
+]  # fmt: skip
+FailOnOption = Annotated[
+    Literal["error", "warning", "info", "never"] | None,
+    typer.Option(
+        "--fail-on", envvar="XLADOCTOR_FAIL_ON", show_default="warning",
+        help="Severity, judged by counts, from which a finding fails.",
+    ),
+]  # fmt: skip
+SelectOption = Annotated[
+    list[str],
+    typer.Option(
+        "--select", envvar="XLADOCTOR_SELECT", metavar="RULES", show_default=False,
+        help="Rules or families to judge, as XD1,XD201.",
+    ),
+]  # fmt: skip
+IgnoreOption = Annotated[
+    list[str],
+    typer.Option(
+        "--ignore", envvar="XLADOCTOR_IGNORE", metavar="RULES", show_default=False,
+        help="Rules or families not to judge.",
+    ),
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What options say of the configuration; what is None or empty is left to the file.
+
+    Attributes:
+        levels: ``RULE=LEVEL`` each.
+        budgets: ``NAME=LIMIT`` each.
+        gate: other keys of the gate.
+    """
+
+    config: Path | None = None
+    select: Sequence[str] = ()
+    ignore: Sequence[str] = ()
+    levels: Sequence[str] = ()
+    budgets: Sequence[str] = ()
+    gate: dict[str, Any] = field(default_factory=dict)
+
+
+def configured(asked: Asked) -> Configured:
+    """The configuration that counts.
+
+    Raises:
+        ConfigurationError: a file or an option that cannot be used.
+    """
+    from pydantic import ValidationError
+
+    from xladoctor.configuration.interface import Configuration, ConfigurationError
+    from xladoctor.configuration.load import load_configuration, message_of
+
+    found = load_configuration(asked.config)
+    changes = found.settings.model_dump(exclude_unset=True)
+    gate = changes.setdefault("gate", {})
+    gate.update({key: value for key, value in asked.gate.items() if value is not None})
+    levels = _pairs("--level", "XD201=warn", asked.levels)
+    of_file = changes.get("levels", {})  # an option for a family goes before a file for its rules
+    changes["levels"] = {name: level for name, level in of_file.items()
+                         if not name.startswith(tuple(levels))} | levels  # fmt: skip
+    budgets = _pairs("--budget", "max_host_syncs_per_step=0.1", asked.budgets)
+    if budgets:
+        gate["budgets"] = {**gate.get("budgets", {}), **budgets}
+    for limits in gate.get("scripts", {}).values():  # an option goes before every file
+        for name in budgets:
+            limits.pop(name, None)
+    for key, names in (("select", asked.select), ("ignore", asked.ignore)):
+        if names:
+            changes[key] = [one.strip() for name in names for one in name.split(",")]
+    if asked.select and not asked.ignore:
+        left_out = changes.get("ignore", [])
+        changes["ignore"] = [name for name in left_out if name not in changes["select"]]
+    try:
+        found = found.model_copy(update={"settings": Configuration.model_validate(changes)})
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise ConfigurationError(f"option for {where}: {message_of(first, Configuration)}"
+                                 ) from error  # fmt: skip
+    if found.settings != Configuration():  # before a program runs for hours
+        selection(found)
+    return found
+
+
+def _pairs(option: str, example: str, words: Sequence[str]) -> dict[str, str]:
+    pairs = [word.partition("=") for word in words]
+    if bad := [name for name, equals, value in pairs if not (name and equals and value)]:
+        raise typer.BadParameter(f"{bad[0]!r}: expected for instance {example}", param_hint=option)
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def selection(found: Configured) -> Selection:
+    """The rules as configured. Raises ConfigurationError and RuleError."""
+    from xladoctor.configuration.selection import select
+    from xladoctor.diagnosis.rule import load_rules
+
+    return select(load_rules(), found.settings, str(found.source or "configuration"))

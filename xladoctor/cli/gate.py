@@ -1,0 +1,276 @@
+"""``xladoctor gate``: whether a program may be merged, by an exit status and a report."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from xladoctor.cli.configured import (
+    Asked,
+    ConfigOption,
+    FailOnOption,
+    IgnoreOption,
+    SelectOption,
+    configured,
+)
+from xladoctor.cli.output import (
+    Color,
+    ColorOption,
+    FormatOption,
+    Output,
+    deliver,
+    emit,
+    parse_outputs,
+)
+from xladoctor.cli.request import after_dashes, request_for
+
+if TYPE_CHECKING:
+    from xladoctor.capture.bootstrap._xladoctor.options import Options
+    from xladoctor.configuration.interface import Configured
+    from xladoctor.diagnosis.interface import Diagnosis
+    from xladoctor.gate.programs import Court, Program
+    from xladoctor.report.interface import Report
+
+_STATUS = {"failed": 1, "missing": 3}
+
+
+def gate(
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[RUN | -- COMMAND...]",
+            help="A run directory (default: the newest of xladoctor-runs), or a command to run and"
+            " judge.",
+        ),
+    ] = None,
+    fail_on: FailOnOption = None,
+    level: Annotated[
+        list[str],
+        typer.Option("--level", metavar="RULE=off|warn|error", show_default=False,
+                     envvar="XLADOCTOR_LEVEL",
+                     help="How a rule or family is taken, whatever its severity."),
+    ] = [],  # noqa: B006  # typer reads it
+    budget: Annotated[
+        list[str],
+        typer.Option("--budget", metavar="NAME=LIMIT", show_default=False,
+                     envvar="XLADOCTOR_BUDGET",
+                     help="A budget, as max_host_syncs_per_step=0.1."),
+    ] = [],  # noqa: B006
+    time: Annotated[
+        bool | None,
+        typer.Option("--time", envvar="XLADOCTOR_TIME",
+                     help="Judge the rules that go by time as well."),
+    ] = None,
+    allow_missing: Annotated[
+        bool | None,
+        typer.Option("--allow-missing", envvar="XLADOCTOR_ALLOW_MISSING",
+                     help="Pass although a rule or budget could not be judged."),
+    ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(envvar="XLADOCTOR_BASELINE", show_default=".xladoctor/baseline.json",
+                     help="What was there before."),
+    ] = None,
+    update_baseline: Annotated[
+        bool, typer.Option("--update-baseline", help="Write what there is now into the baseline.")
+    ] = False,
+    runs: Annotated[
+        int, typer.Option(min=1, help="Run the command so often: counts by majority, times by"
+                          " median.")
+    ] = 1,
+    script: Annotated[
+        str | None,
+        typer.Option(show_default="its path in the repository", help="Name of the program in"
+                     " baseline and budgets."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Run directory to make for a command.")
+    ] = None,
+    stop_after: Annotated[
+        int | None,
+        typer.Option(min=1, show_default=False, help="End the program after so many steps."),
+    ] = None,
+    timeout: Annotated[
+        str | None, typer.Option(show_default=False, help="Time after which the program hangs.")
+    ] = None,
+    config: ConfigOption = None,
+    select: SelectOption = [],  # noqa: B006
+    ignore: IgnoreOption = [],  # noqa: B006
+    formats: FormatOption = [],  # noqa: B006
+    color: ColorOption = Color.auto,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No status line.")] = False,
+) -> None:  # fmt: skip
+    """Judge a program before it is merged: by what it does, whatever the machine.
+
+    Counts decide (compilations after warm-up, reads, fallbacks, barriers a step): they are the same
+    on the CPU device and on an accelerator. Exit status: 0 passed; 1 a finding or budget failed; 2
+    the program failed, or a file cannot be read; 3 something asked for could not be judged.
+    """
+    from xladoctor.gate.programs import programs
+
+    outputs = parse_outputs(formats)
+    changes = {"fail_on": fail_on, "time": time, "allow_missing": allow_missing}
+    found = configured(Asked(config, select, ignore, level, budget, changes))
+    court = court_of(found, _named(baseline, new=update_baseline))
+    words = arguments or []
+    if after_dashes(words) and words:
+        options = _options(stop_after)
+        repeat = _Repeat(tuple(words), output, timeout, runs, quiet)
+        diagnoses = _run(repeat, options, found)
+    else:
+        of_command = {"--runs": runs > 1, "--output": output, "--stop-after": stop_after,
+                      "--timeout": timeout}  # fmt: skip
+        if needless := [option for option, given in of_command.items() if given]:
+            raise typer.BadParameter("only for a command: -- python train.py",
+                                     param_hint=needless[0])  # fmt: skip
+        diagnoses = [[_of_directory(words, found)]]
+    judged = programs(diagnoses, script)
+    if update_baseline:
+        court = court.updated(judged)
+        emit(_written(court, judged))
+        if formats:
+            deliver(decided(court, judged), outputs, color)
+        return
+    raise SystemExit(delivered(decided(court, judged), outputs, color, quiet=quiet))
+
+
+def _named(baseline: str | None, *, new: bool) -> Path | None:
+    """The file that ``--baseline`` names: without it all would look new, and nothing worse."""
+    from xladoctor.gate.interface import GateError
+
+    if baseline and not new and not Path(baseline).exists():
+        raise GateError(f"{baseline}: no such baseline",
+                        "--update-baseline writes it, from what there is now")  # fmt: skip
+    return Path(baseline) if baseline else None
+
+
+def delivered(
+    reports: Sequence[Report], outputs: Sequence[Output], color: Color, *, quiet: bool
+) -> int:
+    """Write the reports; where all go to files, the verdict is said. Gives the exit status."""
+    from xladoctor.report.gate import verdict
+
+    deliver(reports, outputs, color)
+    if not quiet and all(output.path for output in outputs):
+        lines = [f"{verdict(one.outcome)}\n" for one in reports if one.outcome]
+        emit("".join(lines), sys.stderr)
+    return status_of(reports)
+
+
+def decided(court: Court, judged: Sequence[Program]) -> list[Report]:
+    """The decision on each program."""
+    from xladoctor.report.interface import Report
+
+    return [Report(*court.decide(program)) for program in judged]
+
+
+def court_of(found: Configured, baseline: Path | None = None) -> Court:
+    """What programs are judged by today.
+
+    Args:
+        baseline: its file, if it is not the configured one.
+
+    Raises:
+        XladoctorError: the baseline or the acknowledgements are unusable.
+    """
+    from xladoctor.diagnosis.rule import load_rules
+    from xladoctor.gate import acknowledged
+    from xladoctor.gate.baseline import read
+    from xladoctor.gate.programs import Court
+
+    by_time = frozenset(rule.id for rule in load_rules() if rule.judged_by == "time")
+    gate = found.settings.gate
+    path = baseline or found.folder / gate.baseline
+    here = Path.cwd()
+    shown = path.relative_to(here) if path.is_relative_to(here) else path
+    accepted = acknowledged.read(found.folder / gate.acknowledged)
+    return Court(found.settings, by_time, shown, read(shown), accepted, datetime.now(UTC).date())
+
+
+def status_of(reports: Sequence[Report]) -> int:
+    """The exit status: a failure counts more than what is missing."""
+    found = {report.outcome.status for report in reports if report.outcome}
+    return next((_STATUS[one] for one in ("failed", "missing") if one in found), 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Repeat:
+    """A command, and how often it is run."""
+
+    command: tuple[str, ...]
+    output: Path | None
+    timeout: str | None
+    times: int
+    quiet: bool
+
+
+def _options(stop_after: int | None) -> Options:
+    from xladoctor.capture.bootstrap._xladoctor.options import Options
+
+    return Options(stop_after=stop_after or 0)
+
+
+def _run(repeat: _Repeat, options: Options, found: Configured) -> list[list[Diagnosis]]:
+    """Run the command under capture; one that fails is not judged."""
+    from xladoctor.capture import launcher, progress
+    from xladoctor.cli.run_directory import diagnose_outcome
+    from xladoctor.gate.interface import GateError
+
+    diagnoses = []
+    for number in range(1, repeat.times + 1):
+        output = repeat.output
+        if output is not None and repeat.times > 1:
+            output = output.with_name(f"{output.name}-{number}")
+        request = request_for(_with_python(repeat.command), output, options, repeat.timeout,
+                              own_command=True)  # fmt: skip
+        outcome = launcher.run(request, progress.observer(repeat.quiet))
+        sys.stdout.flush()
+        if outcome.status:
+            where = outcome.runs[0].path
+            raise GateError(f"the command ended with status {outcome.status}: not judged",
+                            f"what was seen of it: xladoctor analyze {where}")  # fmt: skip
+        diagnoses.append(list(diagnose_outcome(outcome, found)))
+    return diagnoses
+
+
+def _with_python(command: tuple[str, ...]) -> tuple[str, ...]:
+    """A script is run by this interpreter, as by ``xladoctor run``."""
+    is_script = command[0].endswith(".py") and not os.access(command[0], os.X_OK)
+    return (sys.executable, *command) if is_script else command
+
+
+def _of_directory(words: Sequence[str], found: Configured) -> Diagnosis:
+    from xladoctor.cli.progress_bar import progress_bar
+    from xladoctor.cli.run_directory import diagnose_path
+
+    if len(words) > 1:
+        raise typer.BadParameter(f"expected one run, or -- and a command: -- {' '.join(words)}",
+                                 param_hint="RUN")  # fmt: skip
+    if words and words[0].endswith(".py"):
+        raise typer.BadParameter(f"a program comes after dashes: -- {words[0]}", param_hint="RUN")
+    with progress_bar() as bar:
+        return diagnose_path(words[0] if words else _newest(), found, progress=bar)
+
+
+def _newest() -> str:
+    from xladoctor.capture.launcher import RUNS
+    from xladoctor.gate.interface import GateError
+
+    runs = [path.parent for path in Path(RUNS).glob("*/run.json")]
+    if not runs:
+        raise GateError(f"no run in {RUNS}/ to judge",
+                        "name one, or a command: xladoctor gate -- python train.py")  # fmt: skip
+    return str(max(runs, key=lambda path: (path.stat().st_mtime, path.name)))
+
+
+def _written(court: Court, judged: Sequence[Program]) -> str:
+    entries = {one.entry: len(court.baseline.scripts[one.entry].findings) for one in judged}
+    lines = [f"  {name}: {count} finding{'s' * (count != 1)}\n" for name, count in entries.items()]
+    return f"wrote {court.path}\n{''.join(lines)}"

@@ -1,0 +1,45 @@
+"""From the words of a command line to what is to be run under capture."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from xladoctor.cli.quantities import parse_duration
+
+if TYPE_CHECKING:
+    from xladoctor.capture.bootstrap._xladoctor.options import Options
+    from xladoctor.capture.interface import RunRequest
+
+
+def after_dashes(arguments: Sequence[str]) -> bool:
+    """Whether the arguments are what follows ``--``: a command of its own."""
+    words = sys.argv[1:]
+    return "--" in words and words[words.index("--") + 1 :] == list(arguments)
+
+
+def request_for(
+    arguments: Sequence[str], output: Path | None, options: Options, timeout: str | None,
+    *, module: bool = False, own_command: bool = False,
+) -> RunRequest:  # fmt: skip
+    """The program to run.
+
+    Args:
+        arguments: a script or module and its arguments, or a command.
+        timeout: as ``30m``.
+        own_command: whether it is run as it is, not by this interpreter.
+    """
+    from xladoctor.capture.interface import RunRequest
+
+    if not arguments:
+        raise typer.BadParameter("name a script, -m MODULE, or -- COMMAND", param_hint="SCRIPT")
+    prefix = [] if own_command else [sys.executable, *(["-m"] if module else [])]
+    return RunRequest(
+        command=(*prefix, *arguments), script=arguments[0], output=output,
+        needs_torch_xla=not own_command, options=options,
+        timeout_s=None if timeout is None else parse_duration(timeout),
+    )  # fmt: skip
