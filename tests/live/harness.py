@@ -70,12 +70,13 @@ def run(
     cwd: Path = ROOT,
     stdin: str = "",
     env: Mapping[str, str] | None = None,
+    programs: int = 1,
 ) -> Finished:
-    """Run a command to its end."""
+    """Run a command, which runs so many programs, to its end."""
     done = subprocess.run(
         [str(word) for word in command],
         cwd=cwd, input=stdin, env=environment(**(env or {})), capture_output=True, text=True,
-        timeout=LIMIT_S, check=False,
+        timeout=LIMIT_S * programs, check=False,
     )  # fmt: skip
     return Finished(done.returncode, done.stdout, done.stderr)
 
@@ -148,7 +149,7 @@ def capture(
         asked: options of ``xladoctor run``.
     """
     report = directory.with_name(f"{directory.name}.report")
-    words = ("--output", directory, "--report", report, *asked, program, *arguments)
+    words = ("--output", directory, "--format", f"terminal={report}", *asked, program, *arguments)
     return Captured(program, directory, doctor(*words, **options))
 
 

@@ -210,7 +210,7 @@ print(f"{{weights.sum().item():.9g}}")
 
 def _end(folder: Path, program: Path, end: Callable[[subprocess.Popen[str]], None]) -> Captured:
     """Run the program until its steps are on disk, then ``end`` it."""
-    words = ("--output", "out", "--report", "report", str(program))
+    words = ("--output", "out", "--format", "terminal=report", str(program))
     command = [sys.executable, "-m", "xladoctor", "run", *words]
     with subprocess.Popen(
         command, cwd=folder, env=environment(), text=True,

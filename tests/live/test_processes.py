@@ -137,8 +137,8 @@ def test_distributed_launchers(folder: Path, launcher: str) -> None:
                        "work.py"),
     }  # fmt: skip
 
-    done = run(sys.executable, "-m", "xladoctor", "run", "-o", "out", "--report", "out.report",
-               "--", *words[launcher], cwd=folder)  # fmt: skip
+    done = run(sys.executable, "-m", "xladoctor", "run", "-o", "out", "--format",
+               "terminal=out.report", "--", *words[launcher], cwd=folder)  # fmt: skip
 
     assert done.status == 0, done.stderr
     captured = Captured(folder / "work.py", folder / "out", done)

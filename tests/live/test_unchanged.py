@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.live.harness import EXAMPLES, LIVE, PROGRAMS, ROOT, Captures, environment, settings_of
+from tests.live.harness import LIVE, PROGRAMS, ROOT, Captures, environment, settings_of
 
 pytestmark = LIVE
 
@@ -57,7 +57,7 @@ def graphs(log: Path) -> Counter[str]:
     "program",
     [
         pytest.param(p, id=f"{p.parent.name}/{p.stem}", marks=pytest.mark.xdist_group(p.stem))
-        for p in (*PROGRAMS, *sorted(EXAMPLES.glob("device_bound/*.py")))
+        for p in PROGRAMS
     ],
 )
 def test_graphs_and_numbers_are_the_same(

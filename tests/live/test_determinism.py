@@ -1,0 +1,67 @@
+"""The same program judged ten times: the same findings and the same counts each time."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.live.harness import EXAMPLES, LIVE, line_of, run
+from xladoctor.diagnosis.rule import load_rules
+
+pytestmark = LIVE
+
+HERE = Path(__file__).parent / "determinism"
+RUNS = 10
+#: A program each, with the rules that must fire and the lines that they name.
+PROGRAMS = {
+    HERE / "loader_workers.py": {"XD201": "correct += "},
+    HERE / "launched.py": {"XD101": "inputs = ", "XD203": "print(index"},
+    EXAMPLES / "missing_lowering.py": {"XD401": "loss = huber_loss"},
+}
+
+
+BY_TIME = {rule.id for rule in load_rules() if rule.judged_by == "time"}
+
+
+def facts(diagnosis: dict[str, Any]) -> dict[str, Any]:
+    """What must not differ: all that is not measured in seconds."""
+    identity = ("rule", "fingerprint", "severity_by_counts", "count", "per_step", "processes",
+                "locations")  # fmt: skip
+    findings = [{key: finding[key] for key in identity} for finding in diagnosis["findings"]
+                if finding["rule"] not in BY_TIME]  # fmt: skip
+    rules = {name: sorted(set(ids) - BY_TIME) for name, ids in diagnosis["rules"].items()}
+    counts = {count["name"]: count for count in diagnosis["counts"]}
+    del counts["step_ms"]
+    return {
+        "findings": sorted(findings, key=lambda finding: str(finding["fingerprint"])),
+        "counts": counts, "rules": rules, "steps": diagnosis["steps"]["count"],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.stem)
+def test_ten_runs_give_the_same_findings_and_counts(program: Path, tmp_path: Path) -> None:
+    done = run(
+        sys.executable, "-m", "xladoctor", "gate", "--runs", str(RUNS), "-o", tmp_path / "out",
+        "--format", f"json={tmp_path / 'gate.json'}", "--", sys.executable, program,
+        env={"XLA_FLAGS": "--xla_backend_optimization_level=0"}, programs=RUNS,
+    )  # fmt: skip
+
+    assert done.status == 1, done.stderr
+    runs = [json.loads((tmp_path / f"out-{number}" / "diagnosis.json").read_text())
+            for number in range(1, RUNS + 1)]  # fmt: skip
+    for diagnosis in runs[1:]:
+        assert facts(diagnosis) == facts(runs[0])
+    named = {(one["rule"], place["line"]) for one in runs[0]["findings"]
+             for place in one["locations"][:1]}  # fmt: skip
+    wanted = {(rule, line_of(program, text)) for rule, text in PROGRAMS[program].items()}
+    assert wanted <= named
+    decided = json.loads((tmp_path / "gate.json").read_text())
+    for repeated in decided["gate"]["runs"]:
+        assert len(repeated["values"]) == RUNS
+        if repeated["name"] != "step_ms":
+            assert set(repeated["values"]) == {repeated["median"]}
+    assert not [note for note in decided["warnings"] if "differs between the runs" in note]
