@@ -1,4 +1,4 @@
-"""Writes what is made from other files: rule pages, rule tables, the report's schema, the help.
+"""Writes what is made from other files: pages of rules, keys and commands, tables, schemas.
 
 `--check` writes nothing and fails where something is not up to date.
 """
@@ -12,25 +12,27 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
+from xladoctor.configuration import schema as configuration
 from xladoctor.diagnosis.engine import diagnose
 from xladoctor.diagnosis.rule import Rule, load_rules
 from xladoctor.evidence.load import load
 from xladoctor.evidence.schema import TABLES
-from xladoctor.report import terminal
-from xladoctor.report.interface import Style
+from xladoctor.report import comparison_json, terminal
+from xladoctor.report.interface import Report, Style
 from xladoctor.report.json import schema
 from xladoctor.report.rule_page import page
 
 DOCS = Path(__file__).resolve().parent
 SAMPLE = "sample_traces/recompiling"
 README = DOCS.parent / "README.md"
-COMMANDS = ("run", "analyze", "capture", "compilations", "query", "stacks", "env", "rules",
-            "explain")  # fmt: skip
-BEGIN, END = "<!-- rules: generated -->", "<!-- end of rules -->"
+COMMANDS = ("run", "analyze", "gate", "compare", "capture", "compilations", "query", "stacks",
+            "env", "rules", "explain")  # fmt: skip
+CONFIGURATION = DOCS / "configuration.md"
 
 
 def rule_table(rules: list[Rule], folder: str) -> str:
@@ -39,11 +41,46 @@ def rule_table(rules: list[Rule], folder: str) -> str:
     return "\n".join(["| Rule | Name | What it finds |", "| --- | --- | --- |", *rows]) + "\n"
 
 
-def readme(rules: list[Rule]) -> str:
-    """The README with its rule table made anew."""
-    before, _, rest = README.read_text(encoding="utf-8").partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{rule_table(rules, 'docs/rules/')}{END}{after}"
+def filled(path: Path, what: str, text: str) -> str:
+    """A page with the text between its marks made anew."""
+    begin, end = f"<!-- {what}: generated -->", f"<!-- end of {what} -->"
+    before, _, rest = path.read_text(encoding="utf-8").partition(begin)
+    _, _, after = rest.partition(end)
+    return f"{before}{begin}\n{text}{end}{after}"
+
+
+def key_tables(schema: dict[str, Any]) -> str:
+    """The keys of the configuration, a table for each table of the file."""
+    gate, budgets = schema["$defs"]["Gate"], schema["$defs"]["Budgets"]
+    return "\n".join(
+        f"## `[{name}]`\n\n{text}| Key | Value | Default | Meaning |\n| --- | --- | --- | --- |\n"
+        + "".join(
+            f"| `{key}` | {value(one)} | {default(one)} | {one['description']} |\n"
+            for key, one in table["properties"].items() if "description" in one
+        )
+        for name, table, text in (
+            ("tool.xladoctor", schema, ""), ("tool.xladoctor.gate", gate, ""),
+            ("tool.xladoctor.gate.budgets", budgets,
+             "What each counts: [the gate](gate.md#budgets). The same keys for some scripts alone:"
+             ' `[tool.xladoctor.gate.scripts."GLOB"]`.\n\n'),
+        )
+    )  # fmt: skip
+
+
+def value(key: dict[str, Any]) -> str:
+    """What a key takes, in words."""
+    if "enum" in key:
+        return ", ".join(f"`{one}`" for one in key["enum"])
+    if "anyOf" in key:
+        return " or ".join(value(one) for one in key["anyOf"])
+    kind = key.get("type", "object")
+    named = {"object": "table", "array": "list", "boolean": "true, false", "string": "text"}
+    return named.get(kind, kind)
+
+
+def default(key: dict[str, Any]) -> str:
+    """What counts where the key is not given."""
+    return f"`{json.dumps(key['default'])}`" if "default" in key else "none"
 
 
 def evidence_page() -> str:
@@ -68,7 +105,7 @@ def picture() -> str:
     """The terminal report of a sample trace, as an SVG image."""
     diagnosis = diagnose(load(SAMPLE), load_rules())
     text = io.StringIO()
-    terminal.render(diagnosis, text, Style(width=80, color=True))
+    terminal.render([Report(diagnosis)], text, Style(width=80, color=True))
     console = Console(record=True, width=80, file=io.StringIO(), color_system="standard")
     console.print(Text.from_ansi(text.getvalue()))
     svg = console.export_svg(title="xladoctor run recompiling.py", unique_id="report")
@@ -95,9 +132,12 @@ def main() -> int:
     os.chdir(DOCS.parent)  # so that the picture shows a relative path
     rules = load_rules()
     pages = {
-        README: readme(rules),
+        README: filled(README, "rules", rule_table(rules, "docs/rules/")),
+        CONFIGURATION: filled(CONFIGURATION, "keys", key_tables(configuration.schema())),
+        DOCS / "configuration.schema.json": json.dumps(configuration.schema(), indent=1) + "\n",
         DOCS / "rules" / "README.md": f"# Rules\n\n{rule_table(rules, '')}",
         DOCS / "report.schema.json": json.dumps(schema(), indent=1) + "\n",
+        DOCS / "comparison.schema.json": json.dumps(comparison_json.schema(), indent=1) + "\n",
         DOCS / "evidence.md": evidence_page(),
         DOCS / "commands.md": help_page(),
         DOCS / "report.svg": picture(),
