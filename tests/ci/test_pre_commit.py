@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +51,6 @@ def test_judges_a_run_of_the_sample_repository(sick: Sample) -> None:
     assert "gate failed: train.py: 1 new finding" in done.stdout
 
 
-@pytest.mark.skipif(find_spec("pre_commit") is None, reason="pre-commit is not installed")
 class TestByPreCommit:
     def test_the_definition_is_one_of_a_hook(self) -> None:
         done = run(

@@ -26,8 +26,8 @@ def descriptors(report: Report) -> list[dict[str, Any]]:
     }
     pack = {rule.id: rule for rule in load_rules()}
     names = {finding.rule: finding.name for finding in report.diagnosis.findings}
-    rules = [
-        {**(_described(pack[i]) if i in pack else {"id": i, "name": names.get(i, i)})}
+    rules: list[dict[str, Any]] = [
+        _described(pack[i]) if i in pack else {"id": i, "name": names.get(i, i)}
         for i in sorted({*outcome, *names})
     ]
     for rule in rules:
