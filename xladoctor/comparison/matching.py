@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 
 from xladoctor.diagnosis.interface import Finding
+from xladoctor.diagnosis.pairing import paired
 from xladoctor.diagnosis.source_line import code
 
 Pair = tuple[Finding | None, Finding | None]
@@ -32,14 +32,10 @@ def _paired(
     left: list[Finding], right: list[Finding], identity: Callable[[Finding], Hashable | None]
 ) -> list[tuple[Finding, Finding]]:
     """Those that are alone of their identity on both sides."""
-    groups: dict[Hashable, tuple[list[Finding], list[Finding]]] = defaultdict(lambda: ([], []))
-    for side, findings in enumerate((left, right)):
-        for finding in findings:
-            if (key := identity(finding)) is not None:
-                groups[key][side].append(finding)
-    alone = [(a[0], b[0]) for a, b in groups.values() if len(a) == len(b) == 1]
     return [
-        pair for pair in alone if identity is not _by_rule or not all(one.locations for one in pair)
+        pair
+        for pair in paired(left, right, identity, identity)
+        if identity is not _by_rule or not all(one.locations for one in pair)
     ]
 
 

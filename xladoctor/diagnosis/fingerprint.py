@@ -13,7 +13,7 @@ from xladoctor.evidence.interface import Evidence
 
 
 def fingerprint(rule: str, what: str, locations: Sequence[Location], evidence: Evidence) -> str:
-    """Of rule, file, function and the line's code, as 16 hexadecimal digits.
+    """Of rule, file, function and the line's code.
 
     Args:
         rule: its id.
@@ -25,6 +25,11 @@ def fingerprint(rule: str, what: str, locations: Sequence[Location], evidence: E
     for place in locations[:1]:
         known = code(place.source) if place.source else str(place.line)  # rather new than mistaken
         parts += [evidence.portable(place.file), place.function or "", known]
+    return identity(*parts)
+
+
+def identity(*parts: str) -> str:
+    """Of what is told by these texts, as 16 hexadecimal digits."""
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 

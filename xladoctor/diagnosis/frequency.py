@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 _SLACK = 0.10  # of a rate, between runs of different length
-
-
 _RECOMPILATIONS = "XD1"  # the family: a few shapes, each compiled once, and then it is over
 
 

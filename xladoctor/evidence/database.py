@@ -44,7 +44,7 @@ class Database:
         Raises:
             ValueError: the columns differ in length.
         """
-        if not _rows(columns):
+        if not row_count(columns):
             return
         names = ", ".join(f'"{name}"' for name in columns)
         sources = self._register("incoming", table, columns)
@@ -116,12 +116,11 @@ class Database:
             pending += below
         return found
 
-    @cached_property
+    @property
     def _views(self) -> Mapping[str, frozenset[str]]:
         """The views, each with the tables and views that it names."""
-        for name, query in definitions().items():
-            if name not in _VIEWS:
-                _VIEWS[name] = frozenset(self._named(query))
+        if not _VIEWS:
+            _VIEWS.update({n: frozenset(self._named(query)) for n, query in definitions().items()})
         return _VIEWS
 
     @cached_property
@@ -155,7 +154,7 @@ class Database:
     def _define(self, table: str, parts: Iterable[Columns]) -> None:
         """Put a view over arrays in the place of an empty table."""
         selects = []
-        for number, columns in enumerate(part for part in parts if _rows(part)):
+        for number, columns in enumerate(part for part in parts if row_count(part)):
             name = f"{table} {number}"
             sources = self._register(name, table, columns)
             selects.append(_select(name, sources, TABLES[table].columns))
@@ -203,7 +202,7 @@ def _values_of(key: str, tree: Any) -> Iterator[str]:
         yield from _values_of(key, branch)
 
 
-def _rows(columns: Columns) -> int:
+def row_count(columns: Columns) -> int:
     """The number of rows; that of all columns, as DuckDB would read beyond a shorter one."""
     counts = {len(values) for values in columns.values()}
     if len(counts) > 1:

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from xladoctor.evidence.database import Database
+from xladoctor.evidence.database import Database, row_count
 from xladoctor.evidence.interface import Evidence
 from xladoctor.ingest.interface import Ingested, IngestError, Progress
 from xladoctor.ingest.remote_capture import read_remote_capture, remote_manifest
@@ -60,7 +60,8 @@ def load(path: str, session: str | None = None, progress: Progress | None = None
 
 def build(ingested: Ingested, origin: dict[str, Any]) -> Evidence:
     """Fill a database with what was read, and create the views over it."""
-    small = not ingested.lazy and _rows(ingested) < _FEW_ROWS
+    parts = [*ingested.tables.values(), *(columns for _, columns in ingested.batches)]
+    small = not ingested.lazy and sum(map(row_count, parts)) < _FEW_ROWS
     database = Database(threads=1 if small else None)
     for table, columns in ingested.tables.items():
         database.insert(table, columns)
@@ -72,8 +73,3 @@ def build(ingested: Ingested, origin: dict[str, Any]) -> Evidence:
     available = frozenset(ingested.tables) | frozenset(ingested.lazy)
     return Evidence(database, available, tuple(ingested.notes), origin, origin.get("cwd"),
                     tuple(ingested.lost))  # fmt: skip
-
-
-def _rows(ingested: Ingested) -> int:
-    parts = [*ingested.tables.values(), *(columns for _, columns in ingested.batches)]
-    return sum(len(next(iter(columns.values()), ())) for columns in parts)

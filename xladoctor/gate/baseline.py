@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from xladoctor.diagnosis.frequency import Often, growth
 from xladoctor.diagnosis.interface import Diagnosis, Finding, RunFacts, Severity
+from xladoctor.diagnosis.pairing import paired
 from xladoctor.gate.interface import GateError, Gone
 from xladoctor.gate.seen import unseen
 from xladoctor.repository import portable
@@ -143,18 +143,14 @@ def known(script: Script | None, diagnosis: Diagnosis) -> dict[str, Known]:
     entries = {one.fingerprint: one for one in (script.findings if script else ())}
     found = {one.fingerprint: entries[one.fingerprint] for one in diagnosis.findings
              if one.fingerprint in entries}  # fmt: skip
-    suppressed = {one.fingerprint for one in diagnosis.ignored}
-    left: dict[Hashable, list[Known]] = defaultdict(list)
-    for one in entries.values():
-        if one.fingerprint not in found and one.fingerprint not in suppressed and one.file:
-            left[one.rule, one.file, one.function].append(one)
-    new: dict[Hashable, list[Finding]] = defaultdict(list)
-    for finding in diagnosis.findings:
-        if finding.fingerprint not in found and (place := _place(finding, diagnosis.run)):
-            new[finding.rule, *place].append(finding)
-    edited = {new[where][0].fingerprint: left[where][0] for where in new
-              if len(new[where]) == len(left[where]) == 1}  # fmt: skip
-    return found | edited
+    seen = found.keys() | {one.fingerprint for one in diagnosis.ignored}
+    edited = paired(
+        (one for one in entries.values() if one.fingerprint not in seen),
+        (one for one in diagnosis.findings if one.fingerprint not in found),
+        lambda entry: (entry.rule, entry.file, entry.function) if entry.file else None,
+        lambda new: (new.rule, *place) if (place := _place(new, diagnosis.run)) else None,
+    )
+    return found | {new.fingerprint: entry for entry, new in edited}
 
 
 def _place(finding: Finding, run: RunFacts) -> tuple[str, str | None] | None:

@@ -5,18 +5,16 @@ Annotations, code scanning and code quality show the same things in different fo
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from xladoctor.diagnosis.fingerprint import identity
 from xladoctor.diagnosis.interface import Consumer, Diagnosis, Finding, Location
-from xladoctor.gate.interface import BudgetOutcome, GateOutcome, Judgement
+from xladoctor.gate.interface import BudgetOutcome, Judgement
 from xladoctor.report.interface import Report
 from xladoctor.report.levels import LEVELS, Level, judgements, level
 from xladoctor.report.places import path_shown, primary
 from xladoctor.report.words import COUNTS, STATES, amount, cost_of, name_of, saving_of
-
-_MOST_CONSUMERS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +44,11 @@ class Alert:
     locations: list[Location] = field(default_factory=list)
     finding: Finding | None = None
     judgement: Judgement | None = None
+
+    @property
+    def said(self) -> str:
+        """Title and text, as one text."""
+        return " ".join([f"{self.title}.", *self.text])
 
     @property
     def saving_s(self) -> float:
@@ -83,7 +86,7 @@ def missing(report: Report) -> Iterator[Alert]:
         yield Alert(
             one.name, "missing", "error" if outcome.status == "missing" else "warning",
             "Could not be judged", [_said(one.reason)], None,
-            _fingerprint("missing", one.name, outcome), name_of(report.diagnosis.run),
+            identity("missing", one.name, outcome.script), name_of(report.diagnosis.run),
         )  # fmt: skip
 
 
@@ -110,7 +113,8 @@ def _over(report: Report) -> Iterator[Alert]:
             yield Alert(
                 budget.name, "budget", "error" if budget.state == "over" else "note",
                 "Budget exceeded", budget_text(budget, report.diagnosis),
-                primary(locations, report.diagnosis), _fingerprint("budget", budget.name, outcome),
+                primary(locations, report.diagnosis),
+                identity("budget", budget.name, outcome.script),
                 name_of(report.diagnosis.run), locations,
             )  # fmt: skip
 
@@ -120,10 +124,9 @@ def budget_text(budget: BudgetOutcome, diagnosis: Diagnosis) -> list[str]:
     found, limit = amount(budget.count, budget.found), amount(budget.count, budget.limit)
     text = [_said(f"{COUNTS[budget.count][0]}: {found}, at most {limit} allowed")]
     text += [_said(budget.reason)] if budget.reason else []
-    shown = [consumer_text(budget, one, diagnosis) for one in budget.consumers[:_MOST_CONSUMERS]]
-    more = len(budget.consumers) - len(shown)
-    if shown:
-        text.append(f"Most of it: {', '.join(shown)}{f' and {more} more' if more else ''}.")
+    if budget.consumers:
+        shown = [consumer_text(budget, one, diagnosis) for one in budget.consumers]
+        text.append(f"Most of it: {', '.join(shown)}.")
     return text
 
 
@@ -136,8 +139,3 @@ def consumer_text(budget: BudgetOutcome, consumer: Consumer, diagnosis: Diagnosi
 
 def _said(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}."
-
-
-def _fingerprint(kind: str, name: str, outcome: GateOutcome) -> str:
-    parts = (kind, name, outcome.script)
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]

@@ -126,9 +126,9 @@ def _of_gate(alert: Alert, report: Report) -> dict[str, Any]:
 def _invocation(report: Report, found: list[Alert], index: dict[str, int]) -> dict[str, Any]:
     """How the analysis went: what was not judged, what of the evidence was cut or unreadable."""
     diagnosis = report.diagnosis
-    unplaced = [(a.rule, a.level, " ".join([f"{a.title}.", *a.text])) for a in found if not a.place]
+    unplaced = [(a.rule, a.level, a.said) for a in found if not a.place]
     skipped = [(n.rule, "note", f"Not evaluated: {n.reason}.") for n in diagnosis.not_checked]
-    asked = [(a.rule, a.level, " ".join([f"{a.title}.", *a.text])) for a in missing(report)]
+    asked = [(a.rule, a.level, a.said) for a in missing(report)]
     notes = [*diagnosis.warnings, *(report.outcome.notes if report.outcome else ())]
     execution = [*unplaced, *(("", "note", note) for note in notes)]
     return {

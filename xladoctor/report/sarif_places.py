@@ -73,13 +73,12 @@ def related(alert: Alert, run: RunFacts) -> list[dict[str, Any]]:
 
 def message(alert: Alert, places: list[dict[str, Any]]) -> dict[str, str]:
     """The title, what was found, and links to the lines that explain it."""
-    sentences = [f"{alert.title}.", *alert.text]
     links = [
         f"[{_bare(place['message']['text'])}]({place['id']})"
         for place in places
         if place["physicalLocation"]["artifactLocation"].get("uriBaseId") == "%SRCROOT%"
     ]
-    text = " ".join(sentence.replace("](", "] (") for sentence in sentences)
+    text = alert.said.replace("](", "] (")
     return {"text": f"{text} See: {', '.join(links)}." if links else text}
 
 

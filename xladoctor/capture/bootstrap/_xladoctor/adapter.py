@@ -209,10 +209,7 @@ class Adapter:
 
     def _clear(self, original: Any) -> Any:
         def clear_counters(*args: Any, **kwargs: Any) -> Any:
-            try:
-                self._recorder.clearing()
-            except Exception as fault:
-                self._events.fail(fault)
+            self._note(self._recorder.clearing)
             return original(*args, **kwargs)
 
         return clear_counters

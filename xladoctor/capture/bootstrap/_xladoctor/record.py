@@ -49,7 +49,14 @@ def describe(torch_xla: Any) -> dict[str, Any]:
         "torch": sys.modules["torch"].__version__, "torch_xla": torch_xla.__version__,
         "devices": xlac._xla_real_devices() if initialized else [],
         "fallback_ops": list(xlac._get_executed_fallback_ops()) if initialized else [],
+        "uncaught": _uncaught(),
     }  # fmt: skip
+
+
+def _uncaught() -> str | None:
+    """The exception that ended the program, if one did and was printed."""
+    kind = getattr(sys, "last_type", None)
+    return None if kind is None else str(getattr(kind, "__name__", kind))
 
 
 def _working_directory() -> str | None:

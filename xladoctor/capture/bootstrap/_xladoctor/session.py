@@ -367,7 +367,6 @@ class Session:
             "settings": {**self._settings, **settings.user_settings()},
             "settings_lines": self._watch.set_at, "folders": self._sites.folders,
             "windows": self._timeline.windows, "no_analysis_log": self._no_log,
-            "uncaught": _uncaught(),
             "modules": self._modules.files, "modules_too_large": self._modules.too_large,
         })  # fmt: skip
 
@@ -377,12 +376,6 @@ class Session:
 
     def _write_json(self, name: str, value: Any) -> None:
         replace_file(os.path.join(self._folder, name), json.dumps(value))
-
-
-def _uncaught() -> str | None:
-    """The exception that ended the program, if one did and was printed."""
-    kind = getattr(sys, "last_type", None)
-    return None if kind is None else str(getattr(kind, "__name__", kind))
 
 
 #: Those of this process that are under way, awake or asleep.
