@@ -19,7 +19,7 @@ from xladoctor.comparison.significance import change
 from xladoctor.comparison.step_time import FLOOR
 from xladoctor.diagnosis.engine import diagnose
 from xladoctor.diagnosis.rule import load_rules
-from xladoctor.evidence.load import load
+from xladoctor.doctor import load_evidence
 
 _PAIRS = 300
 _FLOORS = (0.0, 0.05, FLOOR, 0.2, 0.5)
@@ -56,7 +56,7 @@ def of_runs(folder: Path) -> None:
     rules = load_rules()
     judged_by = {rule.id: rule.judged_by for rule in rules}
     paths = sorted(path.parent for path in folder.glob("*/run.json"))
-    runs = [Run(evidence := load(str(path)), diagnose(evidence, rules)) for path in paths]
+    runs = [Run(evidence := load_evidence(str(path)), diagnose(evidence, rules)) for path in paths]
     samples = [step_samples(run.evidence).ms for run in runs]
     medians = [float(np.median(ms)) for ms in samples]
     print(f"{folder}: {len(runs)} runs; median steps {min(medians):.2f} to {max(medians):.2f} ms")

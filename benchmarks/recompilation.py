@@ -15,7 +15,7 @@ import statistics
 import time
 from typing import Any
 
-from xladoctor.diagnosis import recompilation
+from xladoctor.causes import derive
 from xladoctor.evidence.load import build
 from xladoctor.ingest.interface import Ingested
 
@@ -82,11 +82,13 @@ def main() -> None:
     ingested = made(asked.modules, asked.instructions)
     seconds = []
     for _ in range(asked.rounds):
-        database = build(ingested, {"kind": "run", "path": "made"}).database
+        evidence = build(ingested, {"kind": "run", "path": "made"})
         began = time.perf_counter()
-        recompilation.explain(database)
+        derive(evidence)
         seconds.append(time.perf_counter() - began)
-    kinds = database.rows("SELECT kind, count(*) AS n FROM recompilation GROUP BY 1 ORDER BY 1")
+    kinds = evidence.database.rows(
+        "SELECT kind, count(*) AS n FROM recompilation GROUP BY 1 ORDER BY 1"
+    )
     print(f"{asked.modules} modules of {asked.instructions} instructions:"
           f" {statistics.median(seconds):.2f} s ({min(seconds):.2f} to {max(seconds):.2f});"
           f" peak {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MB")  # fmt: skip

@@ -23,12 +23,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.environment import for_cpu
-from xladoctor.diagnosis import recompilation
 from xladoctor.diagnosis.engine import diagnose
 from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.diagnosis.rule import load_rules
 from xladoctor.diagnosis.whatif.rates import read_rates
-from xladoctor.evidence.load import load
+from xladoctor.doctor import load_evidence
 
 ROOT = Path(__file__).parents[1]
 #: Rules of costs that come in warm-up or without steps: the whole loop is compared.
@@ -85,8 +84,7 @@ def seconds(run: Path, whole: bool) -> float:
 
     With the wait after it, in which the device ends what the host has run ahead of.
     """
-    database = load(str(run)).database
-    recompilation.explain(database)
+    database = load_evidence(str(run)).database
     if whole:
         time: dict[str, Any] = json.loads((run / "diagnosis.json").read_text())["time"]
         return float(time["loop_s"])
@@ -119,7 +117,7 @@ def result(sick: Path, healed: Path, runs: Path, rounds: int) -> Result:
              for number in range(rounds)
              for program in ((sick, healed) if number % 2 == 0 else (healed, sick))]  # fmt: skip
     traced = captured(sick, folder / f"{sick.stem}-traced")
-    diagnosis = diagnose(load(str(traced)), load_rules())
+    diagnosis = diagnose(load_evidence(str(traced)), load_rules())
     rules = sorted({finding.rule for finding in diagnosis.findings})
     whole = bool(WHOLE & set(rules))
     times = {program.stem: [seconds(run, whole) for run in light

@@ -20,7 +20,7 @@ from rich.text import Text
 from xladoctor.configuration import schema as configuration
 from xladoctor.diagnosis.engine import diagnose
 from xladoctor.diagnosis.rule import Rule, load_rules
-from xladoctor.evidence.load import load
+from xladoctor.doctor import load_evidence
 from xladoctor.evidence.schema import TABLES
 from xladoctor.report import comparison_json, terminal
 from xladoctor.report.interface import Report, Style
@@ -103,7 +103,7 @@ def evidence_page() -> str:
 
 def picture() -> str:
     """The terminal report of a sample trace, as an SVG image."""
-    diagnosis = diagnose(load(SAMPLE), load_rules())
+    diagnosis = diagnose(load_evidence(SAMPLE), load_rules())
     text = io.StringIO()
     terminal.render([Report(diagnosis)], text, Style(width=80, color=True))
     console = Console(record=True, width=80, file=io.StringIO(), color_system="standard")

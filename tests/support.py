@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from xladoctor.causes import derive
 from xladoctor.diagnosis.interface import Cost, Finding, Location, Saving
 from xladoctor.diagnosis.rule import Rule
 from xladoctor.evidence.interface import Evidence
@@ -36,6 +37,11 @@ def ingested(tables: Tables) -> Ingested:
 def evidence(tables: Tables, **origin: Any) -> Evidence:
     """A database filled with ``tables``, as of a run directory."""
     return build(ingested(tables), {"kind": "run", "path": "a-run", **origin})
+
+
+def complete(tables: Tables, **origin: Any) -> Evidence:
+    """The same with the causes of its compilations, as rules see it."""
+    return derive(evidence(tables, **origin))
 
 
 def step(index: int, **columns: Any) -> Row:

@@ -54,10 +54,11 @@ class InProcessCapture:
 
     def __enter__(self) -> InProcessCapture:
         """Begin."""
+        from xladoctor import doctor
         from xladoctor.configuration.load import load_configuration
 
         self._refuse()
-        self._configured = load_configuration()
+        self._selection = doctor.selection(load_configuration())
         script = getattr(sys.modules.get("__main__"), "__file__", None) or "notebook"
         self._run = launcher.make_directory(self._output, script)
         self.directory = self._run.path
@@ -104,11 +105,11 @@ class InProcessCapture:
                 os.environ.pop(name, None)
 
     def _diagnose(self) -> None:
+        from xladoctor import doctor
         from xladoctor.cli.output import Color, Format, Output, deliver
-        from xladoctor.cli.run_directory import diagnose_run
         from xladoctor.report.interface import Report
 
-        self.diagnosis = diagnose_run(self._run, self._configured)
+        self.diagnosis = doctor.examine_run(self._run, self._selection)
         if self._report:
             deliver([Report(self.diagnosis)], [Output(Format.terminal)], Color.auto)
 

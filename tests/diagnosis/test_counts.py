@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support import Row, Tables, evidence, step
-from xladoctor.diagnosis import recompilation
+from tests.support import Row, Tables, complete, step
 from xladoctor.diagnosis.counts import counts
 from xladoctor.diagnosis.interface import Count, CountName, Steps
 
@@ -18,8 +17,7 @@ NONE: Tables = {"step": STEPS, "host_sync": [], "compilation": [], "counter": []
 
 
 def count(name: CountName, steps: Steps | None = None, **tables: list[Row]) -> Count:
-    given = evidence({**NONE, **tables}, cwd="/home/ada")
-    recompilation.explain(given.database)
+    given = complete({**NONE, **tables}, cwd="/home/ada")
     (found,) = [one for one in counts(given, steps) if one.name == name]
     return found
 
@@ -58,8 +56,7 @@ def compilation(ordinal: int, **columns: Any) -> Row:
     ],
 )
 def test_count_without_its_evidence_is_unknown(absent: str, name: str, reason: str) -> None:
-    given = evidence({table: rows for table, rows in NONE.items() if table != absent})
-    recompilation.explain(given.database)
+    given = complete({table: rows for table, rows in NONE.items() if table != absent})
     (found,) = [one for one in counts(given, None) if one.name == name]
     assert found.value is None
     assert (found.reason or "").startswith(reason)

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support import Row, evidence, step
-from xladoctor.diagnosis import recompilation
+from tests.support import Row, complete, evidence, step
 from xladoctor.diagnosis.interface import Claim, RuleError
 from xladoctor.diagnosis.whatif import Estimate, Fix, WhatIf, claims_of
 from xladoctor.diagnosis.whatif.claims import apply
@@ -107,9 +106,7 @@ def tables_of(words: Sequence[str], tracing: float | None = None) -> dict[str, l
 
 
 def explained(tables: dict[str, list[Row]]) -> Evidence:
-    found = evidence(tables)
-    recompilation.explain(found.database)
-    return found
+    return complete(tables)
 
 
 def whatif(words: Sequence[str], tracing: float | None = None) -> WhatIf:

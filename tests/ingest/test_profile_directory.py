@@ -10,7 +10,7 @@ import pytest
 from tests.xspace import builder, devices
 from xladoctor.diagnosis.engine import diagnose
 from xladoctor.diagnosis.rule import load_rules
-from xladoctor.evidence.load import load
+from xladoctor.doctor import load_evidence
 from xladoctor.ingest.interface import IngestError
 
 START = 1_700_000_000_000_000_000
@@ -41,7 +41,7 @@ def two_sessions(tmp_path: Path) -> Path:
 
 
 def test_the_newest_session_is_read_and_said(two_sessions: Path) -> None:
-    evidence = load(str(two_sessions))
+    evidence = load_evidence(str(two_sessions))
     assert evidence.database.scalar("SELECT count(*) FROM timeline_step") == 7
     assert evidence.notes == (
         f"{two_sessions}: 2 sessions; the newest is read, 2026_01_04_later"
@@ -50,23 +50,23 @@ def test_the_newest_session_is_read_and_said(two_sessions: Path) -> None:
 
 
 def test_another_session_by_name(two_sessions: Path) -> None:
-    evidence = load(str(two_sessions), session="2026_01_05")
+    evidence = load_evidence(str(two_sessions), session="2026_01_05")
     assert evidence.database.scalar("SELECT count(*) FROM timeline_step") == 5
     assert evidence.notes == ()
 
 
 def test_a_session_that_is_not_there(two_sessions: Path) -> None:
     with pytest.raises(IngestError, match="no session yesterday") as caught:
-        load(str(two_sessions), session="yesterday")
+        load_evidence(str(two_sessions), session="yesterday")
     assert caught.value.hint == "there are: 2026_01_05, 2026_01_04_later"
 
 
 def test_the_beginning_of_a_sessions_name_is_enough(two_sessions: Path) -> None:
-    evidence = load(str(two_sessions), session="2026_01_05")
+    evidence = load_evidence(str(two_sessions), session="2026_01_05")
     assert evidence.notes == ()
     with pytest.raises(IngestError, match="no session 2026"):
-        load(str(two_sessions), session="2026")
-    evidence = load(str(two_sessions), session="2026_01_04")
+        load_evidence(str(two_sessions), session="2026")
+    evidence = load_evidence(str(two_sessions), session="2026_01_04")
     assert evidence.database.scalar("SELECT count(*) FROM timeline_step") == 7
 
 
@@ -74,7 +74,7 @@ def test_a_file_without_events_among_others_is_no_process(tmp_path: Path) -> Non
     write(tmp_path, "s", "a", loop(3))
     empty = write(tmp_path, "s", "b", loop(3))
     empty.write_bytes(b"")
-    evidence = load(str(tmp_path))
+    evidence = load_evidence(str(tmp_path))
     assert evidence.database.scalar("SELECT count(*) FROM process") == 1
     assert evidence.notes == (f"{empty}: not a timeline, or one without an event",)
 
@@ -83,20 +83,20 @@ def test_a_file_without_events_among_others_is_no_process(tmp_path: Path) -> Non
     "below", ["", "plugins", "plugins/profile", "plugins/profile/2026_01_04_later"]
 )
 def test_any_level_of_the_directory(two_sessions: Path, below: str) -> None:
-    evidence = load(str(two_sessions / below))
+    evidence = load_evidence(str(two_sessions / below))
     assert evidence.database.scalar("SELECT count(*) FROM timeline_step") == 7
 
 
 def test_one_file(two_sessions: Path) -> None:
     path = two_sessions / "plugins/profile/2026_01_05/a.xplane.pb"
-    evidence = load(str(path))
+    evidence = load_evidence(str(path))
     assert evidence.database.scalar("SELECT file FROM timeline") == str(path)
 
 
 def test_hosts_of_a_session_are_on_one_clock(tmp_path: Path) -> None:
     write(tmp_path, "s", "a", loop(3))
     write(tmp_path, "s", "b", loop(3, START + 40_000))
-    database = load(str(tmp_path)).database
+    database = load_evidence(str(tmp_path)).database
     rows = database.rows("SELECT host, begin_ns FROM timeline JOIN process USING (process, host)"
                          " ORDER BY process")  # fmt: skip
     assert [row["begin_ns"] - START for row in rows] == [0, 40_000]
@@ -109,7 +109,7 @@ def test_a_damaged_file_among_others_is_used_as_far_as_it_goes(tmp_path: Path) -
     whole = write(tmp_path, "s", "a", loop(20))
     cut = write(tmp_path, "s", "b", loop(20))
     cut.write_bytes(whole.read_bytes()[:300])
-    evidence = load(str(tmp_path))
+    evidence = load_evidence(str(tmp_path))
     assert evidence.notes == (f"{cut}: cut off at byte 300; what could be read is used",)
     rows = evidence.database.rows("SELECT events, complete FROM timeline ORDER BY process")
     assert [row["complete"] for row in rows] == [True, False]
@@ -121,13 +121,13 @@ def test_a_file_that_is_no_timeline(data: bytes, tmp_path: Path) -> None:
     path = tmp_path / "x.xplane.pb"
     path.write_bytes(data)
     with pytest.raises(IngestError, match=r"x\.xplane\.pb: ") as caught:
-        load(str(path))
+        load_evidence(str(path))
     assert "expected an .xplane.pb file" in caught.value.hint
 
 
 def test_diagnosis_of_a_tpu_program(tmp_path: Path) -> None:
     write(tmp_path, "s", "tpu-vm", devices.tpu())
-    report = diagnose(load(str(tmp_path)), load_rules())
+    report = diagnose(load_evidence(str(tmp_path)), load_rules())
     assert (report.run.kind, report.run.device, report.run.devices) == ("timeline", "TPU", 2)
     assert report.steps is not None
     assert report.steps.count == 3

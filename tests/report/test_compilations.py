@@ -12,12 +12,11 @@ import pytest
 from tests.report.snapshots import assert_as_before
 from tests.report.test_terminal import columns
 from tests.support import Row, evidence
-from xladoctor.diagnosis import recompilation
-from xladoctor.diagnosis.recompilation.difference import Difference, OperationChange, difference
-from xladoctor.diagnosis.recompilation.listing import call_sites, listed
+from xladoctor.causes.difference import Difference, OperationChange, difference
+from xladoctor.causes.listing import call_sites, listed
+from xladoctor.doctor import load_evidence
 from xladoctor.errors import XladoctorError
 from xladoctor.evidence.interface import Evidence
-from xladoctor.evidence.load import load
 from xladoctor.report import compilations, graph_diff
 from xladoctor.report.interface import Style
 
@@ -56,9 +55,7 @@ def compared(
 @pytest.fixture(scope="module")
 def written() -> dict[str, str]:
     """The text of each case; a sample is read once."""
-    samples = {case[0]: load(str(SAMPLES / case[0])) for case in CASES.values()}
-    for sample in samples.values():
-        recompilation.explain(sample.database)
+    samples = {case[0]: load_evidence(str(SAMPLES / case[0])) for case in CASES.values()}
     return {
         name: compared(samples[sample], pair, style) if pair else shown(samples[sample], style)
         for name, (sample, pair, style) in CASES.items()

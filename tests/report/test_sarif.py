@@ -17,7 +17,7 @@ from tests.schemas import SARIF, problems
 from tests.support import finding, location
 from xladoctor.diagnosis.engine import diagnose
 from xladoctor.diagnosis.rule import load_rules
-from xladoctor.evidence.load import load
+from xladoctor.doctor import load_evidence
 from xladoctor.report.interface import Report
 
 SAMPLES = Path(__file__).parents[2] / "sample_traces"
@@ -64,7 +64,7 @@ def test_output_is_valid_whatever_the_program_says(text: str) -> None:
 
 def test_sample_with_every_rule_of_the_pack() -> None:
     rules = load_rules()
-    report = Report(diagnose(load(str(SAMPLES / "recompiling"), None), rules))
+    report = Report(diagnose(load_evidence(str(SAMPLES / "recompiling")), rules))
     written = log([report])
     listed = written["runs"][0]["tool"]["driver"]["rules"]
     assert problems(written, SARIF) == []

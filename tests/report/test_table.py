@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tests.report.snapshots import assert_as_before
-from xladoctor.diagnosis import recompilation
+from xladoctor.doctor import load_evidence
 from xladoctor.evidence.catalog import views
-from xladoctor.evidence.load import load
 from xladoctor.evidence.query import Query
 from xladoctor.evidence.schema import TABLES
 from xladoctor.report import schema
@@ -61,9 +60,7 @@ def columns(line: str) -> int:
 def answered() -> dict[str, str]:
     """The text of each case; a sample is read once."""
     samples = {case[0] for case in CASES.values()}
-    databases = {name: load(str(SAMPLES / name)).database for name in samples}
-    for database in databases.values():
-        recompilation.explain(database)
+    databases = {name: load_evidence(str(SAMPLES / name)).database for name in samples}
     texts = {}
     for name, (sample, query, style) in CASES.items():
         answer = Query(query, databases[sample]).answer()

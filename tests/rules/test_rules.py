@@ -5,7 +5,7 @@ columns that matter), and ``expect``: all findings in order, each with the value
 ``not_evaluated`` with the reason. A row with ``rows: N`` stands for N rows, numbered i from 0, in
 which ``{from: a, by: b}`` is a + b · i; with ``text`` it is that number in the text's braces. What
 a row leaves out is as in :data:`DEFAULTS`. ``graphs`` are compiled modules: ``hash``, ``inputs``,
-``instructions`` as :mod:`tests.diagnosis.graphs` writes them, and columns of ``hlo_module``.
+``instructions`` as :mod:`tests.causes.graphs` writes them, and columns of ``hlo_module``.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.diagnosis.graphs import tables_of
-from tests.support import Row, evidence, step
+from tests.causes.graphs import tables_of
+from tests.support import Row, complete, step
 from xladoctor.diagnosis.engine import diagnose
 from xladoctor.diagnosis.interface import Diagnosis, Finding
 from xladoctor.diagnosis.rule import load_rules
@@ -67,7 +67,7 @@ def diagnosis_of(case: dict[str, Any]) -> Diagnosis:
     if "graphs" in case:
         modules = [module for pattern in case["graphs"] for module in repeated(dict(pattern))]
         tables |= tables_of(modules)
-    return diagnose(evidence(tables), RULES)
+    return diagnose(complete(tables), RULES)
 
 
 def shown(finding: Finding, wanted: Row) -> Row:

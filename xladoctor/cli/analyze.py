@@ -48,12 +48,12 @@ def analyze(
 
     Needs no torch. Exit status: 0 analyzed, 2 the input cannot be read.
     """
+    from xladoctor import doctor
     from xladoctor.cli.progress_bar import progress_bar
-    from xladoctor.cli.run_directory import diagnose_path
     from xladoctor.report.interface import Report
 
     outputs = parse_outputs(formats)
-    found = configured(Asked(config, select, ignore))
+    chosen = doctor.selection(configured(Asked(config, select, ignore)))
     with progress_bar() as bar:
-        diagnosis = diagnose_path(path, found, total_steps, session=session, progress=bar)
+        diagnosis = doctor.examine(path, chosen, total_steps, session=session, progress=bar)
     deliver([Report(diagnosis)], outputs, color)

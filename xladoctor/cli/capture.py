@@ -61,6 +61,7 @@ def capture(
     The program has called xp.start_server(PORT) (torch_xla.debug.profiler). Needs no torch. Exit
     status: 0 recorded and analyzed, 2 if no server gave a profile.
     """
+    from xladoctor import doctor
     from xladoctor.capture.remote.address import (
         RECORDING,
         WAITING,
@@ -70,11 +71,10 @@ def capture(
     from xladoctor.capture.remote.fetch import fetch
     from xladoctor.capture.remote.interface import RemoteRequest
     from xladoctor.cli.progress_bar import progress_bar
-    from xladoctor.cli.run_directory import diagnose_run
     from xladoctor.report.interface import Report
 
     outputs = parse_outputs(formats)
-    found = configured(Asked(config))
+    chosen = doctor.selection(configured(Asked(config)))
     request = RemoteRequest(
         addresses=parse_addresses(addresses),
         duration_ms=parse_duration(duration, "--duration", *RECORDING),
@@ -84,7 +84,7 @@ def capture(
     )
     directory = fetch(request, _Progress(quiet)).directory
     with progress_bar() as bar:
-        diagnosis = diagnose_run(directory, found, total_steps, progress=bar)
+        diagnosis = doctor.examine_run(directory, chosen, total_steps, progress=bar)
     deliver([Report(diagnosis)], outputs, color)
 
 

@@ -13,7 +13,6 @@ from xladoctor.cli.configured import (
     IgnoreOption,
     SelectOption,
     configured,
-    selection,
 )
 from xladoctor.cli.output import Color, ColorOption, Format, parse_outputs, write_each
 
@@ -60,6 +59,7 @@ def compare(
     Exit status: 0 nothing is worse; 1 a finding is new or worse (or the step is slower than
     --max-slowdown allows); 2 a run cannot be read; 3 not enough evidence to judge.
     """
+    from xladoctor import doctor
     from xladoctor.cli.progress_bar import progress_bar
     from xladoctor.comparison.compare import compare as compare_runs
     from xladoctor.comparison.interface import Demand
@@ -68,7 +68,7 @@ def compare(
     limit = None if max_slowdown is None else _share(max_slowdown)
     found = configured(Asked(config, select, ignore, gate={"fail_on": fail_on}))
     demand = Demand(found.settings.gate.fail_on, limit, _grounds(despite))
-    chosen = selection(found)
+    chosen = doctor.selection(found)
     with progress_bar() as bar:
         runs = [_run(path, chosen, bar) for path in (a, b)]
     comparison = compare_runs(runs[0], runs[1], chosen.rules, demand)
@@ -77,12 +77,11 @@ def compare(
 
 
 def _run(path: str, chosen: Selection, progress: Progress | None) -> Run:
+    from xladoctor import doctor
     from xladoctor.comparison.interface import Run
-    from xladoctor.diagnosis.engine import diagnose
-    from xladoctor.evidence.load import load
 
-    evidence = load(path, None, progress)
-    return Run(evidence, diagnose(evidence, chosen.rules, off=chosen.off))
+    evidence = doctor.load_evidence(path, progress=progress)
+    return Run(evidence, doctor.diagnose(evidence, chosen))
 
 
 def _share(text: str) -> float:

@@ -70,8 +70,8 @@ def compilations(
     similar one before it. With --diff, what two graphs differ in, by Python line. Exit status:
     0 shown, 2 the input cannot be read or has no such compilation.
     """
+    from xladoctor.causes.listing import call_sites, listed
     from xladoctor.cli.query import load_evidence
-    from xladoctor.diagnosis.recompilation.listing import call_sites, listed
     from xladoctor.report import compilations as report
 
     if diff is not None and site is not None:
@@ -126,7 +126,7 @@ def _compare(
     evidence: Evidence, rows: list[Row], pair: tuple[int, int], layout: Layout, limit: int,
     color: Color,
 ) -> None:  # fmt: skip
-    from xladoctor.diagnosis.recompilation.difference import difference
+    from xladoctor.causes.difference import difference
     from xladoctor.report import graph_diff
 
     processes = sorted({row["process"] for row in rows})

@@ -11,7 +11,6 @@ import typer
 
 if TYPE_CHECKING:
     from xladoctor.configuration.interface import Configured
-    from xladoctor.configuration.selection import Selection
 
 ConfigOption = Annotated[
     Path | None,
@@ -70,6 +69,7 @@ def configured(asked: Asked) -> Configured:
     """
     from pydantic import ValidationError
 
+    from xladoctor import doctor
     from xladoctor.configuration.interface import Configuration, ConfigurationError
     from xladoctor.configuration.load import load_configuration, message_of
 
@@ -101,7 +101,7 @@ def configured(asked: Asked) -> Configured:
         raise ConfigurationError(f"option for {where}: {message_of(first, Configuration)}"
                                  ) from error  # fmt: skip
     if found.settings != Configuration():  # before a program runs for hours
-        selection(found)
+        doctor.selection(found)
     return found
 
 
@@ -110,11 +110,3 @@ def _pairs(option: str, example: str, words: Sequence[str]) -> dict[str, str]:
     if bad := [name for name, equals, value in pairs if not (name and equals and value)]:
         raise typer.BadParameter(f"{bad[0]!r}: expected for instance {example}", param_hint=option)
     return {name.strip(): value.strip() for name, _, value in pairs}
-
-
-def selection(found: Configured) -> Selection:
-    """The rules as configured. Raises ConfigurationError and RuleError."""
-    from xladoctor.configuration.selection import select
-    from xladoctor.diagnosis.rule import load_rules
-
-    return select(load_rules(), found.settings, str(found.source or "configuration"))

@@ -219,8 +219,8 @@ def _options(stop_after: int | None) -> Options:
 
 def _run(repeat: _Repeat, options: Options, found: Configured) -> list[list[Diagnosis]]:
     """Run the command under capture; one that fails is not judged."""
+    from xladoctor import doctor
     from xladoctor.capture import launcher, progress
-    from xladoctor.cli.run_directory import diagnose_outcome
     from xladoctor.gate.interface import GateError
 
     diagnoses = []
@@ -236,7 +236,7 @@ def _run(repeat: _Repeat, options: Options, found: Configured) -> list[list[Diag
             where = outcome.runs[0].path
             raise GateError(f"the command ended with status {outcome.status}: not judged",
                             f"what was seen of it: xladoctor analyze {where}")  # fmt: skip
-        diagnoses.append(list(diagnose_outcome(outcome, found)))
+        diagnoses.append(list(doctor.examine_outcome(outcome, doctor.selection(found))))
     return diagnoses
 
 
@@ -247,8 +247,8 @@ def _with_python(command: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _of_directory(words: Sequence[str], found: Configured) -> Diagnosis:
+    from xladoctor import doctor
     from xladoctor.cli.progress_bar import progress_bar
-    from xladoctor.cli.run_directory import diagnose_path
 
     if len(words) > 1:
         raise typer.BadParameter(f"expected one run, or -- and a command: -- {' '.join(words)}",
@@ -256,7 +256,9 @@ def _of_directory(words: Sequence[str], found: Configured) -> Diagnosis:
     if words and words[0].endswith(".py"):
         raise typer.BadParameter(f"a program comes after dashes: -- {words[0]}", param_hint="RUN")
     with progress_bar() as bar:
-        return diagnose_path(words[0] if words else _newest(), found, progress=bar)
+        return doctor.examine(
+            words[0] if words else _newest(), doctor.selection(found), progress=bar
+        )
 
 
 def _newest() -> str:

@@ -9,7 +9,6 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
@@ -108,16 +107,12 @@ def _text(path: str, query: str) -> str:
 
 
 def load_evidence(path: str, session: str | None) -> Evidence:
-    """The evidence with all that rules see: recompilations are derived after loading."""
+    """The evidence that rules see, read with a progress bar."""
+    from xladoctor import doctor
     from xladoctor.cli.progress_bar import progress_bar
-    from xladoctor.diagnosis import recompilation
-    from xladoctor.evidence.load import load
 
     with progress_bar() as bar:
-        evidence = load(path, session, bar)
-    recompilation.explain(evidence.database)
-    derived = {"recompilation", "graph_change"} if "compilation" in evidence.available else set()
-    return replace(evidence, available=evidence.available | derived)
+        return doctor.load_evidence(path, session, bar)
 
 
 def _show(evidence: Evidence, text: str, output: Path | None, limit: int, color: Color) -> None:

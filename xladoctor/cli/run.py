@@ -101,15 +101,16 @@ def run(
     standard output. A step is what lies between two barriers (torch_xla.sync). Exit status: the
     program's own; 124 after --timeout; 2 if it could not be run or never used XLA.
     """
+    from xladoctor import doctor
     from xladoctor.capture import launcher, progress
     from xladoctor.capture.bootstrap._xladoctor.options import Options
     from xladoctor.cli.gate import court_of, decided, delivered
-    from xladoctor.cli.run_directory import diagnose_outcome
     from xladoctor.gate.programs import programs
     from xladoctor.report.interface import Report
 
     outputs = parse_outputs(formats)
     found = configured(Asked(config, select, ignore))
+    chosen = doctor.selection(found)
     options = Options(
         trace_steps=trace_steps, trace_after=trace_after, trace_seconds=trace_seconds,
         trace_bytes=parse_size(trace_bytes), stop_after=stop_after or 0,
@@ -123,7 +124,7 @@ def run(
     diagnoses: list[Diagnosis] = []
     try:
         try:
-            diagnoses.extend(diagnose_outcome(outcome, found, total_steps))
+            diagnoses.extend(doctor.examine_outcome(outcome, chosen, total_steps))
             if court and not outcome.status:
                 reports = decided(court, programs([diagnoses]))
             else:

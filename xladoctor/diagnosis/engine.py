@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 
 from xladoctor import __version__
-from xladoctor.diagnosis import devices, facts, findings, ranking, recompilation
+from xladoctor.diagnosis import devices, facts, findings, ranking
 from xladoctor.diagnosis.counts import counts
 from xladoctor.diagnosis.interface import (
     SCHEMA_VERSION,
@@ -40,7 +40,6 @@ def diagnose(
         RuleError: a rule's query or message fails on this evidence.
     """
     database = evidence.database
-    recompilation.explain(database)
     database.close_to_the_outside()
     time = facts.time_spent(evidence)
     steps = facts.steps(evidence)

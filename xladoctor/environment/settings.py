@@ -86,7 +86,7 @@ def _debugging(environment: Mapping[str, str]) -> list[Check]:
     """What the rule finds in the environment variables as they stand."""
     from xladoctor.diagnosis.engine import diagnose
     from xladoctor.diagnosis.rule import load_rule, pack
-    from xladoctor.evidence.load import build
+    from xladoctor.doctor import evidence_of
     from xladoctor.ingest.interface import Ingested
 
     variables = Ingested()
@@ -103,6 +103,6 @@ def _debugging(environment: Mapping[str, str]) -> list[Check]:
             function=None,
         )
     rules = [load_rule(path) for path in pack().glob(f"{DEBUGGING_RULE}-*.yaml")]
-    findings = diagnose(build(variables, {"kind": "text", "path": "-"}), rules).findings
+    findings = diagnose(evidence_of(variables, kind="text", path="-"), rules).findings
     return [warning("settings", finding.message.rstrip("."), " ".join(finding.fix.split()))
             for finding in findings]  # fmt: skip

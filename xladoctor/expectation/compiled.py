@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from xladoctor.diagnosis import recompilation
 from xladoctor.diagnosis.interface import Finding
 from xladoctor.evidence.database import Database
 from xladoctor.expectation.interface import Happened
@@ -66,7 +65,6 @@ def explain_compilations(
 ) -> tuple[list[Finding], list[str]]:
     """A finding for each cause, in the order of the compilations; and what is not known."""
     database = words.evidence.database
-    recompilation.explain(database)
     window = {"began": happened.began_ns, "ended": happened.ended_ns}
     rows = database.rows(_COMPILED, window)
     late = (Path(words.evidence.origin["path"]) / _EARLIER).exists()

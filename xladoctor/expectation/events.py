@@ -7,9 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from xladoctor.capture.bootstrap._xladoctor.call_site import PLACE
-from xladoctor.diagnosis import recompilation
 from xladoctor.diagnosis.interface import Finding
-from xladoctor.evidence.load import build
+from xladoctor.doctor import evidence_of
 from xladoctor.expectation.interface import Happened
 from xladoctor.expectation.words import Row, Words
 from xladoctor.ingest.interface import Ingested
@@ -59,8 +58,7 @@ def _lines(spot: Any) -> Row:
 
 def explain_fallbacks(words: Words, happened: Happened, place: Places) -> list[Finding]:
     """A finding for each operator and line, from evidence that has nothing but the block."""
-    small = build(_of_block(happened, place), {"kind": "run", "path": ""})
-    recompilation.explain(small.database)
+    small = evidence_of(_of_block(happened, place), kind="run", path="")
     seen = {op for op, _ in happened.lines}
     found = []
     for rule in (words.rules["XD401"], words.rules["XD102"]):

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from xladoctor.diagnosis.interface import Finding
+from xladoctor.doctor import evidence_of
 from xladoctor.evidence.interface import Evidence
-from xladoctor.evidence.load import build
 from xladoctor.expectation.compiled import explain_compilations
 from xladoctor.expectation.events import explain_fallbacks, explain_waits
 from xladoctor.expectation.interface import Happened
@@ -39,5 +39,5 @@ def _evidence(folder: Path, happened: Happened) -> Evidence:
     """Of this process alone, up to now."""
     ingested = Ingested()
     read_process(folder, [], 0, ingested, None)
-    return build(ingested, {"kind": "run", "path": str(folder), "cwd": str(Path.cwd()),
-                            "began_ns": happened.began_ns})  # fmt: skip
+    return evidence_of(ingested, kind="run", path=str(folder), cwd=str(Path.cwd()),
+                       began_ns=happened.began_ns)  # fmt: skip

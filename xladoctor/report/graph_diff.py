@@ -11,14 +11,14 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from xladoctor.diagnosis.recompilation.difference import (
+from xladoctor.causes.difference import (
     Compiled,
     Difference,
     InputChange,
     OperationChange,
     PlacementChange,
 )
-from xladoctor.diagnosis.recompilation.graphs import Place
+from xladoctor.causes.graphs import Place
 from xladoctor.evidence.interface import Evidence
 from xladoctor.evidence.source import source_line
 from xladoctor.report.compilations import counted, place, seconds

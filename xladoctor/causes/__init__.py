@@ -1,5 +1,5 @@
 """Why a call site compiled again: input, constant or operation, and the line that it comes from."""
 
-from xladoctor.diagnosis.recompilation.explain import explain
+from xladoctor.causes.derive import derive
 
-__all__ = ["explain"]
+__all__ = ["derive"]

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from xladoctor.diagnosis.recompilation.graphs import (
+from xladoctor.causes.graphs import (
     Counted,
     Graph,
     Numbers,

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from xladoctor.diagnosis.recompilation import changes
-from xladoctor.diagnosis.recompilation.changes import Change, Differing, InputChanges
-from xladoctor.diagnosis.recompilation.graphs import (
+from xladoctor.causes import changes
+from xladoctor.causes.changes import Change, Differing, InputChanges
+from xladoctor.causes.graphs import (
     NOWHERE,
     Counted,
     Graph,

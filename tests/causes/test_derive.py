@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.diagnosis.graphs import module, tables_of
-from tests.support import Row, evidence
-from xladoctor.diagnosis import recompilation
+from tests.causes.graphs import module, tables_of
+from tests.support import Row, complete
 from xladoctor.evidence.schema import TABLES
 
 TRAIN = "/home/ada/train.py"
@@ -46,8 +45,7 @@ def found(
     compilations: list[Row], modules: list[Row] | None = None, **tables: list[Row]
 ) -> Found:  # fmt: skip
     filled = tables_of(modules) if modules else {}
-    database = evidence({"compilation": compilations, **filled, **tables}).database
-    recompilation.explain(database)
+    database = complete({"compilation": compilations, **filled, **tables}).database
     return Found(database.rows("SELECT * FROM recompilation"),
                  database.rows("SELECT * FROM graph_change"))  # fmt: skip
 
@@ -784,8 +782,7 @@ def test_operation_that_makes_the_size_is_named_before_those_that_take_it() -> N
         "line": 1,
     }  # fmt: skip
     tables["hlo_instruction"] += [source, source | {"program_id": 1, "graph_hash": "b"}]
-    database = evidence({"compilation": TWICE, **tables}).database
-    recompilation.explain(database)
+    database = complete({"compilation": TWICE, **tables}).database
     (row,) = database.rows("FROM recompilation")
     assert (row["kind"], row["op"], row["line"]) == ("constant", "aten::topk", 9)
 

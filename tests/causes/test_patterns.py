@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support import Row
-from xladoctor.diagnosis.recompilation.changes import inputs
-from xladoctor.diagnosis.recompilation.graphs import Counted, Graph, Parameter, Place
-from xladoctor.diagnosis.recompilation.patterns import add_patterns, size_in
+from xladoctor.causes.changes import inputs
+from xladoctor.causes.graphs import Counted, Graph, Parameter, Place
+from xladoctor.causes.patterns import add_patterns, size_in
 
 # Sizes and counts over the compilations of a call site
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from xladoctor.diagnosis.recompilation.graphs import Graph, Graphs, Numbers
+from xladoctor.causes.graphs import Graph, Graphs, Numbers
 
 Row = dict[str, Any]
 

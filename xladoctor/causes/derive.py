@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from xladoctor.diagnosis.recompilation import cause
-from xladoctor.diagnosis.recompilation.changes import (
+from xladoctor.causes import cause
+from xladoctor.causes.changes import (
     Change,
     InputChanges,
     differing,
@@ -22,10 +22,11 @@ from xladoctor.diagnosis.recompilation.changes import (
     operations,
     with_origins,
 )
-from xladoctor.diagnosis.recompilation.graphs import Graph, Graphs, Parameter, Place
-from xladoctor.diagnosis.recompilation.nearest import Nearest
-from xladoctor.diagnosis.recompilation.patterns import add_patterns
+from xladoctor.causes.graphs import Graph, Graphs, Parameter, Place
+from xladoctor.causes.nearest import Nearest
+from xladoctor.causes.patterns import add_patterns
 from xladoctor.evidence.database import Database
+from xladoctor.evidence.interface import Evidence
 from xladoctor.ingest.interface import Columns
 
 Row = dict[str, Any]
@@ -40,16 +41,19 @@ _MOST_UNKNOWN = 20  # of which the first difference is looked for, instruction b
 _ALONGSIDE_NS = 1_000_000_000  # two threads that meet a graph this close together compile it each
 
 
-def explain(database: Database) -> None:
-    """Fill ``recompilation`` and ``graph_change``, and create the views over them.
+def derive(evidence: Evidence) -> Evidence:
+    """The evidence with the causes of its compilations: complete, as rules and queries see it.
 
     ``recompilation`` gets a row for each compilation after the first of its call site.
     """
+    database = evidence.database
     compared = _Comparison(database)
     for table, columns, rows in (("recompilation", _COLUMNS, compared.rows),
                                  ("graph_change", _CHANGE_COLUMNS, compared.changes)):  # fmt: skip
         database.insert(table, _columns(columns, rows))
     database.create_views("derived")
+    derived = {"recompilation", "graph_change"} if "compilation" in evidence.available else set()
+    return replace(evidence, available=evidence.available | derived)
 
 
 def _columns(names: tuple[str, ...], rows: list[Row]) -> Columns:

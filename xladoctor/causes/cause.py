@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from xladoctor.diagnosis.recompilation.changes import (
+from xladoctor.causes.changes import (
     Change,
     InputChanges,
     layouts,
     numbers_by_line,
     significant,
 )
-from xladoctor.diagnosis.recompilation.graphs import Graph, Parameter
+from xladoctor.causes.graphs import Graph, Parameter
 
 Row = dict[str, Any]
 _LARGE = 8  # instructions before optimization: more than shapes or numbers alone bring about

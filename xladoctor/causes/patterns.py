@@ -8,7 +8,7 @@ from itertools import pairwise
 from math import gcd
 from typing import Any, Literal
 
-from xladoctor.diagnosis.recompilation.cause import numbers
+from xladoctor.causes.cause import numbers
 
 Row = dict[str, Any]
 #: grows: by the same amount in launches that follow each other. last_batch: a first dimension with
