@@ -18,7 +18,7 @@ from xladoctor.comparison.samples import step_samples
 from xladoctor.comparison.significance import change
 from xladoctor.comparison.step_time import FLOOR
 from xladoctor.diagnosis.engine import diagnose
-from xladoctor.diagnosis.rule import load_rules
+from xladoctor.diagnosis.pack import load_rules
 from xladoctor.doctor import load_evidence
 
 _PAIRS = 300

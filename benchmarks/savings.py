@@ -25,7 +25,7 @@ import numpy as np
 from benchmarks.environment import for_cpu
 from xladoctor.diagnosis.engine import diagnose
 from xladoctor.diagnosis.interface import Diagnosis
-from xladoctor.diagnosis.rule import load_rules
+from xladoctor.diagnosis.pack import load_rules
 from xladoctor.diagnosis.whatif.rates import read_rates
 from xladoctor.doctor import load_evidence
 

@@ -19,7 +19,8 @@ from rich.text import Text
 
 from xladoctor.configuration import schema as configuration
 from xladoctor.diagnosis.engine import diagnose
-from xladoctor.diagnosis.rule import Rule, load_rules
+from xladoctor.diagnosis.pack import load_rules
+from xladoctor.diagnosis.rule import Rule
 from xladoctor.doctor import load_evidence
 from xladoctor.evidence.schema import TABLES
 from xladoctor.report import comparison_json, terminal

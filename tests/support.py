@@ -7,11 +7,13 @@ from typing import Any
 
 from xladoctor.causes import derive
 from xladoctor.diagnosis.interface import Cost, Finding, Location, Saving
+from xladoctor.diagnosis.pack import load_rules
 from xladoctor.diagnosis.rule import Rule
 from xladoctor.evidence.interface import Evidence
 from xladoctor.evidence.load import build
 from xladoctor.ingest.interface import Columns, Ingested
 
+PACK = {rule.id: rule for rule in load_rules()}
 Row = dict[str, Any]
 Tables = Mapping[str, Sequence[Row]]
 

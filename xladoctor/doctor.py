@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from xladoctor.configuration.interface import Configured
     from xladoctor.configuration.selection import Selection
     from xladoctor.diagnosis.interface import Diagnosis
-    from xladoctor.evidence.interface import Evidence
+    from xladoctor.evidence.interface import Evidence, Period
     from xladoctor.ingest.interface import Ingested, Progress
 
 
 def selection(configured: Configured) -> Selection:
     """The rules as configured. Raises ConfigurationError and RuleError."""
     from xladoctor.configuration.selection import select
-    from xladoctor.diagnosis.rule import load_rules
+    from xladoctor.diagnosis.pack import load_rules
 
     where = str(configured.source or "configuration")
     return select(load_rules(), configured.settings, where)
@@ -55,12 +55,17 @@ def load_evidence(
     return derive(evidence)
 
 
-def evidence_of(ingested: Ingested, **origin: object) -> Evidence:
-    """The same of what a reader returned; ``origin`` as in :class:`Evidence`."""
+def evidence_of(ingested: Ingested, within: Period | None = None, **origin: object) -> Evidence:
+    """The same of what a reader returned.
+
+    Args:
+        within: the part of the run that is judged, if not all of it.
+        origin: as in :class:`Evidence`.
+    """
     from xladoctor.causes import derive
     from xladoctor.evidence.load import build
 
-    return derive(build(ingested, origin))
+    return derive(build(ingested, origin), within)
 
 
 def diagnose(evidence: Evidence, selection: Selection, total_steps: int | None = None) -> Diagnosis:

@@ -21,7 +21,7 @@ from xladoctor.configuration.interface import Configuration, ConfigurationError
 from xladoctor.configuration.load import load_configuration, read_toml
 from xladoctor.configuration.schema import schema
 from xladoctor.configuration.selection import select
-from xladoctor.diagnosis.rule import load_rules
+from xladoctor.diagnosis.pack import load_rules
 from xladoctor.gate import acknowledged
 
 PRE_COMMIT_CONFIG = "https://json.schemastore.org/pre-commit-config.json"

@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 import xladoctor
-from xladoctor.diagnosis.rule import load_rules
+from xladoctor.diagnosis.pack import load_rules
 from xladoctor.report.json import schema
 
 ROOT = Path(xladoctor.__file__).parents[1]

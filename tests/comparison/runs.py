@@ -21,7 +21,7 @@ from xladoctor.diagnosis.interface import (
     RuleOutcomes,
     Steps,
 )
-from xladoctor.diagnosis.rule import load_rules
+from xladoctor.diagnosis.pack import load_rules
 
 RULES = load_rules()
 COUNTS: dict[CountName, float | None] = {

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support import Row, evidence, finding, step
+from tests.support import PACK, Row, evidence, finding, step
 from xladoctor.diagnosis.facts import duration, percent, run, steps, time_spent, verdict
 from xladoctor.diagnosis.interface import (
     Claim,
@@ -19,6 +19,7 @@ from xladoctor.diagnosis.interface import (
     Steps,
     TimeParts,
     TimeSpent,
+    Verdict,
 )
 
 SECOND = 10**9
@@ -112,6 +113,10 @@ def spent(**parts: float) -> TimeSpent:
     return TimeSpent(20.0, 10.0, TimeParts(**{**zero, **parts}), warmup)
 
 
+def said(time: TimeSpent, findings: list[Finding], **options: Any) -> Verdict:
+    return verdict(time, findings, PACK, **options)
+
+
 @pytest.mark.parametrize(
     ("time", "bound_by", "text"),
     [
@@ -130,7 +135,7 @@ def spent(**parts: float) -> TimeSpent:
     ],
 )  # fmt: skip
 def test_verdict_names_the_largest_part(time: TimeSpent, bound_by: str, text: str) -> None:
-    found = verdict(time, [])
+    found = said(time, [])
     assert (found.bound_by, found.text) == (bound_by, text)
 
 
@@ -141,14 +146,14 @@ def test_verdict_names_the_largest_part(time: TimeSpent, bound_by: str, text: st
 )  # fmt: skip
 def test_verdict_counts_what_is_to_be_fixed(levels: list[Any], text: str) -> None:
     findings = [finding(severity=level) for level in levels]
-    assert verdict(spent(device_s=1.0), findings).text.endswith(f"; {text}")
-    assert verdict(TimeSpent(None, None, None, None), findings).text == (
+    assert said(spent(device_s=1.0), findings).text.endswith(f"; {text}")
+    assert said(TimeSpent(None, None, None, None), findings).text == (
         f"No step log in this evidence: what bounds the program cannot be told; {text}"
     )
 
 
 def test_missing_barrier_comes_before_all_parts() -> None:
-    found = verdict(spent(device_s=1.0), [finding("XD301", name="missing-step-barrier")])
+    found = said(spent(device_s=1.0), [finding("XD301")])
     assert found.bound_by == "missing_barrier"
     assert found.text == "Steps pile up in one graph for lack of a barrier; 1 finding to fix."
 
@@ -186,7 +191,7 @@ HALF, LITTLE, BOUND, UNKNOWN = saves(6.0, 5.0), saves(6.0, 0.1), saves(6.0), sav
 def test_verdict_says_what_fixing_all_brings(
     findings: list[Finding], limit: str | None, tail: str
 ) -> None:
-    text = verdict(spent(device_s=10.0), findings, limit=limit).text
+    text = said(spent(device_s=10.0), findings, limit=limit).text
     assert text == f"100 % of the loop's 10 s went waiting for the device; {tail}"
 
 
@@ -200,31 +205,31 @@ def test_verdict_says_what_fixing_all_brings(
 def test_verdict_has_the_speedup_and_how_it_is_known(
     findings: list[Finding], speedup: float | None, basis: str, limit: str | None
 ) -> None:
-    found = verdict(spent(device_s=10.0), findings, limit="device")
+    found = said(spent(device_s=10.0), findings, limit="device")
     assert (found.speedup, found.speedup_basis, found.limited_by) == (speedup, basis, limit)
 
 
 def test_speedup_is_of_the_loop_after_warm_up_unless_that_gets_shorter() -> None:
     time = spent(device_s=5.0, compile_s=5.0, warmup=5.0)
-    assert verdict(time, [saves(2.5, 2.5)]).speedup == 2.0
+    assert said(time, [saves(2.5, 2.5)]).speedup == 2.0
     cheaper = Saving(6.0, None, None, "estimate", remaining_s=6.0,
                      assumes=[Claim("constant_cost", "compile")])  # fmt: skip
-    assert verdict(time, [finding(saving=cheaper)]).speedup == 2.5
+    assert said(time, [finding(saving=cheaper)]).speedup == 2.5
 
 
 def test_missing_barrier_has_a_speedup_too() -> None:
-    found = verdict(spent(device_s=1.0), [saves(6.0, 5.0, name="missing-step-barrier")])
+    found = said(spent(device_s=1.0), [saves(6.0, 5.0, rule="XD301")])
     assert (found.bound_by, found.speedup) == ("missing_barrier", 2.0)
     assert found.text.endswith("; 1 finding to fix for a loop 2 times as fast.")
 
 
 def test_without_a_loop_there_is_no_speedup() -> None:
-    found = verdict(TimeSpent(None, None, None, None), [HALF], limit="device")
+    found = said(TimeSpent(None, None, None, None), [HALF], limit="device")
     assert (found.speedup, found.limited_by) == (None, None)
 
 
 def test_small_speedup_is_told_to_the_hundredth() -> None:
-    text = verdict(spent(device_s=10.0), [saves(6.0, 1.0)]).text
+    text = said(spent(device_s=10.0), [saves(6.0, 1.0)]).text
     assert text.endswith("; 1 finding to fix for a loop 1.11 times as fast.")
 
 
@@ -240,12 +245,12 @@ def test_small_speedup_is_told_to_the_hundredth() -> None:
 def test_loop_whose_host_runs_ahead_is_bound_by_the_device(
     time: TimeSpent, busy: float | None, bound_by: str, text: str
 ) -> None:
-    found = verdict(time, [], busy=busy)
+    found = said(time, [], busy=busy)
     assert (found.bound_by, found.text) == (bound_by, text)
 
 
 def test_large_speedup_needs_no_exponent() -> None:
-    text = verdict(spent(tracing_s=10.0), [saves(9.92, 9.92)]).text
+    text = said(spent(tracing_s=10.0), [saves(9.92, 9.92)]).text
     assert "e+" not in text
 
 
@@ -265,7 +270,7 @@ def test_large_speedup_needs_no_exponent() -> None:
 def test_blocked_time_that_the_device_needs_is_the_device_s(
     findings: list[Finding], bound_by: str, share: str
 ) -> None:
-    found = verdict(spent(blocked_s=7.0, device_s=3.0), findings)
+    found = said(spent(blocked_s=7.0, device_s=3.0), findings)
     assert (found.bound_by, found.text.partition(" of")[0]) == (bound_by, share)
 
 

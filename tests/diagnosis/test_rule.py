@@ -10,8 +10,8 @@ import pytest
 from pydantic import ValidationError
 
 from tests.support import rule
-from xladoctor.diagnosis.interface import RuleError
-from xladoctor.diagnosis.rule import Rule, load_rule, load_rules, pack
+from xladoctor.diagnosis.pack import load_rule, load_rules, pack
+from xladoctor.diagnosis.rule import Rule, RuleError
 from xladoctor.evidence.schema import TABLES
 
 GOOD = """\

@@ -119,8 +119,8 @@ def test_saving_is_projected_on_a_longer_run() -> None:
 
 @pytest.mark.parametrize(
     ("fields", "late"),
-    [({"settled": True}, 2.0), ({"possible": 120}, 6.0), ({"possible": 40}, 2.0),
-     ({"possible": 10**6}, 20.0), ({"settled": True, "possible": 120}, 2.0)],
+    [({"settled": True}, 2.0), ({"at_most": 120}, 6.0), ({"at_most": 40}, 2.0),
+     ({"at_most": 10**6}, 20.0), ({"settled": True, "at_most": 120}, 2.0)],
     ids=str,
 )  # fmt: skip
 def test_projected_compiling_ends_where_the_graphs_do(fields: dict[str, Any], late: float) -> None:

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support import Row, complete, evidence, step
-from xladoctor.diagnosis.interface import Claim, RuleError
+from xladoctor.diagnosis.interface import Claim
+from xladoctor.diagnosis.rule import RuleError
 from xladoctor.diagnosis.whatif import Estimate, Fix, WhatIf, claims_of
 from xladoctor.diagnosis.whatif.claims import apply
 from xladoctor.diagnosis.whatif.program import ACTIVITIES, COMPILE, Program, read_program
@@ -430,8 +431,8 @@ def test_longer_run_has_more_late_compilations_unless_they_are_settled_or_exhaus
     found = Estimate(steady_s=1.0, late_s=2.0, warmup_s=4.0, limited_by="device")
     assert found.projected(fix(), 10, 100) == 10 + 20 + 4
     assert found.projected(fix(settled=True), 10, 100) == 10 + 2 + 4
-    assert found.projected(fix(count=2, possible=6), 10, 100) == 10 + 2 * 3 + 4
-    assert found.projected(fix(count=2, possible=1), 10, 100) == 10 + 2 + 4
+    assert found.projected(fix(count=2, at_most=6), 10, 100) == 10 + 2 * 3 + 4
+    assert found.projected(fix(count=2, at_most=1), 10, 100) == 10 + 2 + 4
 
 
 # Where nothing can be told

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import date
 from typing import Any, get_args
 
+from tests.support import PACK
 from xladoctor.configuration.interface import Configuration
 from xladoctor.diagnosis.interface import (
     Count,
@@ -34,6 +35,7 @@ HEALTHY = Diagnosis(
     time=TimeSpent(12.0, 10.0, TimeParts(1, 0, 0, 1, 8, 0), 1.0), steps=Steps(40, 3, 5.0),
     devices=[], counts=[Count(name, 0.0) for name in COUNTS], findings=[],
     rules=RuleOutcomes([], list(RULES), []), not_checked=[], ignored=[], warnings=[],
+    pack=PACK,
 )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.xspace import builder, devices
 from xladoctor.diagnosis.engine import diagnose
-from xladoctor.diagnosis.rule import load_rules
+from xladoctor.diagnosis.pack import load_rules
 from xladoctor.doctor import load_evidence
 from xladoctor.ingest.interface import IngestError
 

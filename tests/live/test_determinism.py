@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.live.harness import EXAMPLES, LIVE, line_of, run
-from xladoctor.diagnosis.rule import load_rules
+from xladoctor.diagnosis.pack import load_rules
 
 pytestmark = LIVE
 

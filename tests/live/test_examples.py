@@ -16,7 +16,7 @@ from tests.live.harness import (
     Captured,
     line_of,
 )
-from xladoctor.diagnosis.rule import load_rules
+from xladoctor.diagnosis.pack import load_rules
 
 pytestmark = LIVE
 

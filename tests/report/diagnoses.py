@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.support import finding, location
+from tests.support import PACK, finding, location
 from xladoctor.diagnosis.interface import (
     Consumer,
     Cost,
@@ -99,6 +99,7 @@ SICK = Diagnosis(
              Ignored("XD202", "train.py", 71, "")],
     warnings=["runs/2026-01-05-train/process-42/steps.jsonl, line 90: not a step-log line (cut"
               " off?); skipped"],
+    pack=PACK,
 )  # fmt: skip
 
 #: A pasted report without any finding: nothing is known of time, steps and program.
@@ -117,6 +118,7 @@ TEXT = Diagnosis(
     not_checked=[NotChecked("XD301", "no step log")],
     ignored=[],
     warnings=[],
+    pack=PACK,
 )  # fmt: skip
 
 #: The gate's decision on it: each state of a finding and of a budget.

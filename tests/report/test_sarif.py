@@ -16,7 +16,7 @@ from tests.report.formats import CASES, HOSTILE, SICK_REPORT, hostile, many, ren
 from tests.schemas import SARIF, problems
 from tests.support import finding, location
 from xladoctor.diagnosis.engine import diagnose
-from xladoctor.diagnosis.rule import load_rules
+from xladoctor.diagnosis.pack import load_rules
 from xladoctor.doctor import load_evidence
 from xladoctor.report.interface import Report
 

@@ -20,7 +20,7 @@ from tests.causes.graphs import tables_of
 from tests.support import Row, complete, step
 from xladoctor.diagnosis.engine import diagnose
 from xladoctor.diagnosis.interface import Diagnosis, Finding
-from xladoctor.diagnosis.rule import load_rules
+from xladoctor.diagnosis.pack import load_rules
 from xladoctor.evidence.schema import TABLES
 
 HERE = Path(__file__).parent

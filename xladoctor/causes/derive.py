@@ -26,7 +26,7 @@ from xladoctor.causes.graphs import Graph, Graphs, Parameter, Place
 from xladoctor.causes.nearest import Nearest
 from xladoctor.causes.patterns import add_patterns
 from xladoctor.evidence.database import Database
-from xladoctor.evidence.interface import Evidence
+from xladoctor.evidence.interface import Evidence, Period
 from xladoctor.ingest.interface import Columns
 
 Row = dict[str, Any]
@@ -41,12 +41,17 @@ _MOST_UNKNOWN = 20  # of which the first difference is looked for, instruction b
 _ALONGSIDE_NS = 1_000_000_000  # two threads that meet a graph this close together compile it each
 
 
-def derive(evidence: Evidence) -> Evidence:
+def derive(evidence: Evidence, within: Period | None = None) -> Evidence:
     """The evidence with the causes of its compilations: complete, as rules and queries see it.
 
     ``recompilation`` gets a row for each compilation after the first of its call site.
+
+    Args:
+        within: the part of the run that will be judged, if not all of it.
     """
     database = evidence.database
+    if within:
+        database.insert("judged_part", {"begin_ns": [within.begin_ns], "end_ns": [within.end_ns]})
     compared = _Comparison(database)
     for table, columns, rows in (("recompilation", _COLUMNS, compared.rows),
                                  ("graph_change", _CHANGE_COLUMNS, compared.changes)):  # fmt: skip

@@ -180,7 +180,7 @@ def court_of(found: Configured, baseline: Path | None = None) -> Court:
     Raises:
         XladoctorError: the baseline or the acknowledgements are unusable.
     """
-    from xladoctor.diagnosis.rule import load_rules
+    from xladoctor.diagnosis.pack import load_rules
     from xladoctor.gate import acknowledged
     from xladoctor.gate.baseline import read
     from xladoctor.gate.programs import Court

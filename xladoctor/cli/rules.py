@@ -12,7 +12,7 @@ from xladoctor.errors import XladoctorError
 
 def rules() -> None:
     """List the rules."""
-    from xladoctor.diagnosis.rule import load_rules
+    from xladoctor.diagnosis.pack import load_rules
 
     emit("".join(f"{rule.id}  {rule.severity:<7}  {rule.title}\n" for rule in load_rules()))
 
@@ -21,7 +21,7 @@ def explain(
     rule_id: Annotated[str, typer.Argument(metavar="RULE", help="For instance XD101.")],
 ) -> None:
     """Explain a rule: what it finds, why that is slow, how to fix it, when it is wrong."""
-    from xladoctor.diagnosis.rule import load_rules
+    from xladoctor.diagnosis.pack import load_rules
     from xladoctor.report.rule_page import page
 
     known = {rule.id: rule for rule in load_rules()}

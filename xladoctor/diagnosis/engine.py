@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import duckdb
@@ -15,15 +15,16 @@ from xladoctor.diagnosis.interface import (
     Diagnosis,
     Finding,
     NotChecked,
-    RuleError,
     RuleOutcomes,
     Tool,
 )
-from xladoctor.diagnosis.rule import Rule
+from xladoctor.diagnosis.rule import Rule, RuleError
 from xladoctor.diagnosis.savings import Savings
 from xladoctor.diagnosis.suppression import suppress
 from xladoctor.diagnosis.whatif import WhatIf
 from xladoctor.evidence.interface import Evidence
+
+Row = dict[str, Any]
 
 
 def diagnose(
@@ -44,7 +45,7 @@ def diagnose(
     time = facts.time_spent(evidence)
     steps = facts.steps(evidence)
     savings = Savings(WhatIf(database), time, steps, total_steps)
-    found: list[Finding] = []
+    raw: list[Finding] = []
     fired: list[str] = []
     clear: list[str] = []
     not_checked: list[NotChecked] = []
@@ -53,11 +54,12 @@ def diagnose(
         if reason:
             not_checked.append(NotChecked(rule.id, reason))
             continue
-        rows = _rows(rule, evidence)
-        found += findings.from_rows(rule, rows, evidence, time, savings)
+        rows = judge(rule, evidence)
+        raw += findings.from_rows(rule, rows, evidence, time, savings)
         (fired if rows else clear).append(rule.id)
-    kept, ignored = suppress(found)
+    kept, ignored = suppress(raw)
     ordered, limit = savings.in_order(ranking.ranked(kept))
+    pack = {rule.id: rule for rule in rules}
     used = devices.device_use(evidence)
     lead = database.scalar("SELECT process FROM lead") or 0
     bound = savings.whatif.limited_by(lead) == "device"
@@ -67,12 +69,29 @@ def diagnose(
     return Diagnosis(
         schema_version=SCHEMA_VERSION, tool=Tool("xladoctor", __version__),
         run=facts.run(evidence),
-        verdict=facts.verdict(time, ordered, bool(fired or clear), limit, busy),
+        verdict=facts.verdict(time, ordered, pack, bool(fired or clear), limit, busy),
         time=time, steps=steps,
         devices=used, counts=counts(evidence, steps), findings=ordered, rules=outcomes,
         not_checked=not_checked, ignored=ignored, warnings=list(evidence.notes),
-        total_steps=total_steps,
+        total_steps=total_steps, pack=pack,
     )  # fmt: skip
+
+
+def judge(
+    rule: Rule, evidence: Evidence, thresholds: Mapping[str, float] | None = None
+) -> list[Row]:
+    """The rows that a rule's query gives: a finding each, not yet merged.
+
+    Args:
+        thresholds: take the place of the rule's own of the same name.
+
+    Raises:
+        RuleError: the query fails on this evidence.
+    """
+    try:
+        return evidence.database.rows(rule.query, rule.parameters(thresholds or {}))
+    except duckdb.Error as error:
+        raise RuleError(f"{rule.id}: its query failed: {error}") from error
 
 
 def _missing(rule: Rule, available: Iterable[str]) -> str | None:
@@ -90,10 +109,3 @@ def _empty(rule: Rule, evidence: Evidence) -> str | None:
         if not evidence.database.scalar(f'SELECT EXISTS (SELECT 1 FROM "{name}")'):  # noqa: S608
             return sentence
     return None
-
-
-def _rows(rule: Rule, evidence: Evidence) -> list[dict[str, Any]]:
-    try:
-        return evidence.database.rows(rule.query, rule.thresholds)
-    except duckdb.Error as error:
-        raise RuleError(f"{rule.id}: its query failed: {error}") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,10 @@ from xladoctor.diagnosis.interface import (
     TimeSpent,
     Verdict,
 )
+from xladoctor.diagnosis.rule import Rule
 from xladoctor.evidence.interface import Evidence
+from xladoctor.warmup import WARMUP
 
-_WARMUP = 3
 _PARTS: dict[str, tuple[Any, str]] = {
     "compile_s": ("compilation", "compiling graphs"),
     "blocked_s": ("host_sync", "blocked while the host reads device values"),
@@ -89,7 +91,7 @@ def _time_of_timeline(evidence: Evidence, total: float | None) -> TimeSpent:
     sums = ", ".join(f"coalesce(sum({part}_ns), 0) / 1e9 AS {part}" for part in parts)
     rows = evidence.database.rows(f"""
         SELECT sum(duration_ns) / 1e9 AS loop_s, {sums},
-               coalesce(sum(compile_ns) FILTER (nth <= {_WARMUP}), 0) / 1e9 AS warmup
+               coalesce(sum(compile_ns) FILTER (nth <= {WARMUP}), 0) / 1e9 AS warmup
         FROM (SELECT *, row_number() OVER (PARTITION BY process ORDER BY begin_ns) AS nth
               FROM timeline_step)
         GROUP BY process ORDER BY loop_s DESC, process LIMIT 1
@@ -112,7 +114,7 @@ def _warmup_compile(evidence: Evidence, process: int) -> float:
         WHERE process = $process AND ordinal < $warmup * coalesce(barriers, 1)
           AND process NOT IN (SELECT process FROM missing_barrier)
     """
-    return float(evidence.database.scalar(query, {"process": process, "warmup": _WARMUP}))
+    return float(evidence.database.scalar(query, {"process": process, "warmup": WARMUP}))
 
 
 def steps(evidence: Evidence) -> Steps | None:
@@ -129,12 +131,12 @@ def steps(evidence: Evidence) -> Steps | None:
         LEFT JOIN step_period p USING (process, thread)
         WHERE NOT s.tail GROUP BY ALL
     """
-    rows = evidence.database.rows(query, {"warmup": _WARMUP})
+    rows = evidence.database.rows(query, {"warmup": WARMUP})
     if not rows:
         return _steps_of_timeline(evidence)
     row = rows[0]
     median = row["median_ns"]
-    warmup = row["warmup"] if (row["period"] or 1) == 1 else _WARMUP  # else turns, not barriers
+    warmup = row["warmup"] if (row["period"] or 1) == 1 else WARMUP  # else turns, not barriers
     return Steps(
         count=row["steps"], warmup=min(warmup, row["steps"]),
         median_ms=None if median is None else round(median * (row["period"] or 1) / 1e6, 4),
@@ -149,13 +151,14 @@ def _steps_of_timeline(evidence: Evidence) -> Steps | None:
     if not rows:
         return None
     median = rows[0]["median_ms"]
-    return Steps(rows[0]["count"], min(_WARMUP, rows[0]["count"]),
+    return Steps(rows[0]["count"], min(WARMUP, rows[0]["count"]),
                  None if median is None else round(median, 4))  # fmt: skip
 
 
 def verdict(
     time: TimeSpent,
     findings: list[Finding],
+    pack: Mapping[str, Rule],
     judged: bool = True,
     limit: str | None = None,
     busy: float | None = None,
@@ -163,6 +166,7 @@ def verdict(
     """What bounds the loop, in a sentence that a newcomer understands.
 
     Args:
+        pack: the rules of the findings, by id.
         judged: whether any rule could be; if none could, nothing is known to be right.
         limit: what a step is limited by once all findings are fixed.
         busy: share of the steady steps in which a device worked, if that is their limit.
@@ -181,18 +185,19 @@ def verdict(
         if judged
         else "no rule could be judged"
     )
-    if any(finding.name == "missing-step-barrier" for finding in serious):
-        return Verdict(
-            "missing_barrier", f"Steps pile up in one graph for lack of a barrier; {tail}.", **gain
-        )
+    for said in (pack[finding.rule].verdict for finding in serious):
+        if said:
+            return Verdict(said.bound_by, f"{said.text}; {tail}.", **gain)
     if time.parts is None or not time.loop_s:
         text = "No step log in this evidence: what bounds the program cannot be told"
         return Verdict("unknown", f"{text}; {tail}.")
     warmup = time.warmup_compile_s or 0.0
     spent = {key: getattr(time.parts, key) for key in _PARTS}
     spent["compile_s"] -= warmup
-    spent["device_s"] += spent["blocked_s"] - _synchronizing(spent["blocked_s"], findings)
-    spent["blocked_s"] = _synchronizing(spent["blocked_s"], findings)
+    waits = [finding for finding in findings if pack[finding.rule].waits]
+    synchronizing = _synchronizing(spent["blocked_s"], waits)
+    spent["device_s"] += spent["blocked_s"] - synchronizing
+    spent["blocked_s"] = synchronizing
     largest = max(spent, key=lambda key: spent[key])
     bound_by, words = _PARTS[largest]
     apart = f" (after {duration(warmup)} of compiling in warm-up)" if warmup else ""
@@ -209,12 +214,12 @@ def verdict(
     )
 
 
-def _synchronizing(blocked_s: float, findings: list[Finding]) -> float:
+def _synchronizing(blocked_s: float, waits: list[Finding]) -> float:
     """What of the time blocked in reads is their own: the rest the device works for the loop."""
-    reads = [f.saving for f in findings if f.rule.startswith("XD2") and f.rule != "XD204"]
-    if not reads or any(saving.remaining_s is None for saving in reads):
+    given = [wait.saving.remaining_s for wait in waits]
+    if not given or None in given:
         return blocked_s
-    return min(blocked_s, sum(saving.remaining_s or 0.0 for saving in reads))
+    return min(blocked_s, sum(seconds or 0.0 for seconds in given))
 
 
 def _speedup(time: TimeSpent, findings: list[Finding]) -> tuple[float | None, SavingBasis]:

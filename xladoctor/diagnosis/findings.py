@@ -12,11 +12,9 @@ from xladoctor.diagnosis.interface import (
     CostBasis,
     Finding,
     Location,
-    RuleError,
-    Severity,
     TimeSpent,
 )
-from xladoctor.diagnosis.rule import ROW_COLUMNS, TEMPLATES, Rule
+from xladoctor.diagnosis.rule import ROW_COLUMNS, TEMPLATES, Rule, RuleError, Severity
 from xladoctor.diagnosis.savings import Savings
 from xladoctor.diagnosis.whatif import Fix, claims_of
 from xladoctor.evidence.interface import Evidence
@@ -37,15 +35,12 @@ def from_rows(
             raise RuleError(f"{rule.id}: its query returns unknown columns: {', '.join(unknown)}")
         if row.get("count") is None:
             raise RuleError(f"{rule.id}: its query returns a row without a count")
-        places[row.get("file"), row.get("line"), _what(row)].append(row)
-    found = [_finding(rule, group, evidence, time, savings) for group in places.values()]
-    return distinct(found)
+        places[row.get("file"), row.get("line"), _identity(row)].append(row)
+    return distinct([_finding(rule, group, evidence, time, savings) for group in places.values()])
 
 
-def _what(row: Row) -> str:
-    """Tells rows at one line apart: by the operator or the way of reading, if they have one."""
-    cause = row.get("cause") or {}
-    return str(cause.get("op") or cause.get("setting") or "")
+def _identity(row: Row) -> str:
+    return str(row.get("identity") or "")
 
 
 def _finding(
@@ -56,11 +51,8 @@ def _finding(
     cost = _cost(worst, time)
     saving = savings.saving(cost, _fix(rule, worst))
     locations = located(worst, evidence)
-    cause = {key: value for key, value in (worst.get("cause") or {}).items() if value is not None}
-    for key in [key for key in cause if key.endswith("file")]:
-        cause[key] = evidence.shown(cause[key])
-    for one in cause.get("changed_lines", ()):
-        one["file"] = evidence.shown(one["file"])
+    cause = {key: _shown(value, evidence) for key, value in (worst.get("cause") or {}).items()
+             if value is not None}  # fmt: skip
     message = _message(rule, worst, cause, evidence)
     return Finding(
         rule=rule.id, name=rule.name, title=rule.title, locations=locations,
@@ -79,8 +71,19 @@ def _finding(
         cost=cost, saving=saving, cause=cause,
         consequences=list(worst.get("consequences") or []), message=message,
         why=rule.why.strip(), fix=rule.fix.strip(), example=rule.example.after.strip("\n"),
-        fingerprint=fingerprint(rule.id, _what(worst), locations, evidence),
+        fingerprint=fingerprint(rule.id, _identity(worst), locations, evidence),
+        identity=_identity(worst), compilations=list(worst.get("compilations") or []),
     )  # fmt: skip
+
+
+def _shown(value: Any, evidence: Evidence) -> Any:
+    """A value of a cause with its paths as reports show them."""
+    if isinstance(value, list):
+        return [_shown(item, evidence) for item in value]
+    if isinstance(value, dict):
+        return {key: evidence.shown(item) if key == "file" else _shown(item, evidence)
+                for key, item in value.items()}  # fmt: skip
+    return value
 
 
 def _severity_by_counts(rule: Rule, row: Row) -> Severity:
@@ -93,13 +96,9 @@ def _severity_by_counts(rule: Rule, row: Row) -> Severity:
 
 
 def _fix(rule: Rule, row: Row) -> Fix:
-    cause = row.get("cause") or {}
-    possible, seen = cause.get("possible"), cause.get("seen")
-    more = possible - seen if possible and seen and possible > seen else None
     return Fix(
         int(row.get("process") or 0), claims_of(rule.id, row.get("claim")), int(row["count"]),
-        settled=bool(row.get("settled")),
-        possible=None if more is None else int(row["count"]) + more,
+        settled=bool(row.get("settled")), at_most=row.get("at_most"),
     )  # fmt: skip
 
 

@@ -6,19 +6,17 @@ are made from it. Seconds and milliseconds are floats; a share is of the loop's 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from xladoctor.errors import XladoctorError
+from pydantic import Field
+
+from xladoctor.diagnosis.rule import BoundBy, Rule, Severity
 
 SCHEMA_VERSION = 1
-Severity = Literal["error", "warning", "info"]
 CostBasis = Literal["measured", "estimate", "bound", "none"]
 SavingBasis = Literal["estimate", "bound", "none"]
-
-
-class RuleError(XladoctorError):
-    """A rule that cannot be used: names its file, the line and what was expected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +118,8 @@ class Finding:
     Attributes:
         severity_by_counts: what it is whatever the times of this run are: the same in each run of
             a program, on any machine. What the gate goes by.
+        identity: tells findings of the rule at one line apart; empty where nothing has to.
+        compilations: numbers of the compilations that it is about, in their process.
         fingerprint: identity that survives a move of the line: of the rule, the file, the
             function and the line's code.
     """
@@ -142,6 +142,8 @@ class Finding:
     fix: str
     example: str
     fingerprint: str
+    identity: str = ""
+    compilations: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,9 +215,7 @@ class Verdict:
             checkpoint, host (Python other than tracing).
     """
 
-    bound_by: Literal[
-        "compilation", "host_sync", "input", "tracing", "device", "missing_barrier", "unknown"
-    ]
+    bound_by: BoundBy
     text: str
     speedup: float | None = None
     speedup_basis: SavingBasis = "none"
@@ -349,6 +349,7 @@ class Diagnosis:
 
     Attributes:
         total_steps: length of the run that savings are projected on, where one was asked about.
+        pack: the rules that were judged or could not be, by id; not part of the JSON report.
     """
 
     schema_version: int
@@ -365,3 +366,4 @@ class Diagnosis:
     ignored: list[Ignored]
     warnings: list[str]
     total_steps: int | None = None
+    pack: Annotated[Mapping[str, Rule], Field(exclude=True)] = field(default_factory=dict)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from xladoctor.diagnosis.interface import Finding, Severity
+from xladoctor.diagnosis.interface import Finding
+from xladoctor.diagnosis.rule import Severity
 
 ERROR_SHARE = 0.20
 WARNING_SHARE = 0.02

@@ -1,4 +1,4 @@
-"""A rule: its file format, loading and validation.
+"""A rule: the format of its file, and what makes one valid.
 
 A rule is a YAML file that is its own documentation page. Its ``query`` is one SELECT over the
 evidence; each row is a finding. The columns that a row may have are in :data:`ROW_COLUMNS`.
@@ -7,20 +7,30 @@ evidence; each row is a finding. The columns that a row may have are in :data:`R
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from importlib import resources
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import duckdb
-import yaml
 from jinja2 import StrictUndefined, TemplateSyntaxError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from xladoctor.diagnosis.interface import RuleError, Severity
+from xladoctor.errors import XladoctorError
 from xladoctor.evidence.catalog import views
 from xladoctor.evidence.schema import TABLES
+
+Severity = Literal["error", "warning", "info"]
+#: What limits a loop, as the verdict names it.
+BoundBy = Literal[
+    "compilation", "host_sync", "input", "tracing", "device", "missing_barrier", "unknown"
+]
+#: What can be expected of a block of a program, and counted in it.
+Events = Literal["compilations", "host_syncs", "fallbacks"]
+
+
+class RuleError(XladoctorError):
+    """A rule that cannot be used: names its file, the line and what was expected."""
+
 
 ROW_COLUMNS = {
     "process": "number of the process; rows of several processes at one line are merged",
@@ -46,16 +56,17 @@ ROW_COLUMNS = {
     "by_counts": "error, warning or info: how bad it is by its counts alone, where that is not what"
     " stalls, unbounded and healthy say",
     "settled": "true: it is over, a longer run has no more of it (at most a warning)",
-    "cause": "a struct with the concrete values, for the JSON report and the message",
+    "identity": "tells findings of the rule at one line apart: the operator, the setting",
+    "compilations": "numbers of the compilations that it is about",
+    "at_most": "how often it can happen in a run of any length, where that is known",
+    "cause": "a struct with the concrete values, for the JSON report and the message; paths in it"
+    " are called file",
     "consequences": "a list of sentences: what else it brings",
 }
 #: Messages of rules from strangers can do nothing but put words together.
 TEMPLATES = ImmutableSandboxedEnvironment(
     undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
 )
-
-
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C where PyYAML was built so
 
 
 class Example(BaseModel):
@@ -74,8 +85,25 @@ class AppliesTo(BaseModel):
     device: list[str] = ["any"]
 
 
+class RuleVerdict(BaseModel):
+    """What a program with a serious finding of the rule is bound by, whatever its times say."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    bound_by: BoundBy
+    text: str
+
+
 class Rule(BaseModel):
-    """A rule as its file says it; see ``docs/rules.md`` for each field."""
+    """A rule as its file says it; see ``docs/rules.md`` for each field.
+
+    Attributes:
+        about: what it judges: the loop, or the run as a whole (its settings, its capture).
+        recurs: whether it happens again and again as a run goes on, so that rates compare.
+        waits: whether its cost is a wait of the host for the device.
+        events: what its findings count, where expectations count it too.
+        causes: kinds of recompilation that it is for; ``$causes`` in the query.
+        reads: ways of reading that it is for; ``$reads`` in the query.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     id: str = Field(pattern=r"^XD\d{3}$")
@@ -88,6 +116,13 @@ class Rule(BaseModel):
     severity: Severity
     confidence: Literal["high", "medium", "low"]
     judged_by: Literal["counts", "time"]
+    about: Literal["loop", "run"] = "loop"
+    recurs: bool = True
+    waits: bool = False
+    events: Events | None = None
+    causes: list[str] = []
+    reads: list[str] = []
+    verdict: RuleVerdict | None = None
     status: Literal["preview", "stable", "deprecated"]
     since: str
     replaces: list[str] = []
@@ -145,82 +180,17 @@ class Rule(BaseModel):
         missing = sorted(set(self.needs) - set(self.not_evaluated))
         if missing:
             raise ValueError(f"not_evaluated has no sentence for: {', '.join(missing)}")
-        used = set(re.findall(r"\$([a-z_]+)", self.query))
-        if used != set(self.thresholds):
-            odd = ", ".join(sorted(used ^ set(self.thresholds)))
-            raise ValueError(f"thresholds and the query's $parameters differ: {odd}")
+        odd = self._parameters ^ (set(self.thresholds) | (self._parameters & {"causes", "reads"}))
+        if odd:
+            names = ", ".join(sorted(odd))
+            raise ValueError(f"thresholds and the query's $parameters differ: {names}")
         return self
 
+    @property
+    def _parameters(self) -> set[str]:
+        return set(re.findall(r"\$([a-z_]+)", self.query))
 
-def load_rules(folder: Path | None = None) -> list[Rule]:
-    """All rules of a folder (the pack that comes with xladoctor by default), by id.
-
-    Raises:
-        RuleError: naming every defect of every file, each with its line.
-    """
-    rules, problems = [], []
-    for path in sorted(_rule_files(folder)):
-        try:
-            rules.append(load_rule(path))
-        except RuleError as error:
-            problems.append(error.what)
-    ids = [rule.id for rule in rules]
-    problems += [f"{i}: two rules have this id" for i in sorted(set(ids)) if ids.count(i) > 1]
-    if problems:
-        raise RuleError("\n".join(problems), "see docs/rules.md for the format of a rule")
-    return rules
-
-
-def _rule_files(folder: Path | None) -> Iterator[Path]:
-    return (folder or pack()).glob("*.yaml")
-
-
-def pack() -> Path:
-    """The folder of the rule pack: in the wheel inside the package, in a checkout beside it."""
-    inside = Path(str(resources.files("xladoctor"))) / "rules"
-    return inside if inside.is_dir() else inside.parent.parent / "rules"
-
-
-def load_rule(path: Path) -> Rule:
-    """Read and validate one rule file. Raises RuleError with file and line."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise RuleError(f"{path}:1: cannot be read: {error}") from error
-    try:
-        data = yaml.load(text, _Loader)  # noqa: S506  # safe: one of these two
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = mark.line + 1 if mark else 1
-        raise RuleError(f"{path}:{line}: not YAML: {getattr(error, 'problem', error)}") from error
-    if not isinstance(data, dict):
-        raise RuleError(f"{path}:1: expected a mapping with id, name, title, …")
-    try:
-        rule = Rule.model_validate(data)
-    except ValidationError as error:
-        node = yaml.compose(text, _Loader)
-        lines = [
-            f"{path}:{_line_of(node, item['loc'])}: {'.'.join(map(str, item['loc'])) or 'rule'}:"
-            f" {item['msg'].removeprefix('Value error, ')}"
-            for item in error.errors()
-        ]
-        raise RuleError("\n".join(lines)) from error
-    if path.stem != f"{rule.id}-{rule.name}":
-        raise RuleError(f"{path}:1: the file must be named {rule.id}-{rule.name}.yaml")
-    return rule
-
-
-def _line_of(node: Any, location: tuple[Any, ...]) -> int:
-    """The line (from 1) of the deepest part of ``location`` that the file has."""
-    line = node.start_mark.line + 1
-    for key in location:
-        if isinstance(node, yaml.MappingNode):
-            match = [(k, v) for k, v in node.value if k.value == key]
-        elif isinstance(node, yaml.SequenceNode) and isinstance(key, int):
-            match = [(v, v) for v in node.value[key : key + 1]]
-        else:
-            match = []
-        if not match:
-            break
-        line, node = match[0][0].start_mark.line + 1, match[0][1]
-    return int(line)
+    def parameters(self, thresholds: Mapping[str, float]) -> dict[str, Any]:
+        """What the query is run with: the rule's thresholds, or those given in their place."""
+        given = {"causes": self.causes, "reads": self.reads, **self.thresholds, **thresholds}
+        return {name: given[name] for name in self._parameters}

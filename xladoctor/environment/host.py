@@ -32,7 +32,7 @@ def system() -> Check:
 
 def xladoctor() -> Check:
     """Whether xladoctor is whole: its rules are files of their own."""
-    from xladoctor.diagnosis.rule import load_rules
+    from xladoctor.diagnosis.pack import load_rules
 
     found, advice = __version__, "install xladoctor again: pip install --force-reinstall xladoctor"
     try:

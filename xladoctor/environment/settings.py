@@ -1,7 +1,7 @@
 """Settings that hurt: those that a rule knows, and those that no captured run is needed to judge.
 
-Debugging settings are judged by the rule that judges them in a captured run (XD701), so that there
-is one list of them.
+Debugging settings are judged by the rules that judge them in a captured run, so that there is one
+list of them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 from xladoctor.environment.interface import Check, ok, warning
 
-DEBUGGING_RULE = "XD701"
 _FEW_GRAPHS = 64  # training and evaluation with a few buckets each; torch_xla's default is 2,048
 
 
@@ -85,7 +84,7 @@ def _assignment(name: str, value: str) -> str:
 def _debugging(environment: Mapping[str, str]) -> list[Check]:
     """What the rule finds in the environment variables as they stand."""
     from xladoctor.diagnosis.engine import diagnose
-    from xladoctor.diagnosis.rule import load_rule, pack
+    from xladoctor.diagnosis.pack import load_rules
     from xladoctor.doctor import evidence_of
     from xladoctor.ingest.interface import Ingested
 
@@ -102,7 +101,7 @@ def _debugging(environment: Mapping[str, str]) -> list[Check]:
             line=None,
             function=None,
         )
-    rules = [load_rule(path) for path in pack().glob(f"{DEBUGGING_RULE}-*.yaml")]
+    rules = [rule for rule in load_rules() if rule.needs == ["environment"]]
     findings = diagnose(evidence_of(variables, kind="text", path="-"), rules).findings
     return [warning("settings", finding.message.rstrip("."), " ".join(finding.fix.split()))
             for finding in findings]  # fmt: skip

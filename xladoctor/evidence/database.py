@@ -16,6 +16,7 @@ from xladoctor.evidence.catalog import definitions, view_files
 from xladoctor.evidence.columns import Source, objects, source
 from xladoctor.evidence.schema import TABLES
 from xladoctor.ingest.interface import Columns
+from xladoctor.warmup import WARMUP
 
 _VIEWS: dict[str, frozenset[str]] = {}  # what each of them names, which is the same for every run
 
@@ -37,6 +38,7 @@ class Database:
         for name, table in TABLES.items():
             columns = ", ".join(f'"{column}" {c.type}' for column, c in table.columns.items())
             self._connection.execute(f'CREATE TABLE "{name}" ({columns})')
+        self._connection.execute(f"CREATE MACRO warmup() AS {WARMUP}")
 
     def insert(self, table: str, columns: Columns) -> None:
         """Append rows, given as columns; columns that are not given are NULL.

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from xladoctor.evidence.database import Database
 from xladoctor.repository import portable
+
+
+class Period(NamedTuple):
+    """A part of a run: instants of the wall clock in nanoseconds, both included."""
+
+    begin_ns: int
+    end_ns: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,28 +1,23 @@
-"""Why the graphs of a block were compiled: by the rules XD101 to XD110, with no allowance."""
+"""Why the graphs of a block were compiled: by the rules on recompilation, with no allowance."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Collection
 from pathlib import Path
-from typing import Any
 
+from xladoctor.diagnosis.engine import judge
 from xladoctor.diagnosis.interface import Finding
 from xladoctor.evidence.database import Database
 from xladoctor.expectation.interface import Happened
 from xladoctor.expectation.words import Row, Words
 from xladoctor.report.compilations import phrase
+from xladoctor.warmup import WARMUP
 
 _EARLIER = "modules-0.xplane.pb"  # what was compiled before the session began
-_WARM_UP = 3  # launches of a call site
 _COMPILED = """
     SELECT c.*, c.ordinal / coalesce(p.barriers, 1) AS turn
-    FROM compiled_again c LEFT JOIN step_period p USING (process, thread)
-    WHERE c.end_ns BETWEEN $began AND $ended ORDER BY c.index
-"""
-_LAUNCHES = """
-    SELECT count(*) FROM step
-    WHERE NOT tail AND end_ns BETWEEN $began AND $ended AND file IS NOT DISTINCT FROM $file
-      AND line IS NOT DISTINCT FROM $line AND via IS NOT DISTINCT FROM $via
+    FROM compiled_again c JOIN judged_part w ON c.end_ns BETWEEN w.begin_ns AND w.end_ns
+    LEFT JOIN step_period p USING (process, thread) ORDER BY c.index
 """
 _FIRST = "First graph of a call site"
 _FIRST_WHY = """
@@ -60,75 +55,49 @@ _ALSO = (
 )
 
 
-def explain_compilations(
-    words: Words, happened: Happened, place: Callable[[int | None], Any]
-) -> tuple[list[Finding], list[str]]:
+def explain_compilations(words: Words, happened: Happened) -> tuple[list[Finding], list[str]]:
     """A finding for each cause, in the order of the compilations; and what is not known."""
     database = words.evidence.database
-    window = {"began": happened.began_ns, "ended": happened.ended_ns}
-    rows = database.rows(_COMPILED, window)
+    rows = {row["index"]: row for row in database.rows(_COMPILED)}
     late = (Path(words.evidence.origin["path"]) / _EARLIER).exists()
-    _restrict(database, rows, window, happened, place)
-    found = _by_rules(words, {row["index"]: row for row in rows}, late)
-    known = {index for indices, _ in found for index in indices}
-    found += [([row["index"]], _without_rule(words, row, late))
-              for row in rows if row["index"] not in known]  # fmt: skip
-    found.sort(key=lambda pair: pair[0][0])
-    return [finding for _, finding in found], _notes(database, rows, happened)
-
-
-def _restrict(
-    database: Database, rows: list[Row], window: Row, happened: Happened,
-    place: Callable[[int | None], Any],
-) -> None:  # fmt: skip
-    """Leave the rules nothing but the block's compilations that can be asked for their cause."""
-    chosen = [row["index"] for row in rows if row["kind"]]
-    database.rows("DELETE FROM late_compilation WHERE NOT list_contains($chosen, index)",
-                  {"chosen": chosen})  # fmt: skip
-    for row in rows:
-        site = {name: row[name] for name in ("file", "line", "via")}
-        here = [other for other in rows if all(other[name] == site[name] for name in site)]
-        lines = row["file"], row["line"]
-        reads = sum(n for (one, _), n in happened.waits.items()
-                    if (known := place(one)) and known[:2] == lines)  # fmt: skip
-        launches = database.scalar(_LAUNCHES, {**window, **site})
-        database.rows("UPDATE late_compilation SET unsettled = TRUE, launches = $n"
-                      " WHERE index = $index",
-                      {"n": max(len(here), launches, reads), "index": row["index"]})  # fmt: skip
+    explained = _by_rules(words, rows, late)
+    known = {index for indices, _ in explained for index in indices}
+    explained += [([index], _without_rule(words, row, late))
+                  for index, row in rows.items() if index not in known]  # fmt: skip
+    explained.sort(key=lambda pair: pair[0][0])
+    return [finding for _, finding in explained], _notes(database, rows.values(), happened)
 
 
 def _by_rules(words: Words, rows: dict[int, Row], late: bool) -> list[tuple[list[int], Finding]]:
     """The findings of all rules on recompilation, each with the compilations that it is of."""
-    found = []
-    for rule in words.rules.values():
-        if "recompiled(" not in rule.query:
-            continue
-        for row in words.evidence.database.rows(rule.query, {**rule.thresholds, "warmup": 0}):
-            indices = row["claim"]["compilations"]
-            if all(_is_nowhere(rows[index]) for index in indices):
+    explained = []
+    for rule in words.about("compilations"):
+        for row in judge(rule, words.evidence):
+            compiled = [rows[index] for index in row.get("compilations") or ()]
+            if all(map(_is_nowhere, compiled)):
                 continue
-            turn = min(int(rows[index]["turn"]) for index in indices)
-            placed = all(rows[index]["file"] for index in indices)
-            early = placed and turn < _WARM_UP and not late
+            turn = min(int(each["turn"]) for each in compiled)
+            placed = all(each["file"] for each in compiled)
+            early = placed and turn < WARMUP and not late
             row["consequences"] = [_ALSO.format(turn + 1)] if early else []
-            found.append((indices, words.of_rule(rule, row)))
-    return found
+            explained.append((row["compilations"], words.of_rule(rule, row)))
+    return explained
 
 
 def _without_rule(words: Words, row: Row, late: bool) -> Finding:
-    """The first of a call site, and what comes from an operator that XD102 is about."""
+    """The first of a call site, and what follows from an operator that runs on the CPU."""
     if _is_nowhere(row):
         return words.own(_NOWHERE, {**row, "count": 1}, _NOWHERE_WHY, _NOWHERE_FIX)
     if row["kind"] is None:
         title, why, fix = (_LATE, _LATE_WHY, _LATE_FIX) if late else _FIRST_TEXTS
         return words.own(title, {**row, "count": 1}, why, fix)
-    dependent = row["kind"] == "data_dependent_shape"
-    rule = words.rules["XD102" if dependent else "XD110"]
+    rule = words.of_cause(row["kind"])
     change = phrase({**row, "file": row["made_file"]})
+    by_operator = rule.events == "fallbacks"  # whose findings count its runs, not the graphs
     return words.own(
-        rule.title if dependent else "Graph compiled again", {**_guilty(row), "count": 1},
-        (_DEPENDENT if dependent else _AGAIN).format(change), rule.fix,
-        rule.id if dependent else "",
+        rule.title if by_operator else "Graph compiled again", {**_guilty(row), "count": 1},
+        (_DEPENDENT if by_operator else _AGAIN).format(change), rule.fix,
+        rule.id if by_operator else "",
     )  # fmt: skip
 
 
@@ -147,7 +116,7 @@ def _guilty(row: Row) -> Row:
             "related_role": "compiled"}  # fmt: skip
 
 
-def _notes(database: Database, rows: list[Row], happened: Happened) -> list[str]:
+def _notes(database: Database, rows: Collection[Row], happened: Happened) -> list[str]:
     notes = []
     missing = happened.compilations - len(rows)
     if missing > 0:

@@ -7,18 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 from xladoctor.capture.bootstrap._xladoctor.call_site import PLACE
+from xladoctor.diagnosis.engine import judge
 from xladoctor.diagnosis.interface import Finding
+from xladoctor.diagnosis.rule import Rule
 from xladoctor.doctor import evidence_of
 from xladoctor.expectation.interface import Happened
 from xladoctor.expectation.words import Row, Words
 from xladoctor.ingest.interface import Ingested
 
 Places = Callable[[int | None], Any]
-_RULES = {
-    "XD202": ("repr", "format"), "XD203": ("cpu", "numpy", "tolist", "to", "array"),
-    "XD503": ("save",), "": ("wait",),
-}  # fmt: skip
-_RULE_OF = {kind: rule for rule, kinds in _RULES.items() for kind in kinds}  # else XD201
 _WAIT = "Host waits until the device is done"
 _WAIT_WHY = "wait_device_ops() holds the host until the device has done all that it was given."
 _WAIT_FIX = "Leave the wait out of the step: reading a value waits for what it needs."
@@ -32,27 +29,27 @@ _UNSEEN = (
 
 
 def explain_waits(words: Words, happened: Happened, place: Places) -> list[Finding]:
-    """A finding for each line that read, printed, copied or saved."""
+    """A finding for each line that read, printed, copied or saved, by the rule on such reads."""
+    rules = {kind: rule for rule in words.rules for kind in rule.reads}
     groups: dict[tuple[str, Any], dict[str, int]] = defaultdict(dict)
     for (site, kind), count in happened.waits.items():
-        key = _RULE_OF.get(kind, "XD201"), place(site)
+        key = rules[kind].id if kind in rules else "", place(site)
         groups[key][kind] = groups[key].get(kind, 0) + count
-    return [_waited(words, rule, spot, kinds) for (rule, spot), kinds in groups.items()]
+    return [_waited(words, rules, spot, kinds) for (_, spot), kinds in groups.items()]
 
 
-def _waited(words: Words, rule: str, spot: Any, kinds: dict[str, int]) -> Finding:
-    row: Row = {**_lines(spot), "count": sum(kinds.values())}
+def _waited(words: Words, rules: dict[str, Rule], spot: Any, kinds: dict[str, int]) -> Finding:
+    row: Row = {**columns(spot), "count": sum(kinds.values())}
     via = row.pop("via")
-    if not rule:
+    rule = rules.get(next(iter(kinds)))
+    if rule is None:
         return words.own(_WAIT, row, _WAIT_WHY, _WAIT_FIX)
-    known = words.rules[rule]
-    if rule == "XD503":  # which words its message for checkpoints that repeat
-        return words.own(known.title, row, known.why, known.fix, rule)
     cause = {"kinds": sorted(kinds), "share_of_steps": None, "via": via}
-    return words.of_rule(known, {**row, "cause": cause})
+    return words.of_rule(rule, {**row, "cause": cause})
 
 
-def _lines(spot: Any) -> Row:
+def columns(spot: Any) -> Row:
+    """The columns of a call site, where it is known."""
     return dict.fromkeys(PLACE) if spot is None else dict(zip(PLACE, spot, strict=True))
 
 
@@ -60,13 +57,13 @@ def explain_fallbacks(words: Words, happened: Happened, place: Places) -> list[F
     """A finding for each operator and line, from evidence that has nothing but the block."""
     small = evidence_of(_of_block(happened, place), kind="run", path="")
     seen = {op for op, _ in happened.lines}
-    found = []
-    for rule in (words.rules["XD401"], words.rules["XD102"]):
-        for row in small.database.rows(rule.query, {**rule.thresholds, "times": 1}):
-            placed, op = row["file"] is not None, row["cause"]["op"]
+    explained = []
+    for rule in words.about("fallbacks"):
+        for row in judge(rule, small, {"times": 1}):
+            placed, op = row["file"] is not None, row["identity"]
             row["consequences"] = [] if op in seen else [_EARLIER if placed else _UNSEEN]
-            found.append(words.of_rule(rule, row))
-    return found
+            explained.append(words.of_rule(rule, row))
+    return explained
 
 
 def _of_block(happened: Happened, place: Places) -> Ingested:
@@ -78,7 +75,7 @@ def _of_block(happened: Happened, place: Places) -> Ingested:
         ingested.add("counter", process=0, name=op, value=count)
         lines = _of(op, happened.lines) or _of(op, happened.known_lines)
         for site, number in lines.items():
-            ingested.add("fallback", process=0, op=op, count=number, **_lines(place(site)))
+            ingested.add("fallback", process=0, op=op, count=number, **columns(place(site)))
     return ingested
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from xladoctor.diagnosis.interface import Finding
 from xladoctor.doctor import evidence_of
-from xladoctor.evidence.interface import Evidence
+from xladoctor.evidence.interface import Evidence, Period
 from xladoctor.expectation.compiled import explain_compilations
-from xladoctor.expectation.events import explain_fallbacks, explain_waits
+from xladoctor.expectation.events import Places, columns, explain_fallbacks, explain_waits
 from xladoctor.expectation.interface import Happened
 from xladoctor.expectation.words import Words
 from xladoctor.ingest.interface import Ingested
@@ -23,10 +23,10 @@ def explain(
     session: Any, happened: Happened, kinds: Sequence[str]
 ) -> tuple[dict[str, list[Finding]], list[str]]:
     """Findings on the events of these kinds, and what else there is to say."""
-    words = Words(_evidence(Path(session.flush()), happened))
     place = session.tally.place
+    words = Words(_evidence(Path(session.flush()), happened, place))
     explainers: dict[str, Callable[[], Explained]] = {
-        "compilations": lambda: explain_compilations(words, happened, place),
+        "compilations": lambda: explain_compilations(words, happened),
         "host_syncs": lambda: (explain_waits(words, happened, place), []),
         "fallbacks": lambda: (explain_fallbacks(words, happened, place), []),
     }
@@ -35,9 +35,14 @@ def explain(
     return {kind: found for kind, (found, _) in explained.items()}, notes
 
 
-def _evidence(folder: Path, happened: Happened) -> Evidence:
-    """Of this process alone, up to now."""
+def _evidence(folder: Path, happened: Happened, place: Places) -> Evidence:
+    """Of this process up to now, to be judged by the block; of its reads, those in the block."""
     ingested = Ingested()
     read_process(folder, [], 0, ingested, None)
-    return evidence_of(ingested, kind="run", path=str(folder), cwd=str(Path.cwd()),
-                       began_ns=happened.began_ns)  # fmt: skip
+    ingested.tables.pop("host_sync", None)
+    for (site, kind), count in happened.waits.items():
+        ingested.add("host_sync", process=0, tail=True, kind=kind, closure=False, count=count,
+                     **columns(place(site)))  # fmt: skip
+    block = Period(happened.began_ns, happened.ended_ns)
+    origin = {"kind": "run", "path": str(folder), "cwd": str(Path.cwd())}
+    return evidence_of(ingested, block, **origin, began_ns=happened.began_ns)

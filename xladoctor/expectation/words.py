@@ -6,7 +6,8 @@ from typing import Any
 
 from xladoctor.diagnosis import findings
 from xladoctor.diagnosis.interface import Cost, Finding, Saving, TimeSpent
-from xladoctor.diagnosis.rule import Rule, load_rules
+from xladoctor.diagnosis.pack import load_rules
+from xladoctor.diagnosis.rule import Events, Rule
 from xladoctor.diagnosis.savings import Savings
 from xladoctor.diagnosis.whatif import WhatIf
 from xladoctor.evidence.interface import Evidence
@@ -20,8 +21,17 @@ class Words:
 
     def __init__(self, evidence: Evidence) -> None:
         self.evidence = evidence
-        self.rules = {rule.id: rule for rule in load_rules()}
+        self.rules = load_rules()
         self._savings = Savings(WhatIf(evidence.database), _UNTIMED, None)
+
+    def about(self, events: Events) -> list[Rule]:
+        """The rules whose findings count these events."""
+        return [rule for rule in self.rules if rule.events == events]
+
+    def of_cause(self, kind: str) -> Rule:
+        """The rule on this kind of recompilation, else the one on those of unknown cause."""
+        by_cause = {cause: rule for rule in self.rules for cause in rule.causes}
+        return by_cause.get(kind) or by_cause["unknown"]
 
     def of_rule(self, rule: Rule, row: Row) -> Finding:
         """As the rule words it; the row is as its query returns them."""

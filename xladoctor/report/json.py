@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, TextIO
 
 from xladoctor.diagnosis.interface import Diagnosis
@@ -23,7 +23,9 @@ def render(reports: Sequence[Report], output: TextIO, style: Style) -> None:
 def contents(report: Report) -> dict[str, Any]:
     """The diagnosis, field by field, and the gate's decision as ``gate``."""
     outcome = report.outcome
-    return {**asdict(report.diagnosis), **({} if outcome is None else {"gate": asdict(outcome)})}
+    fields = asdict(replace(report.diagnosis, pack={}))
+    del fields["pack"]
+    return fields if outcome is None else {**fields, "gate": asdict(outcome)}
 
 
 def schema() -> dict[str, Any]:

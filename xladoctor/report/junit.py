@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from typing import TextIO
 from xml.etree import ElementTree as ET
 
-from xladoctor.diagnosis.rule import load_rules
 from xladoctor.gate.interface import BudgetOutcome
 from xladoctor.report.alerts import Alert, alerts, budget_text
 from xladoctor.report.interface import Report, Style
@@ -53,7 +52,7 @@ def _count(element: ET.Element, names: Sequence[str]) -> None:
 
 def _rules(report: Report, name: str) -> Iterator[ET.Element]:
     outcomes = report.diagnosis.rules
-    pack = {rule.id: rule for rule in load_rules()}
+    pack = report.diagnosis.pack
     reasons = {one.rule: one.reason for one in report.diagnosis.not_checked}
     asked = {one.name for one in report.outcome.missing} if report.outcome else set()
     found = [alert for alert in alerts(report) if alert.finding]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from xladoctor.diagnosis.rule import Rule, load_rules
+from xladoctor.diagnosis.rule import Rule
 from xladoctor.gate.interface import BudgetOutcome
 from xladoctor.report.interface import Report
 from xladoctor.report.levels import OF_SEVERITY
@@ -24,7 +24,7 @@ def descriptors(report: Report) -> list[dict[str, Any]]:
         **dict.fromkeys(outcomes.not_evaluated, "not evaluated"),
         **dict.fromkeys(outcomes.fired, "fired"),
     }
-    pack = {rule.id: rule for rule in load_rules()}
+    pack = report.diagnosis.pack
     names = {finding.rule: finding.name for finding in report.diagnosis.findings}
     rules: list[dict[str, Any]] = [
         _described(pack[i]) if i in pack else {"id": i, "name": names.get(i, i)}

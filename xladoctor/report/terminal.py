@@ -176,7 +176,7 @@ def _closing(diagnosis: Diagnosis, style: Style) -> Group:
     if diagnosis.findings:
         first = diagnosis.findings[0].rule
         rows.append(Text(f"  more on a rule: xladoctor explain {first}", style="dim"))
-    if any(finding.cause.get("compilations") for finding in diagnosis.findings):
+    if any(finding.compilations for finding in diagnosis.findings):
         rows.append(Text(f"  each compilation: xladoctor compilations {diagnosis.run.path}",
                          style="dim", overflow="fold"))  # fmt: skip
     if diagnosis.run.kind in ("run", "remote"):

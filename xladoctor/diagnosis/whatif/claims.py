@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from xladoctor.diagnosis.interface import Claim, RuleError
+from xladoctor.diagnosis.interface import Claim
+from xladoctor.diagnosis.rule import RuleError
 from xladoctor.diagnosis.whatif.program import (
     ACTIVITIES,
     COMPILE,

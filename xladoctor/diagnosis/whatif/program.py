@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from xladoctor.evidence.database import Database
+from xladoctor.warmup import WARMUP
 
 Array = np.ndarray[Any, Any]
 
 ACTIVITIES = ("compile", "wait", "upload", "input", "save", "dispatch", "python")
 REGIONS = ("barrier", "read", "input", "save", "upload", "cut")
-_WARMUP, _ENOUGH = 3, 3
+_ENOUGH = 3
 COMPILE, WAIT, UPLOAD, DISPATCH, PYTHON = (
     ACTIVITIES.index(name) for name in ("compile", "wait", "upload", "dispatch", "python")
 )
@@ -87,7 +88,7 @@ def read_program(database: Database, process: int) -> Program | None:
         step=items["step"], activity=items["activity"], region=items["region"], call=items["call"],
         place=place, work=work, awaits=awaits, after=after, launches=launches,
         latency=latency, gap=gap, duration=runs["end_ns"] - runs["begin_ns"], places=places,
-        warmup=_numbers(steps[:_WARMUP]), steady=_numbers(_resting(steps)),
+        warmup=_numbers(steps[:WARMUP]), steady=_numbers(_resting(steps)),
         tracing=_tracing(steps),
     )  # fmt: skip
 
@@ -184,7 +185,7 @@ def _steps(database: Database, process: int) -> list[dict[str, Any]]:
 def _resting(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The steps that tell of the program at rest; those after warm-up where too few are."""
     steady = [step for step in steps if step["steady"]]
-    return steady if len(steady) >= _ENOUGH else steps[_WARMUP:] or steps
+    return steady if len(steady) >= _ENOUGH else steps[WARMUP:] or steps
 
 
 def _numbers(steps: list[dict[str, Any]]) -> Array:

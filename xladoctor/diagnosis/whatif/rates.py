@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from xladoctor.evidence.database import Database
 
-_WARMUP = 3  # turns of a call site
 _ENOUGH = 5  # steps outside the timeline's window, to leave those inside out: they are slower
 
 
@@ -41,7 +40,7 @@ class Rates:
 
 def read_rates(database: Database, process: int) -> Rates | None:
     """From the step log, or else the timeline; None where neither shows any time."""
-    compiled = database.rows(_COMPILED, {"process": process, "warmup": _WARMUP})
+    compiled = database.rows(_COMPILED, {"process": process})
     compilations = {row["index"]: row["duration_ns"] / 1e9 for row in compiled}
     late = frozenset(row["index"] for row in compiled if row["late"])
     for query, more in ((_LOG, {"enough": _ENOUGH}), (_TIMELINE, {})):
@@ -54,7 +53,7 @@ def read_rates(database: Database, process: int) -> Rates | None:
 
 
 _COMPILED = """
-    SELECT c.index, c.duration_ns, l.turn >= $warmup AS late
+    SELECT c.index, c.duration_ns, l.index IS NOT NULL AS late
     FROM compilation c
     LEFT JOIN late_compilation l ON l.process = c.process AND l.index = c.index
     WHERE c.process = $process AND c.duration_ns IS NOT NULL

@@ -28,14 +28,14 @@ class Fix:
 
     Attributes:
         settled: no more of it comes in a longer run.
-        possible: compilations that there can be at all, where that is known.
+        at_most: how often it can happen in a run of any length, where that is known.
     """
 
     process: int
     claims: Sequence[Claim]
     count: int
     settled: bool = False
-    possible: int | None = None
+    at_most: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,8 @@ class Estimate:
     def projected(self, fix: Fix, steps: int, total: int) -> float:
         """The same for a run of ``total`` steps, of which ``steps`` were captured."""
         more = 1.0 if fix.settled else total / steps
-        if fix.possible is not None and fix.count:
-            more = min(more, max(1.0, fix.possible / fix.count))
+        if fix.at_most is not None and fix.count:
+            more = min(more, max(1.0, fix.at_most / fix.count))
         return self.steady_s * total / steps + self.late_s * more + self.warmup_s
 
     @property

@@ -89,6 +89,11 @@ RUN: dict[str, Table] = {
         traced BOOLEAN inside the timeline's window
         probed BOOLEAN slowed by a look for fallbacks: left out of timings
     """ + SITE)),
+    "judged_part": Table("the part of the run that is judged, as the block of an expectation;"
+                         " without a row all of it", "derived", columns("""
+        begin_ns BIGINT its begin
+        end_ns BIGINT its end
+    """)),
     "step_period": Table("how many barriers make a turn of the loop", "steps.jsonl",
                          columns(PROCESS + THREAD + """
         barriers INTEGER smallest period of the sequence of barrier call sites

@@ -32,4 +32,4 @@ CREATE VIEW steady_step AS
 SELECT s.*
 FROM step s LEFT JOIN step_period p USING (process, thread)
 WHERE NOT s.tail AND NOT s.probed AND s.compilations = 0
-  AND s.ordinal >= 3 * coalesce(p.barriers, 1);
+  AND s.ordinal >= warmup() * coalesce(p.barriers, 1);

@@ -15,8 +15,8 @@ from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.devices import Device
 from xladoctor.ingest.timeline.intervals import Intervals, Times
 from xladoctor.ingest.timeline.steps import Steps
+from xladoctor.warmup import WARMUP
 
-_WARMUP = 3
 _CLOCKS_NS = 100_000  # step log and profiler read their clocks at different lines
 _REASONS = [*NAMES, "python"]
 
@@ -32,8 +32,8 @@ def add_steps(doing: dict[str, Intervals], steps: Steps, process: int, ingested:
     spent = _spent(doing, steps.begin, steps.end)
     known = sum(spent.values(), np.zeros(len(lasted), np.int64))
     quiet = (spent["compile"] == 0) & ~log["probed"]
-    late = np.where(log["joined"], log["ordinal"] >= _WARMUP * log["period"],
-                    np.arange(len(lasted)) >= _WARMUP)  # fmt: skip
+    late = np.where(log["joined"], log["ordinal"] >= WARMUP * log["period"],
+                    np.arange(len(lasted)) >= WARMUP)  # fmt: skip
     ingested.append("timeline_step", {
         "process": np.full(len(lasted), process), "step": number, "joined": log["joined"],
         "steady": quiet & late, "begin_ns": steps.begin, "end_ns": steps.end,

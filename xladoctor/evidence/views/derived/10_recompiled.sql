@@ -1,12 +1,24 @@
--- Compilations that can be asked for their cause, each with its place in the life of its call site:
--- turns of the loop before it (a site may launch several times a turn), whether it came in the last third of the site's launches, and the
--- lines whose operations differ. Without a barrier all graphs differ, which is another finding.
+-- Compilations after warm-up, each with its place in the life of its call site: turns of the loop
+-- before it (a site may launch several times a turn), whether it came in the last third of the
+-- site's launches, and the lines whose operations differ. Where a part of a run is judged, those in
+-- it, warm-up or not, that have an earlier graph to differ from. Without a barrier all graphs
+-- differ, which is another finding.
 CREATE TABLE late_compilation AS
 SELECT
-    c.*, coalesce(c.kind, 'unknown') AS what,
+    c.* REPLACE (
+        CASE WHEN w.begin_ns IS NULL THEN c.launches ELSE greatest(
+            count(*) OVER (PARTITION BY c.process, c.file, c.line, c.via),
+            (SELECT count(*) FROM step s WHERE NOT s.tail
+                AND s.end_ns BETWEEN w.begin_ns AND w.end_ns AND s.file IS NOT DISTINCT FROM c.file
+                AND s.line IS NOT DISTINCT FROM c.line AND s.via IS NOT DISTINCT FROM c.via),
+            (SELECT sum(h.count) FROM host_sync h
+                WHERE h.tail AND h.file = c.file AND h.line = c.line)
+        ) END AS launches
+    ),
+    coalesce(c.kind, 'unknown') AS what,
     c.ordinal / greatest(1, round(c.launches / t.steps), CASE WHEN c.launches IS NULL THEN p.barriers END)
         AS turn,
-    coalesce(c.ordinal >= c.launches * 2 / 3, TRUE) AS unsettled,
+    w.begin_ns IS NOT NULL OR coalesce(c.ordinal >= c.launches * 2 / 3, TRUE) AS unsettled,
     l.steps, EXISTS (SELECT 1 FROM hlo_module) AS captured, g.lines,
     CASE WHEN c.made_file IS NOT NULL THEN
         {'file': c.made_file, 'line': c.made_line, 'function': c.made_function,
@@ -24,14 +36,17 @@ LEFT JOIN (
     SELECT process, index, list(DISTINCT {'file': file, 'line': line}) AS lines
     FROM graph_change WHERE file IS NOT NULL GROUP BY process, index
 ) g ON g.process = c.process AND g.index = c.index
-WHERE c.process NOT IN (SELECT process FROM missing_barrier);
+LEFT JOIN judged_part w ON TRUE
+WHERE c.process NOT IN (SELECT process FROM missing_barrier)
+  AND CASE WHEN w.begin_ns IS NULL THEN turn >= warmup()
+           ELSE c.kind IS NOT NULL AND c.end_ns BETWEEN w.begin_ns AND w.end_ns END;
 
 -- Compilations after warm-up whose cause is one of `kinds`, by call site and, for inputs and numbers,
--- by their line: the columns of a rule's row. Compiling is expected in the first `warmup` turns of a site.
+-- by their line: the columns of a rule's row.
 -- Counted over all causes of a site, `buckets` graphs are fine if they all come early, and `phases`
 -- graphs of another phase (evaluation) that are launched again. What is said of the change is of the
 -- line that has most of them. The cause's line comes first, the site second.
-CREATE MACRO recompiled(kinds, warmup, buckets, phases) AS TABLE
+CREATE MACRO recompiled(kinds, buckets, phases) AS TABLE
 WITH late AS (
     SELECT *,
            CASE WHEN what IN ('input_shape', 'input_type') THEN spot
@@ -40,7 +55,7 @@ WITH late AS (
                 )) END AS part,
            count(*) OVER here AS total, bool_or(unsettled) OVER here AS goes_on,
            max(ordinal) OVER here AS last
-    FROM late_compilation WHERE turn >= warmup
+    FROM late_compilation
     WINDOW here AS (PARTITION BY process, file, line, via)
 ),
 chosen AS (
@@ -91,6 +106,8 @@ SELECT
         AS by_counts,
     NOT unsettled AS settled,
     pattern = 'grows' AND unsettled AND count >= 3 AS unbounded,
+    coalesce(place.op, op) AS identity, indices AS compilations,
+    CASE WHEN possible > seen THEN count + possible - seen END AS at_most,
     {
         'kind': kind, 'basis': basis, 'parameter': parameter,
         'op': coalesce(place.op, op), 'role': place.role,

@@ -1,5 +1,4 @@
--- What takes part in the counts that budgets limit, a row a line: compilations after warm-up (the
--- first three turns of a call site), reads of device values (outside step closures), operators run
+-- What takes part in the counts that budgets limit, a row a line: compilations after warm-up, reads of device values (outside step closures), operators run
 -- on the CPU, and barriers, the last three a turn of the loop; bytes that a line's largest graph
 -- takes. `value` is the line's part; a count is the sum or, of memory, the maximum. Reads and
 -- barriers are those of a `thread`, each with a loop of its own; the others of the process (0).
@@ -34,10 +33,10 @@ read AS (  -- the last turn's read comes after the last barrier; threads without
 late AS (
     SELECT process, coalesce(made_file, file) AS file, coalesce(made_line, line) AS line,
            CASE WHEN made_file IS NULL THEN function ELSE made_function END AS function, what
-    FROM late_compilation WHERE turn >= 3
+    FROM late_compilation
     UNION ALL
     SELECT process, file, line, function, 'missing barrier' FROM compilation
-    WHERE process IN (SELECT process FROM missing_barrier) AND index >= 3
+    WHERE process IN (SELECT process FROM missing_barrier) AND index >= warmup()
 )
 SELECT 'compilations_after_warmup' AS name, process, 0 AS thread, file, line, any_value(function) AS function,
        count(*)::DOUBLE AS value, count(*) AS times,
