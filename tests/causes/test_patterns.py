@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -10,32 +11,51 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support import Row
-from xladoctor.causes.changes import inputs
-from xladoctor.causes.graphs import Counted, Graph, Parameter, Place
+from xladoctor.causes.inputs import inputs, together
+from xladoctor.causes.interface import (
+    Cause,
+    Causes,
+    Compilation,
+    Counted,
+    Graph,
+    Kind,
+    Parameter,
+    Place,
+    Site,
+)
 from xladoctor.causes.patterns import add_patterns, size_in
 
 # Sizes and counts over the compilations of a call site
 
 
-def explained(index: int, was: int, now: int, dimension: int = 0, **columns: Any) -> Row:
+SITE = Site(0, "train.py", 41, "", "sync")
+
+
+def compiled(count: int) -> list[Compilation]:
+    """The compilations of a call site, in launches that follow each other."""
+    return [Compilation(SITE, n, 1, n, n, None, None, None, None, None) for n in range(count)]
+
+
+def resized(
+    was: int, now: int, dimension: int = 0, kind: Kind = "input_shape", line: int = 8
+) -> Cause:
     texts = [f"f32[{'3,' * dimension}{size}]" for size in (was, now)]
-    return {"process": 0, "index": index, "kind": "input_shape", "file": "d.py", "line": 8,
-            "dimension": dimension, "value": now, "was": texts[0], "now": texts[1],
-            **columns}  # fmt: skip
+    return Cause(kind, was=texts[0], now=texts[1], dimension=dimension, value=now,
+                 place=Place("d.py", line))  # fmt: skip
 
 
-def sizes_in_turn(sizes: list[int], dimension: int = 0) -> list[Row]:
-    return [explained(index + 1, *pair, dimension)
-            for index, pair in enumerate(pairwise(sizes))]  # fmt: skip
+def sizes_in_turn(sizes: list[int], dimension: int = 0) -> list[Cause]:
+    return [resized(*pair, dimension) for pair in pairwise(sizes)]
 
 
-def with_patterns(rows: list[Row], *sites: list[int], sizes: dict[int, int] | None = None) -> None:
-    """Sites are given by the indices of their compilations; all of them make one by default."""
-    chosen = sites or [[0, *(row["index"] for row in rows)]]
-    compiled = [[{"process": 0, "thread": 1, "index": i, "ordinal": i, "inputs": None,
-                  "outputs": None} for i in site] for site in chosen]  # fmt: skip
-    add_patterns(rows, compiled, lambda row: (sizes or {}).get(row["index"]), {})
+def with_patterns(
+    causes: Sequence[Cause | None], *sites: range, sizes: Mapping[int, int | None] | None = None
+) -> list[Cause]:
+    """The causes of a site's compilations after its first; ``sites`` part them into several."""
+    compilations = compiled(1 + len(causes))
+    given: Causes = {c: cause for c, cause in zip(compilations[1:], causes, strict=True) if cause}
+    parts = [[compilations[n] for n in site] for site in sites or [range(len(compilations))]]
+    return [*add_patterns(given, parts, lambda c: (sizes or {}).get(c.index), {}).values()]
 
 
 @pytest.mark.parametrize(
@@ -59,33 +79,34 @@ def with_patterns(rows: list[Row], *sites: list[int], sizes: dict[int, int] | No
 def test_pattern_of_sizes(
     sizes: list[int], dimension: int, pattern: str | None, seen: int, possible: int | None
 ) -> None:
-    rows = sizes_in_turn(sizes, dimension)
-    with_patterns(rows)
-    assert {(row["pattern"], row["seen"], row["possible"]) for row in rows} == {
+    causes = with_patterns(sizes_in_turn(sizes, dimension))
+    assert {(cause.pattern, cause.seen, cause.possible) for cause in causes} == {
         (pattern, seen, possible)
     }
 
 
+def test_given_causes_stay_as_they_are() -> None:
+    given = sizes_in_turn([4, 5, 6])
+    assert [cause.pattern for cause in with_patterns(given)] == ["grows", "grows"]
+    assert given == sizes_in_turn([4, 5, 6])
+
+
 def test_lines_dimensions_and_kinds_have_patterns_of_their_own() -> None:
-    rows = [
-        explained(1, 4, 5), explained(2, 4, 9, line=9), explained(3, 4, 11, 1),
-        explained(4, 4, 7, kind="data_dependent_shape"), explained(5, 5, 6),
-    ]  # fmt: skip
-    with_patterns(rows)
-    assert [row["pattern"] for row in rows] == ["varies", None, None, None, "varies"]
+    causes = with_patterns([
+        resized(4, 5), resized(4, 9, line=9), resized(4, 11, 1),
+        resized(4, 7, kind="data_dependent_shape"), resized(5, 6),
+    ])  # fmt: skip
+    assert [cause.pattern for cause in causes] == ["varies", None, None, None, "varies"]
 
 
 def test_call_sites_have_patterns_of_their_own() -> None:
-    rows = sizes_in_turn([4, 5, 6])
-    with_patterns(rows, [0, 1], [2])
-    assert [row["pattern"] for row in rows] == [None, None]
+    causes = with_patterns(sizes_in_turn([4, 5, 6]), range(2), range(2, 3))
+    assert [cause.pattern for cause in causes] == [None, None]
 
 
 def test_compilation_without_a_reason_is_passed_over() -> None:
-    rows = sizes_in_turn([4, 5, 6])
-    del rows[0]
-    with_patterns(rows, [0, 1, 2])
-    assert rows[0]["seen"] == 2
+    (cause,) = with_patterns([None, *sizes_in_turn([5, 6])])
+    assert cause.seen == 2
 
 
 @pytest.mark.parametrize(
@@ -113,11 +134,8 @@ def test_size_of_a_dimension(shape: str | None, dimension: int, size: int | None
     ids=str,
 )
 def test_graphs_that_grow(sizes: list[int | None], marked: list[int]) -> None:
-    known = {index: size for index, size in enumerate(sizes) if size is not None}
-    rows: list[Row] = [{"process": 0, "index": n, "kind": "operations"}
-                       for n in range(1, len(sizes))]  # fmt: skip
-    with_patterns(rows, sizes=known)
-    assert [row["index"] for row in rows if row["kind"] == "growing"] == marked
+    causes = with_patterns([Cause("operations")] * (len(sizes) - 1), sizes=dict(enumerate(sizes)))
+    assert [n for n, cause in enumerate(causes, 1) if cause.kind == "growing"] == marked
 
 
 @pytest.mark.parametrize(
@@ -125,10 +143,9 @@ def test_graphs_that_grow(sizes: list[int | None], marked: list[int]) -> None:
     [("operations", "growing"), ("input_count", "growing"), ("unknown", "growing"),
      ("input_shape", "input_shape"), ("placement", "placement"), ("evicted", "evicted")],
 )  # fmt: skip
-def test_what_can_be_growth(kind: str, grown: str) -> None:
-    rows: list[Row] = [{"process": 0, "index": n, "kind": kind} for n in range(1, 4)]
-    with_patterns(rows, sizes={n: 10 * n for n in range(4)})
-    assert {row["kind"] for row in rows} == {grown}
+def test_what_can_be_growth(kind: Kind, grown: Kind) -> None:
+    causes = with_patterns([Cause(kind)] * 3, sizes={n: 10 * n for n in range(4)})
+    assert {cause.kind for cause in causes} == {grown}
 
 
 @settings(deadline=None)
@@ -137,47 +154,40 @@ def test_what_can_be_growth(kind: str, grown: str) -> None:
     modules=st.dictionaries(st.integers(0, 8), st.integers(0, 99)),
 )
 def test_any_sizes_have_as_many_possible_as_seen(sizes: list[int], modules: dict[int, int]) -> None:
-    rows = sizes_in_turn(sizes)
-    with_patterns(rows, sizes=modules)
-    for row in rows:
-        assert row["seen"] == len(set(sizes))
-        assert row["possible"] is None or row["possible"] >= row["seen"]
+    for cause in with_patterns(sizes_in_turn(sizes), sizes=modules):
+        assert cause.seen == len(set(sizes))
+        assert cause.possible is None or cause.possible >= cause.seen
 
 
 # Which inputs are the same one
 
 
-def graph(parameters: list[Parameter]) -> Graph:
-    empty = Counted(*(np.empty(0, kind) for kind in (np.uint64, np.int64, np.int64)))
-    return Graph(0, 0, "G", 0, {}, parameters, empty, empty)
-
-
-def given_by(texts: str) -> list[Parameter]:
+def graph(texts: str) -> Graph:
     """Inputs as words: their dimensions, ``x`` between them, and ``@`` and a line if known."""
-    found = []
-    for number, text in enumerate(texts.split()):
-        sizes, _, line = text.rstrip("!").partition("@")
-        place = Place("d.py", int(line)) if line else Place()
-        shape = tuple(int(size) for size in sizes.split("x") if size != "s")
-        found.append(Parameter(number, "f32", shape, None, place, text.endswith("!")))
-    return found
+    none = np.empty(0, np.int64)
+    empty = Counted(np.empty(0, np.uint64), none, none)
+    parameters = [_parameter(number, text) for number, text in enumerate(texts.split())]
+    return Graph(0, 0, 0, 0, {}, parameters, empty, empty)
 
 
-def compared(old: str, new: str, *together: str) -> tuple[list[str], str, str]:
+def _parameter(number: int, text: str) -> Parameter:
+    sizes, _, line = text.rstrip("!").partition("@")
+    place = Place("d.py", int(line)) if line else Place()
+    shape = tuple(int(size) for size in sizes.split("x") if size != "s")
+    return Parameter(number, "f32", shape, None, place, text.endswith("!"))
+
+
+def compared(old: str, new: str, *seen: str) -> tuple[list[str], str, str]:
     """The inputs that changed as ``was→now``, those removed and those added."""
-    seen = [{one.kind for one in given_by(text)} for text in together]
-    changes = inputs(
-        graph(given_by(old)), graph(given_by(new)),
-        lambda a, b: any(a in kinds and b in kinds for kinds in seen),
-    )  # fmt: skip
+    changes = inputs(graph(old), graph(new), together(map(graph, seen)))
     return (
         [f"{_text(a)}→{_text(b)}" for a, b in changes.changed],
         " ".join(map(_text, changes.removed)), " ".join(map(_text, changes.added)),
     )  # fmt: skip
 
 
-def _text(one: Parameter) -> str:
-    return "x".join(map(str, one.shape)) or "s"
+def _text(parameter: Parameter) -> str:
+    return "x".join(map(str, parameter.shape)) or "s"
 
 
 @pytest.mark.parametrize(

@@ -4,36 +4,26 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-
-from xladoctor.causes import changes
-from xladoctor.causes.changes import Change, Differing, InputChanges
-from xladoctor.causes.graphs import (
+from xladoctor.causes.compilations import read_compilations
+from xladoctor.causes.contrast import Contrast, contrasts
+from xladoctor.causes.graphs import Graphs
+from xladoctor.causes.inputs import layouts, together
+from xladoctor.causes.interface import (
     NOWHERE,
-    Counted,
+    Change,
+    Compilation,
     Graph,
-    Graphs,
+    Line,
     Parameter,
     Place,
-    Token,
 )
+from xladoctor.causes.operations import DULL, Uneven, number_differing
+from xladoctor.causes.vocabulary import Vocabulary
 from xladoctor.errors import XladoctorError
 from xladoctor.evidence.database import Database
-
-Row = dict[str, Any]
-_COMPILATION = """
-    SELECT c.index, c.step, c.duration_ns / 1e9 AS seconds, c.graph_hash, m.instructions,
-           coalesce(c.inputs, (SELECT count(*) FROM hlo_parameter p WHERE
-               p.process = c.process AND p.program_id = m.program_id)) AS inputs,
-           c.outputs, c.file, c.line
-    FROM compilation c
-    LEFT JOIN hlo_module m ON m.process = c.process AND m.graph_hash = c.graph_hash
-    WHERE c.process = $process AND c.index = $index LIMIT 1
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,121 +120,102 @@ def difference(database: Database, process: int, a: int, b: int) -> Difference:
     Raises:
         XladoctorError: there is no such compilation, or its graph is not in the timeline.
     """
-    rows = [_compilation(database, process, index) for index in (a, b)]
-    graphs = Graphs(database)
-    before, after = _captured(graphs, process, rows)
-    one, other = (Compiled(**row) for row in rows)
-    found = changes.differing(before.tokens, after.tokens)
-    described = graphs.describe(found.keys.tolist())
-    changed = changes.inputs(before, after, _together(database, graphs, process, rows[1]))
-    differing = changes.operations(before, after, found, described) + _nameless(found, described)
+    compilations = [c for c in read_compilations(database) if c.process == process]
+    old, new = (_compilation(compilations, process, index) for index in (a, b))
+    graphs = Graphs(database, Vocabulary.of())
+    before, after = _captured(graphs, [old, new])
+    site = [compilation for compilation in compilations if compilation.site == new.site]
+    (contrast,) = contrasts(graphs, [(before, after, together(graphs.of_all(site)))])
+    changes = [*contrast.operations, *_nameless(contrast.instructions)]
     return Difference(
-        process, one, other, tuple(_inputs(changed, changes.layouts(before, after))),
-        tuple(_by_line(differing)), tuple(_placement(before, after, one, other)),
-        _number_differing(before.tokens, after.tokens) - len(found.keys),
+        process, _compiled(old, before), _compiled(new, after), tuple(_inputs(contrast)),
+        tuple(_by_line(changes)), tuple(_placement(contrast, old, new)),
+        number_differing(before.tokens, after.tokens) - len(contrast.instructions),
     )  # fmt: skip
 
 
-def _compilation(database: Database, process: int, index: int) -> Row:
-    rows = database.rows(_COMPILATION, {"process": process, "index": index})
-    if rows:
-        return rows[0]
-    last = database.scalar(
-        "SELECT max(index) FROM compilation WHERE process = $process", {"process": process}
-    )
-    there = "has none" if last is None else f"has the numbers 0 to {last}"
-    raise XladoctorError(f"there is no compilation {index}", f"process {process} {there}")
+def _compilation(compilations: Sequence[Compilation], process: int, index: int) -> Compilation:
+    for compilation in compilations:
+        if compilation.index == index:
+            return compilation
+    last = f"has the numbers 0 to {compilations[-1].index}" if compilations else "has none"
+    raise XladoctorError(f"there is no compilation {index}", f"process {process} {last}")
 
 
-def _captured(graphs: Graphs, process: int, rows: list[Row]) -> list[Graph]:
-    found = {row["index"]: graphs.get(process, row["graph_hash"]) for row in rows}
-    lacking = " and ".join(str(index) for index, graph in found.items() if graph is None)
+def _captured(graphs: Graphs, compilations: Sequence[Compilation]) -> list[Graph]:
+    lacking = [str(c.index) for c in dict.fromkeys(compilations) if graphs.of(c) is None]
     if lacking:
         raise XladoctorError(
-            f"no graph to compare: that of compilation {lacking} is not in the evidence",
+            f"no graph to compare: that of compilation {' and '.join(lacking)} is not in the"
+            " evidence",
             "graphs are kept that the capture saw loaded, as far as --trace-bytes allows",
         )
-    return [graph for row in rows if (graph := found[row["index"]])]
+    return graphs.of_all(compilations)
 
 
-def _together(
-    database: Database, graphs: Graphs, process: int, row: Row
-) -> Callable[[Any, Any], bool]:
-    """Whether a graph of the call site has inputs of both kinds, which then are two inputs."""
-    hashes = database.table(
-        "SELECT DISTINCT graph_hash FROM compilation"
-        " WHERE process = $process AND (file, line) IS NOT DISTINCT FROM ($file, $line)",
-        {"process": process, "file": row["file"], "line": row["line"]},
-    )[1]
-    found = [graphs.get(process, graph_hash) for (graph_hash,) in hashes]
-    kinds = [{one.kind for one in graph.parameters} for graph in found if graph]
-    return lambda a, b: any(a in of_graph and b in of_graph for of_graph in kinds)
+def _compiled(compilation: Compilation, graph: Graph) -> Compiled:
+    c, duration = compilation, compilation.duration_ns
+    return Compiled(
+        c.index, c.step, None if duration is None else duration / 1e9, c.graph_hash or "",
+        graph.instructions, len(graph.parameters) if c.inputs is None else c.inputs, c.outputs,
+        c.site.file, c.site.line,
+    )  # fmt: skip
 
 
-def _inputs(
-    found: InputChanges, layout: tuple[Parameter, Parameter] | None
-) -> Iterator[InputChange]:
-    for a, b in found.changed:
-        yield InputChange(b.number, a.text, b.text, b.sent, b.place)
+def _inputs(contrast: Contrast) -> Iterator[InputChange]:
+    for a, b in contrast.inputs.changed:
+        yield _input(b, a.text, b.text)
+    layout = layouts(contrast.before, contrast.after)
     if layout:
         a, b = layout
-        was, now = (f"{one.text}{{{','.join(map(str, one.layout or ()))}}}" for one in layout)
-        yield InputChange(b.number, was, now, b.sent, b.place)
-    for one in found.removed:
-        yield InputChange(one.number, one.text, None, one.sent, one.place)
-    for one in found.added:
-        yield InputChange(one.number, None, one.text, one.sent, one.place)
+        yield _input(b, a.text_with_layout, b.text_with_layout)
+    for parameter in contrast.inputs.removed:
+        yield _input(parameter, parameter.text, None)
+    for parameter in contrast.inputs.added:
+        yield _input(parameter, None, parameter.text)
 
 
-def _by_line(differences: list[Change]) -> Iterator[LineChange]:
+def _input(parameter: Parameter, a: str | None, b: str | None) -> InputChange:
+    return InputChange(parameter.number, a, b, parameter.sent, parameter.place)
+
+
+def _by_line(changes: Iterable[Change]) -> Iterator[LineChange]:
     """Operations by their line; the lines in the order of their first operation."""
-    lines: dict[Any, list[Change]] = {}
-    for one in differences:
-        lines.setdefault(one.place[:2], []).append(one)
+    lines: dict[Line, list[Change]] = {}
+    for change in changes:
+        lines.setdefault(change.place.spot, []).append(change)
     for group in lines.values():
         yield LineChange(group[0].place, tuple(map(_operation, group)))
 
 
-def _operation(one: Change) -> OperationChange:
-    was, now = (tuple(sorted(texts, key=_telling)) for texts in (one.was, one.now))
-    return OperationChange(one.op or None, was, now, one.was_count, one.now_count)
+def _operation(change: Change) -> OperationChange:
+    was, now = (tuple(sorted(texts, key=_telling)) for texts in (change.was, change.now))
+    return OperationChange(change.op or None, was, now, change.was_count, change.now_count)
 
 
 def _telling(text: str) -> tuple[bool, str, str]:
     """An order that is the same on both sides; what says little comes last."""
     kind = text.split(" ", 1)[-1]
-    return re.split(r"\W", kind, maxsplit=1)[0] in changes.DULL, kind, text
+    return re.split(r"\W", kind, maxsplit=1)[0] in DULL, kind, text
 
 
-def _nameless(found: Differing, described: dict[int, Token]) -> list[Change]:
+def _nameless(instructions: Iterable[Uneven]) -> list[Change]:
     """Instructions of no operation of the framework, as one: the bodies of reductions above all."""
     was, now = Counter[str](), Counter[str]()
-    for key, before, after, _ in zip(*(column.tolist() for column in found), strict=True):
-        token = described.get(key)
-        if token is not None and not token.op:
+    for token, before, after, _ in instructions:
+        if not token.op:
             was[token.text] += before
             now[token.text] += after
     if was == now:
         return []
-    texts = list(was - now), list(now - was)
+    texts = tuple(was - now), tuple(now - was)
     return [Change("count", NOWHERE, "", *texts, was.total(), now.total(), order=0)]
 
 
-def _placement(old: Graph, new: Graph, a: Compiled, b: Compiled) -> Iterator[PlacementChange]:
-    for name in ("donated", "devices", "sharding"):
-        if old.placement[name] != new.placement[name]:
-            yield PlacementChange(name, *(_listed(one.placement[name]) for one in (old, new)))
+def _placement(contrast: Contrast, a: Compilation, b: Compilation) -> Iterator[PlacementChange]:
+    old, new = contrast.before.placement, contrast.after.placement
+    for name, was in old.items():
+        if was != new[name]:
+            yield PlacementChange(name, was or (), new[name] or ())
     if None not in (a.outputs, b.outputs) and a.outputs != b.outputs:
         yield PlacementChange("outputs", (str(a.outputs),), (str(b.outputs),))
-
-
-def _listed(value: Any) -> tuple[str, ...]:
-    values = value if isinstance(value, list) else [value]
-    return tuple(str(one) for one in values if one is not None)
-
-
-def _number_differing(old: Counted, new: Counted) -> int:
-    """Kinds of instruction of which two graphs have different numbers."""
-    common, at_old, at_new = np.intersect1d(old.keys, new.keys, True, return_indices=True)
-    equal = int((old.counts[at_old] == new.counts[at_new]).sum())
-    return len(old.keys) + len(new.keys) - len(common) - equal

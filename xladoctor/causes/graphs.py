@@ -10,17 +10,26 @@ the few that differ.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import pairwise, zip_longest
-from typing import Any, NamedTuple
 
 import numpy as np
 
+from xladoctor.causes.interface import (
+    Compilation,
+    Counted,
+    Graph,
+    Line,
+    Operands,
+    Parameter,
+    Place,
+    Token,
+)
+from xladoctor.causes.vocabulary import Vocabulary, spelled
 from xladoctor.evidence.database import Database
 
-Numbers = np.ndarray[Any, Any]
-Row = dict[str, Any]
+Program = tuple[int, int]  #: process and number of the program
 
 #: Opcodes that only the optimization puts in or that say nothing of their own.
 _PLUMBING = ("'parameter', 'fusion', 'tuple', 'get-tuple-element', 'bitcast', 'copy', 'call',"
@@ -66,123 +75,60 @@ _LINES = """
 _USERS = """
     WITH number AS (
         SELECT process, program_id, computation, id, file, line FROM hlo_instruction
-        WHERE graph_hash IS NOT NULL AND op_type = 'prim__Constant' AND file IS NOT NULL
+        WHERE graph_hash IS NOT NULL AND op_type IN $numbers AND file IS NOT NULL
     ),
     used AS (
         SELECT process, program_id, computation, op_type, unnest(operands) AS id
         FROM hlo_instruction
-        WHERE graph_hash IS NOT NULL AND op_type IS NOT NULL AND op_type <> 'prim__Constant'
+        WHERE graph_hash IS NOT NULL AND op_type NOT IN $numbers
     )
-    SELECT process, program_id, file, line, replace(mode(op_type), '__', '::')
+    SELECT process, program_id, file, line, mode(op_type)
     FROM number JOIN used USING (process, program_id, computation, id) GROUP BY ALL
+"""
+_MODULES = """
+    SELECT process, program_id, graph_hash, name, coalesce(instructions, 0),
+           donated, devices, sharding
+    FROM hlo_module WHERE graph_hash IS NOT NULL ORDER BY process, program_id
+"""
+_PARAMETERS = """
+    SELECT process, program_id, number, type, shape, layout, coalesce(sent, FALSE), file,
+           line, function, user_file, user_line, user_function
+    FROM hlo_parameter WHERE graph_hash IS NOT NULL ORDER BY process, program_id, number
 """
 
 
-class Place(NamedTuple):
-    """A line of Python, and the user's line that led there where the two differ."""
-
-    file: str | None = None
-    line: int | None = None
-    function: str | None = None
-    user_file: str | None = None
-    user_line: int | None = None
-    user_function: str | None = None
-
-
-NOWHERE = Place()
-
-
-class Parameter(NamedTuple):
-    """An input of a graph, and the line that sent it to the device or first uses it."""
-
-    number: int
-    type: str
-    shape: tuple[int, ...]
-    layout: tuple[int, ...] | None
-    place: Place = NOWHERE
-    sent: bool = False
-
-    @property
-    def kind(self) -> tuple[str, tuple[int, ...]]:
-        """Element type and dimensions."""
-        return self.type, self.shape
-
-    @property
-    def text(self) -> str:
-        """As HLO text writes it: ``f32[16,64]``."""
-        return f"{self.type}[{','.join(map(str, self.shape))}]"
-
-
-class Token(NamedTuple):
-    """What a kind of instruction says; ``spot`` is the hash of its line and operation."""
-
-    spot: int
-    place: Place
-    op: str | None
-    opcode: str
-    type: str
-    shape: tuple[int, ...]
-    value: str | None
-
-    @property
-    def text(self) -> str:
-        """As HLO text writes it, without names: ``f32[16,8] slice={[0:16],[0:5]}``."""
-        shape = f"{self.type}[{','.join(map(str, self.shape))}]"
-        if self.opcode == "constant":
-            return f"{shape} constant({self.value or '{...}'})"
-        return f"{shape} {self.opcode}" + (f" {self.value}" if self.value else "")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Counted:
-    """Hashes in ascending order, with how often each is there and when it was lowered first."""
-
-    keys: Numbers
-    counts: Numbers
-    order: Numbers
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Graph:
-    """One compiled graph.
-
-    Attributes:
-        size: instructions before optimization, as the module's name tells them; else after it.
-        placement: donated inputs, devices and sharding.
-    """
-
-    process: int
-    program: int
-    name: str
-    size: int
-    placement: dict[str, Any]
-    parameters: list[Parameter]
-    tokens: Counted
-    spots: Counted
-
-
 class Graphs:
-    """The graphs of the evidence, by process and hash."""
+    """The graphs of the evidence; ``vocabulary`` is of the framework that made them."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
         self._database = database
-        self._found: dict[tuple[int, str], Graph] = {}
-        modules = database.rows("SELECT * FROM hlo_module WHERE graph_hash IS NOT NULL"
-                                " ORDER BY process, program_id")  # fmt: skip
-        parameters = self._parameters()
-        tokens, spots = self._counted(_TOKEN), self._counted(_SPOT)
-        empty = Counted(*(np.empty(0, kind) for kind in (np.uint64, np.int64, np.int64)))
-        for row in modules:
-            key = row["process"], row["program_id"]
-            placement = {name: row[name] for name in ("donated", "devices", "sharding")}
-            self._found[row["process"], row["graph_hash"]] = Graph(
-                *key, row["name"], _size(row), placement, parameters.get(key, []),
-                tokens.get(key, empty), spots.get(key, empty),
-            )  # fmt: skip
+        parameters = _parameters(database)
+        tokens, spots = (_counted(database, key) for key in (_TOKEN, _SPOT))
+        none = np.empty(0, np.int64)
+        empty = Counted(np.empty(0, np.uint64), none, none)
+        self._graphs = {
+            (process, graph_hash): Graph(
+                process, program, instructions, _size(name, instructions), _placement(*placed),
+                parameters[process, program], tokens.get((process, program), empty),
+                spots.get((process, program), empty),
+            )
+            for process, program, graph_hash, name, instructions, *placed
+            in database.table(_MODULES)[1]
+        }  # fmt: skip
 
-    def get(self, process: int, graph_hash: str | None) -> Graph | None:
-        """The module of a graph, if it is in the evidence."""
-        return self._found.get((process, graph_hash or ""))
+    def of(self, compilation: Compilation) -> Graph | None:
+        """What was compiled, if its module is in the evidence."""
+        return self._graphs.get((compilation.process, compilation.graph_hash or ""))
+
+    def of_all(self, compilations: Iterable[Compilation]) -> list[Graph]:
+        """Those of them that are in the evidence."""
+        return [graph for compilation in compilations if (graph := self.of(compilation))]
+
+    def size(self, compilation: Compilation) -> int | None:
+        """Its instructions before optimization, if known."""
+        graph = self.of(compilation)
+        return graph.size if graph else None
 
     def describe(self, tokens: Iterable[int]) -> dict[int, Token]:
         """What tokens say."""
@@ -195,38 +141,39 @@ class Graphs:
             for key, spot, *place, op, opcode, kind, shape, value in rows
         }
 
-    def made_of(self, old: Graph, new: Graph, spots: list[int]) -> dict[int, tuple[Any, Any]]:
+    def made_of(self, old: Graph, new: Graph, spots: list[int]) -> Operands:
         """By spot, the types and shapes of what its instructions are made of, in either graph."""
         programs = {"process": old.process, "old": old.program, "new": new.program, "spots": spots}
-        found: dict[int, list[tuple[str, ...]]] = {}
+        sides: tuple[dict[int, tuple[str, ...]], ...] = {}, {}
         for program, spot, shapes in self._database.table(_MADE_OF, programs)[1]:
-            sides = found.setdefault(spot, [(), ()])
-            sides[program == new.program] = tuple(sorted(shapes))
-        return {spot: (sides[0], sides[1]) for spot, sides in found.items()}
+            sides[program == new.program][spot] = tuple(sorted(shapes))
+        was, now = sides
+        return {spot: (was.get(spot, ()), now.get(spot, ())) for spot in was | now}
 
-    def users_of_numbers(self) -> dict[Any, str]:
+    def users_of_numbers(self) -> dict[tuple[int, int, Line], str]:
         """By process, program and line: the operation that a number of that line goes into."""
-        rows = self._database.table(_USERS)[1]
-        return {tuple(key): op for *key, op in rows}
+        names = self.vocabulary.numbers
+        spellings = [*names, *(op.replace("::", "__", 1) for op in names)]
+        rows = self._database.table(_USERS, {"numbers": spellings})[1]
+        return {
+            (process, program, (file, line)): spelled(op)
+            for process, program, file, line, op in rows
+        }
 
-    def first_difference(self, old: Graph, new: Graph) -> dict[str, str | None]:
+    def first_difference(self, old: Graph, new: Graph) -> tuple[str | None, str | None]:
         """The first instruction that differs in what it says or in what it is made of."""
-        lines = [self._lines(graph) for graph in (old, new)]
-        for was, now in zip_longest(*lines):
-            if was != now:
-                return {"was": was, "now": now}
-        return {}
+        lines = (self._lines(graph) for graph in (old, new))
+        return next(((was, now) for was, now in zip_longest(*lines) if was != now), (None, None))
 
     def _lines(self, graph: Graph) -> list[str]:
         """The instructions in order; operands by how far they lie back, parameters by number."""
-        rows = self._database.table(_LINES, {"process": graph.process, "program": graph.program})[1]
-        position: dict[Any, int] = {}
+        program = {"process": graph.process, "program": graph.program}
+        positions: dict[tuple[str, int], int] = {}
         lines = []
-        for at, (computation, number, opcode, kind, shape, value, parameter, operands) in enumerate(
-            rows
-        ):
-            position[computation, number] = at
-            back = [at - position.get((computation, one), at) for one in operands or ()]
+        for at, row in enumerate(self._database.table(_LINES, program)[1]):
+            computation, number, opcode, kind, shape, value, parameter, operands = row
+            positions[computation, number] = at
+            back = [at - positions.get((computation, operand), at) for operand in operands or ()]
             what = f"parameter({parameter})" if parameter is not None else opcode
             if back:
                 what += f"({', '.join(f'-{distance}' for distance in back)})"
@@ -234,34 +181,43 @@ class Graphs:
             lines.append(f"{text} {value}" if value else text)
         return lines
 
-    def _parameters(self) -> dict[Any, list[Parameter]]:
-        found: dict[Any, list[Parameter]] = {}
-        for process, program, number, kind, shape, layout, sent, *place in self._database.table(
-            "SELECT process, program_id, number, type, shape, layout, coalesce(sent, FALSE), file,"
-            " line, function, user_file, user_line, user_function FROM hlo_parameter"
-            " WHERE graph_hash IS NOT NULL ORDER BY process, program_id, number"
-        )[1]:
-            order = None if layout is None else tuple(layout)
-            found.setdefault((process, program), []).append(
-                Parameter(number, kind, tuple(shape), order, Place(*place), sent)
-            )
-        return found
 
-    def _counted(self, key: str) -> dict[Any, Counted]:
-        columns = self._database.arrays(_COUNT.replace("KEY", key))
-        process, program, keys, counts, first = columns.values()
-        if not len(keys):
-            return {}
-        change = (np.diff(process) != 0) | (np.diff(program) != 0)
-        bounds = [0, *(np.flatnonzero(change) + 1).tolist(), len(keys)]
-        return {
-            (int(process[begin]), int(program[begin])): Counted(
-                keys[begin:end], counts[begin:end], first[begin:end]
-            )
-            for begin, end in pairwise(bounds)
-        }
+def _parameters(database: Database) -> dict[Program, list[Parameter]]:
+    parameters: dict[Program, list[Parameter]] = defaultdict(list)
+    for row in database.table(_PARAMETERS)[1]:
+        process, program, number, kind, shape, layout, sent, *place = row
+        order = None if layout is None else tuple(layout)
+        parameters[process, program].append(
+            Parameter(number, kind, tuple(shape), order, Place(*place), sent)
+        )
+    return parameters
 
 
-def _size(row: Row) -> int:
-    number = re.search(r"\.(\d+)$", row["name"] or "")
-    return int(number[1]) if number else row["instructions"] or 0
+def _counted(database: Database, key: str) -> dict[Program, Counted]:
+    columns = database.arrays(_COUNT.replace("KEY", key))
+    process, program, keys, counts, first = columns.values()
+    if not len(keys):
+        return {}
+    change = (np.diff(process) != 0) | (np.diff(program) != 0)
+    bounds = [0, *(np.flatnonzero(change) + 1).tolist(), len(keys)]
+    return {
+        (int(process[begin]), int(program[begin])): Counted(
+            keys[begin:end], counts[begin:end], first[begin:end]
+        )
+        for begin, end in pairwise(bounds)
+    }
+
+
+def _size(name: str | None, instructions: int) -> int:
+    number = re.search(r"\.(\d+)$", name or "")
+    return int(number[1]) if number else instructions
+
+
+def _placement(
+    donated: list[int] | None, devices: list[int] | None, sharding: str | None
+) -> dict[str, tuple[str, ...] | None]:
+    return {
+        "donated": None if donated is None else tuple(map(str, donated)),
+        "devices": None if devices is None else tuple(map(str, devices)),
+        "sharding": None if sharding is None else (sharding,),
+    }

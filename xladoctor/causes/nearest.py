@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from xladoctor.causes.graphs import Graph, Graphs, Numbers
-
-Row = dict[str, Any]
+from xladoctor.causes.graphs import Graphs
+from xladoctor.causes.interface import Compilation, Counts, Graph, InputKind
 
 #: An operation of a line that only one graph has weighs more than an input that differs, and that
 #: more than how many instructions an operation came to.
 _SPOT, _INPUT = 8, 4
+
+
+class _Vector(NamedTuple):
+    """Columns in ascending order, and what stands in them; inputs are counted by weight."""
+
+    columns: Counts
+    values: Counts
 
 
 class Nearest:
@@ -24,46 +31,46 @@ class Nearest:
 
     def __init__(self, graphs: Graphs) -> None:
         self._graphs = graphs
-        self._columns: dict[Any, int] = defaultdict(lambda: len(self._columns))
-        self._vectors: dict[int, tuple[Numbers, Numbers]] = {}
+        self._columns: dict[tuple[str, int | InputKind], int] = defaultdict(
+            lambda: len(self._columns)
+        )
+        self._vectors: dict[int, _Vector] = {}
 
-    def of(self, row: Row, earlier: list[Row]) -> Row | None:
+    def of(self, compilation: Compilation, earlier: Sequence[Compilation]) -> Compilation | None:
         """The earlier compilation with the most similar module, if any module is known."""
-        graph = self._graph(row)
+        graph = self._graphs.of(compilation)
         if graph is None:
             return None
-        known = [(old, found) for old in earlier if (found := self._graph(old))]
+        known = [(old, self._vector(module)) for old in earlier if (module := self._graphs.of(old))]
         if not known:
             return None
         wanted = self._vector(graph)
-        distances = [self._distance(wanted, self._vector(found)) for _, found in known]
+        distances = [_distance(wanted, vector) for _, vector in known]
         best = len(known) - 1 - int(np.argmin(distances[::-1]))
         return known[best][0]
 
-    def _graph(self, row: Row) -> Graph | None:
-        return self._graphs.get(row["process"], row["graph_hash"])
+    def _vector(self, graph: Graph) -> _Vector:
+        vector = self._vectors.get(id(graph))
+        if vector is None:
+            vector = self._vectors[id(graph)] = self._made(graph)
+        return vector
 
-    def _vector(self, graph: Graph) -> tuple[Numbers, Numbers]:
-        """(columns, counts), columns in ascending order; inputs are counted by weight."""
-        found = self._vectors.get(id(graph))
-        if found is None:
-            counts: dict[int, int] = defaultdict(int)
-            for key, count in zip(
-                graph.spots.keys.tolist(), graph.spots.counts.tolist(), strict=True
-            ):
-                counts[self._columns["spot", key]] = _SPOT
-                counts[self._columns["count", key]] = count
-            for parameter in graph.parameters:
-                counts[self._columns["input", parameter.kind]] += _INPUT
-            columns = np.fromiter(counts, np.int64, len(counts))
-            order = np.argsort(columns)
-            values = np.fromiter(counts.values(), np.int64, len(counts))
-            found = self._vectors[id(graph)] = columns[order], values[order]
-        return found
+    def _made(self, graph: Graph) -> _Vector:
+        counts: dict[int, int] = defaultdict(int)
+        for key, count in zip(graph.spots.keys.tolist(), graph.spots.counts.tolist(), strict=True):
+            counts[self._columns["spot", key]] = _SPOT
+            counts[self._columns["count", key]] = count
+        for parameter in graph.parameters:
+            counts[self._columns["input", parameter.kind]] += _INPUT
+        columns = np.fromiter(counts, np.int64, len(counts))
+        order = np.argsort(columns)
+        values = np.fromiter(counts.values(), np.int64, len(counts))
+        return _Vector(columns[order], values[order])
 
-    def _distance(self, a: tuple[Numbers, Numbers], b: tuple[Numbers, Numbers]) -> int:
-        size = 1 + int(max(a[0][-1] if len(a[0]) else 0, b[0][-1] if len(b[0]) else 0))
-        difference = np.zeros(size, np.int64)
-        difference[a[0]] = a[1]
-        difference[b[0]] -= b[1]
-        return int(np.abs(difference).sum())
+
+def _distance(a: _Vector, b: _Vector) -> int:
+    size = 1 + max(int(columns[-1]) if len(columns) else 0 for columns in (a.columns, b.columns))
+    difference = np.zeros(size, np.int64)
+    difference[a.columns] = a.values
+    difference[b.columns] -= b.values
+    return int(np.abs(difference).sum())

@@ -3,67 +3,72 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from math import gcd
-from typing import Any, Literal
 
-from xladoctor.causes.cause import numbers
+from xladoctor.causes.interface import Cause, Causes, Compilation, Pattern, Periods
 
-Row = dict[str, Any]
-#: grows: by the same amount in launches that follow each other. last_batch: a first dimension with
-#: one other, smaller size. varies: any other.
-Pattern = Literal["grows", "last_batch", "varies"]
+Size = Callable[[Compilation], int | None]
 _ENOUGH = 3  # values, or steps upwards, from which a pattern is said
+_NUMBERS: tuple[Size, ...] = (lambda c: c.inputs, lambda c: c.outputs)
 _LARGE = 8  # instructions: an operation of a step and what its gradient comes to
 
 
 def add_patterns(
-    rows: list[Row], sites: list[list[Row]], size: Callable[[Row], int | None],
-    periods: dict[Any, int],
-) -> None:  # fmt: skip
-    """Give the rows of ``recompilation`` their ``pattern``, ``seen`` and ``possible``.
+    causes: Causes, sites: Iterable[Sequence[Compilation]], size: Size, periods: Periods
+) -> Causes:
+    """The causes with their ``pattern``, ``seen`` and ``possible``.
 
     What grows by the same number of instructions each time becomes of the kind ``growing``.
 
     Args:
-        rows: a dictionary each.
+        causes: of the compilations that have one.
         sites: the compilations of each call site, in order.
         size: the number of instructions that a compilation's graph was lowered to, where known.
-        periods: by process and thread, how many launches make a turn of the loop, if not one.
+        periods: of threads whose loop launches several times a turn.
     """
-    by_index = {(row["process"], row["index"]): row for row in rows}
+    patterned = dict(causes)
     for site in sites:
-        keys = ((one["process"], one["index"]) for one in site)
-        explained = [(one, by_index.get(key)) for one, key in zip(site, keys, strict=True)]
-        groups: dict[Any, list[tuple[Row, Row]]] = defaultdict(list)
-        for one, row in explained:
-            if row and row.get("dimension") is not None:
-                key = row["kind"], row.get("file"), row.get("line"), row["dimension"]
-                groups[key].append((one, row))
-        period = max((periods.get((one["process"], one["thread"]), 1) for one in site), default=1)
-        for group in groups.values():
-            _sizes([row for _, row in group], _in_turn([one for one, _ in group], period))
-        _growing(explained, size, period)
+        period = max((periods.get((c.process, c.thread), 1) for c in site), default=1)
+        for group in _alike(site, causes):
+            patterned |= _with_sizes(group, period)
+        patterned |= _growing(site, patterned, size, period)
+        for number in _NUMBERS:
+            patterned |= _counting(site, patterned, number, period)
+    return patterned
 
 
-def _in_turn(compiled: list[Row], period: int) -> bool:
+def _alike(site: Sequence[Compilation], causes: Causes) -> Iterable[dict[Compilation, Cause]]:
+    """Changes of the same dimension at the same line."""
+    groups: dict[tuple[object, ...], dict[Compilation, Cause]] = defaultdict(dict)
+    for compilation in site:
+        cause = causes.get(compilation)
+        if cause and cause.dimension is not None:
+            groups[cause.kind, cause.place.spot, cause.dimension][compilation] = cause
+    return groups.values()
+
+
+def _in_turn(compiled: Sequence[Compilation], period: int) -> bool:
     """Whether each of these launches came right after the one before, with none between."""
-    return all(b["ordinal"] - a["ordinal"] <= period for a, b in pairwise(compiled)
-               if None not in (a["ordinal"], b["ordinal"]))  # fmt: skip
+    return all(b.ordinal - a.ordinal <= period for a, b in pairwise(compiled)
+               if a.ordinal is not None and b.ordinal is not None)  # fmt: skip
 
 
-def _sizes(rows: list[Row], in_turn: bool) -> None:
-    first = size_in(rows[0]["was"], rows[0]["dimension"])
-    values = [row["value"] for row in rows]
-    if first is not None:
-        values.insert(0, first)
-    pattern, distinct = _pattern(values, rows[0]["dimension"], in_turn), sorted(set(values))
+def _with_sizes(group: Causes, period: int) -> dict[Compilation, Cause]:
+    first = next(iter(group.values()))
+    dimension = first.dimension or 0
+    sizes = size_in(first.was, dimension), *(cause.value for cause in group.values())
+    values = [size for size in sizes if size is not None]
+    pattern, distinct = _pattern(values, dimension, _in_turn([*group], period)), sorted({*values})
     steps = [b - a for a, b in pairwise(distinct)]
     possible = (distinct[-1] - distinct[0]) // gcd(*steps) + 1 if steps else 1
-    for row in rows:
-        row["pattern"], row["seen"] = pattern, len(distinct)
-        row["possible"] = None if pattern == "grows" else possible
+    return {
+        compilation: replace(cause, pattern=pattern, seen=len(distinct),
+                             possible=None if pattern == "grows" else possible)
+        for compilation, cause in group.items()
+    }  # fmt: skip
 
 
 def _pattern(values: list[int], dimension: int, in_turn: bool) -> Pattern | None:
@@ -84,33 +89,35 @@ def size_in(shape: str | None, dimension: int) -> int | None:
 
 
 def _growing(
-    explained: list[tuple[Row, Row | None]], size: Callable[[Row], int | None], period: int
-) -> None:
-    """Mark what rises by the same amount, or nearly so, in three launches in turn."""
-    site = [compiled for compiled, _ in explained]
-
-    def in_turn(rising: range) -> bool:
-        return _in_turn(site[rising.start - 1 : rising.stop], period)
-
-    for rising in filter(in_turn, _rising([size(compiled) for compiled in site], _LARGE)):
-        for at in rising:
-            row = explained[at][1]
-            if row and row["kind"] in ("operations", "input_count", "unknown"):
-                row["kind"], row["pattern"] = "growing", "grows"
-    for name in ("inputs", "outputs"):
-        for rising in filter(in_turn, _rising([compiled[name] for compiled in site], 1)):
-            for at in rising:
-                row = explained[at][1]
-                if row and row["kind"] in ("input_count", "operations", "constant"):
-                    row["kind"], row["pattern"] = "input_count", "grows"
-                    row |= numbers(explained[at - 1][0], explained[at][0])
+    site: Sequence[Compilation], causes: Causes, size: Size, period: int
+) -> Iterator[tuple[Compilation, Cause]]:
+    """Graphs that rise by the same amount, or nearly so, in three launches in turn."""
+    for _, compilation in _rising(site, size, _LARGE, period):
+        cause = causes.get(compilation)
+        if cause and cause.kind in ("operations", "input_count", "unknown"):
+            yield compilation, replace(cause, kind="growing", pattern="grows")
 
 
-def _rising(values: list[int | None], least: int) -> Iterator[range]:
-    """Positions of values that end three equal steps upwards of at least ``least``."""
+def _counting(
+    site: Sequence[Compilation], causes: Causes, number: Size, period: int
+) -> Iterator[tuple[Compilation, Cause]]:
+    """The same of numbers of inputs or outputs."""
+    for before, compilation in _rising(site, number, 1, period):
+        cause = causes.get(compilation)
+        if cause and cause.kind in ("input_count", "operations", "constant"):
+            yield compilation, replace(cause, kind="input_count", pattern="grows",
+                                       was=before.numbers, now=compilation.numbers)  # fmt: skip
+
+
+def _rising(
+    site: Sequence[Compilation], size: Size, least: int, period: int
+) -> Iterator[tuple[Compilation, Compilation]]:
+    """Those in three equal steps upwards of at least ``least``, each with the one before it."""
+    values = [size(compilation) for compilation in site]
     for end in range(_ENOUGH, len(values)):
-        last = values[end - _ENOUGH : end + 1]
-        known = [value for value in last if value is not None]
+        begin = end - _ENOUGH
+        known = [value for value in values[begin : end + 1] if value is not None]
         steps = [b - a for a, b in pairwise(known)]
-        if len(steps) == _ENOUGH and min(steps) >= least and max(steps) <= 1.1 * min(steps):
-            yield range(end - _ENOUGH + 1, end + 1)
+        equal = len(steps) == _ENOUGH and max(steps) <= 1.1 * min(steps)
+        if equal and min(steps) >= least and _in_turn(site[begin : end + 1], period):
+            yield from pairwise(site[begin : end + 1])

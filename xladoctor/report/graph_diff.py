@@ -18,7 +18,7 @@ from xladoctor.causes.difference import (
     OperationChange,
     PlacementChange,
 )
-from xladoctor.causes.graphs import Place
+from xladoctor.causes.interface import Place
 from xladoctor.evidence.interface import Evidence
 from xladoctor.evidence.source import source_line
 from xladoctor.report.compilations import counted, place, seconds

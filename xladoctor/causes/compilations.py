@@ -1,0 +1,38 @@
+"""The compilations of the evidence, in order, and by call site."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from xladoctor.causes.interface import Compilation, Periods, Site
+from xladoctor.evidence.database import Database
+
+_COMPILATIONS = """
+    SELECT process, file, line, via, cause,
+           index, thread, step, ordinal, graph_hash, inputs, outputs, end_ns, duration_ns
+    FROM compilation ORDER BY process, index
+"""
+
+
+def read_compilations(database: Database) -> list[Compilation]:
+    """All compilations by process, in order."""
+    of_site = len(Site._fields)
+    return [
+        Compilation(Site(*row[:of_site]), *row[of_site:])
+        for row in database.table(_COMPILATIONS)[1]
+    ]
+
+
+def read_periods(database: Database) -> Periods:
+    """The periods of all threads whose loop has barriers."""
+    rows = database.table("SELECT process, thread, barriers FROM step_period")[1]
+    return {(process, thread): barriers for process, thread, barriers in rows}
+
+
+def by_site(compilations: Iterable[Compilation]) -> dict[Site, list[Compilation]]:
+    """What each call site compiled, in order."""
+    sites: dict[Site, list[Compilation]] = defaultdict(list)
+    for compilation in compilations:
+        sites[compilation.site].append(compilation)
+    return sites

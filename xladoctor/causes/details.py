@@ -1,0 +1,47 @@
+"""What completes causes once all are named: instructions, users of numbers, lines of growth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import islice
+
+from xladoctor.causes.graphs import Graphs
+from xladoctor.causes.interface import Cause, Causes, Change, Changes, Earlier
+
+_MOST_UNKNOWN = 20  # of which the first difference is looked for, instruction by instruction
+
+
+def with_first_differences(causes: Causes, compared: Earlier, graphs: Graphs) -> Causes:
+    """Show the first instruction that differs where two graphs say nothing else."""
+    unknown = (c for c, cause in causes.items() if cause.kind == "unknown" and c in compared)
+    shown = {}
+    for compilation in islice(unknown, _MOST_UNKNOWN):
+        before, after = graphs.of(compared[compilation]), graphs.of(compilation)
+        if before and after:
+            was, now = graphs.first_difference(before, after)
+            shown[compilation] = replace(causes[compilation], was=was, now=now)
+    return {**causes, **shown}
+
+
+def with_users(causes: Causes, graphs: Graphs) -> Causes:
+    """Name the operation that a changing number goes into, where the number says none."""
+    nameless = [compilation for compilation, cause in causes.items()
+                if cause.kind == "constant" and cause.place.file and not cause.op]  # fmt: skip
+    if not nameless:
+        return causes
+    users = graphs.users_of_numbers()
+    ops = {c: users.get((c.process, graph.program, causes[c].place.spot))
+           for c in nameless if (graph := graphs.of(c))}  # fmt: skip
+    return {**causes, **{c: replace(causes[c], op=op) for c, op in ops.items()}}
+
+
+def with_growth(causes: Causes, changes: Changes) -> Causes:
+    """A graph that grows has the line of the first operation that there is more of."""
+    return {c: _at_growth(cause, changes.get(c, ())) if cause.kind == "growing" else cause
+            for c, cause in causes.items()}  # fmt: skip
+
+
+def _at_growth(cause: Cause, changes: Sequence[Change]) -> Cause:
+    grown = next((change for change in changes if change.place.file and change.more > 0), None)
+    return replace(cause, place=grown.place, op=grown.op, role="used") if grown else cause

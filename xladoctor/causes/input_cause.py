@@ -1,0 +1,54 @@
+"""From an input that differs to the cause: its shape, its type, and the line that it has."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Set
+from dataclasses import replace
+
+from xladoctor.causes.interface import Cause, InputChanges, Kind, Line, Parameter, Place
+from xladoctor.evidence.database import Database
+
+_DYNAMIC = "SELECT process, file, line FROM fallback WHERE sizes_by_data(op)"
+
+
+def dynamic_lines(database: Database) -> dict[int, set[Line]]:
+    """By process, the lines of operators whose result is as large as the data say."""
+    lines: dict[int, set[Line]] = defaultdict(set)
+    for process, file, line in database.table(_DYNAMIC)[1]:
+        lines[process].add((file, line))
+    return lines
+
+
+def input_changed(before: Parameter, after: Parameter, kind: Kind) -> Cause:
+    """An input that is of the given ``kind`` of change, or of another type but the same shape."""
+    sizes = enumerate(zip(before.shape, after.shape, strict=False))
+    differing = [dimension for dimension, (old, new) in sizes if old != new]
+    comparable = differing and len(before.shape) == len(after.shape)
+    dimension = differing[0] if comparable else None
+    return Cause(
+        "input_type" if before.type != after.type and not differing else kind,
+        parameter=after.number, was=before.text, now=after.text, dimension=dimension,
+        value=None if dimension is None else after.shape[dimension],
+        role="made" if after.sent else "used", place=after.place,
+    )  # fmt: skip
+
+
+def by_inputs(inputs: InputChanges, dynamic: Set[Line]) -> Cause | None:
+    """An input of another shape or type: one that the host sent first, else one with a line.
+
+    Args:
+        inputs: those that differ.
+        dynamic: lines whose results are as large as the data say.
+    """
+    if not inputs.changed:
+        return None
+    located = [pair for pair in inputs.changed if pair[1].place.file]
+    static = [pair for pair in located if pair[1].place.spot not in dynamic]
+    sent = [pair for pair in static if pair[1].sent]
+    before, after = (sent or static or located or inputs.changed)[0]
+    dependent = not static and (bool(located) or len(dynamic) == 1)
+    cause = input_changed(before, after, "data_dependent_shape" if dependent else "input_shape")
+    if dependent and not located:  # the only operator that it can come from
+        cause = replace(cause, place=Place(*next(iter(dynamic))))
+    return cause

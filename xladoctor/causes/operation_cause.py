@@ -1,0 +1,204 @@
+"""From operations that differ to the one that parts two graphs: a number, a size, or itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from xladoctor.causes.contrast import Contrast
+from xladoctor.causes.graphs import Graphs
+from xladoctor.causes.inputs import numbers_by_line
+from xladoctor.causes.interface import NOWHERE, Cause, Change, Parameter
+from xladoctor.causes.operations import with_origins
+
+_LARGE = 8  # instructions before optimization: more than shapes or numbers alone bring about
+
+
+def by_operations(contrast: Contrast, graphs: Graphs) -> Cause | None:
+    """The change that was lowered first among those that have a line."""
+    made_of = partial(graphs.made_of, contrast.before, contrast.after)
+    changes = with_origins(contrast.operations, made_of)
+    located = [change for change in changes if change.place.file]
+    telling = _telling(located)
+    first = telling[0] if telling else None
+    resized = first is not None and first.nature == "shape"
+    cause = None
+    if contrast.inputs.scalars_alone and not resized:
+        cause = _by_numbers(contrast, telling, located)
+    cause = cause or _by_size(contrast, located)
+    if cause or first is None:
+        return cause
+    if first.nature == "value":
+        return _constant(first, located)
+    if not resized:
+        return replaced(first)
+    return None if contrast.inputs.added or contrast.inputs.removed else _sized(first, located)
+
+
+def _telling(located: list[Change]) -> list[Change]:
+    """Changes of the program, those first that part the graphs."""
+    telling = [change for change in located if change.nature != "count" and tells(change)]
+    if any(change.nature == "shape" for change in telling):
+        telling = [change for change in telling if not _follows_a_size(change)]
+    return sorted(telling, key=lambda change: not change.origin)
+
+
+def tells(change: Change) -> bool:
+    """Whether a change is one of the program's, not of the optimization's alone."""
+    return change.significant or (change.nature == "value" and change.number)
+
+
+def _follows_a_size(change: Change) -> bool:
+    """Whether it is a number that the operation itself derives from a size: the n of a mean."""
+    texts = (*change.was, *change.now)
+    return change.nature == "value" and not change.number and all(
+        " constant(" in text for text in texts
+    )  # fmt: skip
+
+
+def _by_numbers(
+    contrast: Contrast, telling: Sequence[Change], located: Sequence[Change]
+) -> Cause | None:
+    """A Python number, where the graphs before optimization can have had the same operations."""
+    gone, come = numbers_by_line(contrast.before, contrast.after)
+    counted = [change for change in located if change.significant]
+    if not _same_operations(contrast, len(gone) + len(come), telling, counted):
+        return None
+    if telling and telling[0].nature == "value":
+        return _constant(telling[0], located)
+    lines = {parameter.place.spot for parameter in (*gone, *come)}
+    simplified = telling[0] if telling else _foremost(counted)
+    if simplified and (not lines or (not telling and simplified.place.spot not in lines)):
+        return Cause("constant", op=simplified.op, role="used", place=simplified.place)
+    if gone or come:
+        return _special_scalar(gone, come)
+    return Cause("constant") if counted else None
+
+
+def _same_operations(
+    contrast: Contrast, numbers: int, telling: Sequence[Change], counted: Sequence[Change]
+) -> bool:
+    """Whether all that differs can be what optimization made of other numbers.
+
+    It simplifies what a number makes trivial. A graph that did not shrink had nothing taken out,
+    and one that did not grow nothing put in, whatever is left of them afterwards.
+    """
+    grown = contrast.after.size - contrast.before.size
+    more = sum(change.more for change in counted)
+    natures = {change.nature for change in telling}
+    return not natures >= {"added", "removed"} and (
+        abs(grown) <= 2 * numbers
+        or ("added" not in natures and grown >= 0 >= more)
+        or ("removed" not in natures and grown <= 0 <= more)
+    )
+
+
+def _foremost(counted: Sequence[Change]) -> Change | None:
+    """The operation with most of what differs in number; the others follow from it."""
+    foremost = max(counted, key=lambda change: abs(change.more), default=None)
+    others = sum(abs(change.more) for change in counted) / 2
+    return foremost if foremost and abs(foremost.more) > others else None
+
+
+def _special_scalar(gone: list[Parameter], come: list[Parameter]) -> Cause:
+    """A Python number that is an input no more, as torch_xla bakes in 0 and 1 and merges equals."""
+    numbers = [*gone, *come]
+    number = next((each for each in numbers if each.place.file), numbers[0])
+    was, now = ("input", "constant") if number in gone else ("constant", "input")
+    return Cause("constant", was=was, now=now, role="used", place=number.place)
+
+
+def _by_size(contrast: Contrast, located: Sequence[Change]) -> Cause | None:
+    """Operations that were put in or left out, as the size before optimization proves."""
+    grown = contrast.after.size - contrast.before.size
+    if abs(grown) < _LARGE:
+        return None
+    counted = [change for change in located if change.significant]
+    along = [change for change in counted if change.more * grown > 0]
+    if not along:
+        return None
+    apart = (change for change in counted if change.nature in ("added", "removed"))
+    first = next(apart, along[0])
+    return times_over(first) if first.was_count and first.now_count else replaced(first)
+
+
+def _constant(change: Change, changes: Sequence[Change]) -> Cause:
+    """A number; it is named by the operation that uses it where it is none of its own."""
+    op = change.op
+    if change.number:
+        users = (user.op for user in changes
+                 if user.place.spot == change.place.spot and user.significant)  # fmt: skip
+        op = next(users, "")
+    return Cause("constant", op=op or None, was=_number(change.was), now=_number(change.now),
+                 role="used", place=change.place)  # fmt: skip
+
+
+def _number(texts: tuple[str, ...]) -> str | None:
+    """The value of a constant alone, or the attributes of an operation."""
+    text = _first(texts)
+    if text is None:
+        return None
+    if "constant(" in text:
+        return text.split("constant(", 1)[1].removesuffix(")")
+    return text.split(" ", 2)[-1]
+
+
+def _first(texts: tuple[str, ...]) -> str | None:
+    return texts[0] if texts else None
+
+
+def replaced(change: Change) -> Cause:
+    """An operation that is there in one graph alone, or another one in its place."""
+    return Cause("operations", op=change.op, was=_first(change.was), now=_first(change.now),
+                 role="used", place=change.place)  # fmt: skip
+
+
+def times_over(change: Change) -> Cause:
+    """An operation that came to more or fewer instructions."""
+    cause = Cause("operations", op=change.op, role="used", place=change.place)
+    if change.was_count == change.now_count:
+        return cause
+    return replace(cause, was=_times(change.was_count), now=_times(change.now_count))
+
+
+def _times(count: int) -> str:
+    return f"{count} instruction{'' if count == 1 else 's'}"
+
+
+def _sized(change: Change, changes: Sequence[Change]) -> Cause:
+    """A result of another size: made so by a number, or of a tensor that Python makes so large."""
+    was, now = _shape(change.was), _shape(change.now)
+    if was == now or (change.origin and not change.makes):
+        return replace(_constant(change, changes), was=was, now=now)
+    if was and now and was.partition("[")[2] == now.partition("[")[2]:  # another type alone
+        return replace(replaced(change), was=was, now=now)
+    dimension, value = _dimension(was, now)
+    return Cause("input_shape", op=change.op, was=was, now=now, dimension=dimension, value=value,
+                 role="made", place=change.place)  # fmt: skip
+
+
+def _shape(texts: tuple[str, ...]) -> str | None:
+    text = _first(texts)
+    return text.split(" ", 1)[0] if text else None
+
+
+def _dimension(was: str | None, now: str | None) -> tuple[int, int] | tuple[None, None]:
+    """The first dimension that differs, and its size now."""
+    if not was or not now:
+        return None, None
+    old, new = (text[text.index("[") + 1 : -1].split(",") for text in (was, now))
+    if len(old) != len(new) or "" in (*old, *new):
+        return None, None
+    differing = (n for n, (a, b) in enumerate(zip(old, new, strict=True)) if a != b)
+    dimension = next(differing, None)
+    return (None, None) if dimension is None else (dimension, int(new[dimension]))
+
+
+def by_hidden(contrast: Contrast) -> Cause | None:
+    """Operations that have no line: the backward pass."""
+    hidden = [change for change in contrast.operations if tells(change)]
+    values = [change for change in hidden if change.nature == "value"]
+    if values:
+        return _constant(values[0], contrast.operations)
+    return replace(replaced(hidden[0]), role=None, place=NOWHERE) if hidden else None

@@ -1,0 +1,95 @@
+"""What the program sent to the device: new shapes that explain a compilation, and weights."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from xladoctor.causes.input_cause import input_changed
+from xladoctor.causes.interface import Cause, Compilation, InputKind, Line, Parameter, Place
+from xladoctor.evidence.database import Database
+
+_MOSTLY = 0.8  # of the steps with a new shape, that compile
+_SHAPES = """
+    SELECT process, thread, step, dtype, shape,
+           file, line, function, user_file, user_line, user_function
+    FROM transfer WHERE direction = 'to_device' ORDER BY rowid
+"""
+_FIRST_SENT = "SELECT process, dtype, shape, step FROM transfer ORDER BY step DESC"
+_SENT_IN = "SELECT DISTINCT process, file, line, thread, step FROM upload"
+
+
+class _Upload(NamedTuple):
+    """A shape that a line sent for the first time."""
+
+    step: int
+    tensor: Parameter
+
+
+class Uploads:
+    """What was sent to the device, by the lines, threads and steps that it was sent in."""
+
+    def __init__(self, database: Database, compilations: Iterable[Compilation]) -> None:
+        compiling = {(compilation.process, compilation.step) for compilation in compilations}
+        self._telling: dict[tuple[int, int | None], list[list[_Upload]]] = defaultdict(list)
+        for (process, thread, *_), shapes in _by_line(database).items():
+            if _goes_along(shapes, {step for p, step in compiling if p == process}):
+                self._telling[process, thread].append(shapes)
+        self._first_sent: dict[tuple[int, InputKind], int | None] = {
+            (process, (kind, tuple(shape))): step
+            for process, kind, shape, step in database.table(_FIRST_SENT)[1]
+        }
+        self._sent_in: dict[tuple[int, Line], set[tuple[int, int]]] = defaultdict(set)
+        for process, file, line, *when in database.table(_SENT_IN)[1]:
+            self._sent_in[process, (file, line)].add((when[0], when[1]))
+
+    def explain(self, compilation: Compilation) -> Cause | None:
+        """A shape first sent in the step that compiled, by a line that had sent another before."""
+        for shapes in self._telling.get((compilation.process, compilation.thread), ()):
+            for position, upload in enumerate(shapes):
+                if upload.step != compilation.step:
+                    continue
+                alike = [old for old in shapes[:position] if _alike(old, upload)]
+                if alike:
+                    cause = input_changed(alike[-1].tensor, upload.tensor, "input_shape")
+                    return replace(cause, parameter=None, basis="upload")
+        return None
+
+    def was_there(self, compilation: Compilation, parameter: Parameter) -> bool:
+        """Whether it was sent to the device more than a step before: a weight, not a batch."""
+        if compilation.step is None:
+            return False
+        if not parameter.sent:
+            sent = self._first_sent.get((compilation.process, parameter.kind))
+            return sent is not None and sent < compilation.step - 1
+        sent_in = self._sent_in.get((compilation.process, parameter.place.spot), set())
+        if {thread for thread, _ in sent_in} != {compilation.thread}:
+            return False
+        return not {compilation.step, compilation.step - 1} & {step for _, step in sent_in}
+
+
+def _by_line(database: Database) -> dict[tuple[int, int, Line], list[_Upload]]:
+    """By process, thread and line what was sent, in the order of first sight."""
+    lines: dict[tuple[int, int, Line], list[_Upload]] = defaultdict(list)
+    for process, thread, step, kind, shape, *line in database.table(_SHAPES)[1]:
+        place = Place(*line)
+        tensor = Parameter(0, kind, tuple(shape), None, place, sent=True)
+        lines[process, thread, place.spot].append(_Upload(step, tensor))
+    return lines
+
+
+def _goes_along(shapes: Sequence[_Upload], compiling: set[int | None]) -> bool:
+    """Whether new shapes go along with compiling.
+
+    What is sent, but is no part of the graph, brings new shapes in steps that compile nothing.
+    """
+    fresh = {upload.step for upload in shapes} - {shapes[0].step}
+    return len(fresh & compiling) >= _MOSTLY * len(fresh)
+
+
+def _alike(old: _Upload, new: _Upload) -> bool:
+    """Whether it may be the same tensor, sent in a step before, of another size."""
+    return (old.step < new.step and len(old.tensor.shape) == len(new.tensor.shape)
+            and old.tensor.type == new.tensor.type)  # fmt: skip
