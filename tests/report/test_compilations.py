@@ -160,7 +160,7 @@ def test_line_of_the_cause_is_beside_it_or_below() -> None:
     found = evidence({"compilation": rows, "recompilation": [why]}, cwd="/home/ada")
     assert "number 1 → 2 of aten::pow (model.py:12)" in shown(found)
     assert [line.strip() for line in shown(found, Style(68)).splitlines()][4:6] == [
-        "1     1    0.250 w  b          0  number 1 → 2 of aten::pow", "model.py:12",
+        "1     1    0.250  w      b   0  number 1 → 2 of aten::pow", "model.py:12",
     ]  # fmt: skip
 
 

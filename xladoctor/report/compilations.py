@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, TextIO
 
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from xladoctor.report.interface import Style
-from xladoctor.report.text import plain, write
+from xladoctor.report.text import FittedText, plain, write
 
 Row = dict[str, Any]
 _NARROW = 64  # columns; below them a cause stands under its compilation
@@ -71,10 +72,9 @@ def _heading(rows: list[Row], sites: list[Row]) -> Text:
 
 
 def _list(rows: list[Row], several: bool, style: Style) -> list[RenderableType]:
-    names = [*["process"] * several, "no", "step", "seconds  ", "graph   ", "vs"]
-    cells = [_cells(row, several) for row in rows]
-    room = _room(names, cells, style)
-    parts = _beside(names, "cause", cells, [_cause(row, room, style) for row in rows], style)
+    names = [*["process"] * several, "no", "step", "seconds", "", "graph", "vs"]
+    texts = [FittedText(partial(_cause, row, style=style)) for row in rows]
+    parts = _listed(names, "cause", [_cells(row, several) for row in rows], texts, style)
     if any(row["warmup"] for row in rows):
         parts.append(Text("w: warm-up, the first three launches of a call site", style="dim"))
     return parts
@@ -84,9 +84,9 @@ def _cells(row: Row, several: bool) -> list[str]:
     against = (row["cause"] or {}).get("against")
     return [
         *[str(row["process"])] * several, str(row["index"]),
-        "?" if row["step"] is None else str(row["step"]),
-        seconds(row["seconds"]) + (" w" if row["warmup"] else "  "),
-        (row["graph_hash"] or "?")[:8].ljust(8), "" if against is None else str(against),
+        "?" if row["step"] is None else str(row["step"]), seconds(row["seconds"]),
+        "w" * row["warmup"], (row["graph_hash"] or "?")[:8],
+        "" if against is None else str(against),
     ]  # fmt: skip
 
 
@@ -103,36 +103,31 @@ def _cause(row: Row, room: int, style: Style) -> Text:
     return text
 
 
-def _beside(
-    names: list[str], last: str, cells: list[list[str]], texts: list[Text], style: Style
+def _listed(
+    names: list[str], last: str, cells: list[list[str]], texts: list[FittedText], style: Style
 ) -> list[RenderableType]:
-    """Columns to the right aligned, and a last one of texts; those below where it is narrow."""
-    widths = _widths(names, cells)
-    lefts = [Text("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)))
-             for row in [names, *cells]]  # fmt: skip
-    lefts[0].stylize("dim")
-    rights = [Text(last, style="dim"), *texts]
-    if style.width < _NARROW:
-        below = [Group(left, Padding(right, (0, 0, 0, 4)))
-                 for left, right in zip(lefts[1:], texts, strict=True)]  # fmt: skip
-        return [lefts[0], *below]
-    grid = Table.grid(padding=(0, 2, 0, 0))
-    grid.add_column(width=len(lefts[0]))
-    grid.add_column(overflow="fold")
-    for left, right in zip(lefts, rights, strict=True):
-        grid.add_row(left, right)
-    return [grid]
+    """Columns of numbers, and a last one of texts; those stand below where it is narrow."""
+    rows = list(zip(cells, texts, strict=True))
+    if style.width >= _NARROW:
+        table = _table(names)
+        table.add_column(last, overflow="fold")
+        for numbers, text in rows:
+            table.add_row(*numbers, text)
+        return [table]
+    parts: list[RenderableType] = []
+    for numbers, text in rows:
+        table = _table(names, show_header=not parts)
+        table.add_row(*numbers)
+        parts += [table, Padding(text, (0, 0, 0, 4))]
+    return parts
 
 
-def _widths(names: list[str], cells: list[list[str]]) -> list[int]:
-    return [max(map(len, column)) for column in zip(names, *cells, strict=True)]
-
-
-def _room(names: list[str], cells: list[list[str]], style: Style) -> int:
-    """Columns that the last one has."""
-    if style.width < _NARROW:
-        return style.width - 4
-    return style.width - sum(width + 2 for width in _widths(names, cells))
+def _table(names: list[str], show_header: bool = True) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim",
+                  show_header=show_header)  # fmt: skip
+    for name in names:  # the width aligns rows that are tables of their own
+        table.add_column(name, justify="right", no_wrap=True, min_width=len(name) or 1)
+    return table
 
 
 def _sites(sites: list[Row], several: bool, style: Style) -> list[RenderableType]:
@@ -141,8 +136,8 @@ def _sites(sites: list[Row], several: bool, style: Style) -> list[RenderableType
         [*[str(site["process"])] * several, str(site["compilations"]), str(site["graphs"]),
          seconds(site["seconds"]), seconds(site["seconds_after_warmup"])] for site in sites
     ]  # fmt: skip
-    room = _room(names, cells, style)
-    return _beside(names, "call site", cells, [_site(site, room, style) for site in sites], style)
+    texts = [FittedText(partial(_site, site, style=style)) for site in sites]
+    return _listed(names, "call site", cells, texts, style)
 
 
 def _site(site: Row, room: int, style: Style) -> Text:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Collection, Sequence
 from typing import TextIO
+
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
 
 from xladoctor.evidence.catalog import views
 from xladoctor.evidence.schema import TABLES
 from xladoctor.report.interface import Style
+from xladoctor.report.text import plain, write
 
 
 def render(
@@ -20,35 +25,27 @@ def render(
         names: tables and views that exist.
         available: tables that the evidence at hand has; the others are marked. None: no evidence.
         output: where to write.
-        style: only its width matters, and whether it has a dash.
+        style: width, characters.
     """
-    parts = [
-        _table(name, "" if available is None or name in available else "  (not in this run)", style)
-        if name in TABLES
-        else _view(name, style)
-        for name in names or [*TABLES, *views()]
-    ]
-    output.write("\n".join(parts))
+    for number, name in enumerate(names or [*TABLES, *views()]):
+        mark = "" if available is None or name in available else "  (not in this run)"
+        parts = _table(name, mark, style) if name in TABLES else _view(name, style)
+        write([Text()] * (number > 0) + parts, output, style)
 
 
-def _table(name: str, mark: str, style: Style) -> str:
-    table = TABLES[name]
-    left = max(map(len, table.columns))
-    middle = max(len(column.type) for column in table.columns.values())
-    columns = "".join(
-        _filled(f"  {column:<{left}}  {described.type:<{middle}}  ", described.text, style)
-        for column, described in table.columns.items()
-    )
-    return f"{name}{mark}\n" + _filled("  ", f"{table.text}; from: {table.source}", style) + columns
+def _table(name: str, mark: str, style: Style) -> list[RenderableType]:
+    described = TABLES[name]
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    for column, meaning in described.columns.items():
+        grid.add_row(column, meaning.type, Text(plain(meaning.text, style)))
+    text = f"{described.text}; from: {described.source}"
+    return [Text(f"{name}{mark}"), _indented(Text(plain(text, style))), _indented(grid)]
 
 
-def _view(name: str, style: Style) -> str:
-    return f"{name}  (view)\n" + _filled("  ", views()[name] or f"see DESCRIBE {name}", style)
+def _view(name: str, style: Style) -> list[RenderableType]:
+    text = views()[name] or f"see DESCRIBE {name}"
+    return [Text(f"{name}  (view)"), _indented(Text(plain(text, style)))]
 
 
-def _filled(start: str, text: str, style: Style) -> str:
-    if not style.unicode:
-        text = text.replace("…", "...").encode("ascii", "replace").decode()
-    width = max(style.width, len(start) + 20)
-    return textwrap.fill(text, width, initial_indent=start, subsequent_indent=" " * len(start),
-                         break_long_words=False, break_on_hyphens=False) + "\n"  # fmt: skip
+def _indented(part: RenderableType) -> RenderableType:
+    return Padding(part, (0, 0, 0, 2))

@@ -1,4 +1,8 @@
-"""The rows of a query as a table of plain text; as records where its columns do not fit."""
+"""The rows of a query as a table of plain text; as records where its columns do not fit.
+
+Not drawn by ``rich.table.Table``, which takes 70 s for 100,000 rows of six columns where this takes
+5 s (``--limit 0``, two cores), and has no records.
+"""
 
 from __future__ import annotations
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import fields, is_dataclass, replace
 from typing import TextIO, TypeVar, cast
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.measure import Measurement
+from rich.text import Text
 
 from xladoctor.report.interface import Style
 
@@ -27,6 +29,23 @@ def write(parts: Iterable[RenderableType], output: TextIO, style: Style) -> None
     )  # fmt: skip
     console.print(Group(*parts), crop=False)  # what is to be copied may be longer
     output.writelines(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
+
+
+class FittedText:
+    """A text that is made for the width it gets, as that of a column.
+
+    Args:
+        make: gives the text for a width.
+    """
+
+    def __init__(self, make: Callable[[int], Text]) -> None:
+        self._make = make
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield self._make(options.max_width)
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        return Measurement(1, options.max_width)
 
 
 def plain(text: str, style: Style) -> str:
