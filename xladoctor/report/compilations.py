@@ -47,7 +47,7 @@ def place(row: Row, room: int, style: Style) -> str:
     """
     if not row["file"]:
         return "a line that is not known"
-    text = _shortened(f"{row['file']}:{row['line']}", room, style)
+    text = _shortened(f"{row['file']}:{row['line']}", room - bool(row["user_file"]), style)
     if row["user_file"]:
         caller = f"{row['user_file']}:{row['user_line']}"
         text += f", called from {_shortened(caller, room - len('called from '), style)}"
@@ -106,28 +106,25 @@ def _cause(row: Row, room: int, style: Style) -> Text:
 def _listed(
     names: list[str], last: str, cells: list[list[str]], texts: list[FittedText], style: Style
 ) -> list[RenderableType]:
-    """Columns of numbers, and a last one of texts; those stand below where it is narrow."""
+    """Columns of numbers, then one of texts; a text goes below its numbers where it is narrow."""
     rows = list(zip(cells, texts, strict=True))
-    if style.width >= _NARROW:
-        table = _table(names)
-        table.add_column(last, overflow="fold")
-        for numbers, text in rows:
-            table.add_row(*numbers, text)
-        return [table]
-    parts: list[RenderableType] = []
-    for numbers, text in rows:
-        table = _table(names, show_header=not parts)
-        table.add_row(*numbers)
-        parts += [table, Padding(text, (0, 0, 0, 4))]
-    return parts
+    if style.width < _NARROW:
+        pairs = ((_labelled(names, row), Padding(text, (0, 0, 0, 4))) for row, text in rows)
+        return [part for pair in pairs for part in pair]
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for name in names:
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column(last, overflow="fold")
+    for row, text in rows:
+        table.add_row(*row, text)
+    return [table]
 
 
-def _table(names: list[str], show_header: bool = True) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim",
-                  show_header=show_header)  # fmt: skip
-    for name in names:  # the width aligns rows that are tables of their own
-        table.add_column(name, justify="right", no_wrap=True, min_width=len(name) or 1)
-    return table
+def _labelled(names: list[str], cells: list[str]) -> Text:
+    """A row on a line of its own, each value behind its name."""
+    parts = [Text.assemble((name, "dim"), " " * bool(name), cell)
+             for name, cell in zip(names, cells, strict=True) if cell]  # fmt: skip
+    return Text(" ").join(parts)
 
 
 def _sites(sites: list[Row], several: bool, style: Style) -> list[RenderableType]:
