@@ -23,7 +23,7 @@ def test_the_report_is_on_stdout_and_the_rest_on_stderr(tmp_path: Path) -> None:
     assert done.stdout.startswith(f"xladoctor  xladoctor-runs/{run.name}")
     assert f"again: xladoctor analyze xladoctor-runs/{run.name}" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
-    assert done.stderr == f"xladoctor: recording 0.05 s of {address}\n"
+    assert done.stderr == f"xladoctor: recording 0.05 s from {address}\n"
 
 
 def test_json_is_the_report_that_the_directory_keeps(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_no_profile_at_all(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr == (
-        f"xladoctor: recording 3 s of {closed}\n"
+        f"xladoctor: recording 3 s from {closed}\n"
         f"xladoctor: {closed}: connection refused: no profiler server listens there\n"
         "  start it in the program, and keep what it returns:\n"
         "      import torch_xla.debug.profiler as xp\n"

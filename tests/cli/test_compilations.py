@@ -27,9 +27,9 @@ def test_list_within_80_columns() -> None:
 
 
 def test_json_has_compilations_and_call_sites() -> None:
-    found = json.loads(shown(SAMPLE, "--format", "json", "--limit", "1"))
-    assert [row["index"] for row in found["compilations"]] == list(range(12))
-    first, second = found["compilations"][:2]
+    listing = json.loads(shown(SAMPLE, "--format", "json", "--limit", "1"))
+    assert [row["index"] for row in listing["compilations"]] == list(range(12))
+    first, second = listing["compilations"][:2]
     assert first["cause"] is None
     assert (first["file"], first["line"], first["seconds"]) == (
         "programs/recompiling.py", 44, 0.346515643,
@@ -37,7 +37,7 @@ def test_json_has_compilations_and_call_sites() -> None:
     wanted = {"kind": "input_shape", "basis": "hlo", "was": "s64[16,77]", "now": "s64[16,45]",
               "against": 0, "file": "programs/recompiling.py", "line": 38}  # fmt: skip
     assert second["cause"] | wanted == second["cause"]
-    (site,) = found["call_sites"]
+    (site,) = listing["call_sites"]
     assert site["kinds"] == {"input_shape": 11, "first": 1}
     assert (site["compilations"], site["seconds"]) == (12, 3.246373042)
 
@@ -65,9 +65,9 @@ def test_log_alone() -> None:
 def test_difference_of_two() -> None:
     text = shown(SAMPLE, "--diff", "0", "3")
     assert "      parameter 1  s64[16,77] → s64[16,43]\n" in text
-    found = json.loads(shown(SAMPLE, "--diff", "0", "3", "--format", "json"))
-    assert found["inputs"][0]["b"] == "s64[16,43]"
-    assert found["a"]["file"] == "programs/recompiling.py"
+    comparison = json.loads(shown(SAMPLE, "--diff", "0", "3", "--format", "json"))
+    assert comparison["inputs"][0]["b"] == "s64[16,43]"
+    assert comparison["a"]["file"] == "programs/recompiling.py"
 
 
 def test_encoding_without_unicode_gets_plain_characters() -> None:
@@ -81,8 +81,8 @@ def test_encoding_without_unicode_gets_plain_characters() -> None:
     [
         ([SAMPLE, "--diff", "0", "99"], "there is no compilation 99\n  process 0 has the numbers"),
         ([LOG, "--diff", "0", "1"], "no graph to compare: that of compilation 0 and 1 is not"),
-        ([SAMPLE, "--process", "3"], "process 3 compiled nothing\n  others did: 0"),
-        ([SAMPLE, "--site", "a.py:1"], "nothing was compiled at a.py:1\n  but at: programs/"),
+        ([SAMPLE, "--process", "3"], "process 3 compiled nothing\n  these processes did: 0"),
+        ([SAMPLE, "--site", "a.py:1"], "nothing was compiled at a.py:1\n  call sites: programs/"),
         ([SAMPLE, "--site", "a.py"], "Invalid value for --site"),
         ([SAMPLE, "--site", "a.py:1", "--diff", "0", "1"], "Invalid value for --site"),
         ([SAMPLE, "--diff", "0", "a"], "Invalid value for '--diff'"),

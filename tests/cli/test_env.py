@@ -25,13 +25,13 @@ def examined(
     variables = {"PYTHONPATH": path, "PJRT_DEVICE": "CPU", **(environment or {})}
     done = called("env", "--format", "json", *words, folder=folder, environment=variables)
     assert (done.returncode, done.stderr) == (1, "")
-    found = json.loads(done.stdout)
-    assert (found["schema_version"], found["ok"]) == (1, False)
-    assert [check["name"] for check in found["checks"]] == NAMES
-    assert {tuple(check) for check in found["checks"]} == {("name", "status", "found", "advice")}
-    for check in found["checks"]:
+    report = json.loads(done.stdout)
+    assert (report["schema_version"], report["ok"]) == (1, False)
+    assert [check["name"] for check in report["checks"]] == NAMES
+    assert {tuple(check) for check in report["checks"]} == {("name", "status", "found", "advice")}
+    for check in report["checks"]:
         assert bool(check["advice"]) == (check["status"] in ("warning", "failure"))
-    return {check["name"]: check for check in found["checks"]}
+    return {check["name"]: check for check in report["checks"]}
 
 
 def skipped(checks: dict[str, Any]) -> list[str]:
@@ -71,7 +71,7 @@ def test_versions_that_do_not_belong_together(tmp_path: Path) -> None:
     assert checks["versions"]["found"] == (
         "torch 2.8.0+cpu with torch_xla 2.9.0, which was built for torch 2.9.0"
     )
-    assert "built for another torch than 2.8.0+cpu" in checks["torch_xla"]["found"]
+    assert "built for a torch other than 2.8.0+cpu" in checks["torch_xla"]["found"]
     assert checks["torch_xla"]["advice"] == "pip install 'torch==2.9.0'"
 
 
@@ -103,7 +103,7 @@ def test_terminal_form_where_only_ascii_goes(tmp_path: Path) -> None:
     lines = done.stdout.splitlines()
     assert all(len(line) <= 80 for line in lines)
     assert lines[0].startswith("+ Python         3.")
-    assert "\nx torch_xla      cannot be imported: it was built for another" in done.stdout
+    assert "\nx torch_xla      cannot be imported: it was built for a torch" in done.stdout
     assert ", 1 failure, 5 not checked" in lines[-1]
 
 

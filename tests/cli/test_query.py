@@ -73,10 +73,10 @@ def test_parquet_on_standard_output_and_in_a_file(tmp_path: Path) -> None:
     (tmp_path / "piped.parquet").write_bytes(done.stdout)
     with duckdb.connect() as fresh:
         read = "SELECT name, value FROM read_parquet('{}')"
-        found = fresh.execute(read.format(file)).fetchall()
-        assert fresh.execute(read.format(tmp_path / "piped.parquet")).fetchall() == found
+        rows = fresh.execute(read.format(file)).fetchall()
+        assert fresh.execute(read.format(tmp_path / "piped.parquet")).fetchall() == rows
     table = csv.reader(lines(SAMPLE, COUNTERS, "--format", "csv")[1:])
-    assert [(name, int(value)) for name, value in table] == found
+    assert [(name, int(value)) for name, value in table] == rows
 
 
 def test_table_in_a_file(tmp_path: Path) -> None:
@@ -90,8 +90,8 @@ def test_query_comes_from_standard_input() -> None:
 
 
 def test_evidence_comes_from_standard_input() -> None:
-    found = lines("-", "SELECT value FROM counter", given=READS)
-    assert found == ["value", "─────", "   40"]
+    shown = lines("-", "SELECT value FROM counter", given=READS)
+    assert shown == ["value", "─────", "   40"]
 
 
 def test_encoding_without_unicode_gets_plain_characters() -> None:
@@ -189,7 +189,7 @@ def test_terminal_gets_colours_and_no_parquet() -> None:
 
     assert shown() == "\x1b[1ma\x1b[0m\r\n────\r\n\x1b[2mNULL\x1b[0m\r\n"
     refused = shown("--format", "parquet")
-    assert refused.startswith("xladoctor: parquet is nothing for a terminal\r\n")
+    assert refused.startswith("xladoctor: parquet cannot be shown on a terminal\r\n")
 
 
 # Schema
@@ -216,8 +216,8 @@ def test_schema_of_some_tables() -> None:
 
 def test_schema_of_a_run_marks_what_it_lacks(tmp_path: Path) -> None:
     (tmp_path / "report.txt").write_text(READS)
-    found = lines(tmp_path / "report.txt", "counter", "step", "--schema")
-    assert [line for line in found if line[:1].strip()] == ["counter", "step  (not in this run)"]
+    shown = lines(tmp_path / "report.txt", "counter", "step", "--schema")
+    assert [line for line in shown if line[:1].strip()] == ["counter", "step  (not in this run)"]
     assert "recompilation" in lines(SAMPLE, "--schema", "recompilation")
 
 

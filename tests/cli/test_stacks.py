@@ -49,12 +49,12 @@ def test_children_come_with_it_unless_refused(tmp_path: Path) -> None:
 
 def test_native(tmp_path: Path) -> None:
     with hanging(tmp_path, CAPTURED) as pid:
-        (found,) = json.loads(called("stacks", str(pid), "--native", "--format", "json").stdout)[
+        (process,) = json.loads(called("stacks", str(pid), "--native", "--format", "json").stdout)[
             "processes"
         ]
-    assert found["native"]
-    assert any(frame["native"] for frame in found["threads"][0]["frames"])
-    assert found["verdict"]["kind"] == "sleep"
+    assert process["native"]
+    assert any(frame["native"] for frame in process["threads"][0]["frames"])
+    assert process["verdict"]["kind"] == "sleep"
 
 
 @pytest.mark.parametrize("words", [["0"], ["train.py"], []])

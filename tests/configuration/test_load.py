@@ -41,8 +41,12 @@ def test_without_a_file_all_is_as_by_default_and_paths_are_of_the_repository(
     tmp_path: Path,
 ) -> None:
     (tmp_path / ".git").mkdir()
-    found = load_configuration(start=tmp_path / "src")
-    assert (found.settings, found.source, found.folder) == (Configuration(), None, tmp_path)
+    configured = load_configuration(start=tmp_path / "src")
+    assert (configured.settings, configured.source, configured.folder) == (
+        Configuration(),
+        None,
+        tmp_path,
+    )
     (tmp_path / ".git").rmdir()
     assert load_configuration(start=tmp_path / "src").folder == tmp_path / "src"
 
@@ -52,9 +56,9 @@ def test_nearest_file_upward_counts_alone(tmp_path: Path, name: str) -> None:
     prefix = "" if name == "xladoctor.toml" else "tool.xladoctor."
     write(tmp_path / name, f'[{prefix}gate]\nfail_on = "info"\ntime = true\n')
     write(tmp_path / "a" / name, f'[{prefix}gate]\nfail_on = "error"\n')
-    found = load_configuration(start=tmp_path / "a" / "b" / "c")
-    assert (found.settings.gate.fail_on, found.settings.gate.time) == ("error", False)
-    assert (found.source, found.folder) == (tmp_path / "a" / name, tmp_path / "a")
+    configured = load_configuration(start=tmp_path / "a" / "b" / "c")
+    assert (configured.settings.gate.fail_on, configured.settings.gate.time) == ("error", False)
+    assert (configured.source, configured.folder) == (tmp_path / "a" / name, tmp_path / "a")
     assert fail_on(tmp_path) == "info"
 
 
@@ -94,8 +98,8 @@ def test_torn_file_that_names_us_is_an_error_and_not_passed_over(tmp_path: Path,
 def test_named_file_counts_wherever_it_is(tmp_path: Path) -> None:
     write(tmp_path / "xladoctor.toml", "no TOML")
     named = write(tmp_path / "ci" / "strict.toml", '[gate]\nfail_on = "info"\n')
-    found = load_configuration(named, tmp_path)
-    assert (found.settings.gate.fail_on, found.folder) == ("info", tmp_path / "ci")
+    configured = load_configuration(named, tmp_path)
+    assert (configured.settings.gate.fail_on, configured.folder) == ("info", tmp_path / "ci")
     shared = write(tmp_path / "ci" / "pyproject.toml", OURS)
     assert load_configuration(shared, tmp_path).settings.gate.fail_on == "error"
     for absent in (tmp_path / "none.toml", tmp_path):
@@ -133,7 +137,7 @@ def test_named_file_whose_table_is_none_is_an_error(tmp_path: Path, text: str) -
         ("[gate]\nscripts.'a.py'.max_step_ms = -1\n", ":2: gate.scripts.a.py.max_step_ms: "),
         ("[gate.budgets]\nmax_step_ms = nan\n", ":2: gate.budgets.max_step_ms: "),
         ("[gate.budgets]\nmax_peak_memory = '2 apples'\n",
-         ":2: gate.budgets.max_peak_memory: '2 apples' is no size: expected 800MB, 2GiB"),
+         ":2: gate.budgets.max_peak_memory: '2 apples' is not a size: expected 800MB, 2GiB"),
         ("[levels]\nXD1 = 'warn'\nXD2 = 'of'\n", ":3: levels.XD2: "),
         ("[levels]\nXD1 = 'warn'\nxd2 = 'off'\n", ":3: levels.xd2"),
         ("levels = 'off'\n", ":1: levels: "),
@@ -169,12 +173,12 @@ def test_line_is_one_that_exists_whatever_the_text(text: str, location: list[str
 @given(st.lists(st.sampled_from("abcd"), unique=True, min_size=1), st.data())
 def test_line_of_a_key_is_its_own(keys: list[str], data: st.DataObject) -> None:
     key = data.draw(st.sampled_from(keys))
-    lines = ["# a = 1", "[t]", *(f"{one} = 1" for one in keys), "[other]", *keys]
+    lines = ["# a = 1", "[t]", *(f"{key} = 1" for key in keys), "[other]", *keys]
     number = keys.index(key)
     assert line_of("\n".join(lines), ("t", key)) == number + 3
-    dotted = ["x = 0", *(f"t . '{one}' = 1" for one in keys)]
+    dotted = ["x = 0", *(f"t . '{key}' = 1" for key in keys)]
     assert line_of("\n".join(dotted), ("t", key)) == number + 2
-    tables = [line for one in keys for line in (f'[t."{one}"]', "v = 1")]
+    tables = [line for key in keys for line in (f'[t."{key}"]', "v = 1")]
     assert line_of("\n".join(tables), ("t", key, "v")) == 2 * number + 2
     items = [line for _ in keys for line in ("[[t]]", "v = 1")]
     assert line_of("\n".join(items), ("t", number, "v")) == 2 * number + 2

@@ -15,8 +15,8 @@ THRESHOLDS = {"each": 0.5, "times": 3}
 
 
 def chosen(**keys: Any) -> tuple[list[str], list[str]]:
-    found = select(RULES, Configuration.model_validate(keys), "file")
-    return [one.id for one in found.rules], found.off
+    selection = select(RULES, Configuration.model_validate(keys), "file")
+    return [rule.id for rule in selection.rules], selection.off
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_longer_names_go_before_shorter_ones_and_ignore_before_select(
 ) -> None:
     on, switched_off = chosen(**keys)
     assert switched_off == off
-    assert sorted([*on, *off]) == [one.id for one in RULES]
+    assert sorted([*on, *off]) == [rule.id for rule in RULES]
 
 
 @pytest.mark.parametrize(
@@ -59,8 +59,8 @@ def test_thresholds_replace_those_of_the_rule_and_no_others() -> None:
     given = [rule(id=name, thresholds=THRESHOLDS, query="SELECT 1 AS count, $each, $times")
              for name in ("XD101", "XD201")]  # fmt: skip
     settings = Configuration.model_validate({"thresholds": {"XD201": {"each": 0.9}}})
-    found = select(given, settings, "file").rules
-    assert [one.thresholds for one in found] == [THRESHOLDS, {"each": 0.9, "times": 3}]
+    rules = select(given, settings, "file").rules
+    assert [rule.thresholds for rule in rules] == [THRESHOLDS, {"each": 0.9, "times": 3}]
     assert given[1].thresholds == THRESHOLDS
 
 

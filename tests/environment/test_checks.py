@@ -28,16 +28,16 @@ SOUND: dict[str, dict[str, Any]] = {
 
 def outcomes(**changes: Outcome | dict[str, Any]) -> Outcomes:
     """Those of a sound installation; a change to one that is not done leaves the rest unreached."""
-    found: dict[str, Outcome] = {}
+    made: dict[str, Outcome] = {}
     for name in STEPS:
         change = changes.get(name, {})
-        if any(not outcome.done for outcome in found.values()):
-            found[name] = Outcome("unreached")
+        if any(not outcome.done for outcome in made.values()):
+            made[name] = Outcome("unreached")
         elif isinstance(change, Outcome):
-            found[name] = change
+            made[name] = change
         else:
-            found[name] = Outcome("done", facts={**SOUND[name], **change})
-    return found
+            made[name] = Outcome("done", facts={**SOUND[name], **change})
+    return made
 
 
 def raised(kind: str, message: str) -> Outcome:
@@ -85,11 +85,11 @@ def test_versions_belong_together_or_not(torch: str, torch_xla: str, status: str
 
 def test_other_patch_is_a_failure_where_the_import_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metadata, "version", {"torch": "2.9.1", "torch_xla": "2.9.0"}.__getitem__)
-    found = outcomes(torch={"version": "2.9.1"},
+    ended = outcomes(torch={"version": "2.9.1"},
                      torch_xla=raised("ImportError", "x.so: undefined symbol: _ZN5E"))  # fmt: skip
-    assert packages.versions(found).status == "failure"
-    check = packages.torch_xla(found)
-    assert "was built for another torch than 2.9.1 (ImportError: x.so: unde" in check.found
+    assert packages.versions(ended).status == "failure"
+    check = packages.torch_xla(ended)
+    assert "was built for a torch other than 2.9.1 (ImportError: x.so: unde" in check.found
     assert check.advice == "pip install 'torch==2.9.0'"
 
 
@@ -136,8 +136,8 @@ def test_error_of_the_import_is_shown_with_what_to_do(outcome: Outcome, advice: 
     [
         ("CPU", "ok", "CPU"),
         ("TPU_0", "ok", "TPU_0"),
-        ("cpu", "failure", "'cpu' is no device; set it to CPU"),
-        ("GPU", "failure", "'GPU' is no device; set it to one of CPU, TPU, NEURON, CUDA, XPU"),
+        ("cpu", "failure", "'cpu' is not a device; set it to CPU"),
+        ("GPU", "failure", "'GPU' is not a device; set it to one of CPU, TPU, NEURON, CUDA, XPU"),
         ("", "failure", "set, but empty; set it to one of CPU"),
         (None, "ok", "not set; torch_xla chose CPU"),
     ],
@@ -149,11 +149,11 @@ def test_pjrt_device(
         monkeypatch.delenv("PJRT_DEVICE")
     else:
         monkeypatch.setenv("PJRT_DEVICE", value)
-    found = outcomes() if status == "ok" else outcomes(device=raised("RuntimeError", "No PjRt…"))
-    check = device.pjrt_device(found)
+    ended = outcomes() if status == "ok" else outcomes(device=raised("RuntimeError", "No PjRt…"))
+    check = device.pjrt_device(ended)
     assert check.status == status
     assert f"{check.found}; {check.advice}".startswith(said)
-    assert device.device(found).status == ("ok" if status == "ok" else "skipped")
+    assert device.device(ended).status == ("ok" if status == "ok" else "skipped")
 
 
 def test_device_that_works_is_one_whatever_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,12 +233,12 @@ def test_asked_for_but_not_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 @pytest.mark.parametrize(
     ("facts", "status", "said"),
     [
-        ({}, "ok", "right, and compiled once for two runs"),
+        ({}, "ok", "correct, and compiled once for two runs"),
         ({"compiled": [0, 0]}, "ok", "right"),  # from the persistent cache
         ({"values": [576.0, 575.0]}, "failure", "gave 576, then 575; right is 576"),
         ({"values": [float("nan"), 576.0]}, "failure", "gave nan, then 576"),
-        ({"compiled": [1, 1]}, "failure", "the second run of a step compiled it again"),
-        ({"compiled": [4, 0]}, "warning", "right, but compiled in 4 pieces"),
+        ({"compiled": [1, 1]}, "failure", "running the same step twice compiled it twice"),
+        ({"compiled": [4, 0]}, "warning", "correct, but compiled in 4 pieces"),
     ],
 )
 def test_computation(facts: dict[str, Any], status: str, said: str) -> None:
@@ -255,11 +255,11 @@ def test_profiler_that_records_no_step() -> None:
 
 
 def test_what_was_not_reached_names_what_it_needs() -> None:
-    found = outcomes(device=Outcome("died", "…"))
-    assert device.computation(found).found == "needs a device"
-    assert device.profiler(found).found == "needs a device"
-    found = outcomes(computation=Outcome("hung", "…"))
-    assert device.profiler(found).found == "needs a computation that works"
+    ended = outcomes(device=Outcome("died", "…"))
+    assert device.computation(ended).found == "needs a device"
+    assert device.profiler(ended).found == "needs a device"
+    ended = outcomes(computation=Outcome("hung", "…"))
+    assert device.profiler(ended).found == "needs a working computation"
 
 
 # Settings
@@ -305,7 +305,7 @@ def test_no_setting_is_judged_twice() -> None:
 
 @pytest.mark.parametrize(
     ("free", "status", "said"),
-    [(199e6, "failure", "199 MB free, no room"), (1.9e9, "warning", "1.9 GB free, little room"),
+    [(199e6, "failure", "199 MB free, too little"), (1.9e9, "warning", "1.9 GB free, little"),
      (2e9, "ok", "2.0 GB free")],
 )  # fmt: skip
 def test_disk_space(
@@ -387,9 +387,9 @@ def proc(folder: Path, scope: str | None, capabilities: int) -> Path:
         ("0\n", 0, None),
         ("1\n", 1 << 19, None),
         ("2\n", 0x1FFFFFFFFFF, None),
-        ("1\n", ~(1 << 19) & 0x1FFFFFFFFFF, "only of programs that it started itself"),
+        ("1\n", ~(1 << 19) & 0x1FFFFFFFFFF, "only of programs that it started"),
         ("2\n", 0, "only with the capability CAP_SYS_PTRACE"),
-        ("3\n", 1 << 19, "never, until the next start of the system"),
+        ("3\n", 1 << 19, "never, until the system restarts"),
     ],
 )
 def test_leave_to_trace(

@@ -25,18 +25,18 @@ def outcomes(folder: Path, source: str, timeout_s: float = 20.0) -> tuple[Outcom
     program, told = folder / "program.py", list[str]()
     program.write_text(BEGIN + source)
     with child.probing(program) as probe:
-        found = probe.outcomes(timeout_s, told.append)
-    assert list(found) == list(STEPS)
-    return found, told
+        ended = probe.outcomes(timeout_s, told.append)
+    assert list(ended) == list(STEPS)
+    return ended, told
 
 
 def test_steps_that_are_done_and_those_after_an_exception(tmp_path: Path) -> None:
     source = TORCH + 'tell("torch_xla"); tell("torch_xla", error=["OSError", "two\\n lines"])'
-    found, told = outcomes(tmp_path, source)
+    ended, told = outcomes(tmp_path, source)
     assert told == ["torch", "torch_xla"]
-    assert found["torch"] == Outcome("done", facts={"version": "2.9.0"})
-    assert found["torch_xla"] == Outcome("raised", "OSError: two lines", kind="OSError")
-    assert {found[name].state for name in ("device", "computation", "profiler")} == {"unreached"}
+    assert ended["torch"] == Outcome("done", facts={"version": "2.9.0"})
+    assert ended["torch_xla"] == Outcome("raised", "OSError: two lines", kind="OSError")
+    assert {ended[name].state for name in ("device", "computation", "profiler")} == {"unreached"}
 
 
 @pytest.mark.parametrize(
@@ -54,20 +54,20 @@ def test_steps_that_are_done_and_those_after_an_exception(tmp_path: Path) -> Non
 def test_end_of_the_process_is_that_of_the_step_it_was_at(
     tmp_path: Path, end: str, error: str
 ) -> None:
-    found, _ = outcomes(tmp_path, f'{TORCH}tell("torch_xla"); {end}')
-    assert (found["torch"].state, found["torch_xla"].state) == ("done", "died")
-    assert found["torch_xla"].error.startswith(error)
-    assert found["device"].state == "unreached"
+    ended, _ = outcomes(tmp_path, f'{TORCH}tell("torch_xla"); {end}')
+    assert (ended["torch"].state, ended["torch_xla"].state) == ("done", "died")
+    assert ended["torch_xla"].error.startswith(error)
+    assert ended["device"].state == "unreached"
 
 
 def test_end_between_two_steps_is_that_of_the_next(tmp_path: Path) -> None:
-    found, _ = outcomes(tmp_path, f"{TORCH}os.abort()")
-    assert (found["torch"].state, found["torch_xla"].state) == ("done", "died")
+    ended, _ = outcomes(tmp_path, f"{TORCH}os.abort()")
+    assert (ended["torch"].state, ended["torch_xla"].state) == ("done", "died")
 
 
 def test_end_before_the_first_step_is_that_of_the_first(tmp_path: Path) -> None:
-    found, _ = outcomes(tmp_path, "os._exit(9)")
-    assert found["torch"] == Outcome("died", "exit status 9")
+    ended, _ = outcomes(tmp_path, "os._exit(9)")
+    assert ended["torch"] == Outcome("died", "exit status 9")
 
 
 def test_hang_ends_with_the_time_and_nothing_is_left(tmp_path: Path) -> None:
@@ -79,8 +79,8 @@ open({str(tmp_path / "other")!r}, "w").write(str(other.pid))
 time.sleep(60)
 """
     began = time.monotonic()
-    found, _ = outcomes(tmp_path, source, timeout_s=3.0)
-    assert found["torch_xla"] == Outcome("hung", "no answer within 3 s")
+    ended, _ = outcomes(tmp_path, source, timeout_s=3.0)
+    assert ended["torch_xla"] == Outcome("hung", "no answer within 3 s")
     assert time.monotonic() - began < 20
     process = Path("/proc", (tmp_path / "other").read_text(), "stat")
     deadline = time.monotonic() + 10
@@ -95,5 +95,5 @@ def test_probe_imports_nothing_of_the_folder_that_it_is_in(
     (tmp_path / "torch.py").write_text("import interface, settings\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     with child.probing() as probe:
-        found = probe.outcomes(20.0, lambda _: None)
-    assert found["torch"].error == "ModuleNotFoundError: No module named 'interface'"
+        ended = probe.outcomes(20.0, lambda _: None)
+    assert ended["torch"].error == "ModuleNotFoundError: No module named 'interface'"

@@ -27,7 +27,7 @@ def outcomes() -> Outcomes:
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        (SYMBOL, "cannot be imported: it was built for another torch than 2.9.0+cpu (ImportError:"),
+        (SYMBOL, "cannot be imported: it was built for a torch other than 2.9.0+cpu (ImportError:"),
         ("import os; os.kill(os.getpid(), 11)", "cannot be imported: ended by signal 11"),
         ("raise SystemExit(0)", "cannot be imported: SystemExit: 0"),
         ("raise KeyboardInterrupt", "cannot be imported: KeyboardInterrupt"),
@@ -40,9 +40,9 @@ def outcomes() -> Outcomes:
 )
 def test_broken_torch_xla(path: Path, source: str, said: str) -> None:
     installation(path, torch_xla=source)
-    found = outcomes()
-    assert packages.torch(found).status == "ok"
-    check = packages.torch_xla(found)
+    ended = outcomes()
+    assert packages.torch(ended).status == "ok"
+    check = packages.torch_xla(ended)
     assert check.status == "failure"
     assert check.found.startswith(said)
     assert check.advice
@@ -51,8 +51,8 @@ def test_broken_torch_xla(path: Path, source: str, said: str) -> None:
 def test_versions_are_those_of_the_packages_where_nothing_can_be_imported(path: Path) -> None:
     source = "raise ImportError('libcudart.so.12: cannot open shared object file')"
     installation(path, torch=source, torch_version="2.8.0")
-    found = outcomes()
-    assert "LD_LIBRARY_PATH" in packages.torch(found).advice
-    check = packages.versions(found)
+    ended = outcomes()
+    assert "LD_LIBRARY_PATH" in packages.torch(ended).advice
+    check = packages.versions(ended)
     assert check.status == "failure"
     assert check.found.startswith("torch 2.8.0 with torch_xla 2.9.0, which")

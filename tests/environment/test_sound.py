@@ -16,14 +16,14 @@ def test_sound_installation_is_found_sound(tmp_path: Path) -> None:
                env={"PYTHONPATH": str(ROOT)})  # fmt: skip
 
     assert (done.status, done.stderr) == (0, "")
-    found = json.loads(done.stdout)
-    assert found["ok"] is True
-    checks = {check["name"]: check for check in found["checks"]}
+    report = json.loads(done.stdout)
+    assert report["ok"] is True
+    checks = {check["name"]: check for check in report["checks"]}
     assert {name for name, check in checks.items() if check["status"] == "skipped"} == {
         "libtpu", "Neuron plugin",
     }  # fmt: skip
     assert checks["device"]["found"] == "1 CPU device"
-    assert checks["computation"]["found"] == "right, and compiled once for two runs"
+    assert checks["computation"]["found"] == "correct, and compiled once for two runs"
     assert checks["profiler"]["status"] == "ok"
     assert list(tmp_path.iterdir()) == []
 
@@ -37,7 +37,7 @@ def test_settings_that_break_it_are_found_and_nothing_is_written(tmp_path: Path)
                     **files})  # fmt: skip
 
     assert (done.status, done.stderr) == (1, "")
-    assert "✗ computation    the second run of a step compiled it again\n" in done.stdout
+    assert "✗ computation    running the same step twice compiled it twice\n" in done.stdout
     assert done.stdout.count("! settings ") == len(files) + 2
     assert "- profiler" not in done.stdout
     assert list(tmp_path.iterdir()) == []

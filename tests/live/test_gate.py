@@ -58,7 +58,7 @@ def test_known_finding_stays_known_when_it_moves_and_the_healed_one_is_named(
     done = gate("-q", "--", "train.py", cwd=tmp_path)
     assert done.status == 0, done.stdout + done.stderr
     assert f"known  XD201  train.py:{moved}: in the baseline\n" in done.stdout
-    assert "gone  XD203  train.py: first = weights[0].tolist()  occurs no more" in done.stdout
+    assert "gone  XD203  train.py: first = weights[0].tolist()  no longer occurs" in done.stdout
 
 
 def test_program_s_own_status_goes_before_the_gate_s(tmp_path: Path) -> None:

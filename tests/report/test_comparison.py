@@ -143,5 +143,5 @@ def test_markdown_begins_with_its_mark_and_fits_a_comment() -> None:
     text = markdown(hostile(2000))
     assert text.startswith("<!-- xladoctor compare -->\n")
     assert 60_000 < len(text) <= 65_536
-    assert text.endswith("shows the whole.\n")
+    assert text.endswith("shows everything.\n")
     assert text.rstrip().splitlines()[-3].endswith("|")

@@ -110,8 +110,8 @@ def phrase(**fields: Any) -> str:
         "compilation": [compiled(0, "a"), compiled(1, "b")],
         "recompilation": [cause(**fields)],
     }
-    found = listed(evidence(tables))[1]["cause"]
-    return compilations.phrase(found)
+    recompiled = listed(evidence(tables))[1]["cause"]
+    return compilations.phrase(recompiled)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def phrase(**fields: Any) -> str:
          "operations: aten::relu is gone"),
         ({"kind": "operations", "op": "aten::add", "was": "2 instructions", "now": "1 instruction"},
          "operations: aten::add, 2 instructions → 1 instruction"),
-        ({"kind": "operations", "op": "aten::addmm"}, "operations: aten::addmm of other sizes"),
+        ({"kind": "operations", "op": "aten::addmm"}, "operations: aten::addmm with other sizes"),
         ({"kind": "input_count", "was": "9 inputs, 2 outputs", "now": "10 inputs, 2 outputs"},
          "9 inputs → 10 inputs"),
         ({"kind": "input_count"}, "number of inputs or outputs"),
@@ -157,9 +157,9 @@ def test_cause_in_words(fields: Row, words: str) -> None:
 def test_line_of_the_cause_is_beside_it_or_below() -> None:
     rows = [compiled(0, "a"), compiled(1, "b")]
     why = cause(kind="constant", op="aten::pow", was="1", now="2", file=MODEL, line=12)
-    found = evidence({"compilation": rows, "recompilation": [why]}, cwd="/home/ada")
-    assert "number 1 → 2 of aten::pow (model.py:12)" in shown(found)
-    assert [line.strip() for line in shown(found, Style(68)).splitlines()][4:6] == [
+    recompiled = evidence({"compilation": rows, "recompilation": [why]}, cwd="/home/ada")
+    assert "number 1 → 2 of aten::pow (model.py:12)" in shown(recompiled)
+    assert [line.strip() for line in shown(recompiled, Style(68)).splitlines()][4:6] == [
         "1     1    0.250  w      b   0  number 1 → 2 of aten::pow", "model.py:12",
     ]  # fmt: skip
 
@@ -267,7 +267,7 @@ def two(
     return evidence(tables, cwd="/home/ada")
 
 
-def found(of: Evidence) -> Difference:
+def differing(of: Evidence) -> Difference:
     return difference(of.database, 0, 0, 1)
 
 
@@ -275,7 +275,7 @@ def test_number_that_differs() -> None:
     number = {"op_type": "prim__Constant", "shape": []}
     of = two([instruction("a", 1, "constant", literal="1.5", **number),
               instruction("b", 2, "constant", literal="2.5", **number)])  # fmt: skip
-    (line,) = found(of).lines
+    (line,) = differing(of).lines
     assert line.place[:3] == (MODEL, 12, "loss")
     assert line.operations == (
         OperationChange("prim::Constant", ("f32[] constant(1.5)",), ("f32[] constant(2.5)",), 1, 1),
@@ -293,7 +293,7 @@ def test_number_that_differs() -> None:
 def test_lines_are_in_the_order_of_lowering() -> None:
     of = two([instruction("b", 2, frame=3, line=30), instruction("b", 2, frame=2, line=20),
               instruction("b", 2, "add", file=None, line=None, frame=None)])  # fmt: skip
-    assert [line.place.line for line in found(of).lines] == [20, 30, None]
+    assert [line.place.line for line in differing(of).lines] == [20, 30, None]
     text = compared(of, (0, 1), limit=1)
     assert "model.py:20" in text
     assert "model.py:30" not in text
@@ -303,7 +303,7 @@ def test_lines_are_in_the_order_of_lowering() -> None:
 def test_inputs_that_changed_or_are_of_one_graph_alone() -> None:
     of = two([], [parameter("a", 1, 0, [2], sent=True), parameter("a", 1, 1, [7, 7], line=13),
                   parameter("b", 2, 0, [3], sent=True)])  # fmt: skip
-    assert [(one.parameter, one.a, one.b) for one in found(of).inputs] == [
+    assert [(change.parameter, change.a, change.b) for change in differing(of).inputs] == [
         (0, "f32[2]", "f32[3]"), (1, "f32[7,7]", None),
     ]  # fmt: skip
     assert compared(of, (0, 1)).splitlines()[5:] == [
@@ -316,15 +316,15 @@ def test_inputs_that_changed_or_are_of_one_graph_alone() -> None:
 def test_layout_that_differs() -> None:
     of = two([], [parameter("a", 1, 0, [2, 3], layout=[1, 0]),
                   parameter("b", 2, 0, [2, 3], layout=[0, 1])])  # fmt: skip
-    (one,) = found(of).inputs
-    assert (one.a, one.b) == ("f32[2,3]{1,0}", "f32[2,3]{0,1}")
+    (change,) = differing(of).inputs
+    assert (change.a, change.b) == ("f32[2,3]{1,0}", "f32[2,3]{0,1}")
 
 
 def test_instructions_of_no_operation_are_together() -> None:
     nameless = {"op_type": None, "file": None, "line": None, "frame": None}
     of = two([instruction("a", 1, "add", **nameless, id=1), instruction("a", 1, "add", **nameless),
               instruction("b", 2, "add", **nameless)])  # fmt: skip
-    (line,) = found(of).lines
+    (line,) = differing(of).lines
     assert line.operations == (OperationChange(None, ("f32[2] add",), (), 2, 1),)
     assert "other instructions  2 → 1" in compared(of, (0, 1))
 
@@ -345,21 +345,21 @@ def test_placement_and_outputs_that_differ() -> None:
 def test_graphs_that_are_the_same() -> None:
     of = two([instruction("a", 1), instruction("b", 2)], [parameter("a", 1, 0, [2]),
                                                           parameter("b", 2, 0, [2])])  # fmt: skip
-    assert found(of).same
+    assert differing(of).same
     assert compared(of, (0, 1)).splitlines()[5:] == ["the graphs are the same after optimization"]
 
 
 def test_differences_beyond_those_that_are_looked_at_are_counted() -> None:
     of = two([instruction("b", 2, shape=[n], frame=n) for n in range(1, 700)])
-    assert found(of).left_out == 99
+    assert differing(of).left_out == 99
     assert compared(of, (0, 1)).splitlines()[-1] == (
-        "  … and 99 more kinds of instruction, lowered later"
+        "  … and 99 more kinds of instructions, lowered later"
     )
 
 
 def test_json_has_the_whole_difference() -> None:
     of = two([instruction("b", 2)], [parameter("b", 2, 0, [2])])
-    record = graph_diff.record(found(of), of)
+    record = graph_diff.record(differing(of), of)
     assert record["same"] is False
     assert record["a"]["file"] == "train.py"
     assert record["a"]["seconds"] == 0.25
@@ -378,7 +378,7 @@ def test_number_out_of_range() -> None:
 def test_compilation_without_a_graph_is_named() -> None:
     of = two([], after={"graph_hash": "c"})
     with pytest.raises(XladoctorError, match="that of compilation 1 is not") as error:
-        found(of)
+        differing(of)
     assert "--trace-bytes" in error.value.hint
     with pytest.raises(XladoctorError, match="that of compilation 0 and 1 is not"):
-        found(evidence({"compilation": [compiled(0, "a"), compiled(1, "b")]}))
+        differing(evidence({"compilation": [compiled(0, "a"), compiled(1, "b")]}))

@@ -66,7 +66,7 @@ def test_all_clear_is_a_sentence() -> None:
 def test_json_has_every_field() -> None:
     output = io.StringIO()
     render_json(SICK, output, Style(80, unicode=False))
-    found = json.loads(output.getvalue())
-    assert (found["schema_version"], found["ok"]) == (1, False)
-    assert [Check(**check) for check in found["checks"]] == list(SICK.checks)
+    written = json.loads(output.getvalue())
+    assert (written["schema_version"], written["ok"]) == (1, False)
+    assert [Check(**check) for check in written["checks"]] == list(SICK.checks)
     assert output.getvalue().isascii()

@@ -40,7 +40,7 @@ def test_ten_of_each_level_by_saving_and_the_last_one_says_how_many_more() -> No
     levels = [level for level, _, _ in shown]
     assert levels == ["error"] * 10 + ["warning"] * 10 + ["notice"] * 3
     assert titles[:2] == ["XD201 Title 13", "XD201 Title 12"]
-    assert "And 4 more errors, which GitHub would not show: see the job's summary." in shown[9][2]
+    assert "And 4 more errors that GitHub would not show: see the job's summary." in shown[9][2]
     assert "And 1 more warning," in shown[19][2]
     assert "more" not in shown[22][2]
 
@@ -82,6 +82,6 @@ def test_text_of_the_program_makes_no_command_of_its_own(text: str) -> None:
 
 
 def test_escapes() -> None:
-    (found,) = commands(sick_of(finding(message="50 % of it,\nthen: more", title="a: b, c")))
-    assert found[1]["title"] == "XD201 a: b, c"
-    assert found[2].startswith("50 % of it,\nthen: more\n")
+    (annotation,) = commands(sick_of(finding(message="50 % of it,\nthen: more", title="a: b, c")))
+    assert annotation[1]["title"] == "XD201 a: b, c"
+    assert annotation[2].startswith("50 % of it,\nthen: more\n")

@@ -19,24 +19,24 @@ def issues(*reports: Report) -> list[dict[str, Any]]:
     return loaded
 
 
-def check(found: list[dict[str, Any]]) -> None:
+def check(report: list[dict[str, Any]]) -> None:
     """The format, as GitLab's documentation gives it."""
-    for issue in found:
+    for issue in report:
         assert set(issue) == {"description", "check_name", "fingerprint", "severity", "location"}
         assert all(issue[key] for key in ("description", "check_name", "fingerprint"))
         assert issue["severity"] in ("info", "minor", "major", "critical", "blocker")
         assert not issue["location"]["path"].startswith(("/", "./"))
         assert issue["location"]["path"]
         assert issue["location"]["lines"]["begin"] >= 1
-    fingerprints = [issue["fingerprint"] for issue in found]
+    fingerprints = [issue["fingerprint"] for issue in report]
     assert len(fingerprints) == len(set(fingerprints))
 
 
 def test_output_has_the_format() -> None:
-    found = issues(*CASES["gated"])
-    check(found)
+    report = issues(*CASES["gated"])
+    check(report)
     check(issues(*CASES["several"]))
-    severities = [issue["severity"] for issue in found]
+    severities = [issue["severity"] for issue in report]
     assert severities == ["critical"] * 3 + ["major"] * 2 + ["info"] * 5
 
 
@@ -54,7 +54,9 @@ def test_finding_without_a_line_is_on_the_main_script() -> None:
 
 def test_what_could_not_be_judged_is_on_the_script_of_its_program() -> None:
     other = replace(GATED, diagnosis=replace(SICK, run=replace(SICK.run, script="eval.py")))
-    missing = [one for one in issues(Report(SICK), other) if "Could not" in one["description"]]
+    missing = [
+        issue for issue in issues(Report(SICK), other) if "Could not" in issue["description"]
+    ]
     assert missing
     assert {issue["location"]["path"] for issue in missing} == {"eval.py"}
 

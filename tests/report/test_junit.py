@@ -37,8 +37,8 @@ def document(*reports: Report) -> ET.Element:
 
 
 def test_what_was_not_seen_of_the_run_is_a_case_that_is_skipped() -> None:
-    (case,) = [one for one in document(MISSING).iter("testcase")
-               if one.attrib["classname"].endswith(".run")]  # fmt: skip
+    (case,) = [case_ for case_ in document(MISSING).iter("testcase")
+               if case_.attrib["classname"].endswith(".run")]  # fmt: skip
     assert case.attrib["name"] == "capture"
     assert "process-42: the process was cut short" in case[0].attrib["message"]
 

@@ -34,7 +34,7 @@ def run_of(report: Report) -> dict[str, Any]:
 
 
 def result(report: Report, rule: str) -> dict[str, Any]:
-    return next(one for one in run_of(report)["results"] if one["ruleId"] == rule)
+    return next(entry for entry in run_of(report)["results"] if entry["ruleId"] == rule)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -56,10 +56,10 @@ def test_schema_is_applied() -> None:
 def test_output_is_valid_whatever_the_program_says(text: str) -> None:
     written = log([hostile(text)])
     assert problems(written, SARIF) == []
-    for found in written["runs"][0]["results"]:
-        links = found["message"]["text"].count("](")
-        assert links == found["message"]["text"].count("]("), found
-        assert links <= len(found.get("relatedLocations", ()))
+    for entry in written["runs"][0]["results"]:
+        links = entry["message"]["text"].count("](")
+        assert links == entry["message"]["text"].count("]("), entry
+        assert links <= len(entry.get("relatedLocations", ()))
 
 
 def test_sample_with_every_rule_of_the_pack() -> None:
@@ -95,16 +95,16 @@ def test_rules_that_did_not_fire_are_listed_and_the_unjudged_give_their_reason()
 def test_indices_point_at_the_rules(case: str) -> None:
     for run in log(CASES[case])["runs"]:
         rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
-        for found in run["results"]:
-            assert rules[found["ruleIndex"]] == found["ruleId"]
+        for entry in run["results"]:
+            assert rules[entry["ruleIndex"]] == entry["ruleId"]
         for said in run["invocations"][0]["toolConfigurationNotifications"]:
             assert rules[said["associatedRule"]["index"]] == said["associatedRule"]["id"]
 
 
 def test_every_result_has_a_relative_path_in_the_repository() -> None:
     for run in log(CASES["several"])["runs"]:
-        for found in run["results"]:
-            (place,) = found["locations"]
+        for entry in run["results"]:
+            (place,) = entry["locations"]
             artifact = place["physicalLocation"]["artifactLocation"]
             assert artifact["uriBaseId"] == "%SRCROOT%"
             assert not artifact["uri"].startswith(("/", ".", "file:"))
@@ -122,38 +122,38 @@ def test_finding_without_any_file_is_a_notification_since_github_would_refuse_th
 
 def test_flow_leads_from_the_cause_to_the_consequence() -> None:
     places = [location(), location("data.py", 7, role="made"), location(line=60, role="compiled")]
-    found = result(sick_of(finding(locations=places)), "XD201")
-    steps = found["codeFlows"][0]["threadFlows"][0]["locations"]
+    entry = result(sick_of(finding(locations=places)), "XD201")
+    steps = entry["codeFlows"][0]["threadFlows"][0]["locations"]
     lines = [s["location"]["physicalLocation"]["region"]["startLine"] for s in steps]
     assert lines == [7, 41, 60]
     assert all(step["location"]["message"]["text"] for step in steps)
-    assert "[made at data.py:7](1), [compiled at train.py:60](2)" in found["message"]["text"]
-    assert [one["id"] for one in found["relatedLocations"]] == [1, 2]
+    assert "[made at data.py:7](1), [compiled at train.py:60](2)" in entry["message"]["text"]
+    assert [place["id"] for place in entry["relatedLocations"]] == [1, 2]
 
 
 def test_line_of_a_library_is_related_and_the_users_is_primary() -> None:
-    found = result(SICK_REPORT, "XD201")
-    at = found["locations"][0]["physicalLocation"]
-    related = found["relatedLocations"][0]["physicalLocation"]["artifactLocation"]
+    entry = result(SICK_REPORT, "XD201")
+    at = entry["locations"][0]["physicalLocation"]
+    related = entry["relatedLocations"][0]["physicalLocation"]["artifactLocation"]
     assert (at["artifactLocation"]["uri"], at["region"]["startLine"]) == ("train.py", 44)
     assert related == {"uri": "some_library/with_a_long_name/core.py", "uriBaseId": "PACKAGES"}
 
 
 def test_message_begins_with_the_title_and_the_fingerprint_is_the_findings() -> None:
-    found = result(SICK_REPORT, "XD101")
-    assert found["message"]["text"].startswith("Graph compiled again after warm-up. 17 of 40 ")
-    assert found["partialFingerprints"]["primaryLocationLineHash"] == "XD101-0"
-    assert found["rank"] == 61
+    entry = result(SICK_REPORT, "XD101")
+    assert entry["message"]["text"].startswith("Graph compiled again after warm-up. 17 of 40 ")
+    assert entry["partialFingerprints"]["primaryLocationLineHash"] == "XD101-0"
+    assert entry["rank"] == 61
 
 
 def test_decision_of_the_gate() -> None:
     states = {
-        found["ruleId"]: (
-            found["level"],
-            found.get("baselineState"),
-            bool(found.get("suppressions")),
+        entry["ruleId"]: (
+            entry["level"],
+            entry.get("baselineState"),
+            bool(entry.get("suppressions")),
         )
-        for found in run_of(GATED)["results"]
+        for entry in run_of(GATED)["results"]
     }
     assert states == {
         "XD101": ("error", "new", False), "XD701": ("error", "updated", False),
@@ -167,7 +167,7 @@ def test_decision_of_the_gate() -> None:
 def test_without_a_baseline_nothing_is_said_of_one() -> None:
     assert GATED.outcome is not None
     bare = replace(GATED, outcome=replace(GATED.outcome, baseline=None))
-    assert not [found for found in run_of(bare)["results"] if "baselineState" in found]
+    assert not [entry for entry in run_of(bare)["results"] if "baselineState" in entry]
 
 
 def test_each_program_is_a_run_of_its_own() -> None:

@@ -80,8 +80,8 @@ def test_all_threads() -> None:
 
 def test_json_has_verdicts() -> None:
     (stacks,) = recorded("item_native")
-    found = record(stacks)
-    assert found["verdict"]["kind"] == "transfer"
-    (thread,) = found["threads"]
+    written = record(stacks)
+    assert written["verdict"]["kind"] == "transfer"
+    (thread,) = written["threads"]
     assert thread["verdict"]["frame"]["line"] == 10
     assert thread["frames"][0]["native"] is True

@@ -72,7 +72,7 @@ def test_only_what_fails_is_shown_in_full_and_the_verdict_comes_last_but_for_wha
 
 @pytest.mark.parametrize(
     ("report", "said"),
-    [(PASSED, "gate passed: train.py: nothing that fails"),
+    [(PASSED, "gate passed: train.py: nothing fails"),
      (MISSING, "gate cannot judge: train.py: 2 not judged")],
 )  # fmt: skip
 def test_verdict(report: Report, said: str) -> None:
@@ -80,16 +80,16 @@ def test_verdict(report: Report, said: str) -> None:
     assert ("--allow-missing" in outcome_of(report)) is (report is MISSING)
 
 
-@pytest.mark.parametrize("found", [1.0, 2040544.0, 0.00003, 1 / 3, 13.456123])
-def test_line_to_copy_accepts_what_there_is(found: float) -> None:
+@pytest.mark.parametrize("value", [1.0, 2040544.0, 0.00003, 1 / 3, 13.456123])
+def test_line_to_copy_accepts_what_there_is(value: float) -> None:
     outcome = FAILED.outcome
     assert outcome is not None
-    over = replace(outcome.budgets[1], found=found)
+    over = replace(outcome.budgets[1], found=value)
     text = outcome_of(Report(FAILED.diagnosis, replace(outcome, budgets=[over])))
     (line,) = [row for row in text.splitlines() if row.strip().startswith(f"{over.name} =")]
     accepted = tomllib.loads(line.replace("YYYY-MM-DD", "2027-03-01"))[over.name]
-    assert accepted["up_to"] >= found
-    assert accepted["up_to"] == pytest.approx(found)
+    assert accepted["up_to"] >= value
+    assert accepted["up_to"] == pytest.approx(value)
 
 
 @pytest.mark.parametrize(
@@ -103,4 +103,4 @@ def test_amounts_have_their_unit(name: str, value: float, text: str) -> None:
 
 def test_summary_of_nothing() -> None:
     assert PASSED.outcome is not None
-    assert summary(PASSED.outcome) == "nothing that fails"
+    assert summary(PASSED.outcome) == "nothing fails"

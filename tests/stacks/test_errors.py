@@ -32,7 +32,7 @@ def test_no_such_process() -> None:
 def test_process_that_has_ended(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as ended:
         wait_for_state(ended.pid, "Z")
-        with pytest.raises(StacksError, match="has ended, and its parent") as caught:
+        with pytest.raises(StacksError, match="has ended, but its parent") as caught:
             dump(ended.pid)
     assert f"xladoctor stacks {os.getpid()}" in caught.value.hint
 
@@ -54,10 +54,10 @@ def test_python_below_a_shell(tmp_path: Path) -> None:
         assert shell.stdout is not None
         assert shell.stdin is not None
         assert shell.stdout.readline() == b"1\n"
-        (found,) = dump_tree(shell.pid)
+        (stacks,) = dump_tree(shell.pid)
         shell.stdin.write(b"\n")
-    assert isinstance(found, Stacks)
-    assert found.pid != shell.pid
+    assert isinstance(stacks, Stacks)
+    assert stacks.pid != shell.pid
 
 
 def test_stopped_process_is_read_and_said_to_be_stopped(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_uninterruptible_sleep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_py_spy_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(StacksError, match="py-spy is neither beside") as caught:
+    with pytest.raises(StacksError, match="py-spy is neither next to") as caught:
         dump(os.getpid())
     assert "-m pip install py-spy" in caught.value.hint
 
@@ -133,7 +133,7 @@ def test_py_spy_that_takes_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(module, "LIMIT_S", 0.2)
     with hanging(tmp_path, SLEEPS) as pid:
         stand_in(tmp_path, "exec sleep 100", monkeypatch)
-        with pytest.raises(StacksError, match="had no stacks"):
+        with pytest.raises(StacksError, match="did not return the stacks"):
             dump(pid)
 
 
@@ -160,8 +160,8 @@ def test_refused_by_the_kernel(tmp_path: Path) -> None:
         (TARGET, Rights(1000, False, 0, "docker"), "CAP_SYS_PTRACE", "--cap-add SYS_PTRACE"),
         (TARGET, Rights(1000, False, 0, "kubernetes"), "may not be traced", "securityContext"),
         (TARGET, Rights(1001, False, 0, ""), "belongs to another user (1000, not 1001)", "sudo "),
-        (TARGET, Rights(0, True, 0, "docker"), "although CAP_SYS_PTRACE is there", "seccomp"),
-        (Process(7, "S", 1, 1000, 1, 1, False, ""), ADA, "is traced already, by process 1", "end"),
+        (TARGET, Rights(0, True, 0, "docker"), "despite CAP_SYS_PTRACE", "seccomp"),
+        (Process(7, "S", 1, 1000, 1, 1, False, ""), ADA, "is already traced by process 1", "end"),
     ],
 )
 def test_refusals(target: Process, ours: Rights, what: str, hint: str) -> None:

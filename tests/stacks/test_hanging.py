@@ -32,7 +32,7 @@ PROGRAMS: dict[str, tuple[str, Kind, str, str]] = {
     "process pool": (
         "import time\nfrom concurrent.futures import ProcessPoolExecutor\n"
         f"pool = ProcessPoolExecutor(1)\n{READY}\npool.submit(time.sleep, 1000).result()",
-        Kind.waiting, "waits for a task of another thread or process", "submit",
+        Kind.waiting, "waits for a task in another thread or process", "submit",
     ),
     "thread": (
         "import threading, time\nthread = threading.Thread(target=time.sleep, args=(1000,))\n"
@@ -51,7 +51,7 @@ PROGRAMS: dict[str, tuple[str, Kind, str, str]] = {
     "lock of processes": (
         f"import multiprocessing\nlock = multiprocessing.Lock()\nlock.acquire()\n{READY}\n"
         "with lock: pass",
-        Kind.lock, "waits for a lock that processes share", "with lock",
+        Kind.lock, "waits for a lock shared by processes", "with lock",
     ),
     "pipe": (
         f"import os\nend, _ = os.pipe()\n{READY}\nos.read(end, 1)",
@@ -255,6 +255,6 @@ def test_helper_of_a_library_waits_for_work(tmp_path: Path) -> None:
 
 def read(pid: int) -> list[Stacks]:
     """The tree, of which every process can be read."""
-    found = dump_tree(pid)
-    assert all(isinstance(each, Stacks) for each in found), found
-    return [each for each in found if isinstance(each, Stacks)]
+    processes = dump_tree(pid)
+    assert all(isinstance(each, Stacks) for each in processes), processes
+    return [each for each in processes if isinstance(each, Stacks)]

@@ -18,7 +18,7 @@ EXPECTED: dict[str, tuple[Kind, str, str, int, bool]] = {
         Kind.compiling, "compiles or builds a graph in a barrier", "compile.py", 7, False,
     ),
     "compile_native": (Kind.compiling, "compiles a graph", "compile.py", 7, True),
-    "item_native": (Kind.transfer, "waits for a value of the device", "item.py", 10, True),
+    "item_native": (Kind.transfer, "waits for a value from the device", "item.py", 10, True),
     "wait": (Kind.device, "waits for the device", "wait.py", 10, True),
     "wait_native": (Kind.device, "waits for the device", "wait.py", 10, True),
     "device_loader": (Kind.data, "waits for the next batch", "device_loader.py", 8, True),
@@ -30,8 +30,8 @@ EXPECTED: dict[str, tuple[Kind, str, str, int, bool]] = {
 
 def recorded(name: str) -> list[Stacks]:
     """The processes of a file that ``xladoctor stacks --format json`` printed."""
-    found = json.loads((RECORDED / f"{name}.json").read_text(encoding="utf-8"))
-    return [_stacks(record) for record in found["processes"]]
+    recorded = json.loads((RECORDED / f"{name}.json").read_text(encoding="utf-8"))
+    return [_stacks(record) for record in recorded["processes"]]
 
 
 def _stacks(record: dict[str, Any]) -> Stacks:

@@ -29,13 +29,12 @@ def analyze(
         typer.Argument(
             metavar="PATH",
             help="A run directory, an XProf log directory, an .xplane.pb file, or a text file"
-            " with a metrics report or an analysis log;"
-            " - reads the text from standard input.",
+            " with a metrics report or an analysis log. - reads text from standard input.",
         ),
     ],
     session: Annotated[
         str | None,
-        typer.Option(help="Which of several captured timelines to read.", show_default=False),
+        typer.Option(help="Which timeline to read, if there are several.", show_default=False),
     ] = None,
     total_steps: TotalStepsOption = None,
     config: ConfigOption = None,
@@ -44,9 +43,9 @@ def analyze(
     formats: FormatOption = [],  # noqa: B006  # typer reads it
     color: ColorOption = Color.auto,
 ) -> None:
-    """Print ranked findings from a run directory, a metrics report or an analysis log.
+    """Print ranked findings from a run directory or from what other tools captured.
 
-    Needs no torch. Exit status: 0 analyzed, 2 the input cannot be read.
+    Does not need torch. Exit status: 0 analyzed, 2 the input cannot be read.
     """
     from xladoctor import doctor
     from xladoctor.cli.progress_bar import progress_bar

@@ -17,7 +17,7 @@ BROKEN_PIPE = 120  # what Python itself ends with when its last flush fails
 
 
 def complain(error: XladoctorError) -> None:
-    """Say on standard error what is wrong, and below it what to do."""
+    """Say on standard error what is wrong and, below it, what to do."""
     sys.stderr.write(f"xladoctor: {error.what}\n")
     for line in error.hint.splitlines():
         sys.stderr.write(f"  {line}\n")
@@ -25,7 +25,7 @@ def complain(error: XladoctorError) -> None:
 
 @contextmanager
 def boundary() -> Iterator[None]:
-    """Exit 2 with what, where and what to do for what a user can cause; 70 for a fault of ours."""
+    """Exit 2 for errors that a user can cause, saying what to do; 70 for a bug of ours."""
     try:
         yield
     except XladoctorError as error:
@@ -38,7 +38,7 @@ def boundary() -> Iterator[None]:
 
         traceback.print_exc()
         sys.stderr.write(
-            f"xladoctor {__version__}: this is a fault of xladoctor. Please report it with the text"
+            f"xladoctor {__version__}: this is a bug in xladoctor. Please report it with the text"
             " above and, if you may share it, the run directory.\n"
         )
         raise SystemExit(OWN_FAULT) from fault

@@ -1,4 +1,4 @@
-"""``xladoctor capture``: a profile of a program that runs already, and its findings."""
+"""``xladoctor capture``: a profile of a program that is already running, and its findings."""
 
 from __future__ import annotations
 
@@ -28,25 +28,27 @@ def capture(
         list[str],
         typer.Argument(
             metavar="HOST:PORT",
-            help="Where the program's profiler server listens, such as localhost:9012; several for"
-            " several hosts or processes.",
+            help="Where the program's profiler server listens, such as localhost:9012. Give an"
+            " address for each host or process.",
         ),
     ],
     duration: Annotated[str, typer.Option(help="How long to record: 500ms, 3s, 2m.")] = "3s",
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="Run directory to make (default: xladoctor-runs/DATE-capture)."
+            "--output", "-o",
+            help="Run directory to create (default: xladoctor-runs/DATE-capture).",
         ),
     ] = None,
     wait: Annotated[
-        str, typer.Option(help="How long to try again where no server listens yet, or one is busy.")
+        str,
+        typer.Option(help="How long to keep trying while a server is busy or not yet listening."),
     ] = "10s",
     server_directory: Annotated[
         str | None,
         typer.Option(
             metavar="DIR", show_default=False,
-            help="Where servers that do not send their profile write it: a folder of their machine"
+            help="Where servers that cannot send their profile write it: a folder on their machine"
             " or gs://… (default: the run directory's path).",
         ),
     ] = None,
@@ -54,12 +56,12 @@ def capture(
     config: ConfigOption = None,
     formats: FormatOption = [],  # noqa: B006  # typer reads it
     color: ColorOption = Color.auto,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> None:  # fmt: skip
-    """Record a program that runs already, and print what costs it time.
+    """Record a program that is already running, and print what costs it time.
 
-    The program has called xp.start_server(PORT) (torch_xla.debug.profiler). Needs no torch. Exit
-    status: 0 recorded and analyzed, 2 if no server gave a profile.
+    The program must have called xp.start_server(PORT) (torch_xla.debug.profiler). Does not need
+    torch. Exit status: 0 recorded and analyzed, 2 no server gave a profile.
     """
     from xladoctor import doctor
     from xladoctor.capture.remote.address import (
@@ -89,16 +91,16 @@ def capture(
 
 
 class _Progress:
-    """A line on standard error for each thing that happens."""
+    """A line on standard error for each event."""
 
     def __init__(self, quiet: bool) -> None:
         self._quiet = quiet
 
     def asking(self, request: RemoteRequest) -> None:
-        """Say what is recorded: it takes as long as it takes."""
+        """Say what is recorded, as that takes a while."""
         servers = request.addresses
         of = str(servers[0]) if len(servers) == 1 else f"{len(servers)} servers"
-        self._say(f"recording {request.duration_ms / 1e3:g} s of {of}")
+        self._say(f"recording {request.duration_ms / 1e3:g} s from {of}")
 
     def waiting(self, why: CaptureError) -> None:
         """Say why nothing happens yet."""

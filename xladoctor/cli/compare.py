@@ -26,38 +26,38 @@ _FORMATS = (Format.terminal, Format.json, Format.markdown)
 
 
 def compare(
-    a: Annotated[str, typer.Argument(metavar="A", help="The run as it was: a run directory, or"
-                                     " whatever `analyze` reads.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="The run as it is now.")],
+    a: Annotated[str, typer.Argument(metavar="A", help="The run before: a run directory, or"
+                                     " anything else that `analyze` reads.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The run after.")],
     fail_on: FailOnOption = None,
     max_slowdown: Annotated[
         str | None,
         typer.Option(metavar="PERCENT", show_default=False,
-                     help="Fail also where the step takes longer by more than this, for instance"
-                     " 10%, with 95 % confidence."),
+                     help="Also fail if the step is slower by more than this, such as 10%,"
+                     " with 95 % confidence."),
     ] = None,
     despite: Annotated[
         list[str],
         typer.Option(metavar="WHAT", show_default=False,
-                     help="Judge in spite of this difference between the runs, by the name that the"
-                     " output gives it; may be repeated."),
+                     help="Judge despite this difference between the runs, named as in the"
+                     " output. May be repeated."),
     ] = [],  # noqa: B006  # typer reads it
     formats: Annotated[
         list[str],
         typer.Option("--format", metavar="FORMAT[=FILE]",
                      show_default="terminal",
-                     help="Format of the output, and the file to write it to (else standard"
-                     f" output); may be repeated. Formats: {', '.join(_FORMATS)}."),
+                     help="Output format, and the file to write it to (default: standard"
+                     f" output). May be repeated. Formats: {', '.join(_FORMATS)}."),
     ] = [],  # noqa: B006
     color: ColorOption = Color.auto,
     config: ConfigOption = None,
     select: SelectOption = [],  # noqa: B006
     ignore: IgnoreOption = [],  # noqa: B006
 ) -> None:  # fmt: skip
-    """Compare two runs: whether that can be done, and what got worse or better from A to B.
+    """Compare two runs: whether they are comparable, and what is worse or better in B.
 
-    Exit status: 0 nothing is worse; 1 a finding is new or worse (or the step is slower than
-    --max-slowdown allows); 2 a run cannot be read; 3 not enough evidence to judge.
+    Exit status: 0 nothing is worse; 1 a finding is new or worse, or the step is slower than
+    --max-slowdown allows; 2 a run cannot be read; 3 not enough evidence to judge.
     """
     from xladoctor import doctor
     from xladoctor.cli.progress_bar import progress_bar
@@ -66,9 +66,9 @@ def compare(
 
     outputs = parse_outputs(formats, _FORMATS)
     limit = None if max_slowdown is None else _share(max_slowdown)
-    found = configured(Asked(config, select, ignore, gate={"fail_on": fail_on}))
-    demand = Demand(found.settings.gate.fail_on, limit, _grounds(despite))
-    chosen = doctor.selection(found)
+    configuration = configured(Asked(config, select, ignore, gate={"fail_on": fail_on}))
+    demand = Demand(configuration.settings.gate.fail_on, limit, _grounds(despite))
+    chosen = doctor.selection(configuration)
     with progress_bar() as bar:
         runs = [_run(path, chosen, bar) for path in (a, b)]
     comparison = compare_runs(runs[0], runs[1], chosen.rules, demand)
@@ -91,7 +91,7 @@ def _share(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 < value < 10_000:
-        raise typer.BadParameter(f"{text}: expected a percentage above zero, such as 10%",
+        raise typer.BadParameter(f"{text}: expected a percentage above 0, such as 10%",
                                  param_hint="--max-slowdown")  # fmt: skip
     return value / 100
 

@@ -32,7 +32,7 @@ def compilations(
         str,
         typer.Argument(
             metavar="PATH",
-            help="A run directory, log directory, .xplane.pb or text file, as for analyze; - reads"
+            help="A run directory, log directory, .xplane.pb or text file, as for analyze. - reads"
             " text from standard input.",
         ),
     ],
@@ -40,34 +40,34 @@ def compilations(
         tuple[int, int] | None,
         typer.Option(
             metavar="A B",
-            help="Compare the graphs of two compilations, by their numbers.",
+            help="Compare the graphs of compilations number A and B.",
             show_default=False,
         ),
     ] = None,
     site: Annotated[
         str | None,
-        typer.Option(metavar="FILE:LINE", help="Only those of this call site.", show_default=False),
+        typer.Option(
+            metavar="FILE:LINE", help="Only compilations at this call site.", show_default=False
+        ),
     ] = None,
     process: Annotated[
-        int | None, typer.Option(help="Only those of this process.", show_default=False)
+        int | None, typer.Option(help="Only compilations in this process.", show_default=False)
     ] = None,
-    layout: Annotated[
-        Layout, typer.Option("--format", help="Format of the output.")
-    ] = Layout.table,
+    layout: Annotated[Layout, typer.Option("--format", help="Output format.")] = Layout.table,
     limit: Annotated[
         int,
-        typer.Option(min=0, help="Compilations, or lines with --diff, to show; 0 for all."),
+        typer.Option(min=0, help="How many compilations (with --diff: lines) to show; 0 for all."),
     ] = 40,
     session: Annotated[
         str | None,
-        typer.Option(help="Which of several captured timelines to read.", show_default=False),
+        typer.Option(help="Which timeline to read, if there are several.", show_default=False),
     ] = None,
     color: ColorOption = Color.auto,
 ) -> None:
-    """List the compilations of a run in order, each with what made it necessary.
+    """List the compilations of a run in order, each with its cause.
 
-    A first one at a call site needs no reason; each later one is compared with (vs) the most
-    similar one before it. With --diff, what two graphs differ in, by Python line. Exit status:
+    The first compilation at a call site needs no cause. Each later one is compared with (vs) the
+    most similar one before it. --diff shows how two graphs differ, by Python line. Exit status:
     0 shown, 2 the input cannot be read or has no such compilation.
     """
     from xladoctor.causes.listing import call_sites, listed
@@ -75,7 +75,7 @@ def compilations(
     from xladoctor.report import compilations as report
 
     if diff is not None and site is not None:
-        raise typer.BadParameter("does not go with --diff", param_hint="--site")
+        raise typer.BadParameter("cannot be combined with --diff", param_hint="--site")
     evidence = load_evidence(path, session)
     for note in evidence.notes:
         sys.stderr.write(f"xladoctor: note: {note}\n")
@@ -85,8 +85,8 @@ def compilations(
         return
     rows = _of_site(rows, site) if site else rows
     if layout is Layout.json:
-        found = {"compilations": rows, "call_sites": call_sites(rows)}
-        emit(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+        record = {"compilations": rows, "call_sites": call_sites(rows)}
+        emit(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
         return
     text, shown = io.StringIO(), len(rows[:limit] if limit else rows)
     report.render(rows, shown, call_sites(rows), text, style_for(sys.stdout, color))
@@ -99,27 +99,27 @@ def _of_process(rows: list[Row], path: str, process: int | None) -> list[Row]:
     if not rows:
         raise XladoctorError(
             f"{path}: no record of compilations",
-            "an analysis log, a run directory or a timeline has one; metrics alone do not",
+            "analysis logs, run directories and timelines have one; metrics alone do not",
         )
-    found = [row for row in rows if process is None or row["process"] == process]
-    if not found:
+    kept = [row for row in rows if process is None or row["process"] == process]
+    if not kept:
         known = ", ".join(map(str, sorted({row["process"] for row in rows})))
-        raise XladoctorError(f"process {process} compiled nothing", f"others did: {known}")
-    return found
+        raise XladoctorError(f"process {process} compiled nothing", f"these processes did: {known}")
+    return kept
 
 
 def _of_site(rows: list[Row], site: str) -> list[Row]:
     """The rows of a line, whose file may be named by its whole path or by the end of it."""
     file, _, line = site.rpartition(":")
     if not file or not line.isdigit():
-        raise typer.BadParameter("as train.py:41", param_hint="--site")
+        raise typer.BadParameter("expected FILE:LINE, such as train.py:41", param_hint="--site")
     wanted = f"/{Path(file).as_posix()}"
-    found = [row for row in rows if row["file"] and row["line"] == int(line) and (
+    kept = [row for row in rows if row["file"] and row["line"] == int(line) and (
         wanted.endswith(f"/{row['file']}") or f"/{row['file']}".endswith(wanted))]  # fmt: skip
-    if not found:
+    if not kept:
         known = {f"{row['file']}:{row['line']}": None for row in rows if row["file"]}
-        raise XladoctorError(f"nothing was compiled at {site}", f"but at: {', '.join(known)}")
-    return found
+        raise XladoctorError(f"nothing was compiled at {site}", f"call sites: {', '.join(known)}")
+    return kept
 
 
 def _compare(
@@ -132,13 +132,13 @@ def _compare(
     processes = sorted({row["process"] for row in rows})
     if len(processes) > 1:
         raise XladoctorError(
-            "several processes compiled, each with numbers of its own",
+            "several processes compiled, and each numbers its own compilations",
             f"choose one with --process: {', '.join(map(str, processes))}",
         )
-    found = difference(evidence.database, processes[0], *pair)
+    compared = difference(evidence.database, processes[0], *pair)
     if layout is Layout.json:
-        emit(json.dumps(graph_diff.record(found, evidence), indent=1, ensure_ascii=False) + "\n")
+        emit(json.dumps(graph_diff.record(compared, evidence), indent=1, ensure_ascii=False) + "\n")
         return
     text = io.StringIO()
-    graph_diff.render(found, evidence, limit, text, style_for(sys.stdout, color))
+    graph_diff.render(compared, evidence, limit, text, style_for(sys.stdout, color))
     emit(text.getvalue())

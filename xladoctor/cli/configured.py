@@ -16,7 +16,7 @@ ConfigOption = Annotated[
     Path | None,
     typer.Option(
         "--config", envvar="XLADOCTOR_CONFIG", show_default=False,
-        help="Configuration to use (default: the nearest xladoctor.toml, or pyproject.toml with"
+        help="Configuration file (default: the nearest xladoctor.toml, or pyproject.toml with"
         " [tool.xladoctor]).",
     ),
 ]  # fmt: skip
@@ -24,14 +24,14 @@ FailOnOption = Annotated[
     Literal["error", "warning", "info", "never"] | None,
     typer.Option(
         "--fail-on", envvar="XLADOCTOR_FAIL_ON", show_default="warning",
-        help="Severity, judged by counts, from which a finding fails.",
+        help="Lowest severity, judged by counts, at which a finding fails.",
     ),
 ]  # fmt: skip
 SelectOption = Annotated[
     list[str],
     typer.Option(
         "--select", envvar="XLADOCTOR_SELECT", metavar="RULES", show_default=False,
-        help="Rules or families to judge, as XD1,XD201.",
+        help="Rules or families to judge, such as XD1,XD201.",
     ),
 ]  # fmt: skip
 IgnoreOption = Annotated[
@@ -45,7 +45,7 @@ IgnoreOption = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What options say of the configuration; what is None or empty is left to the file.
+    """What options say about the configuration; what is None or empty is left to the file.
 
     Attributes:
         levels: ``RULE=LEVEL`` each.
@@ -62,7 +62,7 @@ class Asked:
 
 
 def configured(asked: Asked) -> Configured:
-    """The configuration that counts.
+    """The configuration in effect.
 
     Raises:
         ConfigurationError: a file or an option that cannot be used.
@@ -73,40 +73,44 @@ def configured(asked: Asked) -> Configured:
     from xladoctor.configuration.interface import Configuration, ConfigurationError
     from xladoctor.configuration.load import load_configuration, message_of
 
-    found = load_configuration(asked.config)
-    changes = found.settings.model_dump(exclude_unset=True)
+    configuration = load_configuration(asked.config)
+    changes = configuration.settings.model_dump(exclude_unset=True)
     gate = changes.setdefault("gate", {})
     gate.update({key: value for key, value in asked.gate.items() if value is not None})
     levels = _pairs("--level", "XD201=warn", asked.levels)
-    of_file = changes.get("levels", {})  # an option for a family goes before a file for its rules
+    of_file = changes.get("levels", {})  # an option for a family overrides the file
     changes["levels"] = {name: level for name, level in of_file.items()
                          if not name.startswith(tuple(levels))} | levels  # fmt: skip
     budgets = _pairs("--budget", "max_host_syncs_per_step=0.1", asked.budgets)
     if budgets:
         gate["budgets"] = {**gate.get("budgets", {}), **budgets}
-    for limits in gate.get("scripts", {}).values():  # an option goes before every file
+    for limits in gate.get("scripts", {}).values():  # an option overrides every file
         for name in budgets:
             limits.pop(name, None)
     for key, names in (("select", asked.select), ("ignore", asked.ignore)):
         if names:
-            changes[key] = [one.strip() for name in names for one in name.split(",")]
+            changes[key] = [part.strip() for name in names for part in name.split(",")]
     if asked.select and not asked.ignore:
         left_out = changes.get("ignore", [])
         changes["ignore"] = [name for name in left_out if name not in changes["select"]]
     try:
-        found = found.model_copy(update={"settings": Configuration.model_validate(changes)})
+        configuration = configuration.model_copy(
+            update={"settings": Configuration.model_validate(changes)}
+        )
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise ConfigurationError(f"option for {where}: {message_of(first, Configuration)}"
                                  ) from error  # fmt: skip
-    if found.settings != Configuration():  # before a program runs for hours
-        doctor.selection(found)
-    return found
+    if configuration.settings != Configuration():  # before a program runs for hours
+        doctor.selection(configuration)
+    return configuration
 
 
 def _pairs(option: str, example: str, words: Sequence[str]) -> dict[str, str]:
     pairs = [word.partition("=") for word in words]
     if bad := [name for name, equals, value in pairs if not (name and equals and value)]:
-        raise typer.BadParameter(f"{bad[0]!r}: expected for instance {example}", param_hint=option)
+        raise typer.BadParameter(
+            f"{bad[0]!r}: expected something like {example}", param_hint=option
+        )
     return {name.strip(): value.strip() for name, _, value in pairs}

@@ -17,15 +17,15 @@ from xladoctor.environment.interface import TIMEOUT_S
 
 def env(
     timeout: Annotated[
-        float, typer.Option(min=1.0, help="Seconds for each step that touches torch.")
+        float, typer.Option(min=1.0, help="Time limit in seconds for each step that touches torch.")
     ] = TIMEOUT_S,
     output_format: PlainOption = PlainFormat.terminal,
     color: ColorOption = Color.auto,
 ) -> None:
     """Check that torch_xla, its device and what the capture needs work here.
 
-    Whatever is broken is said, with what to do about it. Exit status: 0 nothing failed (there may
-    be warnings), 1 something did.
+    Says what is broken and what to do about it. Exit status: 0 nothing failed (there may be
+    warnings), 1 something failed.
     """
     from xladoctor.environment.examine import examine
     from xladoctor.report import environment as report
@@ -42,7 +42,7 @@ def env(
 
 @contextmanager
 def _progress() -> Iterator[Callable[[str], None]]:
-    """Say on standard error what is being checked, where that can be seen; leave nothing behind."""
+    """Show on a terminal what is being checked; leave nothing behind."""
     if not sys.stderr.isatty() or os.environ.get("TERM", "dumb") == "dumb":
         yield lambda _: None
         return

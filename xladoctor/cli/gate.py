@@ -46,7 +46,7 @@ def gate(
         list[str] | None,
         typer.Argument(
             metavar="[RUN | -- COMMAND...]",
-            help="A run directory (default: the newest of xladoctor-runs), or a command to run and"
+            help="A run directory (default: the newest in xladoctor-runs), or a command to run and"
             " judge.",
         ),
     ] = None,
@@ -55,63 +55,65 @@ def gate(
         list[str],
         typer.Option("--level", metavar="RULE=off|warn|error", show_default=False,
                      envvar="XLADOCTOR_LEVEL",
-                     help="How a rule or family is taken, whatever its severity."),
+                     help="How to treat a rule or family, whatever its severity."),
     ] = [],  # noqa: B006  # typer reads it
     budget: Annotated[
         list[str],
         typer.Option("--budget", metavar="NAME=LIMIT", show_default=False,
                      envvar="XLADOCTOR_BUDGET",
-                     help="A budget, as max_host_syncs_per_step=0.1."),
+                     help="A budget, such as max_host_syncs_per_step=0.1."),
     ] = [],  # noqa: B006
     time: Annotated[
         bool | None,
         typer.Option("--time", envvar="XLADOCTOR_TIME",
-                     help="Judge the rules that go by time as well."),
+                     help="Also judge the rules that go by time."),
     ] = None,
     allow_missing: Annotated[
         bool | None,
         typer.Option("--allow-missing", envvar="XLADOCTOR_ALLOW_MISSING",
-                     help="Pass although a rule or budget could not be judged."),
+                     help="Pass even if a rule or budget could not be judged."),
     ] = None,
     baseline: Annotated[
         str | None,
         typer.Option(envvar="XLADOCTOR_BASELINE", show_default=".xladoctor/baseline.json",
-                     help="What was there before."),
+                     help="Baseline file: the known findings."),
     ] = None,
     update_baseline: Annotated[
-        bool, typer.Option("--update-baseline", help="Write what there is now into the baseline.")
+        bool, typer.Option("--update-baseline", help="Write the current findings to the baseline.")
     ] = False,
     runs: Annotated[
-        int, typer.Option(min=1, help="Run the command so often: counts by majority, times by"
-                          " median.")
+        int, typer.Option(min=1, help="Run the command N times: findings by majority, counts and"
+                          " times by median.")
     ] = 1,
     script: Annotated[
         str | None,
         typer.Option(show_default="its path in the repository", help="Name of the program in"
-                     " baseline and budgets."),
+                     " the baseline and in budgets."),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Run directory to make for a command.")
+        Path | None, typer.Option("--output", "-o", help="Run directory to create for a command.")
     ] = None,
     stop_after: Annotated[
         int | None,
-        typer.Option(min=1, show_default=False, help="End the program after so many steps."),
+        typer.Option(min=1, show_default=False, help="End the program after N steps."),
     ] = None,
     timeout: Annotated[
-        str | None, typer.Option(show_default=False, help="Time after which the program hangs.")
+        str | None,
+        typer.Option(show_default=False, help="Treat the program as hung after this long."),
     ] = None,
     config: ConfigOption = None,
     select: SelectOption = [],  # noqa: B006
     ignore: IgnoreOption = [],  # noqa: B006
     formats: FormatOption = [],  # noqa: B006
     color: ColorOption = Color.auto,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No status line.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no status line.")] = False,
 ) -> None:  # fmt: skip
-    """Judge a program before it is merged: by what it does, whatever the machine.
+    """Judge a program before it is merged, by what it does and not by how fast the machine is.
 
-    Counts decide (compilations after warm-up, reads, fallbacks, barriers a step): they are the same
-    on the CPU device and on an accelerator. Exit status: 0 passed; 1 a finding or budget failed; 2
-    the program failed, or a file cannot be read; 3 something asked for could not be judged.
+    Counts decide (compilations after warm-up; reads, fallbacks and barriers per step): they are the
+    same on the CPU device and on an accelerator. Exit status: 0 passed; 1 a finding or budget
+    failed; 2 the program failed, or a file cannot be read; 3 a rule or budget that was asked for
+    could not be judged.
     """
     from xladoctor.gate.programs import programs
 
@@ -128,7 +130,7 @@ def gate(
         of_command = {"--runs": runs > 1, "--output": output, "--stop-after": stop_after,
                       "--timeout": timeout}  # fmt: skip
         if needless := [option for option, given in of_command.items() if given]:
-            raise typer.BadParameter("only for a command: -- python train.py",
+            raise typer.BadParameter("only valid with a command: -- python train.py",
                                      param_hint=needless[0])  # fmt: skip
         diagnoses = [[_of_directory(words, found)]]
     judged = programs(diagnoses, script)
@@ -142,12 +144,12 @@ def gate(
 
 
 def _named(baseline: str | None, *, new: bool) -> Path | None:
-    """The file that ``--baseline`` names: without it all would look new, and nothing worse."""
+    """The file that ``--baseline`` names: without it, every finding would look new."""
     from xladoctor.gate.interface import GateError
 
     if baseline and not new and not Path(baseline).exists():
         raise GateError(f"{baseline}: no such baseline",
-                        "--update-baseline writes it, from what there is now")  # fmt: skip
+                        "create it with --update-baseline")  # fmt: skip
     return Path(baseline) if baseline else None
 
 
@@ -195,14 +197,14 @@ def court_of(found: Configured, baseline: Path | None = None) -> Court:
 
 
 def status_of(reports: Sequence[Report]) -> int:
-    """The exit status: a failure counts more than what is missing."""
+    """The exit status: a failure outranks what is missing."""
     found = {report.outcome.status for report in reports if report.outcome}
     return next((_STATUS[one] for one in ("failed", "missing") if one in found), 0)
 
 
 @dataclass(frozen=True, slots=True)
 class _Repeat:
-    """A command, and how often it is run."""
+    """A command, and how many times it is run."""
 
     command: tuple[str, ...]
     output: Path | None
@@ -235,7 +237,7 @@ def _run(repeat: _Repeat, options: Options, found: Configured) -> list[list[Diag
         if outcome.status:
             where = outcome.runs[0].path
             raise GateError(f"the command ended with status {outcome.status}: not judged",
-                            f"what was seen of it: xladoctor analyze {where}")  # fmt: skip
+                            f"to see what was captured: xladoctor analyze {where}")  # fmt: skip
         diagnoses.append(list(doctor.examine_outcome(outcome, doctor.selection(found))))
     return diagnoses
 
@@ -254,7 +256,7 @@ def _of_directory(words: Sequence[str], found: Configured) -> Diagnosis:
         raise typer.BadParameter(f"expected one run, or -- and a command: -- {' '.join(words)}",
                                  param_hint="RUN")  # fmt: skip
     if words and words[0].endswith(".py"):
-        raise typer.BadParameter(f"a program comes after dashes: -- {words[0]}", param_hint="RUN")
+        raise typer.BadParameter(f"put -- before a program: -- python {words[0]}", param_hint="RUN")
     with progress_bar() as bar:
         return doctor.examine(
             words[0] if words else _newest(), doctor.selection(found), progress=bar
@@ -267,8 +269,8 @@ def _newest() -> str:
 
     runs = [path.parent for path in Path(RUNS).glob("*/run.json")]
     if not runs:
-        raise GateError(f"no run in {RUNS}/ to judge",
-                        "name one, or a command: xladoctor gate -- python train.py")  # fmt: skip
+        raise GateError(f"no run to judge in {RUNS}/",
+                        "name a run, or a command: xladoctor gate -- python train.py")  # fmt: skip
     return str(max(runs, key=lambda path: (path.stat().st_mtime, path.name)))
 
 

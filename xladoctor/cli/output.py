@@ -35,7 +35,7 @@ class Format(StrEnum):
 
 
 class PlainFormat(StrEnum):
-    """Formats of what is no report on a run."""
+    """Formats of output that is not a report on a run."""
 
     terminal = "terminal"
     json = "json"
@@ -65,14 +65,14 @@ FormatOption = Annotated[
     list[str],
     typer.Option(
         "--format", envvar="XLADOCTOR_FORMAT", metavar="FORMAT[=FILE]", show_default="terminal",
-        help="Format of the report, and the file to write it to (else standard output); may be"
+        help="Report format, and the file to write it to (default: standard output). May be"
         f" repeated. Formats: {', '.join(Format)}.",
     ),
 ]  # fmt: skip
-PlainOption = Annotated[PlainFormat, typer.Option("--format", help="Format of the output.")]
+PlainOption = Annotated[PlainFormat, typer.Option("--format", help="Output format.")]
 ColorOption = Annotated[
     Color,
-    typer.Option("--color", help="Colours: the option, then NO_COLOR, then FORCE_COLOR decide."),
+    typer.Option("--color", help="When to use colours; overrides NO_COLOR and FORCE_COLOR."),
 ]
 
 
@@ -109,7 +109,7 @@ TotalStepsOption = Annotated[
     int | None,
     typer.Option(
         "--total-steps", min=1, show_default=False,
-        help="Say what each fix saves in a run of so many steps.",
+        help="Say what each fix saves in a run of N steps.",
     ),
 ]  # fmt: skip
 
@@ -124,14 +124,14 @@ def parse_outputs(words: Sequence[str], known: Sequence[Format] = tuple(Format))
     Raises:
         BadParameter: no such format, or two for the same place.
     """
-    found = [_output(word, known) for word in words] or [Output(Format.terminal)]
-    places = [output.path for output in found]
+    outputs = [_output(word, known) for word in words] or [Output(Format.terminal)]
+    places = [output.path for output in outputs]
     if twice := next((place for place in places if places.count(place) > 1), False):
         raise typer.BadParameter(f"two formats for {twice}", param_hint="--format")
     if twice is None:
-        raise typer.BadParameter("two formats for standard output; write one to a file:"
+        raise typer.BadParameter("two formats for standard output: write one of them to a file:"
                                  " --format sarif=out.sarif", param_hint="--format")  # fmt: skip
-    return found
+    return outputs
 
 
 def _output(word: str, known: Sequence[Format]) -> Output:
@@ -166,7 +166,7 @@ def write_each(
     """
     from xladoctor.report.interface import Style
 
-    for output in sorted(outputs, key=lambda one: one.path is None):
+    for output in sorted(outputs, key=lambda output: output.path is None):
         text = io.StringIO()
         if output.path is None:
             render(output.format, text, style_for(sys.stdout, color))
@@ -195,7 +195,7 @@ def _renderer(output_format: Format) -> Renderer:
 
 
 def emit(text: str, stream: TextIO | None = None) -> None:
-    """Write to standard output (or ``stream``); where nobody reads any more, that is no fault."""
+    """Write to standard output (or ``stream``); a reader that has gone is not a fault."""
     stream = stream or sys.stdout
     try:
         stream.write(text)

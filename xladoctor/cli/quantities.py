@@ -19,7 +19,7 @@ def parse_duration(text: str) -> float:
     match = re.fullmatch(r"(\d{1,15}(?:\.\d*)?|\.\d+)(ms|s|m|h)?", text.strip().lower())
     seconds = float(match[1]) * _SECONDS[match[2] or "s"] if match else 0.0
     if seconds <= 0:
-        raise XladoctorError(f"{text!r} is not a time", "expected one such as 90s, 500ms, 30m, 2h")
+        raise XladoctorError(f"{text!r} is not a time", "write it like 90s, 500ms, 30m or 2h")
     return seconds
 
 
@@ -32,5 +32,5 @@ def parse_size(text: str) -> int:
     match = re.fullmatch(r"(\d{1,15}(?:\.\d*)?|\.\d+)([kmg])?b?", text.strip().lower())
     size = int(float(match[1]) * _BYTES[match[2] or ""]) if match else 0
     if size <= 0:
-        raise XladoctorError(f"{text!r} is not a size", "expected one such as 256M, 2G, 500k")
+        raise XladoctorError(f"{text!r} is not a size", "write it like 256M, 2G or 500k")
     return size

@@ -38,7 +38,7 @@ def query(
         str | None,
         typer.Argument(
             metavar="PATH",
-            help="A run directory, log directory, .xplane.pb or text file, as for analyze; - reads"
+            help="A run directory, log directory, .xplane.pb or text file, as for analyze. - reads"
             " text from standard input.",
             show_default=False,
         ),
@@ -47,7 +47,7 @@ def query(
         list[str] | None,
         typer.Argument(
             metavar="QUERY",
-            help="One SELECT, in DuckDB's SQL; - reads it from standard input.",
+            help="One SELECT statement in DuckDB's SQL. - reads it from standard input.",
             show_default=False,
         ),
     ] = None,
@@ -55,39 +55,40 @@ def query(
         bool,
         typer.Option(
             "--schema",
-            help="Describe the tables and views that are named in place of QUERY, or all of them;"
-            " with a PATH, mark those that are not in it.",
+            help="Describe tables and views: those named in place of QUERY, or all of them. With"
+            " a PATH, mark those that are not in it.",
         ),
     ] = False,
-    rows: Annotated[Rows, typer.Option("--format", help="Format of the rows.")] = Rows.table,
+    rows: Annotated[Rows, typer.Option("--format", help="Row format.")] = Rows.table,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Write the rows to this file.", show_default=False),
     ] = None,
-    limit: Annotated[int, typer.Option(min=0, help="Rows that a table shows; 0 for all.")] = 40,
+    limit: Annotated[int, typer.Option(min=0, help="How many rows a table shows; 0 for all.")] = 40,
     session: Annotated[
         str | None,
-        typer.Option(help="Which of several captured timelines to read.", show_default=False),
+        typer.Option(help="Which timeline to read, if there are several.", show_default=False),
     ] = None,
     color: ColorOption = Color.auto,
 ) -> None:
-    """Ask the evidence of a run with SQL.
+    """Query the evidence of a run with SQL.
 
     xladoctor query RUN "SELECT name, sum(duration_ns) FROM event GROUP BY name"
 
-    Reads the same tables and views as the rules do, and can reach nothing else. Durations are
-    nanoseconds, whatever the format. Exit status: 0 answered, 2 the input cannot be read or the
-    query fails.
+    Queries see the tables and views that rules see, and nothing else. Durations are in nanoseconds
+    in every format. Exit status: 0 answered, 2 the input cannot be read or the query fails.
     """
     if schema:
         _describe([*([path] if path else []), *(words or [])], session, color)
         return
     if path is None or not words:
-        raise typer.BadParameter("name a run and a query, or --schema", param_hint="PATH QUERY")
+        raise typer.BadParameter("give a run and a query, or --schema", param_hint="PATH QUERY")
     if len(words) > 1:
-        raise typer.BadParameter("put the query in quotes", param_hint="QUERY")
+        raise typer.BadParameter("quote the query", param_hint="QUERY")
     if rows is Rows.parquet and output is None and sys.stdout.isatty():
-        raise XladoctorError("parquet is nothing for a terminal", "name a file with --output")
+        raise XladoctorError(
+            "parquet cannot be shown on a terminal", "write it to a file with --output"
+        )
     text = _text(path, words[0])
     evidence = load_evidence(path, session)
     for note in evidence.notes:
@@ -135,7 +136,7 @@ def _show(evidence: Evidence, text: str, output: Path | None, limit: int, color:
 
 
 def _write(evidence: Evidence, text: str, rows: Rows, output: Path | None) -> None:
-    """By way of a file of our own: the only one that the closed database may write."""
+    """Through a file of our own: the only one that the closed database may write."""
     with tempfile.TemporaryDirectory(prefix="xladoctor-") as folder:
         file = Path(folder) / f"rows.{rows}"
         evidence.database.close_to_the_outside(file)
@@ -157,7 +158,7 @@ def _checked(evidence: Evidence, text: str) -> Query:
 
 @contextmanager
 def _target(output: Path | None) -> Iterator[BinaryIO]:
-    """The file, or standard output; where nobody reads that any more, it is no fault."""
+    """The file, or standard output; a reader that has gone is not a fault."""
     try:
         if output is None:
             yield sys.stdout.buffer
@@ -172,7 +173,7 @@ def _target(output: Path | None) -> Iterator[BinaryIO]:
 
 
 def _describe(words: list[str], session: str | None, color: Color) -> None:
-    """Tables and views by name, all without one; the first word may be a run."""
+    """The named tables and views, or all of them; the first word may be a run."""
     from xladoctor.evidence.catalog import views
     from xladoctor.evidence.schema import TABLES
     from xladoctor.report import schema

@@ -37,46 +37,52 @@ def run(
         list[str] | None,
         typer.Argument(
             metavar="SCRIPT [ARGS]...",
-            help="The program and its arguments. After `--`: any command, for instance"
+            help="The program and its arguments. After `--`: any command, such as"
             " `-- torchrun train.py`.",
         ),
     ] = None,
     module: Annotated[
-        bool, typer.Option("-m", help="Run a module, as python -m does: -m MODULE [ARGS]...")
+        bool, typer.Option("-m", help="Run a module, like python -m: -m MODULE [ARGS]...")
     ] = False,
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="Run directory to make (default: xladoctor-runs/DATE-SCRIPT)."
+            "--output",
+            "-o",
+            help="Run directory to create (default: xladoctor-runs/DATE-SCRIPT).",
         ),
     ] = None,
     trace_steps: Annotated[
-        int, typer.Option(min=0, help="Steps that the timeline covers; 0 for no timeline.")
+        int, typer.Option(min=0, help="How many steps the timeline covers; 0 for no timeline.")
     ] = 60,
     trace_after: Annotated[
         int | None,
         typer.Option(
             min=0,
-            show_default="when the loop is at rest",
-            help="Steps before the timeline begins; 0 for from the start.",
+            show_default="once the loop is steady",
+            help="Steps to skip before the timeline begins; 0 to begin at once.",
         ),
     ] = None,
     trace_seconds: Annotated[
-        float, typer.Option(min=0.1, help="Seconds that it covers at most (waits not counted).")
+        float,
+        typer.Option(
+            min=0.1,
+            help="Longest time it covers, in seconds; compiling and waiting do not count.",
+        ),
     ] = 15.0,
     trace_bytes: Annotated[
-        str, typer.Option(help="Size that its file may reach, about: 256M, 2G.")
+        str, typer.Option(help="Approximate size limit of the timeline file, such as 256M or 2G.")
     ] = "256M",
     stop_after: Annotated[
         int | None,
-        typer.Option(min=1, show_default=False, help="End the program after so many steps."),
+        typer.Option(min=1, show_default=False, help="End the program after N steps."),
     ] = None,
     timeout: Annotated[
         str | None,
         typer.Option(
             show_default=False,
-            help="Time after which the program hangs: 90s, 30m, 2h. The stacks of its threads are"
-            " written, then it is ended.",
+            help="Treat the program as hung after this long (90s, 30m, 2h): save the stacks of its"
+            " threads, then end it.",
         ),
     ] = None,
     total_steps: TotalStepsOption = None,
@@ -84,8 +90,8 @@ def run(
         bool,
         typer.Option(
             "--gate",
-            help="Judge it as `xladoctor gate` does; its exit status follows a"
-            " program that ended well.",
+            help="Judge the run as `xladoctor gate` does. If the program succeeds, the exit status"
+            " is the gate's.",
         ),
     ] = False,
     config: ConfigOption = None,
@@ -93,13 +99,13 @@ def run(
     ignore: IgnoreOption = [],  # noqa: B006
     formats: FormatOption = [],  # noqa: B006  # typer reads it
     color: ColorOption = Color.auto,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No status line.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no status line.")] = False,
 ) -> None:
-    """Run a program, unchanged, and print what costs it time.
+    """Run a program unchanged, and print what costs it time.
 
-    Its input, output, arguments and exit status are as without xladoctor; the report follows on
-    standard output. A step is what lies between two barriers (torch_xla.sync). Exit status: the
-    program's own; 124 after --timeout; 2 if it could not be run or never used XLA.
+    The program's input, output, arguments and exit status are the same as without xladoctor; the
+    report follows on standard output. A step is what lies between two barriers (torch_xla.sync).
+    Exit status: the program's own; 124 after --timeout; 2 if it could not be run or never used XLA.
     """
     from xladoctor import doctor
     from xladoctor.capture import launcher, progress
@@ -129,7 +135,7 @@ def run(
                 reports = decided(court, programs([diagnoses]))
             else:
                 reports = list(map(Report, diagnoses))
-        except XladoctorError:  # what one program gave is not lost with the next one
+        except XladoctorError:  # one program's report is not lost with the next's
             if diagnoses:
                 deliver(list(map(Report, diagnoses)), outputs, color)
             raise

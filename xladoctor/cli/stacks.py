@@ -1,4 +1,4 @@
-"""``xladoctor stacks``: what each thread of a running process does, and why it hangs."""
+"""``xladoctor stacks``: what each thread of a running process is doing, and why it hangs."""
 
 from __future__ import annotations
 
@@ -17,42 +17,40 @@ if TYPE_CHECKING:
 
 
 def stacks(
-    pid: Annotated[
-        int, typer.Argument(metavar="PID", min=1, help="The number of a process that runs Python.")
-    ],
+    pid: Annotated[int, typer.Argument(metavar="PID", min=1, help="The id of a Python process.")],
     native: Annotated[
         bool,
         typer.Option(
             "--native",
-            help="With frames of C++ and C, which tell compiling from waiting; takes seconds.",
+            help="Include C and C++ frames, which tell compiling from waiting. Takes seconds.",
         ),
     ] = False,
     children: Annotated[
         bool,
         typer.Option(
-            "--children/--no-children", help="With the Python processes that it has started."
+            "--children/--no-children", help="Include the Python processes it has started."
         ),
     ] = True,
     everything: Annotated[
         bool,
-        typer.Option("--all", help="With threads that wait for work, and those of xladoctor."),
+        typer.Option("--all", help="Include idle threads, and those of xladoctor."),
     ] = False,
     output_format: PlainOption = PlainFormat.terminal,
     color: ColorOption = Color.auto,
 ) -> None:
-    """Show the stacks of a running process, and what each thread waits for.
+    """Show the stacks of a running process, and what each thread is waiting for.
 
-    Reads them from outside with py-spy, which needs the permission to trace the process; it is
-    stopped for a moment and goes on. Exit status: 0 shown, 2 the stacks cannot be read.
+    Reads them from outside with py-spy, which needs permission to trace the process. The process
+    pauses for a moment. Exit status: 0 shown, 2 the stacks cannot be read.
     """
-    found = _read(pid, native, children)
+    processes = _read(pid, native, children)
     if output_format is PlainFormat.json:
         from xladoctor.report.stacks import record
 
-        text = json.dumps({"processes": [record(each) for each in found]}, indent=1)
+        text = json.dumps({"processes": [record(each) for each in processes]}, indent=1)
         emit(f"{text}\n")
         return
-    _show(found, everything, color)
+    _show(processes, everything, color)
 
 
 def _read(pid: int, native: bool, children: bool) -> list[Stacks]:
@@ -62,20 +60,20 @@ def _read(pid: int, native: bool, children: bool) -> list[Stacks]:
 
     if not children:
         return [dump(pid, native)]
-    found = dump_tree(pid, native)
-    errors = [each for each in found if isinstance(each, StacksError)]
-    if len(errors) == len(found):
+    processes = dump_tree(pid, native)
+    errors = [each for each in processes if isinstance(each, StacksError)]
+    if len(errors) == len(processes):
         raise errors[0]
     for error in errors:
         complain(error)
-    return [each for each in found if not isinstance(each, StacksError)]
+    return [each for each in processes if not isinstance(each, StacksError)]
 
 
-def _show(found: list[Stacks], everything: bool, color: Color) -> None:
+def _show(processes: list[Stacks], everything: bool, color: Color) -> None:
     from xladoctor.report.stacks import render
 
     text, style = io.StringIO(), style_for(sys.stdout, color)
-    for number, each in enumerate(found):
+    for number, each in enumerate(processes):
         text.write("\n" if number else "")
         render(each, text, style, everything)
     emit(text.getvalue())

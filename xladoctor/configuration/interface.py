@@ -32,7 +32,7 @@ class ConfigurationError(XladoctorError):
 
 def _prefix(text: str) -> str:
     if not re.fullmatch(r"XD\d{0,3}", text):
-        raise ValueError(f"{text!r} is no rule or family: expected XD201, XD2 or XD")
+        raise ValueError(f"{text!r} is not a rule or family: expected XD201, XD2 or XD")
     return text
 
 
@@ -40,12 +40,12 @@ def _size(value: object) -> object:
     """Bytes: a whole number, or a text such as ``800 MB`` (of 1000) or ``2GiB`` (of 1024)."""
     if not isinstance(value, str):
         return value
-    found = _SIZE.fullmatch(value.strip())
-    if found is None:
-        raise ValueError(f"{value!r} is no size: expected 800MB, 2GiB or a number of bytes")
-    unit = (found[2] or "").lower()
+    match = _SIZE.fullmatch(value.strip())
+    if match is None:
+        raise ValueError(f"{value!r} is not a size: expected 800MB, 2GiB or a number of bytes")
+    unit = (match[2] or "").lower()
     base = 1024 if unit.endswith("i") else 1000
-    return float(found[1]) * float(base ** _POWERS.get(unit[:1], 0))
+    return float(match[1]) * float(base ** _POWERS.get(unit[:1], 0))
 
 
 def _number(value: object) -> object:
@@ -78,20 +78,20 @@ class Budgets(BaseModel):
         default=None, description="Compilations after the first three launches of their call site."
     )
     max_host_syncs_per_step: Limit | None = Field(
-        default=None, description="Reads of device values, a step."
+        default=None, description="Reads of device values, per step."
     )
     max_fallbacks_per_step: Limit | None = Field(
-        default=None, description="Operators without lowering, run on the CPU, a step."
+        default=None, description="Operators without a lowering, run on the CPU, per step."
     )
     max_barriers_per_step: Limit | None = Field(
-        default=None, description="Barriers in a turn of the loop."
+        default=None, description="Barriers in an iteration of the loop."
     )
     max_step_ms: Limit | None = Field(
         default=None,
-        description="Median step after warm-up, in milliseconds; depends on the machine.",
+        description="Median step after warm-up, in milliseconds. Depends on the machine.",
     )
     max_peak_memory: Size | None = Field(
-        default=None, description="Memory that the largest graph takes: bytes, or 800MB, 2GiB."
+        default=None, description="Memory that the largest graph needs: bytes, or 800MB, 2GiB."
     )
 
     def given(self) -> dict[str, float]:
@@ -105,26 +105,27 @@ class Gate(BaseModel):
 
     model_config = _MODEL
     fail_on: FailOn = Field(
-        default="warning", description="Severity from which a finding without a level fails."
+        default="warning", description="Lowest severity at which a finding without a level fails."
     )
     allow_missing: bool = Field(
         default=False,
-        description="Whether what could not be judged may pass (exit status 0 for 3).",
+        description="Whether to pass when something could not be judged (exit status 0, not 3).",
     )
     time: bool = Field(
-        default=False, description="Whether rules that go by time are judged as well."
+        default=False, description="Whether to judge the rules that go by time, too."
     )
     baseline: str = Field(
         default=".xladoctor/baseline.json",
-        description="What was there before, relative to this file.",
+        description="File of known findings, relative to this file.",
     )
     acknowledged: str = Field(
-        default=".xladoctor/acknowledged.toml", description="What was accepted by hand."
+        default=".xladoctor/acknowledged.toml",
+        description="File of what was accepted by hand, relative to this file.",
     )
     budgets: Budgets = Field(default=Budgets(), description="Limits for every script.")
     scripts: dict[str, Budgets] = Field(
         default_factory=dict,
-        description="Limits for scripts by path or glob; the last that says a thing counts.",
+        description="Limits for scripts by path or glob; the last match that sets a budget wins.",
     )
 
 
@@ -132,15 +133,16 @@ class Configuration(BaseModel):
     """``[tool.xladoctor]``."""
 
     model_config = _MODEL
-    select: list[Prefix] = Field(default=["XD"], description="Rules or families that are judged.")
-    ignore: list[Prefix] = Field(default=[], description="Rules or families that are not.")
+    select: list[Prefix] = Field(default=["XD"], description="Rules or families to judge.")
+    ignore: list[Prefix] = Field(default=[], description="Rules or families not to judge.")
     levels: dict[Prefix, Level] = Field(
         default_factory=dict,
         description="off: not judged; warn: never fails the gate; error: any finding fails it."
-        " The longest name that fits a rule counts.",
+        " The longest matching name wins.",
     )
     thresholds: dict[str, dict[str, Finite]] = Field(
-        default_factory=dict, description="A rule's thresholds, by its id: see its page."
+        default_factory=dict,
+        description="Thresholds of rules, by id; each rule's page lists its own.",
     )
     gate: Gate = Gate()
 

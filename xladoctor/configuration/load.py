@@ -123,13 +123,13 @@ def line_of(text: str, location: tuple[Any, ...]) -> int:
                 name = ".".join(table)
                 seen[name] = seen.get(name, -1) + 1
                 table.append(str(seen[name]))
-            found = table
+            spelled = table
         elif key := _KEY.match(row):
-            found = [*table, *_parts(key[1] + key[2])]
+            spelled = [*table, *_parts(key[1] + key[2])]
         else:
             continue
-        if len(found) > best and wanted[: len(found)] == found:
-            best, line = len(found), number
+        if len(spelled) > best and wanted[: len(spelled)] == spelled:
+            best, line = len(spelled), number
     return line
 
 

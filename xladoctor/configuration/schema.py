@@ -21,13 +21,13 @@ def schema() -> dict[str, Any]:
 def _cleaned(node: Any) -> Any:
     """Without null, which TOML has not, and without titles and defaults that say nothing."""
     if isinstance(node, list):
-        return [_cleaned(one) for one in node]
+        return [_cleaned(item) for item in node]
     if not isinstance(node, dict):
         return node
     kept = {key: _cleaned(value) for key, value in node.items() if not _is_noise(key, value)}
     kinds = kept.get("anyOf", [])
     if {"type": "null"} in kinds:
-        kept["anyOf"] = [one for one in kinds if one != {"type": "null"}]
+        kept["anyOf"] = [kind for kind in kinds if kind != {"type": "null"}]
     if len(kept.get("anyOf", [])) == 1:
         kept.update(kept.pop("anyOf")[0])
     if "patternProperties" in kept:  # a key that is none of these is refused

@@ -66,8 +66,9 @@ def _check(rules: Sequence[Rule], settings: Configuration, where: str) -> None:
             continue
         has = known[name].thresholds
         defects += [
-            f"{where}: thresholds.{name}: no threshold {one}; it has {', '.join(has) or 'none'}"
-            for one in thresholds if one not in has
+            f"{where}: thresholds.{name}: no threshold {threshold}; there is:"
+            f" {', '.join(has) or 'none'}"
+            for threshold in thresholds if threshold not in has
         ]  # fmt: skip
     if defects:
         raise ConfigurationError("\n".join(defects), "`xladoctor rules` lists the rules")

@@ -1,4 +1,4 @@
-"""Whether the capture would start: it comes in as a ``sitecustomize``, by way of PYTHONPATH."""
+"""Whether the capture would start: it is a ``sitecustomize``, found through PYTHONPATH."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def capture(executable: str = sys.executable) -> Check:
             return failure(
                 "capture",
                 f"Python did not start within {_LIMIT_S} s",
-                f"look at what it imports at its start: {executable} -v -c pass",
+                f"see what it imports when it starts: {executable} -v -c pass",
             )
         except OSError as error:
             return failure(
                 "capture",
                 f"cannot run {executable!r}: {error.strerror}",
-                "check the Python of the program: /path/to/python -m xladoctor env",
+                "check the Python that runs the program: /path/to/python -m xladoctor env",
             )
     words = done.stdout.split()[-2:]
     said = " ".join(done.stderr.split())[:300]
@@ -40,8 +40,8 @@ def capture(executable: str = sys.executable) -> Check:
     if "sitecustomize" in said:
         return warning(
             "capture",
-            f"starts, but a sitecustomize of yours fails: {said}",
-            "correct it or remove it",
+            f"starts, but your sitecustomize fails: {said}",
+            "fix or remove it",
         )
     return ok("capture", "starts with the program's Python")
 
@@ -64,8 +64,10 @@ def _not_started(executable: str, ignores: bool, said: str) -> Check:
         return failure(
             "capture",
             f"{executable} ignores PYTHONPATH",
-            "it is a wrapper that runs Python with -E or -I: name the Python behind it:"
+            "it is a wrapper that runs Python with -E or -I; use the Python behind it:"
             " xladoctor run -- /path/to/python train.py",
         )
-    found = f"does not start{said and f': {said}'}"
-    return failure("capture", found, f"see what Python does at its start: {executable} -v -c pass")
+    fault = f"does not start{said and f': {said}'}"
+    return failure(
+        "capture", fault, f"see what Python does when it starts: {executable} -v -c pass"
+    )

@@ -63,7 +63,7 @@ class Probe:
 
     def outcomes(self, timeout_s: float, tell: Tell) -> Outcomes:
         """Wait for the probe to end, no longer than ``timeout_s`` for each step."""
-        found: dict[str, Outcome] = {}
+        outcomes: dict[str, Outcome] = {}
         step = next(iter(STEPS))  # what ends the process before any step concerns the first
         hung = False
         for line in self._lines(timeout_s):
@@ -72,16 +72,16 @@ class Probe:
                 break
             step = line["step"]
             if "facts" in line:
-                found[step] = Outcome("done", facts=line["facts"])
+                outcomes[step] = Outcome("done", facts=line["facts"])
             elif "error" in line:
-                found[step] = Outcome("raised", _error(*line["error"]), kind=line["error"][0])
+                outcomes[step] = Outcome("raised", _error(*line["error"]), kind=line["error"][0])
             else:
                 tell(step)
         if hung:
-            found[step] = Outcome("hung", f"no answer within {timeout_s:g} s")
-        elif step not in found or (found[step].done and step != list(STEPS)[-1]):
-            found[_next(step, found)] = Outcome("died", self._last_words())
-        return {name: found.get(name, Outcome("unreached")) for name in STEPS}
+            outcomes[step] = Outcome("hung", f"no answer within {timeout_s:g} s")
+        elif step not in outcomes or (outcomes[step].done and step != list(STEPS)[-1]):
+            outcomes[_next(step, outcomes)] = Outcome("died", self._last_words())
+        return {name: outcomes.get(name, Outcome("unreached")) for name in STEPS}
 
     def _lines(self, timeout_s: float) -> Iterator[dict[str, Any] | None]:
         """What the probe says; None where it says nothing for so long."""
@@ -110,10 +110,10 @@ class Probe:
         return f"{end}: {words[:_LONGEST]}" if words else end
 
 
-def _next(step: str, found: Outcomes) -> str:
+def _next(step: str, outcomes: Outcomes) -> str:
     """The step that the process died in: the last that began, or the one that was to begin."""
     names = list(STEPS)
-    return names[names.index(step) + 1] if step in found else step
+    return names[names.index(step) + 1] if step in outcomes else step
 
 
 def _error(kind: str, message: str) -> str:

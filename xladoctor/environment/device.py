@@ -16,7 +16,7 @@ from xladoctor.environment.interface import Check, failure, ok, skipped, warning
 _KNOWN = ("CPU", "TPU", "NEURON", "CUDA", "XPU")
 _RIGHT = 576.0  # of the probe's step
 _NAMES = {"torch": "torch", "torch_xla": "torch_xla", "device": "a device",
-          "computation": "a computation that works"}  # fmt: skip
+          "computation": "a working computation"}  # fmt: skip
 
 
 def pjrt_device(outcomes: Outcomes) -> Check:
@@ -30,8 +30,8 @@ def pjrt_device(outcomes: Outcomes) -> Check:
         return ok("PJRT_DEVICE", value)
     alike = value.strip().upper()
     advice = f"set it to {alike}" if alike in known else f"set it to one of {', '.join(known)}"
-    found = f"{value!r} is no device" if value else "set, but empty"
-    return failure("PJRT_DEVICE", found, f"{advice}; unset, torch_xla chooses")
+    fault = f"{value!r} is not a device" if value else "set, but empty"
+    return failure("PJRT_DEVICE", fault, f"{advice}; if it is unset, torch_xla chooses")
 
 
 def _chosen(outcomes: Outcomes) -> Check:
@@ -42,14 +42,14 @@ def _chosen(outcomes: Outcomes) -> Check:
     if chosen:
         return ok("PJRT_DEVICE", f"not set; torch_xla chose {chosen}")
     return failure(
-        "PJRT_DEVICE", "not set, and torch_xla chose none", "set it, for instance PJRT_DEVICE=CPU"
+        "PJRT_DEVICE", "not set, and torch_xla chose none", "set it, for example PJRT_DEVICE=CPU"
     )
 
 
 def device(outcomes: Outcomes) -> Check:
     """Whether the runtime starts and has devices."""
     if pjrt_device(outcomes).status == "failure":
-        return skipped("device", "needs a PJRT_DEVICE that is one")
+        return skipped("device", "needs a valid PJRT_DEVICE")
     outcome = outcomes["device"]
     if outcome.state == "unreached":
         return _unreached("device", "torch_xla", outcomes)
@@ -60,50 +60,52 @@ def device(outcomes: Outcomes) -> Check:
             faults.advice(outcome, "import torch_xla; torch_xla.device()"),
         )
     kinds = Counter(name.split(":")[0] for name in outcome.facts["devices"])
-    found = ", ".join(f"{count} {kind} device{'s' * (count != 1)}" for kind, count in kinds.items())
-    if not found:
+    devices = ", ".join(
+        f"{count} {kind} device{'s' * (count != 1)}" for kind, count in kinds.items()
+    )
+    if not devices:
         return failure(
             "device",
             "the runtime started without a device",
-            "look at the variables that hide devices, as TPU_VISIBLE_CHIPS",
+            "check variables that hide devices, such as TPU_VISIBLE_CHIPS",
         )
-    return ok("device", found)
+    return ok("device", devices)
 
 
 def libtpu(outcomes: Outcomes) -> Check:
     """Where there is a TPU, or one is asked for: whether its library is installed, and which."""
     chips = outcomes["torch_xla"].facts.get("tpu_chips")
     if not (os.environ.get("PJRT_DEVICE", "").startswith("TPU") or chips):
-        return skipped("libtpu", "no TPU is visible or asked for")
+        return skipped("libtpu", "no TPU is visible or requested")
     own = os.environ.get("TPU_LIBRARY_PATH")
     if own:
         if Path(own).is_file():
             return ok("libtpu", f"TPU_LIBRARY_PATH={own}")
-        return failure("libtpu", f"TPU_LIBRARY_PATH={own} is no file", "unset it")
-    found, wanted = _version("libtpu") or _version("libtpu-nightly"), _wanted_libtpu()
-    if found is None:
+        return failure("libtpu", f"TPU_LIBRARY_PATH={own} is not a file", "unset it")
+    installed, wanted = _version("libtpu") or _version("libtpu-nightly"), _wanted_libtpu()
+    if installed is None:
         return failure("libtpu", "not installed", f"pip install 'libtpu{wanted and f'=={wanted}'}'")
-    if wanted and found != wanted:
+    if wanted and installed != wanted:
         return warning(
             "libtpu",
-            f"{found}; torch_xla was built for {wanted}",
+            f"{installed}; torch_xla was built for {wanted}",
             f"pip install 'libtpu=={wanted}'",
         )
-    return ok("libtpu", found)
+    return ok("libtpu", installed)
 
 
 def neuron() -> Check:
     """Where it is installed, or a Neuron device is asked for: which version."""
-    found = _version("libneuronxla")
-    if found:
-        return ok("Neuron plugin", f"libneuronxla {found}")
+    installed = _version("libneuronxla")
+    if installed:
+        return ok("Neuron plugin", f"libneuronxla {installed}")
     if os.environ.get("PJRT_DEVICE", "").startswith("NEURON"):
         return failure(
             "Neuron plugin",
             "libneuronxla is not installed",
             "install torch-neuronx from the Neuron repository",
         )
-    return skipped("Neuron plugin", "not installed or asked for")
+    return skipped("Neuron plugin", "not installed or requested")
 
 
 def computation(outcomes: Outcomes) -> Check:
@@ -124,22 +126,22 @@ def computation(outcomes: Outcomes) -> Check:
     if values != [_RIGHT, _RIGHT]:
         return failure(
             "computation",
-            f"gave {values[0]:g}, then {values[1]:g}; right is {_RIGHT:g}",
+            f"gave {values[0]:g}, then {values[1]:g}; correct is {_RIGHT:g}",
             "do not trust this device or this build",
         )
     if again:
         return failure(
             "computation",
-            "the second run of a step compiled it again",
-            "look at XLA_COMPILATION_CACHE_SIZE: 0, or what is no number, keeps no graph",
+            "running the same step twice compiled it twice",
+            "check XLA_COMPILATION_CACHE_SIZE: with 0, or anything but a number, no graph is kept",
         )
     if first > 1:
         return warning(
             "computation",
-            f"right, but compiled in {first} pieces",
+            f"correct, but compiled in {first} pieces",
             "eager mode runs operators one by one; unset XLA_USE_EAGER_DEBUG_MODE",
         )
-    return ok("computation", "right, and compiled once for two runs")
+    return ok("computation", "correct, and compiled once for two runs")
 
 
 def profiler(outcomes: Outcomes) -> Check:
@@ -147,7 +149,7 @@ def profiler(outcomes: Outcomes) -> Check:
     outcome = outcomes["profiler"]
     if outcome.state == "unreached":
         return _unreached("profiler", "computation", outcomes)
-    limit = "without it, `xladoctor run --trace-steps 0` still counts and times"
+    limit = "`xladoctor run --trace-steps 0` works without it: counts and times, no timeline"
     if not outcome.done:
         return failure("profiler", outcome.error, limit)
     size = outcome.facts["bytes"]
@@ -176,5 +178,5 @@ def _wanted_libtpu() -> str:
         requirements = metadata.requires("torch_xla") or []
     except metadata.PackageNotFoundError:
         return ""
-    found = [re.match(r"libtpu==([\w.]+)", requirement) for requirement in requirements]
-    return next((match[1] for match in found if match), "")
+    matches = [re.match(r"libtpu==([\w.]+)", requirement) for requirement in requirements]
+    return next((match[1] for match in matches if match), "")

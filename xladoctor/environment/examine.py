@@ -51,9 +51,9 @@ def _of_torch(outcomes: Outcomes) -> list[Check]:
         "profiler": device.profiler,
     }
     return [
-        found
+        result
         for name, check in checks.items()
-        for found in _guarded(name, partial(check, outcomes))
+        for result in _guarded(name, partial(check, outcomes))
     ]
 
 
@@ -70,19 +70,19 @@ def _around() -> list[Check]:
 def _guarded(name: str, check: Callable[[], Check | list[Check]]) -> list[Check]:
     """The check; one that breaks, for whatever reason, has failed."""
     try:
-        found = check()
+        result = check()
     except Exception as fault:
         words = " ".join(str(fault).split())
         advice = (
-            "if nothing else here explains it, install xladoctor and what it needs again:"
+            "if nothing else here explains it, reinstall xladoctor and its dependencies:"
             " pip install --force-reinstall xladoctor"
         )
         return [failure(name, f"could not be checked: {type(fault).__name__}: {words}", advice)]
-    return found if isinstance(found, list) else [found]
+    return result if isinstance(result, list) else [result]
 
 
 def _never_started(error: OSError) -> Outcomes:
     """As if the first step had failed: the process for it could not be made."""
     first, *others = STEPS
     unreached = dict.fromkeys(others, Outcome("unreached"))
-    return {first: Outcome("died", f"no process can be started: {error}"), **unreached}
+    return {first: Outcome("died", f"cannot start a process: {error}"), **unreached}

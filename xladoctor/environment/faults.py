@@ -6,20 +6,21 @@ import sys
 
 from xladoctor.environment.child import Outcome
 
-#: A part of the error, and what to do about it; the first that is found counts.
+_HELD = "another program holds the device: wait for it or stop it, then check again"
+#: A part of the error, and what to do about it; the first that matches counts.
 _KNOWN = (
-    ("XLA_FLAGS", "correct XLA_FLAGS or unset it"),
-    ("GLIBC", "this system's C library is older than the package needs: use a newer system, or a"
-     " container of one"),
-    ("cannot open shared object file", "a library is missing or cannot be found: install the"
-     " package again, and look at LD_LIBRARY_PATH"),
-    ("No PjRtPlugin registered", "this torch_xla has no plugin for that device: install the one of"
-     " its maker, or set PJRT_DEVICE to a device that you have (CPU always works)"),
+    ("XLA_FLAGS", "fix XLA_FLAGS or unset it"),
+    ("GLIBC", "this system's C library is too old for the package: use a newer system or"
+     " container"),
+    ("cannot open shared object file", "a library is missing or cannot be found: reinstall the"
+     " package, and check LD_LIBRARY_PATH"),
+    ("No PjRtPlugin registered", "this torch_xla has no plugin for that device: install its"
+     " vendor's plugin, or set PJRT_DEVICE to a device that you have (CPU always works)"),
     ("libtpu not found", "pip install 'torch_xla[tpu]'; without a TPU: PJRT_DEVICE=CPU"),
     ("libneuronxla", "install torch-neuronx from the Neuron repository; without a Neuron device:"
      " PJRT_DEVICE=CPU"),
-    ("already in use", "another program holds the device: wait for it or end it, then check again"),
-    ("is busy", "another program holds the device: wait for it or end it, then check again"),
+    ("already in use", _HELD),
+    ("is busy", _HELD),
 )  # fmt: skip
 
 
@@ -34,10 +35,10 @@ def advice(outcome: Outcome, statement: str) -> str:
             return cure
     if outcome.state == "hung":
         return (
-            "allow more time with --timeout, on a slow disk or a large host; else see where it"
+            "on a slow disk or a large host, allow more time with --timeout; otherwise see where it"
             f" hangs: {_shown(statement)}"
         )
-    return f"see the whole error: {_shown(statement)}"
+    return f"see the full error: {_shown(statement)}"
 
 
 def _shown(statement: str) -> str:

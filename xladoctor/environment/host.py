@@ -14,31 +14,32 @@ _OLDEST = (3, 11)  # requires-python in pyproject.toml
 
 def python() -> Check:
     """Whether this Python is one that xladoctor is made for."""
-    found = f"{platform.python_version()}, {sys.executable}"
+    version = f"{platform.python_version()}, {sys.executable}"
     if sys.version_info[:2] < _OLDEST:
         oldest = ".".join(map(str, _OLDEST))
-        return failure("Python", found, f"use Python {oldest} or later")
-    return ok("Python", found)
+        return failure("Python", version, f"use Python {oldest} or later")
+    return ok("Python", version)
 
 
 def system() -> Check:
     """Whether torch_xla can be installed on this system at all."""
-    found = f"{platform.system()} {platform.release()}, {platform.machine()}"
+    name = f"{platform.system()} {platform.release()}, {platform.machine()}"
     if sys.platform != "linux":
-        advice = "torch_xla is built for Linux alone; here, `xladoctor analyze` can read what was"
-        return failure("system", found, f"{advice} captured elsewhere")
-    return ok("system", found)
+        advice = "torch_xla is built for Linux only; here, `xladoctor analyze` can read what was"
+        return failure("system", name, f"{advice} captured elsewhere")
+    return ok("system", name)
 
 
 def xladoctor() -> Check:
     """Whether xladoctor is whole: its rules are files of their own."""
     from xladoctor.diagnosis.pack import load_rules
 
-    found, advice = __version__, "install xladoctor again: pip install --force-reinstall xladoctor"
+    version = __version__
+    advice = "reinstall xladoctor: pip install --force-reinstall xladoctor"
     try:
         rules = load_rules()
     except XladoctorError as error:
-        return failure("xladoctor", f"{found}; {error.what}", advice)
+        return failure("xladoctor", f"{version}; {error.what}", advice)
     if not rules:
-        return failure("xladoctor", f"{found}, without its rules", advice)
-    return ok("xladoctor", f"{found}, {len(rules)} rules")
+        return failure("xladoctor", f"{version}, without its rules", advice)
+    return ok("xladoctor", f"{version}, {len(rules)} rules")

@@ -11,7 +11,7 @@ from xladoctor.environment import faults
 from xladoctor.environment.child import Outcome, Outcomes
 from xladoctor.environment.interface import Check, failure, ok, skipped, warning
 
-_OTHER_PYTHON = "or check the Python that has them: /path/to/python -m xladoctor env"
+_OTHER_PYTHON = "or check the Python that has it: /path/to/python -m xladoctor env"
 
 
 def torch(outcomes: Outcomes) -> Check:
@@ -34,7 +34,7 @@ def torch_xla(outcomes: Outcomes) -> Check:
         return failure(
             "torch_xla",
             f"not installed for {sys.executable}",
-            f"pip install 'torch_xla=={wanted}', as of torch\n{_OTHER_PYTHON}",
+            f"pip install 'torch_xla=={wanted}', to match torch\n{_OTHER_PYTHON}",
         )
     if "undefined symbol" in outcome.error:
         return _built_for_another_torch(outcome, outcomes)
@@ -46,15 +46,15 @@ def versions(outcomes: Outcomes) -> Check:
     ours, xla = version("torch", outcomes), version("torch_xla", outcomes)
     for name, known in (("torch", ours), ("torch_xla", xla)):
         if not known:
-            return skipped("versions", f"{name} is not installed, or not as a package")
-    found = f"torch {ours} with torch_xla {xla}"
+            return skipped("versions", f"{name} is not installed as a package")
+    both = f"torch {ours} with torch_xla {xla}"
     if release(ours or "") == release(xla or ""):
-        return ok("versions", f"{found}: they belong together")
+        return ok("versions", f"{both}: they match")
     works = outcomes["torch_xla"].done and _minor(ours or "") == _minor(xla or "")
     wanted = release(xla or "")
     judge = warning if works else failure
     return judge(
-        "versions", f"{found}, which was built for torch {wanted}", f"pip install 'torch=={wanted}'"
+        "versions", f"{both}, which was built for torch {wanted}", f"pip install 'torch=={wanted}'"
     )
 
 
@@ -71,8 +71,8 @@ def version(name: str, outcomes: Outcomes) -> str | None:
 
 def release(text: str) -> str:
     """The numbers of a version, without what kind of build it is: 2.9.0 of ``2.9.0+cpu``."""
-    found = re.match(r"\d+(\.\d+)*", text)
-    return found[0] if found else ""
+    match = re.match(r"\d+(\.\d+)*", text)
+    return match[0] if match else ""
 
 
 def _minor(text: str) -> list[str]:
@@ -100,6 +100,6 @@ def _built_for_another_torch(outcome: Outcome, outcomes: Outcomes) -> Check:
         cure = f"pip install 'torch=={wanted}'"
     return failure(
         "torch_xla",
-        f"cannot be imported: it was built for another torch than {ours} ({outcome.error})",
+        f"cannot be imported: it was built for a torch other than {ours} ({outcome.error})",
         cure,
     )

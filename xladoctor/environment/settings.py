@@ -44,21 +44,21 @@ def _keeps_few(value: str) -> bool:
 
 OTHERS = (
     Setting(("XLA_USE_BF16", "XLA_DOWNCAST_BF16"), _switched_on,
-            "turns every float into bfloat16, unseen by the program, and is deprecated",
-            "unset it and convert the model: model.to(torch.bfloat16), or torch.autocast"),
+            "silently turns every float into bfloat16, and is deprecated",
+            "unset it and convert the model: model.to(torch.bfloat16) or torch.autocast"),
     Setting(("XLA_COMPILATION_CACHE_SIZE",), _keeps_few,
-            "compiled graphs are kept up to that number, and compiled again after that",
+            "only that many compiled graphs are kept; any others are compiled again",
             "unset it (the default is 2048)"),
     Setting(("XLA_FLAGS",), lambda value: "--xla_dump_to" in value,
-            "has --xla_dump_to: each compilation writes its graphs to files", "take it out"),
+            "has --xla_dump_to: each compilation writes its graphs to files", "remove it"),
     Setting(("XLA_METRICS_FILE",), _switched_on,
             "the whole metrics report is written at each barrier",
             "unset it: `xladoctor run` keeps the metrics every few seconds"),
     Setting(("XLA_FNTRACKER_FILE",), _switched_on,
-            "stacks of operators are written to a file, milliseconds each",
+            "writes the stack of each operator to a file, which takes milliseconds each",
             "unset it: `xladoctor run` finds the lines of operators without a lowering"),
     Setting(("XRT_TPU_CONFIG", "XRT_DEVICE_MAP", "XRT_WORKERS"), _switched_on,
-            "is of the old runtime; torch_xla no longer reads it",
+            "belongs to the old runtime; torch_xla no longer reads it",
             "unset it, and choose the device with PJRT_DEVICE"),
     Setting(("XLA_DUMP_HLO_GRAPH",), _switched_on, "torch_xla no longer reads it", "unset it"),
 )  # fmt: skip
@@ -67,13 +67,13 @@ OTHERS = (
 def settings(environment: Mapping[str, str] | None = None) -> list[Check]:
     """A warning for each setting that hurts, or one check that none does."""
     given = os.environ if environment is None else environment
-    found = _debugging(given) + [
+    hurting = _debugging(given) + [
         warning("settings", f"{_assignment(name, given[name])}: {setting.why}",
               setting.advice)
         for setting in OTHERS for name in setting.names
         if name in given and setting.hurts(given[name])
     ]  # fmt: skip
-    return found or [ok("settings", "none that slows programs down")]
+    return hurting or [ok("settings", "none that slows programs down")]
 
 
 def _assignment(name: str, value: str) -> str:

@@ -11,33 +11,33 @@ from xladoctor.environment.interface import Check, ok, warning
 
 _SYS_PTRACE = 19  # CAP_SYS_PTRACE of linux/capability.h
 _SCOPES = {  # of kernel/yama, see the kernel's Documentation/admin-guide/LSM/Yama.rst
-    1: "only of programs that it started itself",
+    1: "only of programs that it started",
     2: "only with the capability CAP_SYS_PTRACE",
-    3: "never, until the next start of the system",
+    3: "never, until the system restarts",
 }
 
 
 def stacks(proc: Path = Path("/proc")) -> Check:
     """Whether stacks of another process can be read; never more than a warning."""
-    found, advice = [], []
+    missing, advice = [], []
     spy = _py_spy()
     if spy is None:
-        found.append("py-spy is not installed")
+        missing.append("py-spy is not installed")
         advice.append("pip install py-spy")
     scope = _scope(proc)
     if scope == 3 or (scope and not _may_trace(proc)):
-        found.append(
+        missing.append(
             f"this user may read stacks {_SCOPES[scope]} (kernel.yama.ptrace_scope={scope})"
         )
         advice.append(
             "sudo sysctl kernel.yama.ptrace_scope=0, or run `xladoctor stacks` with sudo;"
             " in a container, start it with --cap-add SYS_PTRACE"
             if scope < 3
-            else "start the system with another ptrace_scope"
+            else "restart the system with another ptrace_scope"
         )
-    if found:
-        return warning("stacks", "; ".join(found), "\n".join(advice))
-    return ok("stacks", f"py-spy {spy}, and stacks of running programs may be read")
+    if missing:
+        return warning("stacks", "; ".join(missing), "\n".join(advice))
+    return ok("stacks", f"py-spy {spy}; stacks of running programs can be read")
 
 
 def _py_spy() -> str | None:

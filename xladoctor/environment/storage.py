@@ -26,16 +26,17 @@ def run_directory() -> Check:
         return failure(
             "run directory",
             f"cannot write here: {error.strerror}",
-            "go to a directory that you may write to, or name one with `xladoctor run --output`",
+            "change to a directory you can write to, or name one with `xladoctor run --output`",
         )
-    found = f"{here}: {_size(free)} free"
+    room = f"{here}: {_size(free)} free"
     if free >= _SCARCE:
-        return ok("run directory", found)
-    judge, word = (failure, "no room") if free < _FULL else (warning, "little room")
+        return ok("run directory", room)
+    judge, word = (failure, "too little") if free < _FULL else (warning, "little")
     return judge(
         "run directory",
-        f"{found}, {word} for runs",
-        "free some, remove old xladoctor-runs, or name another disk with `xladoctor run --output`",
+        f"{room}, {word} for runs",
+        "free some space, remove old xladoctor-runs, or name another disk with"
+        " `xladoctor run --output`",
     )
 
 
@@ -53,9 +54,9 @@ def decoder_cache() -> Check:
         return ok("decoder cache", os.environ["NUMBA_CACHE_DIR"])
     return warning(
         "decoder cache",
-        "no cache folder can be written: the timeline's"
-        " decoder is compiled anew each time, which takes some seconds",
-        "set XDG_CACHE_HOME to a folder that you may write to",
+        "no cache folder is writable: the timeline's decoder"
+        " is compiled each time, which takes a few seconds",
+        "set XDG_CACHE_HOME to a folder you can write to",
     )
 
 

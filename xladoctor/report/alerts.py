@@ -58,10 +58,10 @@ class Alert:
 
 def all_alerts(reports: Sequence[Report]) -> list[Alert]:
     """Of all programs, errors first, each level by saving; the same defect only once."""
-    found = [alert for report in reports for alert in (*alerts(report), *missing(report))]
-    found.sort(key=lambda alert: (LEVELS.index(alert.level), -alert.saving_s))
+    every = [alert for report in reports for alert in (*alerts(report), *missing(report))]
+    every.sort(key=lambda alert: (LEVELS.index(alert.level), -alert.saving_s))
     once: dict[str, Alert] = {}
-    for alert in found:
+    for alert in every:
         once.setdefault(alert.fingerprint, alert)
     return list(once.values())
 
@@ -69,12 +69,12 @@ def all_alerts(reports: Sequence[Report]) -> list[Alert]:
 def alerts(report: Report) -> list[Alert]:
     """Findings in the diagnosis' order, those that fail the gate first, then budgets."""
     judged = judgements(report)
-    found = [
+    of_findings = [
         _of_finding(finding, judged.get(finding.fingerprint), report.diagnosis)
         for finding in report.diagnosis.findings
     ]
-    found.sort(key=lambda alert: not (alert.judgement and alert.judgement.fails))
-    return [*found, *_over(report)]
+    of_findings.sort(key=lambda alert: not (alert.judgement and alert.judgement.fails))
+    return [*of_findings, *_over(report)]
 
 
 def missing(report: Report) -> Iterator[Alert]:
@@ -109,7 +109,7 @@ def _over(report: Report) -> Iterator[Alert]:
         return
     for budget in outcome.budgets:
         if budget.state in ("over", "acknowledged"):
-            locations = [one.location for one in budget.consumers if one.location]
+            locations = [consumer.location for consumer in budget.consumers if consumer.location]
             yield Alert(
                 budget.name, "budget", "error" if budget.state == "over" else "note",
                 "Budget exceeded", budget_text(budget, report.diagnosis),
@@ -121,11 +121,11 @@ def _over(report: Report) -> Iterator[Alert]:
 
 def budget_text(budget: BudgetOutcome, diagnosis: Diagnosis) -> list[str]:
     """How it was kept, and which lines take most of it, in sentences."""
-    found, limit = amount(budget.count, budget.found), amount(budget.count, budget.limit)
-    text = [_said(f"{COUNTS[budget.count][0]}: {found}, at most {limit} allowed")]
+    value, limit = amount(budget.count, budget.found), amount(budget.count, budget.limit)
+    text = [_said(f"{COUNTS[budget.count][0]}: {value}, at most {limit} allowed")]
     text += [_said(budget.reason)] if budget.reason else []
     if budget.consumers:
-        shown = [consumer_text(budget, one, diagnosis) for one in budget.consumers]
+        shown = [consumer_text(budget, consumer, diagnosis) for consumer in budget.consumers]
         text.append(f"Most of it: {', '.join(shown)}.")
     return text
 

@@ -25,8 +25,8 @@ from xladoctor.report.text import plain, write
 from xladoctor.report.words import COUNTS, number
 
 ADVICE = (
-    "This tells two runs apart, not yet two programs: on a machine that does other things too, runs"
-    " of one program often differ so (docs/compare.md). Before blaming the program, run both"
+    "This shows that the runs differ, not yet that the programs do: on a busy machine, runs of the"
+    " same program often differ this much (docs/compare.md). Before blaming the program, run both"
     " several times (xladoctor gate --runs)."
 )
 _VERDICT = {"worse": "bold red", "better": "bold green", "same": "bold", "unclear": "bold yellow"}
@@ -78,48 +78,56 @@ def facts(run: RunSummary) -> list[str]:
 def comparability(comparison: Comparison) -> str:
     """In a sentence, whether times (or anything) can be compared, and what to do if not."""
     differences, step = comparison.differences, comparison.step
-    stopping = [one for one in differences if one.forbids != "nothing" and not one.accepted]
-    if any(one.forbids == "everything" for one in stopping):
+    stopping = [
+        difference
+        for difference in differences
+        if difference.forbids != "nothing" and not difference.accepted
+    ]
+    if any(difference.forbids == "everything" for difference in stopping):
         return "Not comparable: the runs are of different programs."
     if stopping:
-        names = ", ".join(one.what for one in stopping)
-        despite = " ".join(f"--despite {one.what}" for one in stopping)
+        names = ", ".join(difference.what for difference in stopping)
+        despite = " ".join(f"--despite {difference.what}" for difference in stopping)
         timed = step.a_ms is not None and step.b_ms is not None
-        return (f"Times are not comparable, as the runs differ in {names}; what the program does is"
-                f" judged all the same{f', and times with {despite}' * timed}.")  # fmt: skip
-    accepted = ", ".join(one.what for one in differences if one.accepted)
+        return (f"Times are not comparable, because the runs differ in {names}. What the program"
+                f" does is still judged{f'; to judge times too: {despite}' * timed}.")  # fmt: skip
+    accepted = ", ".join(difference.what for difference in differences if difference.accepted)
     if accepted:
-        return f"Compared in spite of what differs: {accepted}."
-    unknown = next((one.a for one in differences if one.what == "unknown"), None)
+        return f"Compared despite these differences: {accepted}."
+    unknown = next(
+        (difference.a for difference in differences if difference.what == "unknown"), None
+    )
     if unknown:
-        return f"Comparable as far as is known; not known of either: {unknown}."
+        return f"Comparable as far as is known; unknown for both: {unknown}."
     return "Comparable: program, device, versions, processes, shapes and settings agree."
 
 
 def _differences(comparison: Comparison, style: Style) -> Group:
     rows: list[RenderableType] = [Text(plain(comparability(comparison), style))]
-    shown = [one for one in comparison.differences if one.what != "unknown"]
+    shown = [difference for difference in comparison.differences if difference.what != "unknown"]
     if shown:
         grid = Table.grid(padding=(0, 2))
         grid.add_column(min_width=9)
         grid.add_column(ratio=1, overflow="fold")
         grid.add_column(ratio=1, overflow="fold")
         grid.add_row("", Text("A", style="dim"), Text("B", style="dim"))
-        for one in shown:
-            stops = one.forbids != "nothing" and not one.accepted
-            words = [Text(plain(value or "not known", style)) for value in (one.a, one.b)]
-            grid.add_row(Text(one.what, style="yellow" if stops else ""), *words)
+        for difference in shown:
+            stops = difference.forbids != "nothing" and not difference.accepted
+            words = [
+                Text(plain(value or "unknown", style)) for value in (difference.a, difference.b)
+            ]
+            grid.add_row(Text(difference.what, style="yellow" if stops else ""), *words)
         rows.append(Padding(grid, (0, 0, 0, 2)))
     return Group(*rows)
 
 
 def _findings(comparison: Comparison, style: Style) -> Group:
     rows: list[RenderableType] = [Text("Findings", style="bold")]
-    changed = [one for one in comparison.findings if one.state != "same"]
-    rows += [Padding(_finding(one, style), (0, 0, 0, 2)) for one in changed]
-    same = [one for one in comparison.findings if one.state == "same"]
+    changed = [finding for finding in comparison.findings if finding.state != "same"]
+    rows += [Padding(_finding(finding, style), (0, 0, 0, 2)) for finding in changed]
+    same = [finding for finding in comparison.findings if finding.state == "same"]
     if same:
-        names = ", ".join(sorted({one.rule for one in same}))
+        names = ", ".join(sorted({finding.rule for finding in same}))
         rows.append(
             Text(f"  {len(same)} {'more ' if changed else ''}in both ({names})", style="dim")
         )
@@ -133,8 +141,8 @@ def _findings(comparison: Comparison, style: Style) -> Group:
 
 def missing(comparison: Comparison) -> str:
     """The rules that say something of A alone."""
-    names = ", ".join(one.rule for one in comparison.not_judged)
-    return f"judged in A, but could not be in B: {names}"
+    names = ", ".join(rule.rule for rule in comparison.not_judged)
+    return f"judged in A, but could not be judged in B: {names}"
 
 
 def _finding(finding: FindingChange, style: Style) -> Group:
@@ -158,8 +166,8 @@ def details(finding: FindingChange) -> str:
     if finding.state not in ("new", "fixed"):
         parts.append(finding.reason)
     if finding.judged_by == "time":
-        parts.append("judged by time, which does not make B worse")
-    return "; ".join(parts) or "of the whole run"
+        parts.append("judged by time, which never makes B worse")
+    return "; ".join(parts) or "concerns the whole run"
 
 
 def _counts(counts: Sequence[CountChange], style: Style) -> Group:
@@ -170,12 +178,12 @@ def _counts(counts: Sequence[CountChange], style: Style) -> Group:
         grid.add_column(justify="right", no_wrap=True)
     grid.add_column(no_wrap=True)
     head = [Text(text, style="dim") for text in ("A", "B", "change")]
-    known = [one for one in counts if one.direction != "unknown"]
+    known = [count for count in counts if count.direction != "unknown"]
     grid.add_row(Text("Counts", style="bold"), *(head if known else ()))
-    for one in known:
-        word = "" if one.direction == "same" else one.direction
-        told = [plain(text, style) for text in values(one)]
-        grid.add_row(f"  {counted(one.name)}", *told, Text(word, style=_STATE[one.direction]))
+    for count in known:
+        word = "" if count.direction == "same" else count.direction
+        told = [plain(text, style) for text in values(count)]
+        grid.add_row(f"  {counted(count.name)}", *told, Text(word, style=_STATE[count.direction]))
     text = unknown_counts(counts)
     return Group(
         grid, *([Padding(Text(plain(text, style), style="dim"), (0, 0, 0, 2))] * bool(text))
@@ -190,18 +198,18 @@ def counted(name: CountName) -> str:
 def unknown_counts(counts: Sequence[CountChange]) -> str:
     """Those of which nothing can be said, and why; empty if there are none."""
     reasons: dict[str, list[str]] = {}
-    for one in counts:
-        if one.direction == "unknown":
-            reasons.setdefault(one.reason, []).append(counted(one.name))
+    for count in counts:
+        if count.direction == "unknown":
+            reasons.setdefault(count.reason, []).append(counted(count.name))
     told = [f"{', '.join(names)} ({reason})" for reason, names in reasons.items()]
-    return f"not known: {'; '.join(told)}" if told else ""
+    return f"unknown: {'; '.join(told)}" if told else ""
 
 
 def values(count: CountChange) -> tuple[str, str, str]:
     """A's and B's value and their difference, as people read them."""
     change = count.change
     signed = "" if not change else ("+" if change > 0 else "-") + number(count.name, abs(change))
-    a, b = ("?" if one is None else number(count.name, one) for one in (count.a, count.b))
+    a, b = ("?" if value is None else number(count.name, value) for value in (count.a, count.b))
     return a, b, signed
 
 
@@ -219,8 +227,8 @@ def step_line(comparison: Comparison) -> str:
     step = comparison.step
     medians = [None if ms is None else duration(ms / 1e3) for ms in (step.a_ms, step.b_ms)]
     told = "" if None in medians else f"{medians[0]} → {medians[1]}, "
-    found = "" if step.verdict == "not_judged" else change_text(step)
-    return f"{told}{step.statement}{f': {found}' if found else ''}"
+    change = "" if step.verdict == "not_judged" else change_text(step)
+    return f"{told}{step.statement}{f': {change}' if change else ''}"
 
 
 def step_notes(comparison: Comparison) -> str:
@@ -228,10 +236,8 @@ def step_notes(comparison: Comparison) -> str:
     step = comparison.step
     if step.a_ms is None or step.b_ms is None:
         return ""
-    text = (
-        f"Medians of {step.a_samples} and {step.b_samples} steps at rest (warm, compiling nothing)"
-    )
+    text = f"Medians of {step.a_samples} and {step.b_samples} steady steps"
     if step.verdict == "too_few":
-        text += (f", worth {step.a_worth} and {step.b_worth} independent ones; to tell takes"
-                 f" {LEAST} of each")  # fmt: skip
+        text += (f", worth {step.a_worth} and {step.b_worth} independent ones; at least {LEAST}"
+                 " of each are needed")  # fmt: skip
     return f"{text}. {ADVICE}" if step.verdict in ("slower", "faster") else f"{text}."

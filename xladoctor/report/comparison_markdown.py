@@ -25,7 +25,7 @@ from xladoctor.report.text import plain
 #: By which a job finds its comment again, to replace it.
 MARK = "<!-- xladoctor compare -->"
 _SIGNS = {"worse": "❌", "better": "✅", "same": "➖", "unclear": "❔"}
-_CUT = "\n\n… cut; `xladoctor compare` shows the whole.\n"
+_CUT = "\n\n… cut; `xladoctor compare` shows everything.\n"
 
 
 def render(comparison: Comparison, output: TextIO, style: Style) -> None:
@@ -45,13 +45,16 @@ def _lines(comparison: Comparison, style: Style) -> Iterator[str]:
     for name, run in (("A", comparison.a), ("B", comparison.b)):
         yield f"- **{name}** {safe(' · '.join([run.run.path, *facts(run)]))}"
     yield from ("", safe(comparability(comparison)))
-    shown = [one for one in comparison.differences if one.what != "unknown"]
+    shown = [difference for difference in comparison.differences if difference.what != "unknown"]
     yield from _table(
         ("Differs", "A", "B"),
-        [(one.what, safe(one.a or "not known"), safe(one.b or "not known")) for one in shown],
+        [
+            (difference.what, safe(difference.a or "unknown"), safe(difference.b or "unknown"))
+            for difference in shown
+        ],
     )
-    changed = [one for one in comparison.findings if one.state != "same"]
-    rows = [_finding_row(one, style) for one in changed]
+    changed = [finding for finding in comparison.findings if finding.state != "same"]
+    rows = [_finding_row(finding, style) for finding in changed]
     yield from _table(("", "Severity", "Rule", "Finding"), rows)
     if same := len(comparison.findings) - len(changed):
         yield from ("", f"{same} {'more ' if changed else ''}in both.")
@@ -67,9 +70,9 @@ def _lines(comparison: Comparison, style: Style) -> Iterator[str]:
 
 def _count_rows(comparison: Comparison, style: Style) -> list[tuple[str, ...]]:
     return [
-        (counted(one.name), *(inline(plain(text, style)) for text in values(one)),
-         "" if one.direction == "same" else one.direction)
-        for one in comparison.counts if one.direction != "unknown"
+        (counted(count.name), *(inline(plain(text, style)) for text in values(count)),
+         "" if count.direction == "same" else count.direction)
+        for count in comparison.counts if count.direction != "unknown"
     ]  # fmt: skip
 
 

@@ -46,7 +46,7 @@ def place(row: Row, room: int, style: Style) -> str:
     A path that is longer than ``room`` loses its first folders.
     """
     if not row["file"]:
-        return "a line that is not known"
+        return "an unknown line"
     text = _shortened(f"{row['file']}:{row['line']}", room - bool(row["user_file"]), style)
     if row["user_file"]:
         caller = f"{row['user_file']}:{row['user_line']}"
@@ -164,7 +164,7 @@ def _hint(rows: list[Row]) -> list[RenderableType]:
 def phrase(cause: Row) -> str:
     """Why a call site compiled again, in a few words, without the line."""
     was, now = (_cut(cause[side]) for side in ("was", "now"))
-    op, same = cause["op"], "wired in another way" if was and now else "same after optimization"
+    op, same = cause["op"], "connected differently" if was and now else "same after optimization"
     change = f" {was} → {now}" if was and now else ""
     texts = {
         "input_shape": f"shape of {op}{change}" if op else f"input shape{change}",
@@ -193,12 +193,12 @@ def _number(cause: Row, change: str) -> str:
 
 
 def _operation(cause: Row, change: str) -> str:
-    op = cause["op"] or "one without a name"
+    op = cause["op"] or "an unnamed operation"
     if change:
         return f"{op},{change}"
     if cause["was"] or cause["now"]:
         return f"{op} is {'new' if cause['now'] else 'gone'}"
-    return f"{op} of other sizes"
+    return f"{op} with other sizes"
 
 
 def _numbers(was: str | None, now: str | None) -> str:

@@ -18,7 +18,7 @@ def describe(devices: list[DeviceUse]) -> list[str]:
     if not devices:
         return []
     least = min(devices, key=lambda device: device.busy)
-    whose = "device" if len(devices) == 1 else f"{len(devices)} devices, the least busy of them"
+    whose = "device" if len(devices) == 1 else f"least busy of {len(devices)} devices:"
     steps = f"{least.steps} step{'s' * (least.steps != 1)}"
     text = f"{whose} busy {percent(least.busy)} of {steps} in the timeline"
     reasons = sorted(least.idle.items(), key=lambda item: -item[1])
@@ -27,4 +27,4 @@ def describe(devices: list[DeviceUse]) -> list[str]:
     if named:
         text += f"; idle meanwhile: {', '.join(named)}"
     ops = [f"{op.op} {percent(op.share)}" for op in least.top_ops[:_TOP]]
-    return [text, *([f"its longest operations: {', '.join(ops)}"] if ops else [])]
+    return [text, *([f"longest operations: {', '.join(ops)}"] if ops else [])]

@@ -22,7 +22,7 @@ _MARKS = {"ok": ("✓", "+", "green"), "warning": ("!", "!", "bold yellow"),
 
 
 def render(examination: Examination, output: TextIO, style: Style) -> None:
-    """Write all checks, and how many stand how."""
+    """Write all checks, and how many had which outcome."""
     room = max(len(check.name) for check in examination.checks)
     parts = [part for check in examination.checks for part in _check(check, room, style)]
     write([*parts, Text(), _summary(examination)], output, style)
@@ -42,13 +42,13 @@ def render_json(examination: Examination, output: TextIO, style: Style) -> None:
 def _check(check: Check, room: int, style: Style) -> list[RenderableType]:
     mark, ascii_mark, color = _MARKS[check.status]
     skipped = check.status == "skipped"
-    found = f"not checked: {check.found}" if skipped else check.found
+    text = f"not checked: {check.found}" if skipped else check.found
     tone = "dim" if skipped else ""
     name = Text().append(mark if style.unicode else ascii_mark, style=color).append(" ")
     line = Table.grid(padding=(0, 2, 0, 0))
     line.add_column(width=room + 2)
     line.add_column(overflow="fold")
-    line.add_row(name.append(check.name, style=tone), Text(plain(found, style), style=tone))
+    line.add_row(name.append(check.name, style=tone), Text(plain(text, style), style=tone))
     if not check.advice:
         return [line]
     return [line, Padding(plain(check.advice, style), (0, 0, 0, 4))]
@@ -61,9 +61,9 @@ def _summary(examination: Examination) -> Text:
         return Text(
             f"No problems found: {_counted(counts['ok'], 'check')} ok{skipped}.", style="bold"
         )
-    found = ", ".join([f"{counts['ok']} ok", _counted(counts["warning"], "warning"),
+    text = ", ".join([f"{counts['ok']} ok", _counted(counts["warning"], "warning"),
                        _counted(counts["failure"], "failure")])  # fmt: skip
-    return Text(f"{found}{skipped}", style="bold red" if counts["failure"] else "bold")
+    return Text(f"{text}{skipped}", style="bold red" if counts["failure"] else "bold")
 
 
 def _counted(number: int, noun: str) -> str:

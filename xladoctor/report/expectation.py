@@ -38,8 +38,8 @@ def render(
     """
     parts: list[RenderableType] = []
     number = 0
-    for one in unmet:
-        for finding in findings.get(one.kind, ()):
+    for kind in unmet:
+        for finding in findings.get(kind.kind, ()):
             number += 1
             parts += [Text(), _event(number, finding, style)]
     parts += [item for note in notes for item in (Text(), Text(note))]

@@ -44,8 +44,8 @@ def passed_by(report: Report, style: Style) -> list[RenderableType]:
 
 def _judged(report: Report) -> list[tuple[Finding, Judgement]]:
     made = judgements(report)
-    return [(one, made[one.fingerprint]) for one in report.diagnosis.findings
-            if one.fingerprint in made]  # fmt: skip
+    return [(finding, made[finding.fingerprint]) for finding in report.diagnosis.findings
+            if finding.fingerprint in made]  # fmt: skip
 
 
 def decision(report: Report, outcome: GateOutcome, style: Style) -> RenderableType:
@@ -64,14 +64,16 @@ def verdict(outcome: GateOutcome) -> str:
 def summary(outcome: GateOutcome) -> str:
     """What decided, in one phrase."""
     parts = [
-        _number(sum(one.fails and one.state == state for one in outcome.judgements),
+        _number(sum(made.fails and made.state == state for made in outcome.judgements),
                 f"{state} finding")
         for state in ("new", "worse")
     ]  # fmt: skip
-    parts.append(_number(sum(one.state == "over" for one in outcome.budgets), "budget", " over"))
+    parts.append(
+        _number(sum(budget.state == "over" for budget in outcome.budgets), "budget", " over")
+    )
     parts.append(_number(len(outcome.missing), "not judged", ""))
-    found = [part for part in parts if part]
-    return ", ".join(found) or "nothing that fails"
+    decisive = [part for part in parts if part]
+    return ", ".join(decisive) or "nothing fails"
 
 
 def _number(count: int, what: str, then: str = "") -> str:
@@ -81,23 +83,24 @@ def _number(count: int, what: str, then: str = "") -> str:
 
 
 def _budgets(outcome: GateOutcome, style: Style) -> Iterator[RenderableType]:
-    for one in outcome.budgets:
-        found, allowed = amount(one.count, one.found), amount(one.count, one.limit)
-        text = f"budget {one.state}  {one.name}: {COUNTS[one.count][0]} {found}, allowed {allowed}"
-        if one.reason:
-            text += f" ({one.reason})"
-        look: Literal["bold red", "dim"] = "bold red" if one.state == "over" else "dim"
+    for budget in outcome.budgets:
+        value, allowed = amount(budget.count, budget.found), amount(budget.count, budget.limit)
+        what = COUNTS[budget.count][0]
+        text = f"budget {budget.state}  {budget.name}: {what} {value}, allowed {allowed}"
+        if budget.reason:
+            text += f" ({budget.reason})"
+        look: Literal["bold red", "dim"] = "bold red" if budget.state == "over" else "dim"
         yield Text(plain(text, style), style=look)
-        for consumer in one.consumers:
-            yield Padding(Text(plain(consumed(one, consumer), style)), (0, 0, 0, 4))
+        for consumer in budget.consumers:
+            yield Padding(Text(plain(consumed(budget, consumer), style)), (0, 0, 0, 4))
 
 
-def consumed(one: BudgetOutcome, consumer: Consumer) -> str:
+def consumed(budget: BudgetOutcome, consumer: Consumer) -> str:
     """A line that takes part in what is over."""
     place = consumer.location
     where = f"{place.file}:{place.line}" if place else "no line known"
     code = f"  {' '.join(place.source.split())}" if place and place.source else ""
-    return f"{amount(one.count, consumer.value)}  {where}  {consumer.what}{code}"
+    return f"{amount(budget.count, consumer.value)}  {where}  {consumer.what}{code}"
 
 
 def _texts(outcome: GateOutcome, style: Style) -> Iterator[RenderableType]:
@@ -105,16 +108,16 @@ def _texts(outcome: GateOutcome, style: Style) -> Iterator[RenderableType]:
         yield Text(plain(f"not judged  {missing.name}: {missing.reason}", style), style="yellow")
     for gone in outcome.gone:
         where = f"  {gone.file}: {gone.code}" if gone.file else ""
-        then = "occurs no more" if gone.certain else "cannot be told: its rule was not judged"
+        then = "no longer occurs" if gone.certain else "unknown: its rule was not judged"
         yield Text(plain(f"gone  {gone.rule}{where}  {then}", style), style="dim")
     for note in outcome.notes:
         yield Text(plain(f"note: {note}", style), style="yellow")
 
 
 def _runs(runs: list[Repeated], style: Style) -> Iterator[RenderableType]:
-    for one in runs:
-        values = ", ".join(amount(one.name, value) for value in one.values)
-        text = f"runs  {one.name}: {values}; median {amount(one.name, one.median)}"
+    for repeated in runs:
+        values = ", ".join(amount(repeated.name, value) for value in repeated.values)
+        text = f"runs  {repeated.name}: {values}; median {amount(repeated.name, repeated.median)}"
         yield Text(plain(text, style), style="dim")
 
 
@@ -122,13 +125,13 @@ def _next(report: Report, outcome: GateOutcome, style: Style) -> Iterator[Render
     """What to do about it."""
     if outcome.status == "missing":
         yield Text("  to let it pass: --allow-missing", style="dim")
-    found = failing(report)
-    if found:
-        yet = "" if outcome.baseline else " (it is in no baseline yet)"
-        yield _block(f"to accept what there is{yet}:", [_update(report)], style)
+    failed = failing(report)
+    if failed:
+        yet = "" if outcome.baseline else " (not in a baseline yet)"
+        yield _block(f"to accept the current findings{yet}:", [_update(report)], style)
     elif any(gone.certain for gone in outcome.gone):
-        yield _block("to take out what is gone:", [_update(report)], style)
-    if lines := [*_findings(found), *_overruns(outcome)]:
+        yield _block("to remove what is gone from the baseline:", [_update(report)], style)
+    if lines := [*_findings(failed), *_overruns(outcome)]:
         yield _block(f"to accept for a while, in {outcome.acknowledged}:", lines, style)
 
 
@@ -136,27 +139,27 @@ def _update(report: Report) -> str:
     return shlex.join(["xladoctor", "gate", "--update-baseline", report.diagnosis.run.path])
 
 
-def _findings(found: list[Finding]) -> Iterator[str]:
+def _findings(findings: list[Finding]) -> Iterator[str]:
     """The lines that acknowledge findings."""
-    if found:
+    if findings:
         yield "[findings]"
-    for one in found:
-        place = one.locations[0] if one.locations else None
+    for finding in findings:
+        place = finding.locations[0] if finding.locations else None
         where = f" {PurePath(place.file).name}:{place.line}" if place else ""
-        yield f'{one.fingerprint} = {{reason="…", expires=YYYY-MM-DD}}  # {one.rule}{where}'
+        yield f'{finding.fingerprint} = {{reason="…", expires=YYYY-MM-DD}}  # {finding.rule}{where}'
 
 
 def _overruns(outcome: GateOutcome) -> Iterator[str]:
     """The lines that acknowledge budgets that are over."""
-    over = [one for one in outcome.budgets if one.state == "over"]
+    over = [budget for budget in outcome.budgets if budget.state == "over"]
     if over:
         yield f'[budgets."{outcome.script}"]'
-    for one in over:
-        yield f'{one.name} = {{up_to={_exact(one.found)}, reason="…", expires=YYYY-MM-DD}}'
+    for budget in over:
+        yield f'{budget.name} = {{up_to={_exact(budget.found)}, reason="…", expires=YYYY-MM-DD}}'
 
 
 def _exact(value: float | None) -> str:
-    """A number that is none smaller when it is read again."""
+    """A number that is not smaller when it is read back."""
     return f"{value:.0f}" if value == round(value or 0.0) else repr(value)
 
 

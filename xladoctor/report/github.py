@@ -24,9 +24,9 @@ _PROPERTY = {**_DATA, ":": "%3A", ",": "%2C"}
 
 def render(reports: Sequence[Report], output: TextIO, style: Style) -> None:
     """Write the annotations of all programs, ten of a level together."""
-    found = all_alerts([printable(report, style) for report in reports])
+    alerts = all_alerts([printable(report, style) for report in reports])
     for level in LEVELS:
-        of_level = [alert for alert in found if alert.level == level]
+        of_level = [alert for alert in alerts if alert.level == level]
         output.writelines(f"{plain(command(alert), style)}\n" for alert in _shown(of_level))
 
 
@@ -34,7 +34,7 @@ def _shown(alerts: list[Alert]) -> list[Alert]:
     shown, more = alerts[:MOST], len(alerts) - MOST
     if more > 0:
         kind = _COMMANDS[shown[-1].level] + "s" * (more != 1)
-        note = f"And {more} more {kind}, which GitHub would not show: see the job's summary."
+        note = f"And {more} more {kind} that GitHub would not show: see the job's summary."
         shown[-1] = replace(shown[-1], text=[*shown[-1].text, note])
     return shown
 

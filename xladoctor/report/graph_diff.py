@@ -28,32 +28,32 @@ from xladoctor.report.text import plain, write
 _WIDE = 100  # columns, from which the two sides stand beside each other
 _MOST = 4  # instructions of one operation that are shown of each side
 _COLORS = {"-": "red", "+": "green", " ": ""}
-_NO_LINE = "without a Python line: the backward pass, and what the optimization made"
+_NO_LINE = "without a Python line: the backward pass, and what the optimizer of XLA added"
 
 
-def render(found: Difference, evidence: Evidence, limit: int, output: TextIO, style: Style) -> None:
+def render(diff: Difference, evidence: Evidence, limit: int, output: TextIO, style: Style) -> None:
     """Write both compilations and all that differs.
 
     Args:
-        found: the difference.
+        diff: what differs.
         evidence: for paths and for the text of lines.
         limit: how many inputs, and how many lines, to show; 0 for all.
         output: where to write.
         style: width, colours, characters.
     """
     parts: list[RenderableType] = [
-        _compiled("- A", found.a, evidence, style), _compiled("+ B", found.b, evidence, style),
+        _compiled("- A", diff.a, evidence, style), _compiled("+ B", diff.b, evidence, style),
     ]  # fmt: skip
-    if found.same:
+    if diff.same:
         parts += [Text(), Text("the graphs are the same after optimization", style="bold")]
-    if found.inputs:
+    if diff.inputs:
         parts += [Text(), Text("inputs", style="bold")]
-        parts += _inputs(found.inputs, limit, evidence, style)
-    if found.lines:
+        parts += _inputs(diff.inputs, limit, evidence, style)
+    if diff.lines:
         parts += [Text(), Text("operations, in the order of lowering", style="bold")]
-        parts += _lines(found, limit, evidence, style)
-    if found.placement:
-        parts += [Text(), Text("compiled for", style="bold"), _placement(found.placement, style)]
+        parts += _lines(diff, limit, evidence, style)
+    if diff.placement:
+        parts += [Text(), Text("compiled for", style="bold"), _placement(diff.placement, style)]
     write(parts, output, style)
 
 
@@ -61,11 +61,11 @@ def record(value: Any, evidence: Evidence) -> Any:
     """The difference as JSON has it: objects, lists, paths as reports show them."""
     if is_dataclass(value):
         names = [f.name for f in fields(value)] + ["same"] * isinstance(value, Difference)
-        found = {name: record(getattr(value, name), evidence) for name in names}
-        return found | ({"file": evidence.shown(found["file"])} if "file" in found else {})
+        content = {name: record(getattr(value, name), evidence) for name in names}
+        return content | ({"file": evidence.shown(content["file"])} if "file" in content else {})
     if isinstance(value, Place):
         return _shown(value, evidence)
-    return [record(one, evidence) for one in value] if isinstance(value, tuple) else value
+    return [record(item, evidence) for item in value] if isinstance(value, tuple) else value
 
 
 def _shown(line: Place, evidence: Evidence) -> dict[str, Any]:
@@ -73,14 +73,14 @@ def _shown(line: Place, evidence: Evidence) -> dict[str, Any]:
     return line._asdict() | files
 
 
-def _compiled(name: str, one: Compiled, evidence: Evidence, style: Style) -> RenderableType:
-    step = "" if one.step is None else f", step {one.step}"
-    counts = [counted(one.instructions, "instruction"), counted(one.inputs, "input"),
-              "? outputs" if one.outputs is None else counted(one.outputs, "output")]  # fmt: skip
-    what = f"compilation {one.index}{step}, {seconds(one.seconds)} s at "
-    site = {"file": evidence.shown(one.file), "line": one.line, "user_file": None}
+def _compiled(name: str, graph: Compiled, evidence: Evidence, style: Style) -> RenderableType:
+    step = "" if graph.step is None else f", step {graph.step}"
+    outputs = "? outputs" if graph.outputs is None else counted(graph.outputs, "output")
+    counts = [counted(graph.instructions, "instruction"), counted(graph.inputs, "input"), outputs]
+    what = f"compilation {graph.index}{step}, {seconds(graph.seconds)} s at "
+    site = {"file": evidence.shown(graph.file), "line": graph.line, "user_file": None}
     text = Text(plain(what + place(site, style.width - 5 - len(what), style), style))
-    text.append(f"\n{one.graph_hash}  {', '.join(counts)}", style="dim")
+    text.append(f"\n{graph.graph_hash}  {', '.join(counts)}", style="dim")
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_row(Text(name, style=_COLORS[name[0]]), text)
     return grid
@@ -91,32 +91,34 @@ def _inputs(
 ) -> Iterator[RenderableType]:
     """Inputs below their line."""
     lines: dict[Any, list[InputChange]] = {}
-    for one in inputs[: limit or None]:
-        lines.setdefault((one.place[:2], one.sent), []).append(one)
+    for change in inputs[: limit or None]:
+        lines.setdefault((change.place[:2], change.sent), []).append(change)
     for group in lines.values():
         known = "made at " if group[0].sent else "first used at "
         yield from _place(known, "without a Python line", group[0].place, evidence, style)
         grid = Table.grid(padding=(0, 2, 0, 0))
-        for one in group:
-            mark = " " if one.a and one.b else "-" if one.a else "+"
-            text = f"{one.a} → {one.b}" if one.a and one.b else str(one.a or one.b)
+        for change in group:
+            mark = " " if change.a and change.b else "-" if change.a else "+"
+            text = (
+                f"{change.a} → {change.b}" if change.a and change.b else str(change.a or change.b)
+            )
             grid.add_row(*(Text(plain(cell, style), style=_COLORS[mark])
-                           for cell in (f"{mark} parameter {one.parameter}", text)))  # fmt: skip
+                           for cell in (f"{mark} parameter {change.parameter}", text)))  # fmt: skip
         yield Padding(grid, (0, 0, 0, 4))
     yield from _more(len(inputs) - limit if limit else 0, "inputs", style)
 
 
 def _lines(
-    found: Difference, limit: int, evidence: Evidence, style: Style
+    diff: Difference, limit: int, evidence: Evidence, style: Style
 ) -> Iterator[RenderableType]:
     """Operations below their line."""
-    for number, line in enumerate(found.lines[: limit or None]):
+    for number, line in enumerate(diff.lines[: limit or None]):
         yield from [Text()] * (number > 0)
         yield from _place("", _NO_LINE, line.place, evidence, style)
-        for one in line.operations:
-            yield Padding(_operation(one, style), (0, 0, 0, 4))
-    yield from _more(len(found.lines) - limit if limit else 0, "lines", style)
-    yield from _more(found.left_out, "kinds of instruction, lowered later", style)
+        for operation in line.operations:
+            yield Padding(_operation(operation, style), (0, 0, 0, 4))
+    yield from _more(len(diff.lines) - limit if limit else 0, "lines", style)
+    yield from _more(diff.left_out, "kinds of instructions, lowered later", style)
 
 
 def _place(
@@ -137,11 +139,11 @@ def _place(
         yield Text(plain(f"  │ {source.strip()}", style), overflow=overflow, no_wrap=True)
 
 
-def _operation(one: OperationChange, style: Style) -> RenderableType:
-    name = Text(plain(one.op or "other instructions", style))
-    if one.a_count != one.b_count and one.a_count and one.b_count:
-        name.append(plain(f"  {one.a_count} → {one.b_count}", style), style="dim")
-    sides = [_side(mark, texts, style) for mark, texts in (("-", one.a), ("+", one.b))]
+def _operation(operation: OperationChange, style: Style) -> RenderableType:
+    name = Text(plain(operation.op or "other instructions", style))
+    if operation.a_count != operation.b_count and operation.a_count and operation.b_count:
+        name.append(plain(f"  {operation.a_count} → {operation.b_count}", style), style="dim")
+    sides = [_side(mark, texts, style) for mark, texts in (("-", operation.a), ("+", operation.b))]
     if style.width < _WIDE:
         return Group(name, *(Padding(side, (0, 0, 0, 2)) for side in sides))
     grid = Table.grid(padding=(0, 2, 0, 0), expand=True)
@@ -175,8 +177,8 @@ def _more(number: int, what: str, style: Style) -> Iterator[RenderableType]:
 
 def _placement(changes: Sequence[PlacementChange], style: Style) -> RenderableType:
     grid = Table.grid(padding=(0, 2, 0, 0))
-    for one in changes:
-        a, b = (", ".join(_first(side)) or "none" for side in (one.a, one.b))
-        name = "donated inputs" if one.name == "donated" else one.name
+    for change in changes:
+        a, b = (", ".join(_first(side)) or "none" for side in (change.a, change.b))
+        name = "donated inputs" if change.name == "donated" else change.name
         grid.add_row(Text(f"  {name}"), Text(plain(f"{a} → {b}", style)))
     return grid

@@ -53,11 +53,11 @@ def _count(element: ET.Element, names: Sequence[str]) -> None:
 def _rules(report: Report, name: str) -> Iterator[ET.Element]:
     outcomes = report.diagnosis.rules
     pack = report.diagnosis.pack
-    reasons = {one.rule: one.reason for one in report.diagnosis.not_checked}
-    asked = {one.name for one in report.outcome.missing} if report.outcome else set()
-    found = [alert for alert in alerts(report) if alert.finding]
+    reasons = {skipped.rule: skipped.reason for skipped in report.diagnosis.not_checked}
+    asked = {missing.name for missing in report.outcome.missing} if report.outcome else set()
+    of_findings = [alert for alert in alerts(report) if alert.finding]
     for rule in sorted({*outcomes.fired, *outcomes.clear, *reasons}):
-        here = [alert for alert in found if alert.rule == rule]
+        here = [alert for alert in of_findings if alert.rule == rule]
         known = pack.get(rule)
         title = known.name if known else here[0].name if here else ""
         case = _case(name, known.category if known else "rules", f"{rule} {title}".strip())
@@ -67,15 +67,15 @@ def _rules(report: Report, name: str) -> Iterator[ET.Element]:
         yield case
 
 
-def _judge(case: ET.Element, found: list[Alert], report: Report) -> None:
-    failing = [alert for alert in found if _fails(alert, report)]
+def _judge(case: ET.Element, here: list[Alert], report: Report) -> None:
+    failing = [alert for alert in here if _fails(alert, report)]
     if failing:
         rest = f" and {len(failing) - 1} more" if len(failing) > 1 else ""
         failure = ET.SubElement(
             case, "failure", type=failing[0].level, message=f"{failing[0].title}{rest}"
         )
         failure.text = _text(failing)
-    others = [alert for alert in found if alert not in failing]
+    others = [alert for alert in here if alert not in failing]
     if others:
         ET.SubElement(case, "system-out").text = _text(others)
 
@@ -84,7 +84,7 @@ def _fails(alert: Alert, report: Report) -> bool:
     return alert.level != "note" if report.outcome is None else alert.level == "error"
 
 
-def _text(found: Sequence[Alert]) -> str:
+def _text(said: Sequence[Alert]) -> str:
     """Each with its line, what was found and the fix."""
     return "\n\n".join(
         "\n".join([
@@ -92,12 +92,12 @@ def _text(found: Sequence[Alert]) -> str:
             *alert.text,
             *([f"Fix: {' '.join(alert.finding.fix.split())}"] if alert.finding else []),
         ])
-        for alert in found
+        for alert in said
     )  # fmt: skip
 
 
 def _budgets(report: Report, name: str) -> Iterator[ET.Element]:
-    asked = {one.name for one in report.outcome.missing} if report.outcome else set()
+    asked = {missing.name for missing in report.outcome.missing} if report.outcome else set()
     for budget in report.outcome.budgets if report.outcome else ():
         case = _case(name, "budgets", budget.name)
         if budget.state == "unknown":
@@ -112,12 +112,12 @@ def _unseen(report: Report, name: str) -> Iterator[ET.Element]:
     outcome = report.outcome
     if outcome is None:
         return
-    rules = {one.rule for one in report.diagnosis.not_checked}
-    budgets = {one.name for one in outcome.budgets}
-    for one in outcome.missing:
-        if one.name not in rules | budgets:
-            case = _case(name, "run", one.name)
-            _skip(case, one.reason, asked=True)
+    rules = {skipped.rule for skipped in report.diagnosis.not_checked}
+    budgets = {budget.name for budget in outcome.budgets}
+    for missing in outcome.missing:
+        if missing.name not in rules | budgets:
+            case = _case(name, "run", missing.name)
+            _skip(case, missing.reason, asked=True)
             yield case
 
 
@@ -135,5 +135,5 @@ def _case(name: str, family: str, title: str) -> ET.Element:
 
 
 def _skip(case: ET.Element, reason: str, asked: bool) -> None:
-    why = f"asked for, but not evaluated: {reason}" if asked else f"not evaluated: {reason}"
+    why = f"asked for but not evaluated: {reason}" if asked else f"not evaluated: {reason}"
     ET.SubElement(case, "skipped", type="not evaluated", message=why)

@@ -20,7 +20,8 @@ OF_SEVERITY: dict[Severity, Level] = {"error": "error", "warning": "warning", "i
 
 def judgements(report: Report) -> dict[str, Judgement]:
     """What the gate made of each finding, by fingerprint; nothing where there was no gate."""
-    return {one.fingerprint: one for one in report.outcome.judgements} if report.outcome else {}
+    made = report.outcome.judgements if report.outcome else ()
+    return {judgement.fingerprint: judgement for judgement in made}
 
 
 def level(finding: Finding, judgement: Judgement | None) -> Level:

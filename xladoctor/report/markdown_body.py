@@ -42,23 +42,23 @@ def fitted(blocks: Sequence[Block], limit: int, size: Callable[[str], int]) -> s
     """As much as the limit allows, in order; findings give way first, and it says so."""
     room = limit - _ROOM
     kept = set()
-    for nth, one in sorted(enumerate(blocks), key=lambda pair: pair[1].finding):
-        if size(one.text) + 2 <= room:
+    for nth, block_ in sorted(enumerate(blocks), key=lambda pair: pair[1].finding):
+        if size(block_.text) + 2 <= room:
             kept.add(nth)
-            room -= size(one.text) + 2
-    texts = [one.text for nth, one in enumerate(blocks) if nth in kept]
-    left = [one for nth, one in enumerate(blocks) if nth not in kept]
+            room -= size(block_.text) + 2
+    texts = [block_.text for nth, block_ in enumerate(blocks) if nth in kept]
+    left = [block_ for nth, block_ in enumerate(blocks) if nth not in kept]
     return "\n\n".join([*texts, *_left_out(left, limit)]) + "\n"
 
 
 def _left_out(left: Sequence[Block], limit: int) -> Iterator[str]:
-    findings = sum(one.finding for one in left)
+    findings = sum(block_.finding for block_ in left)
     parts = [(findings, "finding"), (len(left) - findings, "section")]
     words = [f"{count} {name}{'s' * (count != 1)}" for count, name in parts if count]
     if words:
         yield (
-            f"**Left out: {' and '.join(words)}**, since this text may not be longer than"
-            f" {limit:,}; the whole report is in the other formats."
+            f"**Left out: {' and '.join(words)}**, as this text is limited to {limit:,};"
+            " the other formats have the whole report."
         )
 
 
@@ -70,15 +70,15 @@ def blocks(reports: Sequence[Report], style: Style, unfolded: int | None) -> lis
         unfolded: how many findings of each are open to read; None for all.
     """
     sections = [_section(printable(report, style), unfolded) for report in reports]
-    return [printable(one, style) for section in sections for one in section]
+    return [printable(block_, style) for section in sections for block_ in section]
 
 
 def _section(report: Report, unfolded: int | None) -> Iterator[Block]:
     yield Block("\n\n".join(_head(report)))
     if report.outcome is not None:
         yield from _gate(report.outcome, report.diagnosis)
-    found = [(alert, alert.finding) for alert in alerts(report) if alert.finding]
-    for nth, (alert, finding) in enumerate(found):
+    findings = [(alert, alert.finding) for alert in alerts(report) if alert.finding]
+    for nth, (alert, finding) in enumerate(findings):
         opened = unfolded is None or nth < unfolded
         text = "\n\n".join(_finding(alert, finding, report.diagnosis, opened))
         yield Block(text, finding=True)
@@ -104,19 +104,19 @@ def _gate(outcome: GateOutcome, diagnosis: Diagnosis) -> Iterator[Block]:
     if outcome.runs:
         runs = [
             [
-                inline(one.name),
-                ", ".join(amount(one.name, value) for value in one.values),
-                amount(one.name, one.median),
+                inline(run.name),
+                ", ".join(amount(run.name, value) for value in run.values),
+                amount(run.name, run.median),
             ]
-            for one in outcome.runs
+            for run in outcome.runs
         ]
         yield Block(table(("In several runs", "Values", "Median"), runs))
     gone = [
-        f"{one.rule} in {one.file or 'the run'} {'does' if one.certain else 'may'} not occur any"
-        f" more: {one.code}"
-        for one in outcome.gone
+        f"{entry.rule} in {entry.file or 'the run'}"
+        f" {'no longer occurs' if entry.certain else 'may no longer occur'}: {entry.code}"
+        for entry in outcome.gone
     ]
-    asked = [f"{one.name} could not be judged: {one.reason}" for one in outcome.missing]
+    asked = [f"{item.name} could not be judged: {item.reason}" for item in outcome.missing]
     said = _bullets([*asked, *gone, *outcome.notes])
     if said:
         yield Block(said)
@@ -125,9 +125,11 @@ def _gate(outcome: GateOutcome, diagnosis: Diagnosis) -> Iterator[Block]:
 def _budget(budget: BudgetOutcome, diagnosis: Diagnosis) -> list[str]:
     state = f"**{budget.state}**" if budget.state == "over" else budget.state
     why = f" ({inline(budget.reason)})" if budget.reason else ""
-    lines = [inline(consumer_text(budget, one, diagnosis)) for one in budget.consumers[:3]]
-    found, limit = amount(budget.count, budget.found), amount(budget.count, budget.limit)
-    return [inline(budget.name), found, limit, f"{state}{why}", "<br>".join(lines)]
+    lines = [
+        inline(consumer_text(budget, consumer, diagnosis)) for consumer in budget.consumers[:3]
+    ]
+    value, limit = amount(budget.count, budget.found), amount(budget.count, budget.limit)
+    return [inline(budget.name), value, limit, f"{state}{why}", "<br>".join(lines)]
 
 
 def _finding(alert: Alert, finding: Finding, diagnosis: Diagnosis, opened: bool) -> Iterator[str]:

@@ -62,4 +62,4 @@ def _locations(diagnosis: Diagnosis) -> Iterable[Location]:
     for finding in diagnosis.findings:
         yield from finding.locations
     for count in diagnosis.counts:
-        yield from (one.location for one in count.consumers if one.location)
+        yield from (consumer.location for consumer in count.consumers if consumer.location)

@@ -55,7 +55,7 @@ def _categories(reports: Sequence[Report]) -> Iterator[str]:
 
 def _run(report: Report, category: str) -> dict[str, Any]:
     diagnosis = report.diagnosis
-    found = alerts(report)
+    all_alerts = alerts(report)
     rules = descriptors(report)
     index = {rule["id"]: number for number, rule in enumerate(rules)}
     return {
@@ -65,9 +65,9 @@ def _run(report: Report, category: str) -> dict[str, Any]:
         }},
         "automationDetails": {"id": f"{category}/"},
         "originalUriBaseIds": _BASES,
-        "invocations": [_invocation(report, found, index)],
+        "invocations": [_invocation(report, all_alerts, index)],
         "results": [
-            _result(alert, alert.place, report, index) for alert in found if alert.place
+            _result(alert, alert.place, report, index) for alert in all_alerts if alert.place
         ],
     }  # fmt: skip
 
@@ -123,10 +123,10 @@ def _of_gate(alert: Alert, report: Report) -> dict[str, Any]:
     }
 
 
-def _invocation(report: Report, found: list[Alert], index: dict[str, int]) -> dict[str, Any]:
+def _invocation(report: Report, all_alerts: list[Alert], index: dict[str, int]) -> dict[str, Any]:
     """How the analysis went: what was not judged, what of the evidence was cut or unreadable."""
     diagnosis = report.diagnosis
-    unplaced = [(a.rule, a.level, a.said) for a in found if not a.place]
+    unplaced = [(a.rule, a.level, a.said) for a in all_alerts if not a.place]
     skipped = [(n.rule, "note", f"Not evaluated: {n.reason}.") for n in diagnosis.not_checked]
     asked = [(a.rule, a.level, a.said) for a in missing(report)]
     notes = [*diagnosis.warnings, *(report.outcome.notes if report.outcome else ())]

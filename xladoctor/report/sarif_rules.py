@@ -72,7 +72,7 @@ def _budget(budget: BudgetOutcome) -> dict[str, Any]:
         "name": budget.name,
         "shortDescription": {"text": f"Budget {budget.name}."},
         "fullDescription": {"text": text},
-        "help": {"text": f"{text} The limit is set in the configuration of xladoctor."},
+        "help": {"text": f"{text} The limit is set in the xladoctor configuration."},
         "defaultConfiguration": {"level": "error"},
         "properties": {
             "precision": "very-high",

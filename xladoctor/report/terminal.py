@@ -42,7 +42,7 @@ _NARROW = 60
 
 
 def render(reports: Sequence[Report], output: TextIO, style: Style) -> None:
-    """Write the whole reports, one under the other."""
+    """Write the whole reports, one below the other."""
     for number, report in enumerate(reports):
         sections = _sections(replace(report, diagnosis=printable(report.diagnosis, style)), style)
         spaced = [line for part in sections for line in (part, Text())][:-1]
@@ -175,9 +175,9 @@ def _closing(diagnosis: Diagnosis, style: Style) -> Group:
     rows += [Text(plain(f"  note: {w}", style), style="yellow") for w in diagnosis.warnings]
     if diagnosis.findings:
         first = diagnosis.findings[0].rule
-        rows.append(Text(f"  more on a rule: xladoctor explain {first}", style="dim"))
+        rows.append(Text(f"  about a rule: xladoctor explain {first}", style="dim"))
     if any(finding.compilations for finding in diagnosis.findings):
-        rows.append(Text(f"  each compilation: xladoctor compilations {diagnosis.run.path}",
+        rows.append(Text(f"  every compilation: xladoctor compilations {diagnosis.run.path}",
                          style="dim", overflow="fold"))  # fmt: skip
     if diagnosis.run.kind in ("run", "remote"):
         rows.append(Text(f"  run directory: {diagnosis.run.path}", overflow="fold"))

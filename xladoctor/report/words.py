@@ -1,4 +1,4 @@
-"""What reports say of a run and of a finding, in the same words in each format."""
+"""What reports say about a run and a finding, in the same words in every format."""
 
 from __future__ import annotations
 
@@ -95,14 +95,14 @@ def _signal_name(number: int) -> str:
 
 
 def steps_of(steps: Steps) -> list[str]:
-    """How many, and how long one took."""
+    """How many steps, and how long they took."""
     text = f"{steps.count} step{'s' * (steps.count != 1)}, {steps.warmup} of them warm-up"
     median = steps.median_ms
     return [text] if median is None else [text, f"median step {duration(median / 1e3)}"]
 
 
 def outcomes(diagnosis: Diagnosis) -> str:
-    """How many rules came out how."""
+    """How many rules had which outcome."""
     rules = diagnosis.rules
     text = (
         f"{len(rules.fired)} rule{'s' * (len(rules.fired) != 1)} fired, {len(rules.clear)} clear,"
@@ -118,16 +118,17 @@ def suppressed(ignored: Iterable[Ignored], shown: Callable[[str], str] = str) ->
         shown: how a file is shown.
     """
     return [
-        f"{one.rule} suppressed at {shown(one.file)}:{one.line}: {one.reason or 'no reason given'}"
-        for one in ignored
+        f"{item.rule} suppressed at {shown(item.file)}:{item.line}:"
+        f" {item.reason or 'no reason given'}"
+        for item in ignored
     ]
 
 
 def unjudged(skipped: Iterable[NotChecked]) -> list[str]:
     """The rules that could not be judged, those with the same reason together."""
     reasons: dict[str, list[str]] = {}
-    for one in skipped:
-        reasons.setdefault(one.reason, []).append(one.rule)
+    for rule in skipped:
+        reasons.setdefault(rule.reason, []).append(rule.rule)
     return [f"{', '.join(ids)} not evaluated: {reason}" for reason, ids in reasons.items()]
 
 
@@ -157,7 +158,7 @@ def saving_of(finding: Finding, diagnosis: Diagnosis) -> str | None:
         return None
     then = f"limited by {LIMITS[saving.limited_by]}" if saving.limited_by else ""
     if (saving.share or 0.0) < _NEXT_TO_NOTHING:
-        return f"gains next to nothing by itself: a step stays {then}" if then else None
+        return f"saves next to nothing on its own: a step stays {then}" if then else None
     parts = []
     if saving.now_ms is not None and saving.after_ms is not None:
         parts.append(f"a step {duration(saving.now_ms / 1e3)} → {duration(saving.after_ms / 1e3)}")

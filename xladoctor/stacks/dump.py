@@ -82,32 +82,34 @@ def _tried(pid: int, native: bool) -> Stacks | StacksError:
 
 
 def _running(pid: int) -> Process:
-    found = process(pid)
-    if found is None and not Path("/proc/self/stat").exists():
-        raise StacksError("stacks are read on Linux alone", "run xladoctor where the process runs")
-    if found is None:
+    target = process(pid)
+    if target is None and not Path("/proc/self/stat").exists():
+        raise StacksError(
+            "stacks can be read on Linux only", "run xladoctor where the process runs"
+        )
+    if target is None:
         raise StacksError(
             f"there is no process {pid}",
             "list the Python processes with: pgrep -af python\n"
-            "one inside a container has another number there: run xladoctor inside",
+            "a process in a container has a different id there: run xladoctor in the container",
         )
-    if found.state == "Z":
+    if target.state == "Z":
         raise StacksError(
-            f"process {pid} has ended, and its parent {found.parent} has not waited for it",
-            f"look at the parent instead: xladoctor stacks {found.parent}",
+            f"process {pid} has ended, but its parent {target.parent} has not waited for it",
+            f"look at the parent instead: xladoctor stacks {target.parent}",
         )
-    return found
+    return target
 
 
 def _program() -> str:
     beside = Path(sys.executable).with_name("py-spy")
-    found = str(beside) if os.access(beside, os.X_OK) else shutil.which("py-spy")
-    if found is None:
+    program = str(beside) if os.access(beside, os.X_OK) else shutil.which("py-spy")
+    if program is None:
         raise StacksError(
-            f"py-spy is neither beside {sys.executable} nor on PATH",
+            f"py-spy is neither next to {sys.executable} nor on PATH",
             f"install it: {sys.executable} -m pip install py-spy",
         )
-    return found
+    return program
 
 
 def _printed(program: str, target: Process, native: bool, notes: list[str]) -> tuple[str, bool]:
@@ -153,13 +155,13 @@ def _late(target: Process) -> StacksError:
     now = process(target.pid)
     if now is not None and now.state == "D":
         return StacksError(
-            f"process {target.pid} is in uninterruptible sleep (state D): it cannot be stopped to"
-            " be looked at",
-            "it waits inside the kernel, most often for a network file system or a device driver:\n"
+            f"process {target.pid} is in uninterruptible sleep (state D): it cannot be stopped"
+            " to read its stacks",
+            "it is waiting in the kernel, usually for a network file system or a device driver:\n"
             f"sudo cat /proc/{target.pid}/stack shows where",
         )
     return StacksError(
-        f"py-spy had no stacks of process {target.pid} after {LIMIT_S} s",
+        f"py-spy did not return the stacks of process {target.pid} within {LIMIT_S} s",
         "try again without --native, or when the machine is less busy",
     )
 
@@ -167,7 +169,7 @@ def _late(target: Process) -> StacksError:
 def _explained(program: str, target: Process, said: str) -> StacksError:
     now = process(target.pid)
     if now is None or now.state == "Z":
-        return StacksError(f"process {target.pid} has ended meanwhile")
+        return StacksError(f"process {target.pid} has ended")
     if any(words in said.lower() for words in _REFUSED):
         return permission.refused(now, permission.rights())
     if is_python(target.pid) is False:
@@ -178,8 +180,8 @@ def _explained(program: str, target: Process, said: str) -> StacksError:
     first = next((line for line in said.splitlines() if line.strip()), "no reason given")
     return StacksError(
         f"{_version(program)} cannot read process {target.pid}: {first.removeprefix('Error: ')}",
-        "a process that has just started needs a moment; else this py-spy may not know its version"
-        f" of Python:\n{sys.executable} -m pip install --upgrade py-spy",
+        "a process that has just started needs a moment; otherwise this py-spy may be too old for"
+        f" its Python:\n{sys.executable} -m pip install --upgrade py-spy",
     )
 
 

@@ -45,7 +45,7 @@ BATCH = "waits for the next batch"
 _COLLECTIVE = "waits in a collective"
 _COMPILING = "compiles a graph"
 _DEVICE = "waits for the device"
-_TRANSFER = "waits for a value of the device"
+_TRANSFER = "waits for a value from the device"
 _LOCK = "waits for a lock"
 _IDLE = "waits for work"
 
@@ -63,11 +63,11 @@ NATIVE = (
     _native(Kind.device, "launches a computation", r"::ExecuteComputation|::ExecuteReplicated"),
     _native(Kind.native, "builds the graph",
             r"::SyncTensorsGraph|::RunPostOrder|::LoweringContext"),
-    _native(Kind.data, "waits for an item of a queue", r"SimpleQueue_get"),
+    _native(Kind.data, "waits for an item from a queue", r"SimpleQueue_get"),
     _native(Kind.waiting, "waits for a thread to end", r"^ThreadHandle_join"),
     _native(Kind.lock, _LOCK,
             r"^PyThread_acquire_lock_timed|^_?PyMutex_Lock|^_PyRecursiveMutex_Lock"),
-    _native(Kind.lock, "waits for a lock of native code",
+    _native(Kind.lock, "waits for a lock in native code",
             r"^(__)?pthread_(mutex|rwlock)_\w*lock|^__lll_lock_wait|^absl::\S*Mutex::Lock"),
 )  # fmt: skip
 
@@ -113,13 +113,13 @@ PYTHON = (
             r"multiprocessing/(process|popen_\w+)\.py", r"\bjoin$|\bwait$|\bpoll$"),
     _python(Kind.waiting, "waits for a thread to end", r"threading\.py",
             r"^Thread\.(join|_wait_for_tstate_lock)$|^(join|_wait_for_tstate_lock|_shutdown)$"),
-    _python(Kind.waiting, "waits for a task of another thread or process",
+    _python(Kind.waiting, "waits for a task in another thread or process",
             r"concurrent/futures/_base\.py", r"(Future\.)?(result|exception|wait)$"),
-    _python(Kind.waiting, "waits for a task of a pool", r"multiprocessing/pool\.py",
+    _python(Kind.waiting, "waits for a task in a pool", r"multiprocessing/pool\.py",
             r"(get|wait|next)$"),
     _python(Kind.data, "waits for data from another process",
             r"multiprocessing/(queues|connection)\.py"),
-    _python(Kind.data, "waits for an item of a queue", r"(queue|keyd_queue)\.py", r"\bget$"),
+    _python(Kind.data, "waits for an item from a queue", r"(queue|keyd_queue)\.py", r"\bget$"),
     _python(Kind.lock, "waits for room in a queue", r"(queue|keyd_queue)\.py", r"\bput$"),
     _python(Kind.lock, "waits for an event", r"threading\.py", r"\bEvent\.wait$"),
     _python(Kind.lock, "waits at a barrier for other threads", r"threading\.py",
@@ -128,7 +128,7 @@ PYTHON = (
             r"Semaphore\.(acquire|__enter__)"),
     _python(Kind.lock, "waits for a condition", r"threading\.py", r"\bCondition\.wait(_for)?$"),
     _python(Kind.lock, _LOCK, r"threading\.py", r"acquire|__enter__"),
-    _python(Kind.lock, "waits for a lock that processes share",
+    _python(Kind.lock, "waits for a lock shared by processes",
             r"multiprocessing/synchronize\.py", r"acquire|__enter__|wait"),
     # The outside
     _python(Kind.input, "waits for the network",
@@ -145,7 +145,7 @@ BARRIERS = (
 
 #: What the text of a line that waits in native code suggests.
 SOURCE = (
-    (Kind.transfer, "seems to wait for a value of the device",
+    (Kind.transfer, "seems to wait for a value from the device",
      re.compile(r"\.(item|tolist|cpu|numpy)\(|\bprint\(")),
     (Kind.lock, "seems to wait for a lock",
      re.compile(r"\.acquire\(|^\s*with\b[^(]*:|lock|mutex", re.IGNORECASE)),
@@ -163,10 +163,10 @@ CALLS = {
     "connect": (Kind.input, "connects to the network"),
     "recvfrom": (Kind.input, "waits for the network"),
     "recvmsg": (Kind.input, "waits for the network"),
-    "sendto": (Kind.input, "waits for the network to take data"),
-    "sendmsg": (Kind.input, "waits for the network to take data"),
-    "flock": (Kind.lock, "waits for the lock of a file"),
-    "fcntl": (Kind.lock, "waits for the lock of a file"),
+    "sendto": (Kind.input, "waits for the network to accept data"),
+    "sendmsg": (Kind.input, "waits for the network to accept data"),
+    "flock": (Kind.lock, "waits for a file lock"),
+    "fcntl": (Kind.lock, "waits for a file lock"),
     "pause": (Kind.waiting, "waits for a signal"),
     "rt_sigtimedwait": (Kind.waiting, "waits for a signal"),
     **dict.fromkeys(

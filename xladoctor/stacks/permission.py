@@ -45,14 +45,14 @@ def refused(target: Process, ours: Rights) -> StacksError:
     if target.tracer:
         tracer = process(target.tracer)
         return StacksError(
-            f"{who} is traced already, by process {target.tracer}"
-            f" ({tracer.command if tracer else 'of another container'})",
-            "only one tracer at a time: end that debugger or profiler first",
+            f"{who} is already traced by process {target.tracer}"
+            f" ({tracer.command if tracer else 'in another container'})",
+            "only one tracer is allowed at a time: stop that debugger or profiler first",
         )
     if ours.capable:
         return StacksError(
-            f"{who}: the system forbids to trace it, although CAP_SYS_PTRACE is there",
-            "a seccomp profile or a security module (AppArmor, SELinux) can do that:\n"
+            f"{who}: the system forbids tracing it, despite CAP_SYS_PTRACE",
+            "a seccomp profile or a security module (AppArmor, SELinux) may be the reason:\n"
             + _ways(ours, target.pid),
         )
     if target.user != ours.user:
@@ -65,11 +65,13 @@ def refused(target: Process, ours: Rights) -> StacksError:
 
 def _scope_text(ours: Rights) -> str:
     texts = {
-        1: "kernel.yama.ptrace_scope is 1, so that only ancestors of a process may",
-        2: "kernel.yama.ptrace_scope is 2, so that only holders of CAP_SYS_PTRACE may",
-        3: "kernel.yama.ptrace_scope is 3, so that nobody may until the machine is started anew",
+        1: "kernel.yama.ptrace_scope is 1, so only its ancestors may trace a process",
+        2: "kernel.yama.ptrace_scope is 2, so tracing needs CAP_SYS_PTRACE",
+        3: "kernel.yama.ptrace_scope is 3, so nobody may trace until the machine restarts",
     }
-    return texts.get(ours.scope, "it has rights that xladoctor has not, or CAP_SYS_PTRACE lacks")
+    return texts.get(
+        ours.scope, "it has rights that xladoctor does not have, or CAP_SYS_PTRACE is missing"
+    )
 
 
 def _scope_hint(ours: Rights, target: Process) -> str:
@@ -78,7 +80,7 @@ def _scope_hint(ours: Rights, target: Process) -> str:
     if ours.scope == 1:
         return (
             f"{_ways(ours, target.pid)}\n"
-            "or, until the next start of the machine: sudo sysctl kernel.yama.ptrace_scope=0"
+            "or, until the machine restarts: sudo sysctl kernel.yama.ptrace_scope=0"
         )
     return _ways(ours, target.pid)
 

@@ -84,19 +84,19 @@ def is_python(pid: int) -> bool | None:
 
 def parents() -> dict[int, int]:
     """The parent of each process that runs now."""
-    found = {}
+    known = {}
     for folder in _PROC.iterdir():
         if folder.name.isdigit():
             with contextlib.suppress(OSError):  # it has ended
                 stat = (folder / "stat").read_text(errors="replace")
-                found[int(folder.name)] = int(stat.rpartition(")")[2].split()[1])
-    return found
+                known[int(folder.name)] = int(stat.rpartition(")")[2].split()[1])
+    return known
 
 
 def children(pid: int) -> tuple[Child, ...]:
     """The child processes, with those that have ended and were not waited for."""
-    found = (process(child) for child, parent in sorted(parents().items()) if parent == pid)
-    return tuple(Child(each.pid, each.state, each.command) for each in found if each)
+    processes = (process(child) for child, parent in sorted(parents().items()) if parent == pid)
+    return tuple(Child(each.pid, each.state, each.command) for each in processes if each)
 
 
 def tree(pid: int) -> list[int]:

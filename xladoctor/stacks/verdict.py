@@ -23,32 +23,32 @@ _BARRIER = (
     "--native tells apart compiling, building the graph, and waiting for the device",
     "compilations so far, with their causes: xladoctor run, then xladoctor compilations",
 )
-_PARTNER = ("some replica has not joined: compare the verdicts of all processes, on all hosts",)
+_PARTNER = ("a replica has not joined: compare the verdicts of all processes, on all hosts",)
 _ALONE = (
-    "it has one thread, which waits for what no other can release; only a handler of a signal"
-    " could",
+    "it has one thread, which waits for a lock that no other thread can release; only a signal"
+    " handler could",
 )
 _FORKED = (
-    "it was forked while a thread of its parent held a lock, and that thread does not exist here",
-    'start processes with spawn or forkserver in place of fork: multiprocessing.set_start_method("'
+    "it was forked while a thread of its parent held a lock; that thread does not exist here",
+    'start processes with spawn or forkserver, not fork: multiprocessing.set_start_method("'
     'spawn"), or DataLoader(…, multiprocessing_context="spawn")',
 )
 _SAME_DEVICES = (
-    "several replicas wait for their devices: a collective that one of them has not joined looks"
-    " like this too",
+    "several replicas wait for their devices: it looks the same when one of them has not joined"
+    " a collective",
 )
 
 
 def of_thread(thread: Thread, stacks: Stacks) -> Verdict:
     """What one thread does."""
     frame = user_frame(thread)
-    found = (
+    told = (
         _by_native(thread)
         or _by_python(thread, frame)
         or _by_call(thread.call, frame)
         or _by_source(thread, frame)
     )
-    kind, text, sure, hints = found or _otherwise(thread, stacks)
+    kind, text, sure, hints = told or _otherwise(thread, stacks)
     if thread.id != stacks.pid and frame is None and not thread.running:
         kind, text, hints = Kind.idle, "waits for work", ()  # a helper of some library
     return Verdict(kind, text, frame, sure, hints)
@@ -100,20 +100,20 @@ Found = tuple[Kind, str, bool, tuple[str, ...]]
 
 def _by_native(thread: Thread) -> Found | None:
     top = list(takewhile(lambda frame: frame.native, thread.frames))
-    found = _first(NATIVE, top)
-    if found is None or (found.kind is Kind.lock and _first(PYTHON, _inside(thread, None))):
+    pattern = _first(NATIVE, top)
+    if pattern is None or (pattern.kind is Kind.lock and _first(PYTHON, _inside(thread, None))):
         return None  # a lock that threading.py or queue.py waits with: these say more
-    return found.kind, found.text, True, _PARTNER if found.kind is Kind.collective else ()
+    return pattern.kind, pattern.text, True, _PARTNER if pattern.kind is Kind.collective else ()
 
 
 def _by_python(thread: Thread, frame: Frame | None) -> Found | None:
     inside = list(_inside(thread, frame))
-    found = _first(PYTHON, inside)
-    if found is not None and thread.running:
-        found = found if found.kind in _BUSY else None
-    if found is not None:
-        text = "makes the next batch" if thread.running and found.text == BATCH else found.text
-        return found.kind, text, True, _PARTNER if found.kind is Kind.collective else ()
+    pattern = _first(PYTHON, inside)
+    if pattern is not None and thread.running:
+        pattern = pattern if pattern.kind in _BUSY else None
+    if pattern is not None:
+        text = "makes the next batch" if thread.running and pattern.text == BATCH else pattern.text
+        return pattern.kind, text, True, _PARTNER if pattern.kind is Kind.collective else ()
     if _first(BARRIERS, inside) is None:
         return None
     if thread.running:
@@ -159,8 +159,8 @@ def _by_source(thread: Thread, frame: Frame | None) -> Found | None:
     if frame is None or thread.running or thread.frames[0] is not frame:
         return None
     text = linecache.getline(frame.file, frame.line)
-    found = ((kind, what) for kind, what, pattern in SOURCE if pattern.search(text))
-    kind, what = next(found, (None, ""))
+    told = ((kind, what) for kind, what, pattern in SOURCE if pattern.search(text))
+    kind, what = next(told, (None, ""))
     return (kind, what, False, (_ASK_NATIVE,)) if kind else None
 
 
@@ -191,7 +191,7 @@ def symbol(frame: Frame) -> str:
 
 def _stopped(stacks: Stacks) -> Verdict:
     frame = user_frame(stacks.threads[0])
-    hint = f"a signal stopped it (Ctrl-Z sends one); let it go on with: kill -CONT {stacks.pid}"
+    hint = f"a signal stopped it (Ctrl-Z sends one); to continue: kill -CONT {stacks.pid}"
     return Verdict(Kind.stopped, "is stopped", frame, hints=(hint,))
 
 
@@ -208,7 +208,7 @@ def _deadlock(stacks: Stacks, verdicts: list[tuple[Thread, Verdict]]) -> Verdict
     return Verdict(
         Kind.deadlock, "is in a deadlock" if sure else "seems to be in a deadlock",
         waiting[0][1].frame, sure,
-        (f"{len(waiting)} threads wait for locks, and no thread runs that could release one:",
+        (f"{len(waiting)} threads wait for locks, and no running thread could release one:",
          *(f"{thread.name} waits{_at(verdict.frame)}" for thread, verdict in waiting),
          "take locks in the same order everywhere, or hold one at a time"),
     )  # fmt: skip
@@ -227,7 +227,7 @@ def _left_alone(stacks: Stacks, verdicts: list[tuple[Thread, Verdict]]) -> Verdi
     if not call.private or call.timed:
         return None
     hints = _FORKED if stacks.forked else _ALONE
-    return Verdict(Kind.deadlock, "waits for ever", verdicts[0][1].frame, hints=hints)
+    return Verdict(Kind.deadlock, "waits forever", verdicts[0][1].frame, hints=hints)
 
 
 def _held_up(main: Verdict, others: list[tuple[Thread, Verdict]], stacks: Stacks) -> Verdict:
