@@ -52,30 +52,30 @@ def tables_of(modules: Iterable[Row]) -> dict[str, list[Row]]:
 
 
 def _input(text: str) -> Row:
-    found = _INPUT.fullmatch(text)
-    assert found, text
-    return {**_shaped(found), **_placed(found), "sent": bool(found["sent"])}
+    match = _INPUT.fullmatch(text)
+    assert match, text
+    return {**_shaped(match), **_placed(match), "sent": bool(match["sent"])}
 
 
 def _instruction(text: str, frame: int) -> list[Row]:
-    found = _INSTRUCTION.fullmatch(text)
-    assert found, text
-    op = found["op"] and found["op"].replace("::", "__")
-    row = {**_shaped(found), **_placed(found), "op_type": op, "opcode": found["opcode"],
-           "literal": found["literal"], "attributes": found["attributes"],
+    match = _INSTRUCTION.fullmatch(text)
+    assert match, text
+    op = match["op"] and match["op"].replace("::", "__")
+    row = {**_shaped(match), **_placed(match), "op_type": op, "opcode": match["opcode"],
+           "literal": match["literal"], "attributes": match["attributes"],
            "frame": frame}  # fmt: skip
-    return [row] * int(found["times"] or 1)
+    return [row] * int(match["times"] or 1)
 
 
-def _shaped(found: re.Match[str]) -> Row:
-    return {"type": found["type"], "shape": _numbers(found["shape"]),
-            "layout": None if found["layout"] is None else _numbers(found["layout"])}  # fmt: skip
+def _shaped(match: re.Match[str]) -> Row:
+    return {"type": match["type"], "shape": _numbers(match["shape"]),
+            "layout": None if match["layout"] is None else _numbers(match["layout"])}  # fmt: skip
 
 
-def _placed(found: re.Match[str]) -> Row:
-    if not found["file"]:
+def _placed(match: re.Match[str]) -> Row:
+    if not match["file"]:
         return {"file": None, "line": None, "function": None}
-    return {"file": found["file"], "line": int(found["line"]), "function": "train"}
+    return {"file": match["file"], "line": int(match["line"]), "function": "train"}
 
 
 def _numbers(text: str) -> list[int]:

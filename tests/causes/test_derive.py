@@ -34,26 +34,26 @@ def sent(step: int, shape: list[int], kind: str = "f32", **columns: Any) -> Row:
 TWICE = [compiled(0, "a"), compiled(1, "b")]
 
 
-class Found(NamedTuple):
+class Explained(NamedTuple):
     """The rows of ``recompilation`` and of ``graph_change``."""
 
     rows: list[Row]
     changes: list[Row]
 
 
-def found(
+def explain(
     compilations: list[Row], modules: list[Row] | None = None, **tables: list[Row]
-) -> Found:  # fmt: skip
+) -> Explained:  # fmt: skip
     filled = tables_of(modules) if modules else {}
     database = complete({"compilation": compilations, **filled, **tables}).database
-    return Found(database.rows("SELECT * FROM recompilation"),
+    return Explained(database.rows("SELECT * FROM recompilation"),
                  database.rows("SELECT * FROM graph_change"))  # fmt: skip
 
 
-def in_turn(modules: list[Row], **tables: list[Row]) -> Found:
+def in_turn(modules: list[Row], **tables: list[Row]) -> Explained:
     """Of graphs that one call site compiled one after the other."""
     compilations = [compiled(index, each["hash"]) for index, each in enumerate(modules)]
-    return found(compilations, modules, **tables)
+    return explain(compilations, modules, **tables)
 
 
 def why(before: Row, after: Row, **tables: list[Row]) -> Row:
@@ -150,7 +150,7 @@ def test_input_that_is_named(changing: list[str], parameter: int) -> None:
 
 
 def test_user_s_line_behind_a_library_s() -> None:
-    row = found(
+    row = explain(
         TWICE,
         hlo_module=[{"process": 0, "program_id": n, "graph_hash": "ab"[n], "name": "G"}
                     for n in range(2)],
@@ -254,7 +254,7 @@ def test_number_without_an_operation_is_named_by_its_user() -> None:
     tables = tables_of([module("a", **before), module("b", **after)])
     for row in tables["hlo_instruction"]:
         row |= {"computation": "main", "operands": [0] if row["id"] else []}
-    (row,) = found(TWICE, **tables).rows
+    (row,) = explain(TWICE, **tables).rows
     assert (row["kind"], row["op"], row["was"], row["now"]) == ("constant", "aten::mul", "2", "3")
 
 
@@ -384,7 +384,7 @@ def test_layers_of_another_call_site_do_not_count() -> None:
     modules = [module("both", **weights(4, 5)), module("first", **weights(4)),
                module("second", **weights(5))]  # fmt: skip
     elsewhere = [compiled(0, "both", line=90), compiled(1, "first"), compiled(2, "second")]
-    (row,) = found(elsewhere, modules).rows
+    (row,) = explain(elsewhere, modules).rows
     assert (row["kind"], row["was"], row["now"]) == ("input_shape", "f32[4,4]", "f32[5,5]")
 
 
@@ -425,7 +425,7 @@ def test_forty_changes_are_kept() -> None:
 def test_input_that_came_has_its_line() -> None:
     modules = [module("a", ["f32[4]"]), module("b", ["f32[4]", "f32[4] @train.py:12"])]
     compilations = [compiled(0, "a", inputs=1, outputs=1), compiled(1, "b", inputs=2, outputs=1)]
-    (row,) = found(compilations, modules).rows
+    (row,) = explain(compilations, modules).rows
     assert without(row, "process", "index", "function") == {
         "against": 0, "kind": "input_count", "basis": "hlo", "was": "1 input, 1 output",
         "now": "2 inputs, 1 output", "role": "used", "file": "train.py", "line": 12,
@@ -435,7 +435,7 @@ def test_input_that_came_has_its_line() -> None:
 def test_outputs_alone() -> None:
     modules = [module("a", ["f32[4]"]), module("b", ["f32[4]"])]
     compilations = [compiled(0, "a", inputs=1, outputs=1), compiled(1, "b", inputs=1, outputs=3)]
-    (row,) = found(compilations, modules).rows
+    (row,) = explain(compilations, modules).rows
     assert (row["kind"], row["was"], row["now"]) == (
         "input_count", "1 input, 1 output", "1 input, 3 outputs",
     )  # fmt: skip
@@ -460,7 +460,7 @@ def test_numbers_of_inputs_are_unknown_without_the_log() -> None:
     ids=["inputs", "outputs", "same", "seen before", "unknown", "unknown before", "gap"],
 )  # fmt: skip
 def test_numbers_of_the_log(numbers: list[tuple[int | None, int | None]], kinds: list[str]) -> None:
-    rows = found([compiled(index, f"g{index}", inputs=ins, outputs=outs)
+    rows = explain([compiled(index, f"g{index}", inputs=ins, outputs=outs)
                   for index, (ins, outs) in enumerate(numbers)]).rows  # fmt: skip
     assert [row["kind"] for row in rows] == kinds
     assert {row["basis"] for row in rows if row["kind"] == "input_count"} <= {"log"}
@@ -507,7 +507,7 @@ def test_growth_by_nearly_the_same_amount() -> None:
 def test_one_input_more_each_time() -> None:
     modules = [module(f"g{n}", ["f32[4]"] * (n + 1), name=f"G.{10 + n}") for n in range(5)]
     compilations = [compiled(n, f"g{n}", inputs=n + 1, outputs=1) for n in range(5)]
-    rows = found(compilations, modules).rows
+    rows = explain(compilations, modules).rows
     assert [(row["kind"], row["pattern"], row["was"], row["now"]) for row in rows] == [
         ("input_count", "grows", f"{n} input{'s'[: n - 1]}, 1 output", f"{n + 1} inputs, 1 output")
         for n in range(1, 5)
@@ -515,7 +515,7 @@ def test_one_input_more_each_time() -> None:
 
 
 def test_two_outputs_more_each_time_by_the_log_alone() -> None:
-    rows = found([compiled(n, f"g{n}", inputs=1, outputs=1 + 2 * n) for n in range(4)]).rows
+    rows = explain([compiled(n, f"g{n}", inputs=1, outputs=1 + 2 * n) for n in range(4)]).rows
     assert [(row["kind"], row["basis"], row["pattern"]) for row in rows] == [
         ("input_count", "log", "grows")
     ] * 3
@@ -555,19 +555,19 @@ def test_sharding_goes_before_inputs_as_each_device_has_a_part_of_them() -> None
 
 
 def test_same_graph_again_was_evicted() -> None:
-    rows = found([compiled(0, "a"), compiled(1, "b"), compiled(2, "a"), compiled(3, "a")]).rows
+    rows = explain([compiled(0, "a"), compiled(1, "b"), compiled(2, "a"), compiled(3, "a")]).rows
     assert [(row["kind"], row["basis"], row["against"]) for row in rows[1:]] == [
         ("evicted", "hash", 0), ("evicted", "hash", 2),
     ]  # fmt: skip
 
 
 def test_graph_of_another_call_site_was_evicted_too() -> None:
-    (row,) = found([compiled(0, "a"), compiled(5, "a", line=90)]).rows
+    (row,) = explain([compiled(0, "a"), compiled(5, "a", line=90)]).rows
     assert (row["kind"], row["against"]) == ("evicted", 0)
 
 
 def test_same_graph_in_another_process_is_its_first() -> None:
-    assert found([compiled(0, "a"), compiled(0, "a", process=1)]).rows == []
+    assert explain([compiled(0, "a"), compiled(0, "a", process=1)]).rows == []
 
 
 SECOND = 1_000_000_000
@@ -594,7 +594,7 @@ SECOND = 1_000_000_000
 )
 def test_threads_that_compile_a_graph_side_by_side(columns: Row, kind: str) -> None:
     first = compiled(0, "a", end_ns=5 * SECOND, duration_ns=10)
-    (row,) = found([first, compiled(1, "a", **{"thread": 2, **columns})]).rows
+    (row,) = explain([first, compiled(1, "a", **{"thread": 2, **columns})]).rows
     assert (row["kind"], row["basis"]) == (kind, "hash")
     assert row["op"] == ("thread" if kind == "placement" else None)
 
@@ -622,7 +622,7 @@ def test_same_instructions_wired_in_another_way() -> None:
     for row in tables["hlo_instruction"]:
         wired = [0, row["program_id"]] if row["opcode"] == "add" else []
         row |= {"computation": "main", "operands": wired}
-    (row,) = found(TWICE, **tables).rows
+    (row,) = explain(TWICE, **tables).rows
     assert (row["kind"], row["was"], row["now"]) == (
         "unknown", "f32[4] add(-2, -2)", "f32[4] add(-2, -1)",
     )  # fmt: skip
@@ -630,7 +630,7 @@ def test_same_instructions_wired_in_another_way() -> None:
 
 @pytest.mark.parametrize("graph", ["b", None], ids=["another hash", "no hash"])
 def test_nothing_is_known(graph: str | None) -> None:
-    (row,) = found([compiled(0, "a"), compiled(1, graph)]).rows
+    (row,) = explain([compiled(0, "a"), compiled(1, graph)]).rows
     assert without(row) == {"process": 0, "index": 1, "kind": "unknown"}
 
 
@@ -638,8 +638,8 @@ def test_nothing_is_known(graph: str | None) -> None:
 
 
 def test_first_compilation_of_a_call_site_needs_no_reason() -> None:
-    assert found([compiled(0, "a")]).rows == []
-    assert found([]).rows == []
+    assert explain([compiled(0, "a")]).rows == []
+    assert explain([]).rows == []
 
 
 @pytest.mark.parametrize(
@@ -649,7 +649,7 @@ def test_first_compilation_of_a_call_site_needs_no_reason() -> None:
 )
 def test_other_call_sites_are_not_compared(other: Row) -> None:
     modules = [module("a", ["f32[3]"]), module("b", ["f32[5]"], process=other.get("process", 0))]
-    assert found([compiled(0, "a"), compiled(1, "b", **other)], modules).rows == []
+    assert explain([compiled(0, "a"), compiled(1, "b", **other)], modules).rows == []
 
 
 @pytest.mark.parametrize(
@@ -671,7 +671,7 @@ def test_most_similar_graph_is_compared(graphs: list[Row], against: list[int]) -
 
 def test_graph_without_a_module_is_passed_over() -> None:
     compilations = [compiled(0, "a"), compiled(1, "lost"), compiled(2, "b")]
-    rows = found(compilations, [module("a", ["f32[3]"]), module("b", ["f32[5]"])]).rows
+    rows = explain(compilations, [module("a", ["f32[3]"]), module("b", ["f32[5]"])]).rows
     assert [(row["index"], row["kind"], row["against"]) for row in rows] == [
         (1, "unknown", None), (2, "input_shape", 0),
     ]  # fmt: skip
@@ -681,7 +681,7 @@ def test_processes_are_explained_apart() -> None:
     modules = [module("a", ["f32[3]"]), module("b", ["f32[5]"]),
                module("a", ["f32[3]"], process=1), module("b", ["bf16[3]"], process=1)]  # fmt: skip
     compilations = [compiled(n, "ab"[n], process=process) for process in (1, 0) for n in range(2)]
-    rows = found(compilations, modules).rows
+    rows = explain(compilations, modules).rows
     assert [row["process"] for row in rows] == [0, 1]
     assert [row["kind"] for row in rows] == ["input_shape", "input_type"]
 
@@ -690,7 +690,7 @@ def test_processes_are_explained_apart() -> None:
 
 
 def test_shape_sent_for_the_first_time_in_the_step_that_compiled() -> None:
-    (row,) = found(TWICE, transfer=[sent(0, [16, 64]), sent(1, [17, 64])]).rows
+    (row,) = explain(TWICE, transfer=[sent(0, [16, 64]), sent(1, [17, 64])]).rows
     assert without(row) == {
         "process": 0, "index": 1, "kind": "input_shape", "basis": "upload", "was": "f32[16,64]",
         "now": "f32[17,64]", "dimension": 0, "value": 17, "role": "made", "file": "data.py",
@@ -715,33 +715,33 @@ def test_shape_sent_for_the_first_time_in_the_step_that_compiled() -> None:
          "other type", "other line", "other thread", "to the host"],
 )  # fmt: skip
 def test_sent_shape_that_explains_nothing(transfers: list[Row]) -> None:
-    (row,) = found(TWICE, transfer=transfers).rows
+    (row,) = explain(TWICE, transfer=transfers).rows
     assert without(row) == {"process": 0, "index": 1, "kind": "unknown"}
 
 
 def test_modules_are_believed_before_sent_shapes() -> None:
     modules = [module("a", ["f32[3]"]), module("b", ["bf16[3]"])]
-    (row,) = found(TWICE, modules, transfer=[sent(0, [16]), sent(1, [17])]).rows
+    (row,) = explain(TWICE, modules, transfer=[sent(0, [16]), sent(1, [17])]).rows
     assert (row["kind"], row["basis"]) == ("input_type", "hlo")
 
 
 def test_sent_shapes_are_believed_before_numbers_of_the_log() -> None:
     compilations = [compiled(0, "a", inputs=1, outputs=1), compiled(1, "b", inputs=2, outputs=1)]
-    (row,) = found(compilations, transfer=[sent(0, [16]), sent(1, [17])]).rows
+    (row,) = explain(compilations, transfer=[sent(0, [16]), sent(1, [17])]).rows
     assert row["basis"] == "upload"
 
 
 @pytest.mark.parametrize("known", ["a", "b"])
 def test_module_outside_the_window_leaves_the_sent_shapes(known: str) -> None:
     transfers = [sent(0, [16]), sent(1, [17])]
-    (row,) = found(TWICE, [module(known, ["f32[3]"])], transfer=transfers).rows
+    (row,) = explain(TWICE, [module(known, ["f32[3]"])], transfer=transfers).rows
     assert row["basis"] == "upload"
 
 
 def test_upload_that_brings_new_shapes_without_compiling_is_not_blamed() -> None:
     transfers = [sent(step, [16 + step]) for step in range(9)]
     compilations = [compiled(0, "a"), compiled(1, "b", step=8, ordinal=8)]
-    (row,) = found(compilations, transfer=transfers).rows
+    (row,) = explain(compilations, transfer=transfers).rows
     assert row["kind"] == "unknown"
 
 
@@ -751,9 +751,9 @@ def test_weight_that_was_sent_long_before_is_another_input_not_a_changed_one() -
                for graph, n in (("a", 8), ("b", 9))]  # fmt: skip
     compilations = [compiled(0, "a", step=4), compiled(1, "b", step=5)]
     weights = [sent(0, [8, 4], line=2), sent(0, [9, 4], line=2)]
-    (row,) = found(compilations, modules, transfer=weights).rows
+    (row,) = explain(compilations, modules, transfer=weights).rows
     assert (row["kind"], row["op"], row["line"]) == ("operations", "aten::mm", 5)
-    (row,) = found(compilations, modules).rows
+    (row,) = explain(compilations, modules).rows
     assert row["kind"] == "input_shape"
 
 
@@ -764,7 +764,7 @@ def test_graph_that_grows_now_and_then_does_not_grow_from_step_to_step(
     modules = [module(f"g{n}", ["f32[4]"], [f"{n + 1} * aten::add f32[4] add @train.py:7"],
                       name=f"G.{100 + 20 * n}") for n in range(5)]  # fmt: skip
     compilations = [compiled(n, f"g{n}", step=every * n, ordinal=every * n) for n in range(5)]
-    assert {row["kind"] for row in found(compilations, modules).rows} == {kind}
+    assert {row["kind"] for row in explain(compilations, modules).rows} == {kind}
 
 
 def test_operation_that_makes_the_size_is_named_before_those_that_take_it() -> None:
@@ -832,7 +832,7 @@ KINDS = {"input_shape", "input_type", "input_count", "constant", "operations", "
 def test_any_rows_have_a_reason(given: list[Row], modules: list[Row]) -> None:
     compilations = [{**compiled(index, None), **each} for index, each in enumerate(given)]
     named = [{"hash": name, **graph} for name, graph in zip("abcdef", modules, strict=False)]
-    rows = found(compilations, named).rows
+    rows = explain(compilations, named).rows
     numbers = [(row["process"], row["index"]) for row in rows]
     assert numbers == sorted(set(numbers))
     assert {row["kind"] for row in rows} <= KINDS
@@ -851,7 +851,7 @@ def in_processes(pairs: list[tuple[Row, Row]]) -> tuple[list[Row], list[Row]]:
 @settings(max_examples=10, deadline=None)
 @given(given=st.lists(graphs, min_size=1, max_size=10))
 def test_graph_against_itself_has_no_change(given: list[Row]) -> None:
-    explained = found(*in_processes([(graph, graph) for graph in given]))
+    explained = explain(*in_processes([(graph, graph) for graph in given]))
     assert explained.changes == []
     assert [without(row, "process") for row in explained.rows] == [
         {"index": 1, "against": 0, "kind": "unknown", "basis": "hlo"}
@@ -868,17 +868,17 @@ def test_order_of_the_rows_of_instructions_does_not_matter(
 ) -> None:
     compilations, modules = in_processes(pairs)
     tables = tables_of(modules)
-    straight = found(compilations, **tables)
+    straight = explain(compilations, **tables)
     random.shuffle(tables["hlo_instruction"])
-    shuffled = found(compilations, **tables)
+    shuffled = explain(compilations, **tables)
     assert shuffled.changes == straight.changes
     assert [row["kind"] for row in shuffled.rows] == [row["kind"] for row in straight.rows]
-    for one, other in zip(shuffled.rows, straight.rows, strict=True):
-        assert one == other or one["kind"] == "unknown"  # which shows the first that differs
+    for row, other in zip(shuffled.rows, straight.rows, strict=True):
+        assert row == other or row["kind"] == "unknown"  # which shows the first that differs
 
 
 @settings(max_examples=10, deadline=None)
 @given(pairs=st.lists(st.tuples(graphs, graphs), min_size=1, max_size=10))
 def test_number_of_the_program_does_not_matter(pairs: list[tuple[Row, Row]]) -> None:
     compilations, modules = in_processes(pairs)
-    assert found(compilations, modules[::-1]) == found(compilations, modules)
+    assert explain(compilations, modules[::-1]) == explain(compilations, modules)

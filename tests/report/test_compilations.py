@@ -13,7 +13,6 @@ from tests.report.snapshots import assert_as_before
 from tests.report.test_terminal import columns
 from tests.support import Row, evidence
 from xladoctor.causes.difference import Difference, OperationChange, difference
-from xladoctor.causes.listing import call_sites, listed
 from xladoctor.doctor import load_evidence
 from xladoctor.errors import XladoctorError
 from xladoctor.evidence.interface import Evidence
@@ -39,8 +38,9 @@ TRAIN, MODEL = "/home/ada/train.py", "/home/ada/model.py"
 
 
 def shown(of: Evidence, style: Style = STYLES["80"], limit: int = 40) -> str:
-    output, rows = io.StringIO(), listed(of)
-    compilations.render(rows, limit, call_sites(rows), output, style)
+    output = io.StringIO()
+    rows, sites = compilations.listed(of), compilations.call_sites(of)
+    compilations.render(rows, limit, sites, output, style)
     return output.getvalue()
 
 
@@ -110,7 +110,7 @@ def phrase(**fields: Any) -> str:
         "compilation": [compiled(0, "a"), compiled(1, "b")],
         "recompilation": [cause(**fields)],
     }
-    recompiled = listed(evidence(tables))[1]["cause"]
+    recompiled = compilations.listed(evidence(tables))[1]["cause"]
     return compilations.phrase(recompiled)
 
 
@@ -177,7 +177,7 @@ def test_call_sites_have_sums_and_kinds() -> None:
     rows = [compiled(0, "a"), compiled(1, "b", file=MODEL, line=3, ordinal=0),
             *(compiled(n, "ab"[n % 2], ordinal=n) for n in (4, 5))]  # fmt: skip
     causes = [cause(n, kind="evicted", basis="hash") for n in (4, 5)]
-    first, other = call_sites(listed(evidence({"compilation": rows, "recompilation": causes})))
+    first, other = compilations.call_sites(evidence({"compilation": rows, "recompilation": causes}))
     assert (first["compilations"], first["graphs"]) == (3, 2)
     assert (first["seconds"], first["seconds_after_warmup"]) == (0.75, 0.5)
     assert first["kinds"] == {"evicted": 2, "first": 1}
@@ -187,7 +187,7 @@ def test_call_sites_have_sums_and_kinds() -> None:
 def test_warm_up_is_by_turns_where_a_step_has_several_barriers() -> None:
     tables = {"compilation": [compiled(5, "a"), compiled(6, "b")],
               "step_period": [{"process": 0, "thread": 1, "barriers": 2}]}  # fmt: skip
-    assert [row["warmup"] for row in listed(evidence(tables))] == [True, False]
+    assert [row["warmup"] for row in compilations.listed(evidence(tables))] == [True, False]
 
 
 def test_what_is_not_known_is_a_question_mark() -> None:

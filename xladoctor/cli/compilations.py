@@ -70,7 +70,6 @@ def compilations(
     most similar one before it. --diff shows how two graphs differ, by Python line. Exit status:
     0 shown, 2 the input cannot be read or has no such compilation.
     """
-    from xladoctor.causes.listing import call_sites, listed
     from xladoctor.cli.query import load_evidence
     from xladoctor.report import compilations as report
 
@@ -79,17 +78,18 @@ def compilations(
     evidence = load_evidence(path, session)
     for note in evidence.notes:
         sys.stderr.write(f"xladoctor: note: {note}\n")
-    rows = _of_process(listed(evidence), path, process)
+    rows = _of_process(report.listed(evidence), path, process)
     if diff is not None:
         _compare(evidence, rows, diff, layout, limit, color)
         return
     rows = _of_site(rows, site) if site else rows
+    sites = _sites_of(rows, report.call_sites(evidence))
     if layout is Layout.json:
-        record = {"compilations": rows, "call_sites": call_sites(rows)}
+        record = {"compilations": rows, "call_sites": sites}
         emit(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
         return
     text, shown = io.StringIO(), len(rows[:limit] if limit else rows)
-    report.render(rows, shown, call_sites(rows), text, style_for(sys.stdout, color))
+    report.render(rows, shown, sites, text, style_for(sys.stdout, color))
     emit(text.getvalue())
     if shown < len(rows):
         sys.stderr.write(f"… {len(rows):,} compilations; {shown:,} shown (--limit 0 for all)\n")
@@ -120,6 +120,12 @@ def _of_site(rows: list[Row], site: str) -> list[Row]:
         known = {f"{row['file']}:{row['line']}": None for row in rows if row["file"]}
         raise XladoctorError(f"nothing was compiled at {site}", f"call sites: {', '.join(known)}")
     return kept
+
+
+def _sites_of(rows: list[Row], sites: list[Row]) -> list[Row]:
+    """The call sites that these compilations are of."""
+    chosen = {(row["process"], row["file"], row["line"]) for row in rows}
+    return [site for site in sites if (site["process"], site["file"], site["line"]) in chosen]
 
 
 def _compare(

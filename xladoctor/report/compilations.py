@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from xladoctor.evidence.interface import Evidence
 from xladoctor.report.interface import Style
 from xladoctor.report.text import FittedText, plain, write
 
@@ -21,6 +22,26 @@ _KINDS = {
 }  # fmt: skip
 _PLACEMENT = {"thread": "two threads compiled it at once", "donated": "donated inputs"}
 _LONGEST = 40  # letters of a value
+
+
+_LISTED = "FROM explained_compilation ORDER BY process, index"
+_SITES = "SELECT * EXCLUDE first FROM compiled_site ORDER BY process, first"
+
+
+def listed(evidence: Evidence) -> list[Row]:
+    """A row for each compilation, ready for JSON; ``cause`` is None for the first of a site."""
+    rows = [_shown(row, evidence) for row in evidence.database.rows(_LISTED)]
+    return [{**row, "cause": row["cause"] and _shown(row["cause"], evidence)} for row in rows]
+
+
+def call_sites(evidence: Evidence) -> list[Row]:
+    """A row for each call site, in the order of their first compilation; sums in seconds."""
+    return [_shown(row, evidence) for row in evidence.database.rows(_SITES)]
+
+
+def _shown(row: Row, evidence: Evidence) -> Row:
+    """With paths as reports show them."""
+    return {**row, **{key: evidence.shown(row[key]) for key in ("file", "user_file")}}
 
 
 def render(rows: list[Row], shown: int, sites: list[Row], output: TextIO, style: Style) -> None:

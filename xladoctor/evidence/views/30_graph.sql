@@ -20,6 +20,43 @@ SELECT
 FROM compilation c
 LEFT JOIN recompilation r ON r.process = c.process AND r.index = c.index;
 
+-- Compilations as `xladoctor compilations` lists them, each with its cause as one value; NULL for
+-- the first of a call site. Warm-up is by turns, where a turn of the loop has several launches.
+CREATE VIEW explained_compilation AS
+SELECT
+    process, index, step, ordinal, launches,
+    ordinal < 3 * coalesce(p.barriers, 1) AS warmup, duration_ns / 1e9 AS seconds, graph_hash,
+    graph_hash IN (SELECT graph_hash FROM hlo_module m WHERE m.process = c.process) AS in_timeline,
+    inputs, outputs, file, line, function, user_file, user_line, user_function, via,
+    c.cause AS trigger,
+    CASE WHEN kind IS NOT NULL THEN {
+        'against': against, 'kind': kind, 'basis': basis, 'parameter': parameter, 'was': was,
+        'now': now, 'dimension': dimension, 'value': value, 'op': op, 'role': made_role,
+        'pattern': pattern, 'seen': seen, 'possible': possible, 'file': made_file,
+        'line': made_line, 'function': made_function, 'user_file': made_user_file,
+        'user_line': made_user_line, 'user_function': made_user_function
+    } END AS cause
+FROM compiled_again c LEFT JOIN step_period p USING (process, thread);
+
+-- Call sites that compiled, with sums over their compilations (seconds of those whose time is
+-- known) and how many had which kind of cause, the commonest first. `first` is the number of the
+-- first compilation.
+CREATE VIEW compiled_site AS
+WITH part AS (
+    SELECT process, file, line, function, user_file, user_line, user_function, via, trigger,
+           coalesce(cause.kind, 'first') AS kind, count(*) AS count, min(index) AS first,
+           list(coalesce(graph_hash, index::VARCHAR)) AS graphs, sum(seconds) AS seconds,
+           count(*) FILTER (NOT warmup) AS late, sum(seconds) FILTER (NOT warmup) AS late_seconds
+    FROM explained_compilation GROUP BY ALL
+)
+SELECT process, file, line, function, user_file, user_line, user_function, via, trigger,
+       sum(count)::BIGINT AS compilations, list_unique(flatten(list(graphs))) AS graphs,
+       round(sum(seconds), 9) AS seconds,
+       CASE WHEN sum(late) = 0 THEN 0 ELSE round(sum(late_seconds), 9) END AS seconds_after_warmup,
+       map_from_entries(list({'kind': kind, 'count': count} ORDER BY count DESC, part.first)) AS kinds,
+       min(part.first) AS first
+FROM part GROUP BY ALL;
+
 -- Whether the size of an operator's result depends on the data.
 CREATE MACRO sizes_by_data(op) AS
     regexp_replace(op, '(_backward)?([.].*)?$', '') IN (
