@@ -36,7 +36,7 @@ def test_it_runs_a_program_and_so_not_at_a_commit() -> None:
 
 
 def test_judges_what_its_arguments_name() -> None:
-    done = run(*entry("--level", "XD101=warn", str(SAMPLE)))
+    done = run(*entry("--level", "XD101=warning", str(SAMPLE)))
     assert done.status == 0, done.stderr
     assert "gate passed" in done.stdout
     assert run(*entry(str(SAMPLE))).status == 1

@@ -70,7 +70,7 @@ def test_sick_program_fails_with_its_line(gate: Gate) -> None:
 @pytest.mark.parametrize(
     ("options", "status"),
     [(["--fail-on", "error"], 0), (["--fail-on", "never"], 0), (["--fail-on", "info"], 1),
-     (["--level", "XD2=warn"], 0), (["--fail-on", "never", "--level", "XD201=error"], 1),
+     (["--level", "XD2=warning"], 0), (["--fail-on", "never", "--level", "XD201=error"], 1),
      (["--level", "XD201=off"], 0), (["--ignore", "XD201"], 0), (["--select", "XD1,XD3"], 0)],
     ids=str,
 )  # fmt: skip
@@ -79,10 +79,10 @@ def test_options_before_the_run_say_what_fails(gate: Gate, options: list[str], s
 
 
 def test_budget_that_is_over_fails_with_the_lines_that_consume_it(gate: Gate) -> None:
-    done = gate(SICK, "--level", "XD2=warn", "--budget", "max_host_syncs_per_step=0.5")
+    done = gate(SICK, "--level", "XD2=warning", "--budget", "max_host_syncs_per_step=0.5")
     assert done.returncode == 1
     assert f"    1 a step  {LINE}  item  running_loss += loss.item()\n" in done.stdout
-    assert gate(SICK, "--level", "XD2=warn", "--budget", "max_host_syncs_per_step=1"
+    assert gate(SICK, "--level", "XD2=warning", "--budget", "max_host_syncs_per_step=1"
                 ).returncode == 0  # fmt: skip
 
 
@@ -174,9 +174,9 @@ def test_run_that_saw_warm_up_only_does_not_pass(gate: Gate, tmp_path: Path) -> 
         (["--runs", "2", str(CLEAN)], "only valid with a command"),
         (["--timeout", "1m", str(CLEAN)], "only valid with a command"),
         (["--fail-on", "sometimes", str(CLEAN)], "'sometimes' is not one of"),
-        (["--level", "XD201", str(CLEAN)], "expected something like XD201=warn"),
+        (["--level", "XD201", str(CLEAN)], "expected something like XD201=warning"),
         (["--level", "XD201=loud", str(CLEAN)], "option for levels.XD201: Input should be"),
-        (["--level", "XD8=warn", str(CLEAN)], "levels: no rule begins with XD8"),
+        (["--level", "XD8=warning", str(CLEAN)], "levels: no rule begins with XD8"),
         (["--budget", "max_step_ms", str(CLEAN)], "expected something like max_host_syncs"),
         (["--budget", "max_hots=1", str(CLEAN)], "option for gate.budgets.max_hots: no such key;"
          " expected one of max_barriers_per_step,"),
@@ -306,8 +306,9 @@ def test_configuration_says_what_fails_and_where_the_baseline_is(
 ) -> None:
     config = tmp_path / "pyproject.toml"
     config.write_text(
-        '[tool.xladoctor]\nlevels = { XD201 = "warn" }\n[tool.xladoctor.gate]\nbaseline = "b.json"'
-        '\n[tool.xladoctor.gate.scripts."programs/*.py"]\nmax_host_syncs_per_step = 0.5\n'
+        '[tool.xladoctor]\nlevels = { XD201 = "warning" }\n'
+        '[tool.xladoctor.gate]\nbaseline = "b.json"\n'
+        '[tool.xladoctor.gate.scripts."programs/*.py"]\nmax_host_syncs_per_step = 0.5\n'
     )
     done = gate(SICK)
     assert done.returncode == 1

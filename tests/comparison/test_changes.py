@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.comparison.runs import compared, told
-from tests.support import finding
+from tests.support import finding, location
 from xladoctor.comparison.interface import Comparison, CountChange, FindingChange, Run
 from xladoctor.diagnosis.interface import CountName, Finding, Ignored, NotChecked, Severity
 
@@ -128,6 +128,14 @@ def test_suppressed_finding_is_still_there() -> None:
     other = told(ignored=[Ignored("XD201", "train.py", 43, "", "another")])
     assert change(told([bad()]), other).state == "fixed"
     assert change(other, told([bad()])).state == "new"
+
+
+def test_which_of_several_lines_cannot_be_told() -> None:
+    lines = told([bad(fingerprint="a"), bad(fingerprint="b", locations=[location(line=7)])])
+    nowhere = told([bad(locations=[])])
+    states = [(one.state, one.reason) for one in compared(lines, nowhere).findings]
+    assert states == [("unknown", "one of the runs names no line")] * 3
+    assert compared(nowhere, lines).status == 3
 
 
 def test_run_that_broke_off_earlier_tells_nothing_of_what_it_lacks() -> None:

@@ -34,6 +34,11 @@ def message(tmp_path: Path, text: str, name: str = "xladoctor.toml") -> str:
     return "\n".join(line.removeprefix(str(path)) for line in lines)
 
 
+def test_level_warn_is_read_as_warning() -> None:
+    levels = Configuration.model_validate({"levels": {"XD2": "warn", "XD3": "warning"}}).levels
+    assert levels == {"XD2": "warning", "XD3": "warning"}
+
+
 # Which file
 
 

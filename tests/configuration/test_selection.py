@@ -31,7 +31,7 @@ def chosen(**keys: Any) -> tuple[list[str], list[str]]:
         ({"select": ["XD1"], "ignore": ["XD1"]}, ["XD101", "XD102", "XD201", "XD301"]),
         ({"select": []}, ["XD101", "XD102", "XD201", "XD301"]),
         ({"levels": {"XD1": "off"}}, ["XD101", "XD102"]),
-        ({"levels": {"XD1": "off", "XD102": "warn"}}, ["XD101"]),
+        ({"levels": {"XD1": "off", "XD102": "warning"}}, ["XD101"]),
         ({"levels": {"XD": "off", "XD2": "error"}}, ["XD101", "XD102", "XD301"]),
         ({"levels": {"XD101": "error"}, "ignore": ["XD101"]}, ["XD101"]),
     ],
@@ -47,8 +47,8 @@ def test_longer_names_go_before_shorter_ones_and_ignore_before_select(
 
 @pytest.mark.parametrize(
     ("levels", "level"),
-    [({}, None), ({"XD": "warn"}, "warn"), ({"XD2": "warn", "XD": "off"}, "warn"),
-     ({"XD201": "error", "XD2": "warn"}, "error"), ({"XD1": "error"}, None)],
+    [({}, None), ({"XD": "warning"}, "warning"), ({"XD2": "warning", "XD": "off"}, "warning"),
+     ({"XD201": "error", "XD2": "warning"}, "error"), ({"XD1": "error"}, None)],
     ids=str,
 )  # fmt: skip
 def test_level_is_that_of_the_longest_name(levels: dict[str, Level], level: str | None) -> None:

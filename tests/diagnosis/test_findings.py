@@ -57,7 +57,7 @@ def test_rows_of_several_processes_at_one_line_are_one_finding_with_the_slowest_
 @pytest.mark.parametrize(
     ("change", "findings_made"),
     [({"line": 43}, 2), ({"file": LIBRARY}, 2), ({"function": "other"}, 1),
-     ({"identity": "aten::nonzero"}, 2), ({"cause": {"kinds": ["item"]}}, 1)],
+     ({"subject": "aten::nonzero"}, 2), ({"cause": {"kinds": ["item"]}}, 1)],
     ids=str,
 )  # fmt: skip
 def test_rows_are_told_apart_by_line_and_by_what_happens_there(

@@ -21,8 +21,10 @@ from xladoctor.diagnosis.suppression import suppress
     ],
 )
 def test_comment_on_the_line_suppresses_its_finding(comment: str, reason: str) -> None:
-    found = finding(locations=[location(source=f"    total += loss.item()  {comment}")])
-    assert suppress([found]) == ([], [Ignored("XD201", "train.py", 41, reason, "XD201-0")])
+    source = f"    total += loss.item()  {comment}"
+    assert suppress([finding(locations=[location(source=source)])]) == ([], [
+        Ignored("XD201", "train.py", 41, reason, "XD201-0", "train", source, 40, 1.0)
+    ])  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,10 @@ from itertools import product
 import pytest
 
 from tests.gate.made import accepted, configuration, diagnosis, known, terms
-from tests.support import finding
+from tests.support import finding, location
+from xladoctor.diagnosis.fingerprint import digest
 from xladoctor.diagnosis.interface import Finding, Ignored, NotChecked, RuleOutcomes, Steps
+from xladoctor.gate.baseline import Known
 from xladoctor.gate.interface import GateError, Missing
 from xladoctor.gate.judge import Terms, entries, judge
 
@@ -56,8 +58,8 @@ def test_rule_that_goes_by_time_counts_as_its_time_says(severity: str) -> None:
         ({}, True, "new"),
         ({"XD501": "error"}, False, "new"),
         ({"XD5": "error"}, False, "new"),
-        ({"XD5": "error", "XD501": "warn"}, False, "not_judged"),
-        ({"XD501": "warn"}, True, "tolerated"),
+        ({"XD5": "error", "XD501": "warning"}, False, "not_judged"),
+        ({"XD501": "warning"}, True, "tolerated"),
     ],
     ids=str,
 )
@@ -73,12 +75,12 @@ def test_rule_that_goes_by_time_is_judged_where_it_was_asked_for(
     [
         ({"XD201": "error"}, "info", "never", ("failed", "new", "info; its level is error")),
         ({"XD": "error"}, "info", "error", ("failed", "new", "info; its level is error")),
-        ({"XD201": "warn"}, "error", "info", ("passed", "tolerated", "its level is warn")),
-        ({"XD2": "warn", "XD201": "error"}, "info", "error",
+        ({"XD201": "warning"}, "error", "info", ("passed", "tolerated", "its level is warning")),
+        ({"XD2": "warning", "XD201": "error"}, "info", "error",
          ("failed", "new", "info; its level is error")),
-        ({"XD2": "error", "XD201": "warn"}, "error", "info",
-         ("passed", "tolerated", "its level is warn")),
-        ({"XD3": "warn"}, "error", "error", ("failed", "new", "error")),
+        ({"XD2": "error", "XD201": "warning"}, "error", "info",
+         ("passed", "tolerated", "its level is warning")),
+        ({"XD3": "warning"}, "error", "error", ("failed", "new", "error")),
     ],
     ids=str,
 )  # fmt: skip
@@ -99,8 +101,6 @@ def test_level_of_the_longest_name_goes_before_the_severity(
         ({"fingerprint": "other", "function": "evaluate"}, "new", "not in the baseline"),
         ({"fingerprint": "other", "file": "src/train.py"}, "new", "not in the baseline"),
         ({"fingerprint": "other", "rule": "XD202"}, "new", "not in the baseline"),
-        ({"fingerprint": "other"}, "known", "in the baseline as loss.item()"),
-        ({"fingerprint": "other", "count": 39}, "worse", "40 times, in the baseline 39 times"),
         ({"severity": "error"}, "known", "in the baseline"),
         ({"severity": "info"}, "worse", "warning, in the baseline info"),
         ({"count": 41}, "known", "in the baseline, there 41 times"),
@@ -114,9 +114,45 @@ def test_only_what_is_new_or_worse_fails(entry: dict[str, object], made: str, re
     assert state(finding(), terms(None, known(**entry))) == expected  # type: ignore[arg-type]
 
 
-def test_line_that_was_edited_is_known_and_its_entry_not_gone() -> None:
-    outcome = judge(diagnosis(finding(fingerprint="edited")), terms(None, known()))
+EDITED = known(digest("XD201", "", "train.py", "train", "loss.item()"))
+MOVED = known(digest("XD201", "", "old.py", "train", "loss.mean().item()"), file="old.py",
+              code="loss.mean().item()")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("entry", "reason"),
+    [(EDITED, "in the baseline as loss.item()"), (MOVED, "in the baseline as old.py")],
+    ids=["line edited", "file renamed"],
+)
+def test_what_is_known_by_another_fingerprint_keeps_it(entry: Known, reason: str) -> None:
+    now = finding(locations=[location(source="loss.mean().item()")])
+    outcome = judge(diagnosis(now), terms(None, entry))
+    (judgement,) = outcome.judgements
     assert (outcome.status, outcome.gone) == ("passed", [])
+    assert (judgement.state, judgement.reason) == ("known", reason)
+    assert (judgement.fingerprint, judgement.known_as) == ("XD201-0", entry.fingerprint)
+    less = entry.model_copy(update={"count": 39})
+    (judgement,) = judge(diagnosis(now), terms(None, less)).judgements
+    assert (judgement.state, judgement.known_as) == ("worse", entry.fingerprint)
+
+
+@pytest.mark.parametrize(
+    ("expires", "made"), [("2030-01-01", "acknowledged"), ("2026-05-03", "worse")]
+)
+def test_what_is_known_by_another_fingerprint_stays_acknowledged(expires: str, made: str) -> None:
+    now = finding(severity_by_counts="error", locations=[location(source="loss.mean().item()")])
+    hand = accepted(findings={EDITED.fingerprint: {"reason": "logged", "expires": expires}})
+    outcome = judge(diagnosis(now), terms(None, EDITED, acknowledged=hand))
+    assert outcome.judgements[0].state == made
+    assert len(outcome.notes) == (made == "worse")
+
+
+def test_fingerprint_that_another_finding_has_by_now_is_not_kept() -> None:
+    name = EDITED.fingerprint
+    added = finding(fingerprint=name, count=80, per_step=2.0)
+    outcome = judge(diagnosis(added, finding(fingerprint=f"{name}-2")), terms(None, EDITED))
+    assert [(one.state, one.known_as) for one in outcome.judgements] == [
+        ("new", None), ("known", None)]  # fmt: skip
 
 
 def test_lines_that_could_be_any_of_several_are_new() -> None:
@@ -228,7 +264,7 @@ def test_expired_acknowledgement_of_what_is_in_the_baseline_fails_nothing() -> N
     ("rule", "gate", "levels", "asked"),
     [
         ("XD401", {}, {}, True),
-        ("XD401", {}, {"XD401": "warn"}, True),
+        ("XD401", {}, {"XD401": "warning"}, True),
         ("XD501", {}, {}, False),
         ("XD501", {"time": True}, {}, True),
         ("XD501", {}, {"XD501": "error"}, True),

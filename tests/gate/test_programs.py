@@ -14,7 +14,7 @@ from xladoctor.configuration.interface import ConfigurationError
 from xladoctor.diagnosis.interface import Diagnosis, Steps, TimeSpent
 from xladoctor.gate import acknowledged, baseline
 from xladoctor.gate.interface import GateError
-from xladoctor.gate.programs import Court, programs
+from xladoctor.gate.programs import Policy, programs
 
 NO_LOOP = TimeSpent(3.0, None, None, None)
 UNCOMPILED = counted(compilations_after_warmup=None)
@@ -97,25 +97,25 @@ def test_runs_of_different_programs_are_refused(other: list[str]) -> None:
         programs([[named("train.py")], [named(name) for name in other]])
 
 
-# The court
+# The policy
 
 
-def court(folder: Path, **gate: Any) -> Court:
+def policy(folder: Path, **gate: Any) -> Policy:
     path = folder / "baseline.json"
     accepted = acknowledged.read(folder / ".xladoctor" / "acknowledged.toml")
-    return Court(configuration(gate), BY_TIME, path, baseline.read(path), accepted, TODAY)
+    return Policy(configuration(gate), BY_TIME, path, baseline.read(path), accepted, TODAY)
 
 
-def entries(by: Court) -> dict[str, int]:
+def entries(by: Policy) -> dict[str, int]:
     return {name: len(script.findings) for name, script in by.baseline.scripts.items()}
 
 
-def statuses(by: Court, *diagnoses: Diagnosis) -> list[str]:
+def statuses(by: Policy, *diagnoses: Diagnosis) -> list[str]:
     return [by.decide(program)[1].status for program in programs([diagnoses])]
 
 
 def test_what_was_accepted_passes_and_what_is_new_fails(tmp_path: Path) -> None:
-    by, sick = court(tmp_path), named("train.py", finding())
+    by, sick = policy(tmp_path), named("train.py", finding())
     assert statuses(by, sick) == ["failed"]
     by = by.updated(programs([[sick]]))
     assert entries(by) == {"train.py": 1}
@@ -124,34 +124,34 @@ def test_what_was_accepted_passes_and_what_is_new_fails(tmp_path: Path) -> None:
 
 
 def test_entry_of_another_program_does_not_count(tmp_path: Path) -> None:
-    by = court(tmp_path).updated(programs([[named("evaluate.py", finding())]]))
+    by = policy(tmp_path).updated(programs([[named("evaluate.py", finding())]]))
     assert statuses(by, named("train.py", finding())) == ["failed"]
 
 
 def test_programs_of_the_same_name_keep_their_own_entries(tmp_path: Path) -> None:
     twice = [named("train.py", finding(fingerprint=name, locations=[location(function=name)]))
              for name in "ab"]  # fmt: skip
-    by = court(tmp_path).updated(programs([twice]))
+    by = policy(tmp_path).updated(programs([twice]))
     assert entries(by) == {"train.py": 1, "train.py (2)": 1}
     assert statuses(by, *twice) == ["passed", "passed"]
     assert statuses(by, *reversed(twice)) == ["failed", "failed"]
-    limits = court(tmp_path, scripts={"train.py": {"max_barriers_per_step": 1}})
+    limits = policy(tmp_path, scripts={"train.py": {"max_barriers_per_step": 1}})
     over = [replace(each, counts=counted(barriers_per_step=2.0)) for each in twice]
     assert statuses(limits, *over) == ["failed", "failed"]
 
 
 def test_update_leaves_rules_that_are_not_judged_as_they_were(tmp_path: Path) -> None:
     timed = named("train.py", finding("XD501", severity="error", fingerprint="slow"))
-    court(tmp_path, time=True).updated(programs([[timed]]))
-    court(tmp_path).updated(programs([[timed]]))
-    assert statuses(court(tmp_path, time=True), timed) == ["passed"]
+    policy(tmp_path, time=True).updated(programs([[timed]]))
+    policy(tmp_path).updated(programs([[timed]]))
+    assert statuses(policy(tmp_path, time=True), timed) == ["passed"]
 
 
 def test_values_of_several_runs_are_shown(tmp_path: Path) -> None:
     (program,) = programs([[diagnosis()], [diagnosis()]])
-    assert len(court(tmp_path).decide(program)[1].runs) == 6
+    assert len(policy(tmp_path).decide(program)[1].runs) == 6
     (program,) = programs([[diagnosis()]])
-    assert court(tmp_path).decide(program)[1].runs == []
+    assert policy(tmp_path).decide(program)[1].runs == []
 
 
 # The file of what is accepted by hand
@@ -161,7 +161,7 @@ def test_acknowledgement_is_read_from_its_file(tmp_path: Path) -> None:
     path = tmp_path / ".xladoctor" / "acknowledged.toml"
     path.parent.mkdir()
     path.write_text('[findings]\nXD201-0 = { reason = "logged", expires = 2026-05-04 }\n')
-    by = court(tmp_path)
+    by = policy(tmp_path)
     assert statuses(by, diagnosis(finding())) == ["passed"]
     assert statuses(replace(by, today=TODAY.replace(day=5)), diagnosis(finding())) == ["failed"]
 
@@ -187,12 +187,12 @@ def test_bad_file_of_acknowledgements_is_an_error_with_its_line(
     path.parent.mkdir()
     path.write_text(text)
     with pytest.raises(ConfigurationError) as caught:
-        statuses(court(tmp_path), diagnosis())
+        statuses(policy(tmp_path), diagnosis())
     assert str(path) in caught.value.what
     assert message in caught.value.what
 
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
-    by = court(tmp_path).updated(programs([[diagnosis(finding())]]))
+    by = policy(tmp_path).updated(programs([[diagnosis(finding())]]))
     assert baseline.read(by.path) == by.baseline
     assert by.baseline.scripts["src/train.py"].steps == 40

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from xladoctor.capture.bootstrap._xladoctor.options import Options
     from xladoctor.configuration.interface import Configured
     from xladoctor.diagnosis.interface import Diagnosis
-    from xladoctor.gate.programs import Court, Program
+    from xladoctor.gate.programs import Policy, Program
     from xladoctor.report.interface import Report
 
 _STATUS = {"failed": 1, "missing": 3}
@@ -53,7 +53,7 @@ def gate(
     fail_on: FailOnOption = None,
     level: Annotated[
         list[str],
-        typer.Option("--level", metavar="RULE=off|warn|error", show_default=False,
+        typer.Option("--level", metavar="RULE=off|warning|error", show_default=False,
                      envvar="XLADOCTOR_LEVEL",
                      help="How to treat a rule or family, whatever its severity."),
     ] = [],  # noqa: B006  # typer reads it
@@ -120,7 +120,7 @@ def gate(
     outputs = parse_outputs(formats)
     changes = {"fail_on": fail_on, "time": time, "allow_missing": allow_missing}
     found = configured(Asked(config, select, ignore, level, budget, changes))
-    court = court_of(found, _named(baseline, new=update_baseline))
+    policy = policy_of(found, _named(baseline, new=update_baseline))
     words = arguments or []
     if after_dashes(words) and words:
         options = _options(stop_after)
@@ -135,12 +135,12 @@ def gate(
         diagnoses = [[_of_directory(words, found)]]
     judged = programs(diagnoses, script)
     if update_baseline:
-        court = court.updated(judged)
-        emit(_written(court, judged))
+        policy = policy.updated(judged)
+        emit(_written(policy, judged))
         if formats:
-            deliver(decided(court, judged), outputs, color)
+            deliver(decided(policy, judged), outputs, color)
         return
-    raise SystemExit(delivered(decided(court, judged), outputs, color, quiet=quiet))
+    raise SystemExit(delivered(decided(policy, judged), outputs, color, quiet=quiet))
 
 
 def _named(baseline: str | None, *, new: bool) -> Path | None:
@@ -166,14 +166,14 @@ def delivered(
     return status_of(reports)
 
 
-def decided(court: Court, judged: Sequence[Program]) -> list[Report]:
+def decided(policy: Policy, judged: Sequence[Program]) -> list[Report]:
     """The decision on each program."""
     from xladoctor.report.interface import Report
 
-    return [Report(*court.decide(program)) for program in judged]
+    return [Report(*policy.decide(program)) for program in judged]
 
 
-def court_of(found: Configured, baseline: Path | None = None) -> Court:
+def policy_of(found: Configured, baseline: Path | None = None) -> Policy:
     """What programs are judged by today.
 
     Args:
@@ -185,7 +185,7 @@ def court_of(found: Configured, baseline: Path | None = None) -> Court:
     from xladoctor.diagnosis.pack import load_rules
     from xladoctor.gate import acknowledged
     from xladoctor.gate.baseline import read
-    from xladoctor.gate.programs import Court
+    from xladoctor.gate.programs import Policy
 
     by_time = frozenset(rule.id for rule in load_rules() if rule.judged_by == "time")
     gate = found.settings.gate
@@ -193,7 +193,7 @@ def court_of(found: Configured, baseline: Path | None = None) -> Court:
     here = Path.cwd()
     shown = path.relative_to(here) if path.is_relative_to(here) else path
     accepted = acknowledged.read(found.folder / gate.acknowledged)
-    return Court(found.settings, by_time, shown, read(shown), accepted, datetime.now(UTC).date())
+    return Policy(found.settings, by_time, shown, read(shown), accepted, datetime.now(UTC).date())
 
 
 def status_of(reports: Sequence[Report]) -> int:
@@ -274,7 +274,7 @@ def _newest() -> str:
     return str(max(runs, key=lambda path: (path.stat().st_mtime, path.name)))
 
 
-def _written(court: Court, judged: Sequence[Program]) -> str:
-    entries = {one.entry: len(court.baseline.scripts[one.entry].findings) for one in judged}
+def _written(policy: Policy, judged: Sequence[Program]) -> str:
+    entries = {one.entry: len(policy.baseline.scripts[one.entry].findings) for one in judged}
     lines = [f"  {name}: {count} finding{'s' * (count != 1)}\n" for name, count in entries.items()]
-    return f"wrote {court.path}\n{''.join(lines)}"
+    return f"wrote {policy.path}\n{''.join(lines)}"

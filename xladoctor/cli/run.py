@@ -110,7 +110,7 @@ def run(
     from xladoctor import doctor
     from xladoctor.capture import launcher, progress
     from xladoctor.capture.bootstrap._xladoctor.options import Options
-    from xladoctor.cli.gate import court_of, decided, delivered
+    from xladoctor.cli.gate import decided, delivered, policy_of
     from xladoctor.gate.programs import programs
     from xladoctor.report.interface import Report
 
@@ -121,7 +121,7 @@ def run(
         trace_steps=trace_steps, trace_after=trace_after, trace_seconds=trace_seconds,
         trace_bytes=parse_size(trace_bytes), stop_after=stop_after or 0,
     )  # fmt: skip
-    court = court_of(found) if gate else None
+    policy = policy_of(found) if gate else None
     words = arguments or []
     request = request_for(words, output, options, timeout, module=module,
                           own_command=not module and after_dashes(words))  # fmt: skip
@@ -131,8 +131,8 @@ def run(
     try:
         try:
             diagnoses.extend(doctor.examine_outcome(outcome, chosen, total_steps))
-            if court and not outcome.status:
-                reports = decided(court, programs([diagnoses]))
+            if policy and not outcome.status:
+                reports = decided(policy, programs([diagnoses]))
             else:
                 reports = list(map(Report, diagnoses))
         except XladoctorError:  # one program's report is not lost with the next's

@@ -15,9 +15,9 @@ from xladoctor.comparison.interface import (
     Run,
     State,
 )
-from xladoctor.comparison.matching import matched
+from xladoctor.comparison.matching import Seen, matched
 from xladoctor.diagnosis.frequency import Often, growth, rate_growth, sign
-from xladoctor.diagnosis.interface import Count, Finding
+from xladoctor.diagnosis.interface import Count, Finding, Ignored
 from xladoctor.diagnosis.ranking import LEVELS, reaches
 
 JudgedBy = Literal["counts", "time"]
@@ -35,39 +35,44 @@ def finding_changes(
         judged_by: of each rule.
         demand: from which severity on a new or worse finding fails.
     """
-    found = [
-        _change(*pair, (a, b), judged_by, demand)
-        for pair in matched(a.diagnosis.findings, b.diagnosis.findings)
+    changes = [
+        _change(before, after, (a, b), judged_by, demand)
+        for before, after in matched(a.diagnosis, b.diagnosis)
+        if isinstance(before, Finding) or isinstance(after, Finding)
     ]
     return sorted(
-        found,
-        key=lambda one: (_STATES.index(one.state), -LEVELS.index(one.severity), one.judged_by,
-                         one.rule, one.fingerprint),
+        changes,
+        key=lambda change: (_STATES.index(change.state), -LEVELS.index(change.severity),
+                            change.judged_by, change.rule, change.fingerprint),
     )  # fmt: skip
 
 
 def _change(
-    a: Finding | None,
-    b: Finding | None,
-    runs: tuple[Run, Run],
-    judged_by: Mapping[str, JudgedBy],
+    a: Seen | None, b: Seen | None, runs: tuple[Run, Run], judged_by: Mapping[str, JudgedBy],
     demand: Demand,
-) -> FindingChange:
-    seen = b or a
-    assert seen is not None  # noqa: S101  # a pair has at least one
-    by = judged_by.get(seen.rule, "counts")
-    if a is not None and b is not None:
-        state, reason = _of_both(a, b, runs, by)
-    elif a is None:
-        state, reason = _of_one("new", seen, runs[0], runs[1])
-    else:
-        state, reason = _of_one("fixed", seen, runs[1], runs[0])
+) -> FindingChange:  # fmt: skip
+    finding = b if isinstance(b, Finding) else a
+    assert isinstance(finding, Finding)  # noqa: S101  # one of the runs reports it
+    by = judged_by.get(finding.rule, "counts")
+    state, reason = _became(a, b, runs, by)
     fails = (
         state in ("new", "worse") and by == "counts"
-        and reaches(seen.severity_by_counts, demand.fail_on)
+        and reaches(finding.severity_by_counts, demand.fail_on)
     )  # fmt: skip
-    return FindingChange(state, seen.rule, seen.name, seen.title, seen.fingerprint, by, reason,
-                         fails, _occurrence(a), _occurrence(b))  # fmt: skip
+    return FindingChange(state, finding.rule, finding.name, finding.title, finding.fingerprint, by,
+                         reason, fails, _occurrence(a), _occurrence(b))  # fmt: skip
+
+
+def _became(
+    a: Seen | None, b: Seen | None, runs: tuple[Run, Run], by: JudgedBy
+) -> tuple[State, str]:
+    if isinstance(a, Finding) and isinstance(b, Finding):
+        return _of_both(a, b, runs, by)
+    if a is None and isinstance(b, Finding):
+        return _of_one("new", b, runs[0], runs[1])
+    if b is None and isinstance(a, Finding):
+        return _of_one("fixed", a, runs[1], runs[0])
+    return "same", f"suppressed by a comment in {'A' if isinstance(a, Ignored) else 'B'}"
 
 
 def _of_one(state: State, finding: Finding, lacking: Run, having: Run) -> tuple[State, str]:
@@ -76,18 +81,16 @@ def _of_one(state: State, finding: Finding, lacking: Run, having: Run) -> tuple[
     for skipped in diagnosis.not_checked:
         if skipped.rule == finding.rule:
             return "unknown", f"not judged in {name}: {skipped.reason}"
-    if any(one.fingerprint == finding.fingerprint for one in diagnosis.ignored):
-        return "same", f"suppressed by a comment in {name}"
-    if any(one.rule == finding.rule and bool(one.locations) != bool(finding.locations)
-           for one in diagnosis.findings):  # fmt: skip
-        return "same", "in both; one of the runs names no line"
+    if any(other.rule == finding.rule and bool(other.locations) != bool(finding.locations)
+           for other in diagnosis.findings):  # fmt: skip
+        return "unknown", "one of the runs names no line"
     if reason := broke_off(lacking, having, name):
         return "unknown", reason
     return state, f"not in {name}"
 
 
-def _occurrence(finding: Finding | None) -> Occurrence | None:
-    if finding is None:
+def _occurrence(finding: Seen | None) -> Occurrence | None:
+    if not isinstance(finding, Finding):
         return None
     place = finding.locations[0] if finding.locations else None
     return Occurrence(finding.severity, finding.severity_by_counts, finding.count, finding.per_step,
@@ -104,11 +107,11 @@ def _of_both(a: Finding, b: Finding, runs: tuple[Run, Run], by: JudgedBy) -> tup
     if steps[0] is None or steps[1] is None:
         return "same", "how often cannot be compared: the number of steps is not known"
     often = [
-        Often(one.rule, one.count, one.per_step, count)
-        for one, count in zip((a, b), steps, strict=True)
+        Often(finding.rule, finding.count, finding.per_step, number)
+        for finding, number in zip((a, b), steps, strict=True)
     ]
     state = _TOWARD[growth(*often)]
-    rates = [one.rate for one in often]
+    rates = [frequency.rate for frequency in often]
     if steps[0] == steps[1] or rates[0] is None or rates[1] is None:
         of = "" if steps[0] == steps[1] else f" in {steps[0]} → {steps[1]} steps"
         return state, f"{a.count} → {b.count} times{of}"
@@ -120,9 +123,9 @@ def count_changes(a: Run, b: Run) -> list[CountChange]:
     others = {count.name: count for count in b.diagnosis.counts}
     steps = [run.diagnosis.steps.count if run.diagnosis.steps else None for run in (a, b)]
     return [
-        _count(one, others[one.name], steps[0], steps[1])
-        for one in a.diagnosis.counts
-        if one.name != "step_ms" and one.name in others
+        _count(count, others[count.name], steps[0], steps[1])
+        for count in a.diagnosis.counts
+        if count.name != "step_ms" and count.name in others
     ]
 
 
@@ -135,8 +138,8 @@ def _count(a: Count, b: Count, a_steps: int | None, b_steps: int | None) -> Coun
 
 
 def _absent(a: Count, b: Count) -> str:
-    reasons = {name: one.reason or "not known" for name, one in (("A", a), ("B", b))
-               if one.value is None}  # fmt: skip
+    reasons = {name: count.reason or "not known" for name, count in (("A", a), ("B", b))
+               if count.value is None}  # fmt: skip
     if len(reasons) == 2 and len(set(reasons.values())) == 1:
         return f"A and B: {reasons['A']}"
     return "; ".join(f"{name}: {reason}" for name, reason in reasons.items())

@@ -20,7 +20,7 @@ from pydantic import (
 
 from xladoctor.errors import XladoctorError
 
-Level = Literal["off", "warn", "error"]
+Level = Literal["off", "warning", "error"]
 FailOn = Literal["error", "warning", "info", "never"]
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]i?)?B?$", re.IGNORECASE)
 _POWERS = {"k": 1, "m": 2, "g": 3, "t": 4}
@@ -52,6 +52,11 @@ def _number(value: object) -> object:
     if isinstance(value, bool):  # which Python takes for 0 and 1
         raise ValueError("expected a number")  # noqa: TRY004  # pydantic reports these alone
     return value
+
+
+def _level(value: object) -> object:
+    """``warn`` is read as ``warning``, which is the word of severities too."""
+    return "warning" if value == "warn" else value
 
 
 Prefix = Annotated[
@@ -135,9 +140,9 @@ class Configuration(BaseModel):
     model_config = _MODEL
     select: list[Prefix] = Field(default=["XD"], description="Rules or families to judge.")
     ignore: list[Prefix] = Field(default=[], description="Rules or families not to judge.")
-    levels: dict[Prefix, Level] = Field(
+    levels: dict[Prefix, Annotated[Level, BeforeValidator(_level)]] = Field(
         default_factory=dict,
-        description="off: not judged; warn: never fails the gate; error: any finding fails it."
+        description="off: not judged; warning: never fails the gate; error: any finding fails it."
         " The longest matching name wins.",
     )
     thresholds: dict[str, dict[str, Finite]] = Field(

@@ -35,12 +35,12 @@ def from_rows(
             raise RuleError(f"{rule.id}: its query returns unknown columns: {', '.join(unknown)}")
         if row.get("count") is None:
             raise RuleError(f"{rule.id}: its query returns a row without a count")
-        places[row.get("file"), row.get("line"), _identity(row)].append(row)
+        places[row.get("file"), row.get("line"), _subject(row)].append(row)
     return distinct([_finding(rule, group, evidence, time, savings) for group in places.values()])
 
 
-def _identity(row: Row) -> str:
-    return str(row.get("identity") or "")
+def _subject(row: Row) -> str:
+    return str(row.get("subject") or "")
 
 
 def _finding(
@@ -71,8 +71,8 @@ def _finding(
         cost=cost, saving=saving, cause=cause,
         consequences=list(worst.get("consequences") or []), message=message,
         why=rule.why.strip(), fix=rule.fix.strip(), example=rule.example.after.strip("\n"),
-        fingerprint=fingerprint(rule.id, _identity(worst), locations, evidence),
-        identity=_identity(worst), compilations=list(worst.get("compilations") or []),
+        fingerprint=fingerprint(rule.id, _subject(worst), locations, evidence),
+        subject=_subject(worst), compilations=list(worst.get("compilations") or []),
     )  # fmt: skip
 
 

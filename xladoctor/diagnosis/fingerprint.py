@@ -1,4 +1,7 @@
-"""A finding's identity: the same for the same defect when its line moves or is formatted anew."""
+"""A finding's fingerprint: the same when its line moves or is reformatted.
+
+Which findings are the same beyond that: :mod:`xladoctor.diagnosis.identity`.
+"""
 
 from __future__ import annotations
 
@@ -11,33 +14,35 @@ from xladoctor.diagnosis.interface import Finding, Location
 from xladoctor.diagnosis.source_line import code
 from xladoctor.evidence.interface import Evidence
 
+DIGITS = 16  # before the number that tells equal ones apart
 
-def fingerprint(rule: str, what: str, locations: Sequence[Location], evidence: Evidence) -> str:
+
+def fingerprint(rule: str, subject: str, locations: Sequence[Location], evidence: Evidence) -> str:
     """Of rule, file, function and the line's code.
 
     Args:
         rule: its id.
-        what: tells findings of a rule at one line apart: the operator, the way of reading.
+        subject: tells findings of a rule at one line apart.
         locations: the first one counts; a finding without any is one of the whole run.
         evidence: knows the repository that paths are relative to.
     """
-    parts = [rule, what]
+    parts = [rule, subject]
     for place in locations[:1]:
         known = code(place.source) if place.source else str(place.line)  # rather new than mistaken
         parts += [evidence.portable(place.file), place.function or "", known]
-    return identity(*parts)
+    return digest(*parts)
 
 
-def identity(*parts: str) -> str:
-    """Of what is told by these texts, as 16 hexadecimal digits."""
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+def digest(*parts: str) -> str:
+    """Of what these texts tell, as 16 hexadecimal digits."""
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:DIGITS]
 
 
-def distinct(found: list[Finding]) -> list[Finding]:
+def distinct(findings: list[Finding]) -> list[Finding]:
     """Number equal fingerprints (the same code twice in a function) by their lines' order."""
     seen: dict[str, int] = defaultdict(int)
     numbered = []
-    for finding in sorted(found, key=lambda one: [(at.file, at.line) for at in one.locations]):
+    for finding in sorted(findings, key=lambda each: [(at.file, at.line) for at in each.locations]):
         seen[finding.fingerprint] += 1
         nth = seen[finding.fingerprint]
         name = finding.fingerprint if nth == 1 else f"{finding.fingerprint}-{nth}"

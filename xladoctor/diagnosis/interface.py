@@ -118,10 +118,11 @@ class Finding:
     Attributes:
         severity_by_counts: what it is whatever the times of this run are: the same in each run of
             a program, on any machine. What the gate goes by.
-        identity: tells findings of the rule at one line apart; empty where nothing has to.
+        subject: the operator or setting that it is about, which tells findings of the rule at one
+            line apart; empty where nothing has to.
         compilations: numbers of the compilations that it is about, in their process.
-        fingerprint: identity that survives a move of the line: of the rule, the file, the
-            function and the line's code.
+        fingerprint: of the rule, the file, the function and the line's code, so that it survives
+            a move of the line.
     """
 
     rule: str
@@ -142,7 +143,7 @@ class Finding:
     fix: str
     example: str
     fingerprint: str
-    identity: str = ""
+    subject: str = ""
     compilations: list[int] = field(default_factory=list)
 
 
@@ -156,13 +157,17 @@ class NotChecked:
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """A finding that a comment in the source suppresses."""
+    """A finding that a comment in the source suppresses; fields as in the finding and its line."""
 
     rule: str
     file: str
     line: int
     reason: str
     fingerprint: str = ""
+    function: str | None = None
+    source: str | None = None
+    count: int = 0
+    per_step: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

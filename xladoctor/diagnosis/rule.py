@@ -56,7 +56,7 @@ ROW_COLUMNS = {
     "by_counts": "error, warning or info: how bad it is by its counts alone, where that is not what"
     " stalls, unbounded and healthy say",
     "settled": "true: it is over, a longer run has no more of it (at most a warning)",
-    "identity": "tells findings of the rule at one line apart: the operator, the setting",
+    "subject": "tells findings of the rule at one line apart: the operator, the setting",
     "compilations": "numbers of the compilations that it is about",
     "at_most": "how often it can happen in a run of any length, where that is known",
     "cause": "a struct with the concrete values, for the JSON report and the message; paths in it"

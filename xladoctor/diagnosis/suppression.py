@@ -19,8 +19,10 @@ def suppress(findings: list[Finding]) -> tuple[list[Finding], list[Ignored]]:
             kept.append(finding)
         else:
             place = finding.locations[0]
-            ignored.append(Ignored(finding.rule, place.file, place.line, reason,
-                                   finding.fingerprint))  # fmt: skip
+            ignored.append(Ignored(
+                finding.rule, place.file, place.line, reason, finding.fingerprint, place.function,
+                place.source, finding.count, finding.per_step,
+            ))  # fmt: skip
     return kept, ignored
 
 

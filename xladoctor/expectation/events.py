@@ -60,7 +60,7 @@ def explain_fallbacks(words: Words, happened: Happened, place: Places) -> list[F
     explained = []
     for rule in words.about("fallbacks"):
         for row in judge(rule, small, {"times": 1}):
-            placed, op = row["file"] is not None, row["identity"]
+            placed, op = row["file"] is not None, row["subject"]
             row["consequences"] = [] if op in seen else [_EARLIER if placed else _UNSEEN]
             explained.append(words.of_rule(rule, row))
     return explained

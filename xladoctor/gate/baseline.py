@@ -10,8 +10,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from xladoctor.diagnosis.frequency import Often, growth
+from xladoctor.diagnosis.identity import Sighting, same, sightings
 from xladoctor.diagnosis.interface import Diagnosis, Finding, RunFacts, Severity
-from xladoctor.diagnosis.pairing import paired
 from xladoctor.gate.interface import GateError, Gone
 from xladoctor.gate.seen import unseen
 from xladoctor.repository import portable
@@ -25,8 +25,8 @@ class Known(BaseModel):
     """A finding that was there.
 
     Attributes:
-        file, function, code: where it was, for people: it is known by its fingerprint.
-        count: how often it was, in so many steps as the script's ``steps``.
+        file, function, code: where it was; ``file`` as on any machine.
+        count: how often it occurred in the script's ``steps``.
     """
 
     model_config = _MODEL
@@ -39,6 +39,12 @@ class Known(BaseModel):
     count: int = Field(ge=0)
     per_step: float | None = Field(default=None, ge=0, allow_inf_nan=False)
 
+    @property
+    def sighting(self) -> Sighting:
+        """What tells which finding it is."""
+        return Sighting(self.fingerprint, self.rule, None, self.file, self.function, self.code,
+                        self.count, self.per_step)  # fmt: skip
+
 
 class Script(BaseModel):
     """What was there in one program."""
@@ -50,7 +56,7 @@ class Script(BaseModel):
     @field_validator("findings")
     @classmethod
     def _once_each(cls, value: list[Known]) -> list[Known]:
-        names = [one.fingerprint for one in value]
+        names = [entry.fingerprint for entry in value]
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise ValueError(f"{twice} is there twice")
         return value
@@ -100,13 +106,11 @@ def read(path: Path) -> Baseline:
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object whose keys are there once: after a merge the second would hide the first."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(
-            f"{next(name for name in names if names.count(name) > 1)!r} is there twice"
-        )
-    return found
+    names = [name for name, _ in pairs]
+    for name in names if len(set(names)) < len(names) else ():
+        if names.count(name) > 1:
+            raise ValueError(f"{name!r} is there twice")
+    return dict(pairs)
 
 
 def write(path: Path, baseline: Baseline) -> None:
@@ -114,8 +118,14 @@ def write(path: Path, baseline: Baseline) -> None:
     document = baseline.model_dump(mode="json")
     document["scripts"] = dict(sorted(document["scripts"].items()))
     for script in document["scripts"].values():
-        script["findings"].sort(key=lambda one: (one["file"] or "", one["rule"], one["code"],
-                                                 one["fingerprint"]))  # fmt: skip
+        script["findings"].sort(
+            key=lambda known: (
+                known["file"] or "",
+                known["rule"],
+                known["code"],
+                known["fingerprint"],
+            )
+        )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -125,48 +135,30 @@ def write(path: Path, baseline: Baseline) -> None:
 
 def entry(finding: Finding, severity: Severity, run: RunFacts) -> Known:
     """A finding as the baseline keeps it."""
-    file, function = _place(finding, run) or (None, None)
-    source = finding.locations[0].source if finding.locations else None
+    place = finding.locations[0] if finding.locations else None
     return Known(
         fingerprint=finding.fingerprint, rule=finding.rule, severity=severity,
-        file=file, function=function, code=" ".join((source or "").split()),
+        file=portable(place.file, run.cwd, run.root) if place else None,
+        function=place.function if place else None,
+        code=" ".join((place.source or "").split()) if place else "",
         count=finding.count, per_step=finding.per_step,
     )  # fmt: skip
 
 
 def known(script: Script | None, diagnosis: Diagnosis) -> dict[str, Known]:
-    """The entry of each finding that has one, by the finding's fingerprint.
-
-    That is the one of its fingerprint; else, where of a rule exactly one finding in a function is
-    without entry, and one entry without finding, that one: the line was edited.
-    """
-    entries = {one.fingerprint: one for one in (script.findings if script else ())}
-    found = {one.fingerprint: entries[one.fingerprint] for one in diagnosis.findings
-             if one.fingerprint in entries}  # fmt: skip
-    seen = found.keys() | {one.fingerprint for one in diagnosis.ignored}
-    edited = paired(
-        (one for one in entries.values() if one.fingerprint not in seen),
-        (one for one in diagnosis.findings if one.fingerprint not in found),
-        lambda entry: (entry.rule, entry.file, entry.function) if entry.file else None,
-        lambda new: (new.rule, *place) if (place := _place(new, diagnosis.run)) else None,
-    )
-    return found | {new.fingerprint: entry for entry, new in edited}
-
-
-def _place(finding: Finding, run: RunFacts) -> tuple[str, str | None] | None:
-    """File, as seen from the repository, and function."""
-    at = finding.locations[0] if finding.locations else None
-    return (portable(at.file, run.cwd, run.root), at.function) if at else None
+    """The entry of each finding that has one, suppressed or not, by the finding's fingerprint."""
+    entries = {entry.fingerprint: entry for entry in (script.findings if script else ())}
+    pairs = same([entry.sighting for entry in entries.values()], sightings(diagnosis))
+    return {now: entries[then] for now, then in pairs.items()}
 
 
 def gone(script: Script | None, diagnosis: Diagnosis) -> list[Gone]:
     """Entries that do not occur, not even suppressed; certain where their rule was judged."""
-    present = {one.fingerprint for one in known(script, diagnosis).values()}
-    present |= {suppressed.fingerprint for suppressed in diagnosis.ignored}
+    present = {entry.fingerprint for entry in known(script, diagnosis).values()}
     judged = set() if unseen(diagnosis) else {*diagnosis.rules.fired, *diagnosis.rules.clear}
     return [
-        Gone(one.fingerprint, one.rule, one.file, one.code, one.rule in judged)
-        for one in (script.findings if script else ()) if one.fingerprint not in present
+        Gone(entry.fingerprint, entry.rule, entry.file, entry.code, entry.rule in judged)
+        for entry in (script.findings if script else ()) if entry.fingerprint not in present
     ]  # fmt: skip
 
 
@@ -177,19 +169,20 @@ def is_more(finding: Finding, known: Known, steps: int | None, known_steps: int 
 
 
 def merged(
-    baseline: Baseline, name: str, diagnosis: Diagnosis, found: Sequence[Known],
+    baseline: Baseline, name: str, diagnosis: Diagnosis, entries: Sequence[Known],
     judges: Callable[[str], bool] = lambda rule: True,
 ) -> Baseline:  # fmt: skip
     """The baseline with one program's entries replaced; those that could not be judged stay.
 
     Args:
-        found: the new entries.
+        entries: the new ones.
         judges: whether the gate goes by a rule, given its id.
     """
     before = baseline.scripts.get(name)
-    unknown = {one.fingerprint for one in gone(before, diagnosis) if not one.certain}
-    kept = [one for one in (before.findings if before else ())
-            if one.fingerprint in unknown or not judges(one.rule)]  # fmt: skip
+    unknown = {entry.fingerprint for entry in gone(before, diagnosis) if not entry.certain}
+    unknown -= {entry.fingerprint for entry in entries}
+    kept = [entry for entry in (before.findings if before else ())
+            if entry.fingerprint in unknown or not judges(entry.rule)]  # fmt: skip
     script = Script(steps=diagnosis.steps.count if diagnosis.steps else None,
-                    findings=[*found, *kept])  # fmt: skip
+                    findings=[*entries, *kept])  # fmt: skip
     return baseline.model_copy(update={"scripts": {**baseline.scripts, name: script}})

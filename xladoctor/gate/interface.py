@@ -25,6 +25,8 @@ class Judgement:
             hand), tolerated (below the threshold, or by its level), or not_judged (judged by time,
             which was not asked for).
         reason: why, in a sentence without its stop.
+        known_as: its fingerprint in the baseline, if it is there by another: platforms and
+            acknowledgements go on knowing it by that.
     """
 
     fingerprint: str
@@ -32,6 +34,7 @@ class Judgement:
     fails: bool
     state: Literal["new", "worse", "known", "acknowledged", "tolerated", "not_judged"]
     reason: str
+    known_as: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

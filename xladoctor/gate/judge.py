@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from difflib import get_close_matches
@@ -64,7 +64,7 @@ class Terms:
     def fails(self, finding: Finding) -> bool:
         """Whether it would fail the gate if nothing were known of it before."""
         level = self.level(finding.rule)
-        if level == "warn" or not self.judges(finding.rule):
+        if level == "warning" or not self.judges(finding.rule):
             return False
         if level == "error":
             return True
@@ -86,11 +86,11 @@ def judge(diagnosis: Diagnosis, terms: Terms) -> GateOutcome:
                         " configuration and on the command line; --time judges times as well"
                         )  # fmt: skip
     known = baselines.known(terms.baseline, diagnosis)
-    judgements = [_judgement(one, known.get(one.fingerprint), diagnosis, terms)
-                  for one in diagnosis.findings]  # fmt: skip
-    kept = [_accepted(one, terms) for one in budgets.kept(diagnosis, limits)]
+    judgements = [_judgement(finding, known, diagnosis, terms) for finding in diagnosis.findings]
+    kept = [_accepted(budget, terms) for budget in budgets.kept(diagnosis, limits)]
     missing = _missing(diagnosis, kept, terms)
-    failed = any(one.fails for one in judgements) or any(one.state == "over" for one in kept)
+    failed = (any(judgement.fails for judgement in judgements)
+              or any(budget.state == "over" for budget in kept))  # fmt: skip
     status: Literal["passed", "failed", "missing"] = "passed"
     if failed:
         status = "failed"
@@ -100,34 +100,49 @@ def judge(diagnosis: Diagnosis, terms: Terms) -> GateOutcome:
         status=status, script=terms.script, fail_on=terms.settings.gate.fail_on,
         baseline=terms.baseline_path if terms.baseline else None, judgements=judgements,
         budgets=kept, missing=missing, gone=baselines.gone(terms.baseline, diagnosis),
-        notes=_notes(diagnosis, kept, terms), runs=list(terms.runs),
+        notes=_notes(diagnosis, known, kept, terms), runs=list(terms.runs),
         acknowledged=terms.settings.gate.acknowledged,
     )  # fmt: skip
 
 
 def entries(diagnosis: Diagnosis, terms: Terms) -> list[baselines.Known]:
     """What a new baseline of the program keeps: what would fail, and is not accepted by hand."""
+    known = baselines.known(terms.baseline, diagnosis)
     return [
         baselines.entry(finding, terms.severity(finding), diagnosis.run)
         for finding in diagnosis.findings
-        if terms.fails(finding) and _acceptance(finding, terms) is None
+        if terms.fails(finding) and _acceptance(_names(finding, known), terms) is None
     ]  # fmt: skip
 
 
 def _judgement(
-    finding: Finding, known: baselines.Known | None, diagnosis: Diagnosis, terms: Terms
+    finding: Finding, known: Mapping[str, baselines.Known], diagnosis: Diagnosis, terms: Terms
 ) -> Judgement:
-    made = Judgement(finding.fingerprint, finding.rule, fails=False, state="tolerated", reason="")
+    before = known.get(finding.fingerprint)
+    made = Judgement(finding.fingerprint, finding.rule, fails=False, state="tolerated", reason="",
+                     known_as=_known_as(finding, before, diagnosis))  # fmt: skip
     if not terms.judges(finding.rule):
-        return replace(made, state="not_judged", reason="judged by time, which was not asked for")
+        return replace(made, state="not_judged", reason="judged by time; use --time to include it")
     if not terms.fails(finding):
         return replace(made, reason=_why_tolerated(finding, terms))
-    accepted = _acceptance(finding, terms)
+    accepted = _acceptance(_names(finding, known), terms)
     if accepted is not None:
         return replace(made, state="acknowledged", reason=accepted)
-    if known is None:
+    if before is None:
         return replace(made, state="new", fails=True, reason=_why_new(finding, terms))
-    return _against(known, finding, diagnosis, terms, made)
+    return _against(before, finding, diagnosis, terms, made)
+
+
+def _names(finding: Finding, known: Mapping[str, baselines.Known]) -> list[str]:
+    """The finding's fingerprint, and the one that it has in the baseline."""
+    before = known.get(finding.fingerprint)
+    return [finding.fingerprint, *([before.fingerprint] if before else [])]
+
+
+def _known_as(finding: Finding, before: baselines.Known | None, diagnosis: Diagnosis) -> str | None:
+    """Unless that is another's by now, as it can be with equal lines."""
+    taken = {other.fingerprint for other in diagnosis.findings}
+    return before.fingerprint if before and before.fingerprint not in taken else None
 
 
 def _against(
@@ -145,13 +160,21 @@ def _against(
         return replace(made, state="worse", fails=True,
                        reason=f"{_times(finding.count)}, in the baseline {was}")  # fmt: skip
     less = known.count > finding.count and before == steps
-    as_was = f" as {known.code}" * (known.fingerprint != finding.fingerprint)
+    as_was = _as_was(known, baselines.entry(finding, severity, diagnosis.run))
     return replace(made, state="known", reason=f"in the baseline{as_was}{f', there {was}' * less}")
 
 
+def _as_was(known: baselines.Known, now: baselines.Known) -> str:
+    """Under which code, file or function the baseline has it, if not under the same."""
+    if known.fingerprint == now.fingerprint:
+        return ""
+    pairs = ((known.code, now.code), (known.file, now.file), (known.function, now.function))
+    return next((f" as {before}" for before, after in pairs if before and before != after), "")
+
+
 def _why_tolerated(finding: Finding, terms: Terms) -> str:
-    if terms.level(finding.rule) == "warn":
-        return "its level is warn"
+    if terms.level(finding.rule) == "warning":
+        return "its level is warning"
     fail_on = terms.settings.gate.fail_on
     return "nothing fails" if fail_on == "never" else f"{terms.severity(finding)}, below {fail_on}"
 
@@ -161,12 +184,12 @@ def _why_new(finding: Finding, terms: Terms) -> str:
     return f"{where}; its level is error" if terms.level(finding.rule) == "error" else where
 
 
-def _acceptance(finding: Finding, terms: Terms) -> str | None:
-    """In words, if it is accepted by hand and that holds."""
-    accepted = terms.acknowledged.findings.get(finding.fingerprint)
-    if accepted is None or accepted.expired(terms.today):
-        return None
-    return f"{accepted.reason} (until {accepted.expires})"
+def _acceptance(names: Sequence[str], terms: Terms) -> str | None:
+    """In words, if a finding of these fingerprints is accepted by hand and that holds."""
+    accepted = [terms.acknowledged.findings[name] for name in names
+                if name in terms.acknowledged.findings]  # fmt: skip
+    valid = [each for each in accepted if not each.expired(terms.today)]
+    return f"{valid[0].reason} (until {valid[0].expires})" if valid else None
 
 
 def _accepted(outcome: BudgetOutcome, terms: Terms) -> BudgetOutcome:
@@ -180,31 +203,35 @@ def _accepted(outcome: BudgetOutcome, terms: Terms) -> BudgetOutcome:
 
 
 def _missing(diagnosis: Diagnosis, kept: Sequence[BudgetOutcome], terms: Terms) -> list[Missing]:
-    rules = [Missing(one.rule, one.reason) for one in diagnosis.not_checked
-             if terms.judges(one.rule)]  # fmt: skip
-    unknown = [Missing(one.name, one.reason) for one in kept if one.state == "unknown"]
+    rules = [Missing(skipped.rule, skipped.reason) for skipped in diagnosis.not_checked
+             if terms.judges(skipped.rule)]  # fmt: skip
+    unknown = [Missing(budget.name, budget.reason) for budget in kept if budget.state == "unknown"]
     return [*unseen(diagnosis), *rules, *unknown]
 
 
-def _notes(diagnosis: Diagnosis, kept: Sequence[BudgetOutcome], terms: Terms) -> list[str]:
-    """Budgets for other programs only; acknowledgements that expired, of what is found here."""
+def _notes(
+    diagnosis: Diagnosis, known: Mapping[str, baselines.Known], kept: Sequence[BudgetOutcome],
+    terms: Terms,
+) -> list[str]:  # fmt: skip
+    """Budgets for other programs only; acknowledgements that expired, of findings of this run."""
     by_hand, globs = terms.acknowledged, terms.settings.gate.scripts
     meant = [glob for glob in globs if _alike(glob, terms.script)]
     of_others = meant and not any(of_script(glob, terms.script) for glob in globs)
-    found = [(one.fingerprint, by_hand.findings.get(one.fingerprint)) for one in diagnosis.findings]
-    over = [(one.name, by_hand.overrun(terms.script, one.name)) for one in kept
-            if one.state == "over"]  # fmt: skip
+    names = [name for finding in diagnosis.findings
+             for name in dict.fromkeys(_names(finding, known))]  # fmt: skip
+    findings = [(name, by_hand.findings.get(name)) for name in names]
+    over = [(budget.name, by_hand.overrun(terms.script, budget.name)) for budget in kept
+            if budget.state == "over"]  # fmt: skip
     expired = [
         f"the acknowledgement of {name} expired on {accepted.expires}: {accepted.reason}"
-        for name, accepted in (*found, *over) if accepted and accepted.expired(terms.today)
+        for name, accepted in (*findings, *over) if accepted and accepted.expired(terms.today)
     ]  # fmt: skip
-    return [f"the budgets for {', '.join(meant)} are not for this program"] * bool(
-        of_others
-    ) + expired
+    others = [f"the budgets for {', '.join(meant)} are not for this program"] * bool(of_others)
+    return [*others, *expired]
 
 
 def _alike(glob: str, script: str) -> bool:
-    """Whether their last parts are nearly the same: a slip of the pen, or of the folder."""
+    """Whether their last parts are nearly the same: a typo, or the wrong folder."""
     return bool(get_close_matches(PurePath(script).name, [PurePath(glob).name], cutoff=0.8))
 
 

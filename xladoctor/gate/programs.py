@@ -62,12 +62,12 @@ def programs(runs: Sequence[Sequence[Diagnosis]], name: str | None = None) -> li
     if not names[0]:
         raise GateError("no program to judge")
     each = zip(names[0], zip(*runs, strict=True), strict=True)
-    return [Program(name or found, list(diagnoses), names[0][: at + 1].count(found))
-            for at, (found, diagnoses) in enumerate(each)]  # fmt: skip
+    return [Program(name or script, list(diagnoses), names[0][: at + 1].count(script))
+            for at, (script, diagnoses) in enumerate(each)]  # fmt: skip
 
 
 def _refuse(diagnosis: Diagnosis) -> None:
-    """What failed, or did nothing, must never look as if all were well."""
+    """A program that failed, or did nothing, must never look healthy."""
     run = diagnosis.run
     if run.kind != "run":
         return
@@ -79,15 +79,15 @@ def _refuse(diagnosis: Diagnosis) -> None:
         raise GateError(f"{run.path}: the program {how} {after}: not judged", again)
     if run.status is None:
         raise GateError(f"{run.path}: the run was cut short {after}: not judged", again)
-    compiled = next((one.value for one in diagnosis.counts
-                     if one.name == "compilations_after_warmup"), None)  # fmt: skip
+    compiled = next((count.value for count in diagnosis.counts
+                     if count.name == "compilations_after_warmup"), None)  # fmt: skip
     idle = not diagnosis.time.loop_s or compiled is None
     if not steps and idle and not in_loop(diagnosis):
         raise GateError(f"{run.path}: an empty run: the program ran no step on a device", again)
 
 
 @dataclass(frozen=True, slots=True)
-class Court:
+class Policy:
     """What all programs are judged by.
 
     Attributes:
@@ -107,16 +107,16 @@ class Court:
         diagnosis = program.diagnosis
         return diagnosis, judge(diagnosis, self._terms(program))
 
-    def updated(self, judged: Sequence[Program]) -> Court:
-        """With what there is now in the baseline, and that written."""
-        found = self.baseline
+    def updated(self, judged: Sequence[Program]) -> Policy:
+        """Write what there is now into the baseline; returns the policy with that baseline."""
+        baseline = self.baseline
         for program in judged:
             diagnosis = program.diagnosis
             terms = self._terms(program)
             new = entries(diagnosis, terms)
-            found = merged(found, program.entry, diagnosis, new, terms.judges)
-        write(self.path, found)
-        return replace(self, baseline=found)
+            baseline = merged(baseline, program.entry, diagnosis, new, terms.judges)
+        write(self.path, baseline)
+        return replace(self, baseline=baseline)
 
     def _terms(self, program: Program) -> Terms:
         return Terms(

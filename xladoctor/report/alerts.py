@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from xladoctor.diagnosis.fingerprint import identity
+from xladoctor.diagnosis.fingerprint import digest
 from xladoctor.diagnosis.interface import Consumer, Diagnosis, Finding, Location
 from xladoctor.gate.interface import BudgetOutcome, Judgement
 from xladoctor.report.interface import Report
@@ -86,7 +86,7 @@ def missing(report: Report) -> Iterator[Alert]:
         yield Alert(
             one.name, "missing", "error" if outcome.status == "missing" else "warning",
             "Could not be judged", [_said(one.reason)], None,
-            identity("missing", one.name, outcome.script), name_of(report.diagnosis.run),
+            digest("missing", one.name, outcome.script), name_of(report.diagnosis.run),
         )  # fmt: skip
 
 
@@ -98,7 +98,8 @@ def _of_finding(finding: Finding, judgement: Judgement | None, diagnosis: Diagno
     text += [f"Gate: {STATES[judgement.state]}, {judgement.reason}."] if judgement else []
     return Alert(
         finding.rule, finding.name, level(finding, judgement), finding.title, text,
-        primary(finding.locations, diagnosis), finding.fingerprint, name_of(diagnosis.run),
+        primary(finding.locations, diagnosis),
+        (judgement and judgement.known_as) or finding.fingerprint, name_of(diagnosis.run),
         finding.locations, finding, judgement,
     )  # fmt: skip
 
@@ -114,7 +115,7 @@ def _over(report: Report) -> Iterator[Alert]:
                 budget.name, "budget", "error" if budget.state == "over" else "note",
                 "Budget exceeded", budget_text(budget, report.diagnosis),
                 primary(locations, report.diagnosis),
-                identity("budget", budget.name, outcome.script),
+                digest("budget", budget.name, outcome.script),
                 name_of(report.diagnosis.run), locations,
             )  # fmt: skip
 

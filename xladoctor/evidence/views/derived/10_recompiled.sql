@@ -106,7 +106,7 @@ SELECT
         AS by_counts,
     NOT unsettled AS settled,
     pattern = 'grows' AND unsettled AND count >= 3 AS unbounded,
-    coalesce(place.op, op) AS identity, indices AS compilations,
+    coalesce(place.op, op) AS subject, indices AS compilations,
     CASE WHEN possible > seen THEN count + possible - seen END AS at_most,
     {
         'kind': kind, 'basis': basis, 'parameter': parameter,
