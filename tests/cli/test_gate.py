@@ -160,7 +160,7 @@ def test_run_that_saw_warm_up_only_does_not_pass(gate: Gate, tmp_path: Path) -> 
         timeline.unlink()
     done = gate(run, "--budget", "max_compilations_after_warmup=0")
     assert done.returncode == 3
-    assert "warm-up: what the loop does at rest was not seen" in " ".join(done.stdout.split())
+    assert "warm-up: the steady state was not seen" in " ".join(done.stdout.split())
 
 
 @pytest.mark.parametrize(

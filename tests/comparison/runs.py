@@ -91,7 +91,7 @@ def told(
     """A run with this diagnosis; its evidence says next to nothing."""
     base = _ended(status)
     fired = sorted({finding.rule for finding in findings})
-    skipped = [one.rule for one in not_checked]
+    skipped = [skipped.rule for skipped in not_checked]
     clear = [rule.id for rule in RULES if rule.id not in (*fired, *skipped)]
     values = {**COUNTS, **(counts or {})}
     return Run(base.evidence, replace(

@@ -18,7 +18,7 @@ def change(a: Run, b: Run) -> FindingChange:
 
 
 def count(comparison: Comparison, name: CountName) -> CountChange:
-    return next(one for one in comparison.counts if one.name == name)
+    return next(count for count in comparison.counts if count.name == name)
 
 
 def bad(severity: Severity = "warning", **fields: Any) -> Finding:
@@ -35,16 +35,16 @@ def bad(severity: Severity = "warning", **fields: Any) -> Finding:
 )  # fmt: skip
 def test_finding(a: list[Finding], b: list[Finding], state: str, status: int) -> None:
     comparison = compared(told(a), told(b))
-    assert [one.state for one in comparison.findings] == [state]
+    assert [finding.state for finding in comparison.findings] == [state]
     assert comparison.status == status
 
 
 def test_finding_of_time_is_listed_and_never_fails() -> None:
     slow = finding("XD501", severity="error", severity_by_counts="error")
     comparison = compared(told(), told([slow]), fail_on="info")
-    assert [(one.state, one.judged_by, one.fails) for one in comparison.findings] == [
-        ("new", "time", False)
-    ]
+    assert [
+        (finding.state, finding.judged_by, finding.fails) for finding in comparison.findings
+    ] == [("new", "time", False)]
     assert (comparison.verdict.outcome, comparison.status) == ("same", 0)
 
 
@@ -85,9 +85,9 @@ def test_what_has_no_rate_changed_only_if_count_and_rate_did(
 
 
 def test_how_often_is_not_compared_without_steps() -> None:
-    found = change(told([bad(count=1)], steps=None), told([bad(count=99)], steps=None))
-    assert found.state == "same"
-    assert "number of steps is not known" in found.reason
+    became = change(told([bad(count=1)], steps=None), told([bad(count=99)], steps=None))
+    assert became.state == "same"
+    assert "number of steps is not known" in became.reason
 
 
 # Unknown is neither new nor fixed
@@ -122,8 +122,8 @@ def test_rule_of_time_that_was_not_judged_is_no_matter() -> None:
 
 def test_suppressed_finding_is_still_there() -> None:
     hushed = told(ignored=[Ignored("XD201", "train.py", 41, "on purpose", bad().fingerprint)])
-    found = change(told([bad()]), hushed)
-    assert (found.state, found.reason) == ("same", "suppressed by a comment in B")
+    became = change(told([bad()]), hushed)
+    assert (became.state, became.reason) == ("same", "suppressed by a comment in B")
     assert change(hushed, told([bad()])).state == "same"
     other = told(ignored=[Ignored("XD201", "train.py", 43, "", "another")])
     assert change(told([bad()]), other).state == "fixed"
@@ -133,14 +133,14 @@ def test_suppressed_finding_is_still_there() -> None:
 def test_which_of_several_lines_cannot_be_told() -> None:
     lines = told([bad(fingerprint="a"), bad(fingerprint="b", locations=[location(line=7)])])
     nowhere = told([bad(locations=[])])
-    states = [(one.state, one.reason) for one in compared(lines, nowhere).findings]
+    states = [(finding.state, finding.reason) for finding in compared(lines, nowhere).findings]
     assert states == [("unknown", "one of the runs names no line")] * 3
     assert compared(nowhere, lines).status == 3
 
 
 def test_run_that_broke_off_earlier_tells_nothing_of_what_it_lacks() -> None:
-    found = change(told([bad()], steps=40), told(steps=9, status=1))
-    assert (found.state, found.reason) == ("unknown", "B broke off after 9 of 40 steps")
+    became = change(told([bad()], steps=40), told(steps=9, status=1))
+    assert (became.state, became.reason) == ("unknown", "B broke off after 9 of 40 steps")
     assert change(told([bad()], steps=40), told(steps=40, status=1)).state == "fixed"
     assert change(told(steps=9, status=1), told([bad()], steps=40)).state == "unknown"
 
@@ -157,7 +157,7 @@ def test_run_that_broke_off_earlier_is_not_like_the_other() -> None:
 def test_finding_worse_comes_before_one_better_and_errors_first() -> None:
     a = told([bad(fingerprint="gone")])
     b = told([finding("XD101", severity_by_counts="error"), finding("XD203")])
-    order = [(one.state, one.rule) for one in compared(a, b).findings]
+    order = [(finding.state, finding.rule) for finding in compared(a, b).findings]
     assert order == [("new", "XD101"), ("new", "XD203"), ("fixed", "XD201")]
 
 

@@ -16,7 +16,7 @@ def times(median: float, seed: int = 0) -> list[float]:
 
 
 def differing(a: Run, b: Run, **demand: Any) -> dict[str, Difference]:
-    return {one.what: one for one in compared(a, b, **demand).differences}
+    return {difference.what: difference for difference in compared(a, b, **demand).differences}
 
 
 def test_runs_alike_differ_in_nothing() -> None:
@@ -39,7 +39,9 @@ def test_runs_alike_differ_in_nothing() -> None:
 def test_difference_forbids_judging_times(what: str, changed: dict[str, Any]) -> None:
     a, b = captured(times(10)), captured(times(20), **changed)
     comparison = compared(a, b)
-    assert [one.what for one in comparison.differences if one.forbids == "times"] == [what]
+    assert [
+        difference.what for difference in comparison.differences if difference.forbids == "times"
+    ] == [what]
     assert comparison.step.verdict == "not_judged"
     assert what in comparison.step.statement
     assert comparison.step.a_ms == pytest.approx(10, rel=0.05)

@@ -40,11 +40,11 @@ def test_exchanging_the_runs_inverts_the_change(a: list[float], b: list[float]) 
 @settings(max_examples=30, deadline=None)
 @given(samples)
 def test_run_is_like_itself(a: list[float]) -> None:
-    found = change(a, a)
-    assume(found is not None)
-    assert found is not None
-    assert found.change == 0
-    assert found.low <= 0 <= found.high
+    became = change(a, a)
+    assume(became is not None)
+    assert became is not None
+    assert became.change == 0
+    assert became.low <= 0 <= became.high
 
 
 @settings(max_examples=30, deadline=None)
@@ -61,12 +61,12 @@ def test_unit_does_not_matter(a: list[float], b: list[float], unit: float) -> No
 @settings(max_examples=30, deadline=None)
 @given(samples, st.floats(0.2, 5))
 def test_scaling_one_run_is_the_change(a: list[float], factor: float) -> None:
-    found = change(a, [x * factor for x in a])
-    assume(found is not None)
-    assert found is not None
-    assert found.change == pytest.approx(factor - 1)
-    assert found.low <= found.change + 1e-9
-    assert found.high >= found.change - 1e-9
+    became = change(a, [x * factor for x in a])
+    assume(became is not None)
+    assert became is not None
+    assert became.change == pytest.approx(factor - 1)
+    assert became.low <= became.change + 1e-9
+    assert became.high >= became.change - 1e-9
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.5, 0.8])
@@ -74,25 +74,25 @@ def test_scaling_one_run_is_the_change(a: list[float], factor: float) -> None:
 def test_two_runs_alike_are_seldom_told_apart(rho: float, n: int) -> None:
     wrong = 0
     for seed in range(60):
-        found = change(autocorrelated(2 * seed, n, rho), autocorrelated(2 * seed + 1, n, rho))
-        wrong += found is not None and not found.low <= 0 <= found.high
+        became = change(autocorrelated(2 * seed, n, rho), autocorrelated(2 * seed + 1, n, rho))
+        wrong += became is not None and not became.low <= 0 <= became.high
     assert wrong <= 8  # of 60: 5 % are expected; so many come by chance once in 500 times
 
 
 def test_interval_narrows_with_more_steps() -> None:
     widths = []
     for n in (50, 200, 800):
-        found = change(autocorrelated(1, n, 0.3), autocorrelated(2, n, 0.3))
-        assert found is not None
-        widths.append(found.high - found.low)
+        became = change(autocorrelated(1, n, 0.3), autocorrelated(2, n, 0.3))
+        assert became is not None
+        widths.append(became.high - became.low)
     assert widths == sorted(widths, reverse=True)
 
 
 def test_large_change_is_seen_and_a_slow_step_is_not_one() -> None:
     calm, slow = autocorrelated(1, 60, 0), [x * 1.5 for x in autocorrelated(2, 60, 0)]
-    found = change(calm, slow)
-    assert found is not None
-    assert found.low > 0.3
+    became = change(calm, slow)
+    assert became is not None
+    assert became.low > 0.3
     outlier = change(calm, [*autocorrelated(3, 59, 0), 5000.0])
     assert outlier is not None
     assert outlier.low <= 0 <= outlier.high
@@ -107,9 +107,9 @@ def test_few_steps_or_steps_that_go_together_tell_nothing() -> None:
 
 def test_constant_times_have_no_spread() -> None:
     assert effective([1.0] * 30) == 30
-    found = change([1.0] * 30, [2.0] * 30)
-    assert found is not None
-    assert (found.change, found.low, found.high) == pytest.approx((1, 1, 1))
+    became = change([1.0] * 30, [2.0] * 30)
+    assert became is not None
+    assert (became.change, became.low, became.high) == pytest.approx((1, 1, 1))
 
 
 def test_blocks_grow_with_what_neighbours_share_up_to_a_third() -> None:
@@ -121,6 +121,6 @@ def test_blocks_grow_with_what_neighbours_share_up_to_a_third() -> None:
 
 def test_very_long_runs_are_thinned() -> None:
     long = autocorrelated(4, 20_000, 0)
-    found = change(long, [x * 1.2 for x in long])
-    assert found is not None
-    assert found.low > 0.15
+    became = change(long, [x * 1.2 for x in long])
+    assert became is not None
+    assert became.low > 0.15

@@ -40,12 +40,12 @@ FULL = Baseline(tool="xladoctor", schema_version=1, scripts={
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     path = tmp_path / "new" / "folder" / "baseline.json"
     write(path, FULL)
-    found = read(path)
-    assert found.scripts.keys() == FULL.scripts.keys()
+    again = read(path)
+    assert again.scripts.keys() == FULL.scripts.keys()
     for name, script in FULL.scripts.items():
-        assert found.scripts[name].steps == script.steps
-        assert {one.fingerprint: one for one in found.scripts[name].findings} == {
-            one.fingerprint: one for one in script.findings}  # fmt: skip
+        assert again.scripts[name].steps == script.steps
+        assert {finding.fingerprint: finding for finding in again.scripts[name].findings} == {
+            finding.fingerprint: finding for finding in script.findings}  # fmt: skip
 
 
 @given(st.permutations(FULL.scripts["train.py"].findings), st.permutations(list(FULL.scripts)))
@@ -164,16 +164,21 @@ def test_folder_in_its_place_is_refused(tmp_path: Path) -> None:
 
 def test_entry_names_the_line_as_on_any_machine() -> None:
     run = replace(RUN, cwd="/home/ada/project/src", root="/home/ada/project")
-    found = finding(locations=[location(source="    loss  = x.item()  # read")])
-    one = entry(found, "error", run)
-    assert (one.file, one.function, one.severity) == ("src/train.py", "train", "error")
-    assert one.code == "loss = x.item() # read"
-    assert (one.fingerprint, one.rule, one.count, one.per_step) == ("XD201-0", "XD201", 40, 1.0)
+    defect = finding(locations=[location(source="    loss  = x.item()  # read")])
+    written = entry(defect, "error", run)
+    assert (written.file, written.function, written.severity) == ("src/train.py", "train", "error")
+    assert written.code == "loss = x.item() # read"
+    assert (written.fingerprint, written.rule, written.count, written.per_step) == (
+        "XD201-0",
+        "XD201",
+        40,
+        1.0,
+    )
 
 
 def test_entry_of_a_finding_without_a_line() -> None:
-    one = entry(finding(locations=[]), "info", RUN)
-    assert (one.file, one.function, one.code) == (None, None, "")
+    written = entry(finding(locations=[]), "info", RUN)
+    assert (written.file, written.function, written.code) == (None, None, "")
 
 
 @pytest.mark.parametrize(
@@ -196,9 +201,9 @@ def test_entry_of_a_finding_without_a_line() -> None:
 def test_more_is_by_count_in_runs_of_equal_length_and_else_a_step(
     count: int, steps: int | None, before: int, before_steps: int | None, more: bool
 ) -> None:
-    found = finding(count=count, per_step=count / steps if steps else None)
+    defect = finding(count=count, per_step=count / steps if steps else None)
     entry_before = known(count=before, per_step=before / before_steps if before_steps else None)
-    assert is_more(found, entry_before, steps, before_steps) is more
+    assert is_more(defect, entry_before, steps, before_steps) is more
 
 
 def test_what_occurs_no_more_is_certain_only_where_its_rule_was_judged() -> None:
@@ -206,8 +211,8 @@ def test_what_occurs_no_more_is_certain_only_where_its_rule_was_judged() -> None
         known("here"), known("clear", rule="XD101"), known("fired"), known("off", rule="XD301"),
         known("unknown", rule="XD401")])  # fmt: skip
     rules = RuleOutcomes(["XD201"], ["XD101"], ["XD401"], ["XD301"])
-    found = gone(script, diagnosis(finding(fingerprint="here"), rules=rules))
-    assert {one.fingerprint: one.certain for one in found} == {
+    entries = gone(script, diagnosis(finding(fingerprint="here"), rules=rules))
+    assert {one.fingerprint: one.certain for one in entries} == {
         "clear": True, "fired": True, "off": False, "unknown": False}  # fmt: skip
     assert gone(None, diagnosis()) == []
 
@@ -217,8 +222,8 @@ def test_what_occurs_no_more_is_certain_only_where_its_rule_was_judged() -> None
     ids=str,
 )  # fmt: skip
 def test_nothing_is_certainly_gone_where_not_all_was_seen(changes: dict[str, object]) -> None:
-    (one,) = gone(Script(steps=40, findings=[known()]), diagnosis(**changes))  # type: ignore[arg-type]
-    assert not one.certain
+    (vanished,) = gone(Script(steps=40, findings=[known()]), diagnosis(**changes))  # type: ignore[arg-type]
+    assert not vanished.certain
 
 
 # Updates
@@ -230,15 +235,15 @@ def test_update_replaces_what_was_judged_and_keeps_the_rest() -> None:
                                               known("seen"), known("timed", rule="XD501")]),
         "other.py": Script(steps=7, findings=[known("theirs")]),
     })  # fmt: skip
-    found = diagnosis(
+    diagnosed = diagnosis(
         finding(fingerprint="seen"), finding("XD501", fingerprint="timed"),
         rules=RuleOutcomes(["XD201", "XD501"], [], [], ["XD301"]),
     )  # fmt: skip
     new = [known("seen", count=3), known("new")]
-    after = merged(before, "train.py", found, new, lambda rule: rule != "XD501")
+    after = merged(before, "train.py", diagnosed, new, lambda rule: rule != "XD501")
     script = after.scripts["train.py"]
     assert script.steps == 40
-    assert [one.fingerprint for one in script.findings] == ["seen", "new", "off", "timed"]
+    assert [finding.fingerprint for finding in script.findings] == ["seen", "new", "off", "timed"]
     assert script.findings[0].count == 3
     assert after.scripts["other.py"] == before.scripts["other.py"]
     assert before.scripts["train.py"].steps == 9

@@ -54,12 +54,12 @@ def test_budgets_for_a_program_go_before_those_for_all_and_the_last_one_counts()
 
 def judged(count: Count, limit: float, **content: Any) -> tuple[GateOutcome, BudgetOutcome]:
     budgets = {f"max_{count.name}": limit}
-    found = diagnosis(counts=counted(**{count.name: count}))
+    diagnosed = diagnosis(counts=counted(**{count.name: count}))
     by = terms(configuration({"budgets": budgets}), acknowledged=accepted(**content))
-    outcome = judge(found, by)
-    (one,) = outcome.budgets
-    assert one.name == f"max_{count.name}"
-    return outcome, one
+    outcome = judge(diagnosed, by)
+    (budget,) = outcome.budgets
+    assert budget.name == f"max_{count.name}"
+    return outcome, budget
 
 
 @pytest.mark.parametrize(
@@ -91,9 +91,9 @@ def test_budget_that_is_kept_by_the_part_that_is_known_is_unknown() -> None:
 
 @pytest.mark.parametrize("name", [count.name for count in counted()])
 def test_every_count_has_a_budget(name: str) -> None:
-    found = diagnosis(counts=counted(**{name: 2.0}))
-    outcome = judge(found, terms(configuration({"budgets": {f"max_{name}": 1}})))
-    assert [(one.count, one.state) for one in outcome.budgets] == [(name, "over")]
+    diagnosed = diagnosis(counts=counted(**{name: 2.0}))
+    outcome = judge(diagnosed, terms(configuration({"budgets": {f"max_{name}": 1}})))
+    assert [(budget.count, budget.state) for budget in outcome.budgets] == [(name, "over")]
 
 
 @pytest.mark.parametrize(

@@ -19,13 +19,13 @@ from xladoctor.gate.judge import Terms, entries, judge
 SEVERITIES = ("info", "warning", "error")
 
 
-def state(found: Finding, by: Terms) -> tuple[str, str, str]:
+def state(defect: Finding, by: Terms) -> tuple[str, str, str]:
     """Of the gate, and of its only finding, with the reason."""
-    outcome = judge(diagnosis(found), by)
-    (one,) = outcome.judgements
-    assert one.fails == (outcome.status == "failed")
-    assert (one.fingerprint, one.rule) == (found.fingerprint, found.rule)
-    return outcome.status, one.state, one.reason
+    outcome = judge(diagnosis(defect), by)
+    (judgement,) = outcome.judgements
+    assert judgement.fails == (outcome.status == "failed")
+    assert (judgement.fingerprint, judgement.rule) == (defect.fingerprint, defect.rule)
+    return outcome.status, judgement.state, judgement.reason
 
 
 # Severity and level
@@ -35,8 +35,8 @@ def state(found: Finding, by: Terms) -> tuple[str, str, str]:
     ("severity", "fail_on"), list(product(SEVERITIES, ("info", "warning", "error", "never")))
 )
 def test_finding_fails_from_the_severity_that_was_asked_for(severity: str, fail_on: str) -> None:
-    found = finding(severity_by_counts=severity, severity="error")  # not by its time
-    status, made, reason = state(found, terms(configuration({"fail_on": fail_on})))
+    defect = finding(severity_by_counts=severity, severity="error")  # not by its time
+    status, made, reason = state(defect, terms(configuration({"fail_on": fail_on})))
     if (*SEVERITIES, "never").index(fail_on) <= SEVERITIES.index(severity):
         assert (status, made, reason) == ("failed", "new", severity)
     else:
@@ -46,8 +46,8 @@ def test_finding_fails_from_the_severity_that_was_asked_for(severity: str, fail_
 
 @pytest.mark.parametrize("severity", SEVERITIES)
 def test_rule_that_goes_by_time_counts_as_its_time_says(severity: str) -> None:
-    found = finding("XD501", severity=severity, severity_by_counts="info")
-    status, *_ = state(found, terms(configuration({"time": True, "fail_on": "warning"})))
+    defect = finding("XD501", severity=severity, severity_by_counts="info")
+    status, *_ = state(defect, terms(configuration({"time": True, "fail_on": "warning"})))
     assert status == ("passed" if severity == "info" else "failed")
 
 
@@ -151,22 +151,22 @@ def test_fingerprint_that_another_finding_has_by_now_is_not_kept() -> None:
     name = EDITED.fingerprint
     added = finding(fingerprint=name, count=80, per_step=2.0)
     outcome = judge(diagnosis(added, finding(fingerprint=f"{name}-2")), terms(None, EDITED))
-    assert [(one.state, one.known_as) for one in outcome.judgements] == [
+    assert [(judgement.state, judgement.known_as) for judgement in outcome.judgements] == [
         ("new", None), ("known", None)]  # fmt: skip
 
 
 def test_lines_that_could_be_any_of_several_are_new() -> None:
     made = [finding(fingerprint=name) for name in ("one", "other")]
-    assert [one.state for one in judge(diagnosis(*made), terms(None, known())).judgements] == [
-        "new", "new"]  # fmt: skip
+    outcome = judge(diagnosis(*made), terms(None, known()))
+    assert [judgement.state for judgement in outcome.judgements] == ["new", "new"]
     several = terms(None, known("one"), known("other"))
     assert judge(diagnosis(finding(fingerprint="edited")), several).status == "failed"
 
 
 def test_entry_of_a_finding_that_is_suppressed_is_not_of_another_line() -> None:
     hushed = Ignored("XD201", "train.py", 41, "", known().fingerprint)
-    found = diagnosis(finding(fingerprint="other"), ignored=[hushed])
-    assert judge(found, terms(None, known())).status == "failed"
+    diagnosed = diagnosis(finding(fingerprint="other"), ignored=[hushed])
+    assert judge(diagnosed, terms(None, known())).status == "failed"
 
 
 @pytest.mark.parametrize(("rule", "made"), [("XD101", "known"), ("XD201", "worse")])
@@ -215,19 +215,22 @@ def test_entries_that_occur_no_more_are_reported_and_fail_nothing() -> None:
     by = terms(None, known(), known("gone", rule="XD101"), known("unknown", rule="XD401"))
     outcome = judge(diagnosis(finding()), by)
     assert outcome.status == "passed"
-    assert [(one.fingerprint, one.certain) for one in outcome.gone] == [
+    assert [(gone.fingerprint, gone.certain) for gone in outcome.gone] == [
         ("gone", True), ("unknown", False)]  # fmt: skip
 
 
 def test_new_baseline_keeps_what_would_fail_and_is_not_accepted_by_hand() -> None:
-    found = diagnosis(
+    diagnosed = diagnosis(
         finding(fingerprint="a"), finding(fingerprint="b", severity_by_counts="info"),
         finding(fingerprint="c"), finding("XD501", fingerprint="d", severity="error"),
         finding("XD101", fingerprint="e", severity_by_counts="error"),
     )  # fmt: skip
     hand = accepted(findings={"c": {"reason": "logged", "expires": "2026-05-04"}})
-    made = entries(found, terms(None, known("a"), acknowledged=hand))
-    assert [(one.fingerprint, one.severity) for one in made] == [("a", "warning"), ("e", "error")]
+    made = entries(diagnosed, terms(None, known("a"), acknowledged=hand))
+    assert [(judgement.fingerprint, judgement.severity) for judgement in made] == [
+        ("a", "warning"),
+        ("e", "error"),
+    ]
 
 
 # Acknowledged by hand
@@ -240,15 +243,15 @@ def test_new_baseline_keeps_what_would_fail_and_is_not_accepted_by_hand() -> Non
 def test_acknowledgement_holds_to_the_end_of_its_last_day(expires: str, made: str) -> None:
     hand = accepted(findings={"XD201-0": {"reason": "logged", "expires": expires}})
     outcome = judge(diagnosis(finding()), terms(acknowledged=hand))
-    (one,) = outcome.judgements
-    assert one.state == made
+    (judgement,) = outcome.judgements
+    assert judgement.state == made
     if made == "new":
         assert outcome.status == "failed"
         assert outcome.notes == [
             "the acknowledgement of XD201-0 expired on 2026-05-03: logged"]  # fmt: skip
     else:
         assert (outcome.status, outcome.notes) == ("passed", [])
-        assert one.reason == f"logged (until {date.fromisoformat(expires)})"
+        assert judgement.reason == f"logged (until {date.fromisoformat(expires)})"
 
 
 def test_expired_acknowledgement_of_what_is_in_the_baseline_fails_nothing() -> None:
@@ -274,17 +277,17 @@ def test_expired_acknowledgement_of_what_is_in_the_baseline_fails_nothing() -> N
 def test_rule_that_was_asked_for_and_not_evaluated_is_missing(
     rule: str, gate: dict[str, object], levels: dict[str, str], asked: bool
 ) -> None:
-    found = diagnosis(not_checked=[NotChecked(rule, "no counters")])
-    outcome = judge(found, terms(configuration(gate, levels=levels)))
+    diagnosed = diagnosis(not_checked=[NotChecked(rule, "no counters")])
+    outcome = judge(diagnosed, terms(configuration(gate, levels=levels)))
     assert outcome.missing == [Missing(rule, "no counters")] * asked
     assert outcome.status == ("missing" if asked else "passed")
-    allowed = judge(found, terms(configuration({**gate, "allow_missing": True}, levels=levels)))
+    allowed = judge(diagnosed, terms(configuration({**gate, "allow_missing": True}, levels=levels)))
     assert (allowed.status, allowed.missing) == ("passed", outcome.missing)
 
 
 def test_failure_counts_more_than_what_is_missing() -> None:
-    found = diagnosis(finding(), not_checked=[NotChecked("XD401", "no counters")])
-    assert judge(found, terms()).status == "failed"
+    diagnosed = diagnosis(finding(), not_checked=[NotChecked("XD401", "no counters")])
+    assert judge(diagnosed, terms()).status == "failed"
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
@@ -304,7 +307,7 @@ def test_two_steps_after_warm_up_are_enough(count: int, status: str) -> None:
 def test_program_without_anything_that_comes_again_is_not_in_order() -> None:
     by = terms(None, known("elsewhere", rule="XD101"))
     outcome = judge(diagnosis(steps=None), by)
-    assert [one.name for one in outcome.missing] == ["steps"]
+    assert [missing.name for missing in outcome.missing] == ["steps"]
     assert not outcome.gone[0].certain
 
 
@@ -319,8 +322,8 @@ def test_loop_without_barriers_is_known_by_what_was_found_in_it() -> None:
 
 def test_what_the_capture_lost_is_missing_whatever_rules_are_on() -> None:
     lost = ["process-42: the process was cut short"]
-    found = diagnosis(run={"incomplete": lost}, rules=RuleOutcomes([], ["XD201"], []))
-    outcome = judge(found, terms(None, known("elsewhere")))
+    diagnosed = diagnosis(run={"incomplete": lost}, rules=RuleOutcomes([], ["XD201"], []))
+    outcome = judge(diagnosed, terms(None, known("elsewhere")))
     assert outcome.status == "missing"
     assert outcome.missing == [Missing("capture", lost[0])]
     assert not outcome.gone[0].certain

@@ -77,18 +77,18 @@ def named(script: str | None, *findings: Any) -> Diagnosis:
 
 
 def test_programs_are_named_by_their_script_or_as_was_asked() -> None:
-    found = programs([[named("train.py"), named("evaluate.py"), named(None)]])
-    assert [program.name for program in found] == ["train.py", "evaluate.py", "a-run"]
+    sorted_programs = programs([[named("train.py"), named("evaluate.py"), named(None)]])
+    assert [program.name for program in sorted_programs] == ["train.py", "evaluate.py", "a-run"]
     assert programs([[named("train.py")]], "small")[0].name == "small"
     with pytest.raises(GateError, match="--script names one program, but 2 ran"):
         programs([[named("train.py"), named("evaluate.py")]], "small")
 
 
 def test_runs_of_each_program_are_put_together() -> None:
-    one = [named("train.py", finding(fingerprint="a")), named("evaluate.py")]
-    found = programs([one, one, [named("train.py"), named("evaluate.py")]])
-    assert [len(program.diagnoses) for program in found] == [3, 3]
-    assert [each.fingerprint for each in found[0].diagnosis.findings] == ["a"]
+    pair = [named("train.py", finding(fingerprint="a")), named("evaluate.py")]
+    sorted_programs = programs([pair, pair, [named("train.py"), named("evaluate.py")]])
+    assert [len(program.diagnoses) for program in sorted_programs] == [3, 3]
+    assert [each.fingerprint for each in sorted_programs[0].diagnosis.findings] == ["a"]
 
 
 @pytest.mark.parametrize("other", [[], ["evaluate.py"], ["train.py", "train.py"]], ids=str)

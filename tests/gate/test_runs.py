@@ -19,15 +19,15 @@ def run(step_ms: float | None, *fingerprints: str, **changes: Any) -> Diagnosis:
     return diagnosis(*found, **{"counts": counted(step_ms=step_ms), **changes})
 
 
-def value(found: Diagnosis, name: str) -> Count:
-    (count,) = [one for one in found.counts if one.name == name]
+def value(diagnosed: Diagnosis, name: str) -> Count:
+    (count,) = [count for count in diagnosed.counts if count.name == name]
     return count
 
 
 def test_all_values_are_kept_with_their_median() -> None:
-    found = repeated([run(3.0), run(None), run(1.0)])
-    assert len(found) == 6
-    assert [one for one in found if one.name == "step_ms"] == [
+    rows = repeated([run(3.0), run(None), run(1.0)])
+    assert len(rows) == 6
+    assert [one for one in rows if one.name == "step_ms"] == [
         Repeated("step_ms", [3.0, None, 1.0], 2.0)]  # fmt: skip
 
 
@@ -54,34 +54,34 @@ def test_lines_are_those_of_a_run_that_has_the_median() -> None:
 
     # by step time the first, of which nothing is said, would lie in the middle
     count = value(aggregate(reads(9.0, 0.0, 5.0)), "host_syncs_per_step")
-    assert (count.value, [one.value for one in count.consumers]) == (5.0, [5.0])
+    assert (count.value, [consumer.value for consumer in count.consumers]) == (5.0, [5.0])
     count = value(aggregate(reads(0.0, 4.0)), "host_syncs_per_step")
-    assert (count.value, [one.value for one in count.consumers]) == (2.0, [4.0])
+    assert (count.value, [consumer.value for consumer in count.consumers]) == (2.0, [4.0])
 
 
 def test_count_of_which_one_run_knows_a_part_is_a_part() -> None:
     part = Count("peak_memory", 5.0, "of 1 graph it is not known")
-    found = aggregate([run(1.0, counts=counted(peak_memory=one)) for one in (part, 5.0, 5.0)])
-    assert value(found, "peak_memory").reason == "of 1 graph it is not known"
+    combined = aggregate([run(1.0, counts=counted(peak_memory=one)) for one in (part, 5.0, 5.0)])
+    assert value(combined, "peak_memory").reason == "of 1 graph it is not known"
 
 
 def test_findings_are_those_of_more_than_half_of_the_runs() -> None:
-    found = aggregate([run(1.0, "all", "two"), run(2.0, "all"), run(3.0, "all", "two", "once")])
-    assert [one.fingerprint for one in found.findings] == ["all", "two"]
-    assert found.rules.fired == ["XD201"]
-    assert "XD201 at train.py:4 in 1 of 3 runs only: not counted" in found.warnings
+    combined = aggregate([run(1.0, "all", "two"), run(2.0, "all"), run(3.0, "all", "two", "once")])
+    assert [finding.fingerprint for finding in combined.findings] == ["all", "two"]
+    assert combined.rules.fired == ["XD201"]
+    assert "XD201 at train.py:4 in only 1 of 3 runs: not counted" in combined.warnings
 
 
 def test_finding_of_half_of_the_runs_is_not_counted_and_its_rule_is_clear() -> None:
-    found = aggregate([run(1.0), run(2.0, "half")])
-    assert (found.findings, found.rules.fired) == ([], [])
-    assert "XD201" in found.rules.clear
-    assert "XD201 at train.py:4 in 1 of 2 runs only: not counted" in found.warnings
+    combined = aggregate([run(1.0), run(2.0, "half")])
+    assert (combined.findings, combined.rules.fired) == ([], [])
+    assert "XD201" in combined.rules.clear
+    assert "XD201 at train.py:4 in only 1 of 2 runs: not counted" in combined.warnings
 
 
 def test_finding_without_a_line_is_one_of_the_run() -> None:
     once = diagnosis(finding(locations=[]))
-    assert "XD201 at the run in 1 of 2 runs only: not counted" in aggregate(
+    assert "XD201 at the run in only 1 of 2 runs: not counted" in aggregate(
         [once, diagnosis()]).warnings  # fmt: skip
 
 
@@ -89,28 +89,32 @@ def test_finding_counts_as_often_as_in_the_middle_run() -> None:
     each = [diagnosis(finding(count=count, per_step=count / 40,
                               severity_by_counts="error" if count > 50 else "warning"))
             for count in (90, 40, 41)]  # fmt: skip
-    (found,) = aggregate(each).findings
-    assert (found.count, found.per_step, found.severity_by_counts) == (41, 1.025, "warning")
+    (combined,) = aggregate(each).findings
+    assert (combined.count, combined.per_step, combined.severity_by_counts) == (
+        41,
+        1.025,
+        "warning",
+    )
 
 
 def test_rule_that_half_of_the_runs_could_not_judge_is_not_judged() -> None:
     blind = {"rules": RuleOutcomes([], ["XD101"], ["XD401"]),
              "not_checked": [NotChecked("XD401", "no counters")]}  # fmt: skip
     seeing = {"rules": RuleOutcomes([], ["XD101", "XD401"], [])}
-    found = aggregate([run(2.0, **seeing), run(1.0, **blind), run(3.0, **blind)])
-    assert found.not_checked == [NotChecked("XD401", "no counters")]
-    assert (found.rules.not_evaluated, found.rules.clear) == (["XD401"], ["XD101"])
+    combined = aggregate([run(2.0, **seeing), run(1.0, **blind), run(3.0, **blind)])
+    assert combined.not_checked == [NotChecked("XD401", "no counters")]
+    assert (combined.rules.not_evaluated, combined.rules.clear) == (["XD401"], ["XD101"])
 
-    found = aggregate([run(2.0, **blind), run(1.0, **seeing), run(3.0, **seeing)])
-    assert (found.not_checked, found.rules.not_evaluated) == ([], [])
-    assert found.rules.clear == ["XD101", "XD401"]
+    combined = aggregate([run(2.0, **blind), run(1.0, **seeing), run(3.0, **seeing)])
+    assert (combined.not_checked, combined.rules.not_evaluated) == ([], [])
+    assert combined.rules.clear == ["XD101", "XD401"]
 
 
 def test_what_any_run_lost_or_said_is_not_lost() -> None:
-    found = aggregate([run(1.0, warnings=["torn"], run={"incomplete": ["cut"]}), run(2.0),
+    combined = aggregate([run(1.0, warnings=["torn"], run={"incomplete": ["cut"]}), run(2.0),
                        run(3.0, warnings=["torn", "odd"])])  # fmt: skip
-    assert found.run.incomplete == ["cut"]
-    assert found.warnings[:2] == ["torn", "odd"]
+    assert combined.run.incomplete == ["cut"]
+    assert combined.warnings[:2] == ["torn", "odd"]
 
 
 def test_counts_that_differ_are_said_but_times_always_do() -> None:

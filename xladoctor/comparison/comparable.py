@@ -63,21 +63,21 @@ def differences(a: Run, b: Run, demand: Demand) -> list[Difference]:
 
     Of evidence of different kinds, what only one can tell is no difference of its own.
     """
-    one, other = _grounds(a), _grounds(b)
-    alike = one["evidence"] == other["evidence"]
-    found = []
+    grounds, others = _grounds(a), _grounds(b)
+    alike = grounds["evidence"] == others["evidence"]
+    differing = []
     for what in GROUNDS:
-        mine, its = one[what], other[what]
+        mine, its = grounds[what], others[what]
         unsure = None in (mine, its) and (not alike or what == "profiler")
         if mine == its or unsure:
             continue
-        forbids = _forbids(what, one, other)
+        forbids = _forbids(what, grounds, others)
         accepted = what in demand.despite and forbids != "nothing"
-        found.append(Difference(what, _only(mine, its), _only(its, mine), forbids, accepted))
-    unknown = [what for what in GROUNDS if one[what] is None and other[what] is None]
+        differing.append(Difference(what, _only(mine, its), _only(its, mine), forbids, accepted))
+    unknown = [what for what in GROUNDS if grounds[what] is None and others[what] is None]
     order = ("everything", "times", "nothing")
-    found.sort(key=lambda difference: order.index(difference.forbids))
-    return [*found, *_remarks(a, b), *_unknown(unknown)]
+    differing.sort(key=lambda difference: order.index(difference.forbids))
+    return [*differing, *_remarks(a, b), *_unknown(unknown)]
 
 
 def _only(of: frozenset[str] | None, other: frozenset[str] | None) -> str | None:
@@ -169,9 +169,9 @@ def _remarks(a: Run, b: Run) -> list[Difference]:
     }
     ended_badly = not (complete(a) and complete(b))
     return [
-        Difference(what, one, other, "nothing")
-        for what, (one, other) in pairs.items()
-        if (one != other and None not in (one, other)) or (what == "ending" and ended_badly)
+        Difference(what, of_a, of_b, "nothing")
+        for what, (of_a, of_b) in pairs.items()
+        if (of_a != of_b and None not in (of_a, of_b)) or (what == "ending" and ended_badly)
     ]
 
 

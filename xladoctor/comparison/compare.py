@@ -25,17 +25,19 @@ def compare(a: Run, b: Run, rules: Sequence[Rule], demand: Demand | None = None)
     """
     demand = demand or Demand()
     judged_by: Mapping[str, JudgedBy] = {rule.id: rule.judged_by for rule in rules}
-    found = differences(a, b, demand)
+    differing = differences(a, b, demand)
     findings = finding_changes(a, b, judged_by, demand)
-    step = step_time(a.evidence, b.evidence, found, demand)
+    step = step_time(a.evidence, b.evidence, differing, demand)
     counts = count_changes(a, b)
     judged = {rule for rule in _judged(a) if judged_by.get(rule) == "counts"}
     missing = [skipped for skipped in b.diagnosis.not_checked if skipped.rule in judged]
     both = bool(judged & _judged(b))
-    grounds = Grounds(found, findings, missing, counts, step, both, broke_off(b, a, "B"), demand)
+    grounds = Grounds(
+        differing, findings, missing, counts, step, both, broke_off(b, a, "B"), demand
+    )
     outcome = verdict(grounds)
     return Comparison(
-        SCHEMA_VERSION, Tool("xladoctor", __version__), summary(a), summary(b), outcome, found,
+        SCHEMA_VERSION, Tool("xladoctor", __version__), summary(a), summary(b), outcome, differing,
         findings, missing, counts, step, status(outcome, grounds), _warnings(a, b),
     )  # fmt: skip
 

@@ -85,8 +85,8 @@ def _correlation(values: Values) -> float:
     total = float(ranks @ ranks)
     if n < 3 or total == 0:
         return 0.0
-    found = float(ranks[1:] @ ranks[:-1]) / total
-    return min(max(found + (1 + 3 * found) / n, 0.0), _STRONGEST)
+    rho = float(ranks[1:] @ ranks[:-1]) / total
+    return min(max(rho + (1 + 3 * rho) / n, 0.0), _STRONGEST)
 
 
 def _ranks(values: Values) -> Any:

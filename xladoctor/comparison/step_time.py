@@ -41,7 +41,7 @@ def _judge(
 ) -> tuple[StepVerdict, str]:
     lacking = [name for name, value in zip("AB", medians, strict=True) if value is None]
     if lacking:
-        return "unknown", f"no step at rest in {' and '.join(lacking)}"
+        return "unknown", f"no steady step in {' and '.join(lacking)}"
     if forbidden:
         return "not_judged", f"not judged, as the runs differ in {', '.join(forbidden)}"
     if interval is None:

@@ -53,8 +53,10 @@ def verdict(grounds: Grounds) -> Verdict:
     Only findings that go by counts and are of warning or above decide, or of what fails. Times do
     not: they differ between runs of one program.
     """
-    others = [one for one in grounds.differences if one.forbids == "everything"]
-    if any(not one.accepted for one in others):
+    others = [
+        difference for difference in grounds.differences if difference.forbids == "everything"
+    ]
+    if any(not difference.accepted for difference in others):
         named = f"{others[0].a} and {others[0].b}"
         return Verdict("unclear", f"The runs are of different programs, {named}: nothing is judged."
                                   " --despite script judges them all the same.")  # fmt: skip
@@ -90,8 +92,10 @@ def status(outcome: Verdict, grounds: Grounds) -> int:
 
 def _number(grounds: Grounds, state: State) -> int:
     least = ("warning", "error", *(["info"] if grounds.demand.fail_on == "info" else []))
-    return sum(one.state == state and one.judged_by == "counts" and one.severity in least
-               for one in grounds.findings)  # fmt: skip
+    return sum(
+        change.state == state and change.judged_by == "counts" and change.severity in least
+        for change in grounds.findings
+    )
 
 
 def _named(state: str, number: int) -> str:
@@ -99,15 +103,17 @@ def _named(state: str, number: int) -> str:
     if state in ("new", "fixed"):
         return f"{number} {state} {noun}"
     if state == "unknown":
-        return f"{number} {noun} that one of the runs cannot tell"
+        return f"{number} {noun} unknown in one of the runs"
     return f"{number} {noun} {state}"
 
 
 def _more_or_less(counts: Sequence[CountChange]) -> str:
     """The first two counts that changed, those that got worse first."""
-    changed = [one for one in counts if one.direction in ("worse", "better") and one.name in _MORE]
-    changed.sort(key=lambda one: one.direction == "better")
-    return ", ".join(_changed(one) for one in changed[:2])
+    changed = [
+        count for count in counts if count.direction in ("worse", "better") and count.name in _MORE
+    ]
+    changed.sort(key=lambda count: count.direction == "better")
+    return ", ".join(_changed(count) for count in changed[:2])
 
 
 def _changed(count: CountChange) -> str:

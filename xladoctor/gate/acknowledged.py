@@ -60,9 +60,9 @@ class Acknowledged(BaseModel):
 
     def overrun(self, script: str, budget: str) -> AcceptedOverrun | None:
         """What is accepted of a budget in a program."""
-        found = [names[budget] for glob, names in self.budgets.items()
-                 if of_script(glob, script) and budget in names]  # fmt: skip
-        return found[-1] if found else None
+        fitting = [names[budget] for glob, names in self.budgets.items()
+                   if of_script(glob, script) and budget in names]  # fmt: skip
+        return fitting[-1] if fitting else None
 
 
 def read(path: Path) -> Acknowledged:

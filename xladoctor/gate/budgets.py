@@ -23,11 +23,11 @@ def of_script(glob: str, script: str) -> bool:
 
 def limits(gate: Gate, script: str) -> dict[str, float]:
     """The budgets of a program, by name; those for it alone go before those for all."""
-    found = gate.budgets.given()
+    limits = gate.budgets.given()
     for glob, budgets in gate.scripts.items():
         if of_script(glob, script):
-            found.update(budgets.given())
-    return found
+            limits.update(budgets.given())
+    return limits
 
 
 def kept(diagnosis: Diagnosis, budgets: dict[str, float]) -> Iterator[BudgetOutcome]:

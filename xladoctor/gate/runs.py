@@ -25,21 +25,21 @@ def aggregate(diagnoses: Sequence[Diagnosis]) -> Diagnosis:
     What some runs alone have is said in ``warnings``.
     """
     middle = sorted(diagnoses, key=_step_ms)[len(diagnoses) // 2]
-    seen = Counter(one.fingerprint for each in diagnoses for one in each.findings)
+    seen = Counter(finding.fingerprint for each in diagnoses for finding in each.findings)
     most = {name for name, times in seen.items() if 2 * times > len(diagnoses)}
-    own = {one.fingerprint for one in middle.findings}
-    findings = [one for one in middle.findings if one.fingerprint in most]
+    own = {finding.fingerprint for finding in middle.findings}
+    findings = [finding for finding in middle.findings if finding.fingerprint in most]
     for each in diagnoses:
-        for one in each.findings:
-            if one.fingerprint in most and one.fingerprint not in own:
-                own.add(one.fingerprint)
-                findings.append(one)
-    skipped = _not_checked(diagnoses, {one.rule for one in findings})
+        for finding in each.findings:
+            if finding.fingerprint in most and finding.fingerprint not in own:
+                own.add(finding.fingerprint)
+                findings.append(finding)
+    skipped = _not_checked(diagnoses, {finding.rule for finding in findings})
     said = dict.fromkeys(text for each in diagnoses for text in each.warnings)
     lost = dict.fromkeys(text for each in diagnoses for text in each.run.incomplete)
     return replace(
         middle, run=replace(middle.run, incomplete=list(lost)),
-        findings=[_typical(one, diagnoses) for one in findings],
+        findings=[_typical(finding, diagnoses) for finding in findings],
         counts=[_aggregated(count, diagnoses) for count in middle.counts],
         rules=_outcomes(middle.rules, findings, skipped), not_checked=skipped,
         warnings=[*said, *_seldom(diagnoses, seen, most), *_different(diagnoses)],
@@ -50,17 +50,17 @@ def _not_checked(diagnoses: Sequence[Diagnosis], fired: set[str]) -> list[NotChe
     """The rules that at least half of the runs could not judge, and that found nothing."""
     reasons: dict[str, list[NotChecked]] = defaultdict(list)
     for each in diagnoses:
-        for one in each.not_checked:
-            reasons[one.rule].append(one)
+        for skipped in each.not_checked:
+            reasons[skipped.rule].append(skipped)
     return [same[0] for rule, same in sorted(reasons.items())
             if 2 * len(same) >= len(diagnoses) and rule not in fired]  # fmt: skip
 
 
 def _typical(finding: Finding, diagnoses: Sequence[Diagnosis]) -> Finding:
     """With the count of the middle of those runs that have it."""
-    same = [one for each in diagnoses for one in each.findings
-            if one.fingerprint == finding.fingerprint]  # fmt: skip
-    middle = sorted(same, key=lambda one: one.count)[(len(same) - 1) // 2]
+    same = [other for each in diagnoses for other in each.findings
+            if other.fingerprint == finding.fingerprint]  # fmt: skip
+    middle = sorted(same, key=lambda other: other.count)[(len(same) - 1) // 2]
     return replace(finding, count=middle.count, per_step=middle.per_step,
                    severity_by_counts=middle.severity_by_counts)  # fmt: skip
 
@@ -68,13 +68,15 @@ def _typical(finding: Finding, diagnoses: Sequence[Diagnosis]) -> Finding:
 def _aggregated(count: Count, diagnoses: Sequence[Diagnosis]) -> Count:
     """The median, with the lines of the run that comes next to it; unknown if half of them are."""
     each = [_count(diagnosis, count.name) for diagnosis in diagnoses]
-    unknown = [one for one in each if one.value is None]
+    unknown = [count for count in each if count.value is None]
     if 2 * len(unknown) >= len(each):
         return replace(unknown[0], value=None)
-    median = _median(one.value for one in each)
-    partly = next((one.reason for one in each if one.value is not None and one.reason), None)
-    above = [one for one in each if one.value is not None and one.value >= (median or 0.0)]
-    typical = min(above, key=lambda one: one.value or 0.0)
+    median = _median(count.value for count in each)
+    partly = next(
+        (count.reason for count in each if count.value is not None and count.reason), None
+    )
+    above = [count for count in each if count.value is not None and count.value >= (median or 0.0)]
+    typical = min(above, key=lambda count: count.value or 0.0)
     return Count(count.name, median, partly, typical.consumers)
 
 
@@ -83,7 +85,7 @@ def _outcomes(
 ) -> RuleOutcomes:
     """A rule fired if a finding of it is left."""
     fired = {finding.rule for finding in findings}
-    not_evaluated = [one.rule for one in skipped]
+    not_evaluated = [rule.rule for rule in skipped]
     every = sorted({*rules.fired, *rules.clear, *rules.not_evaluated, *fired})
     return replace(
         rules, fired=[rule for rule in every if rule in fired],
@@ -93,10 +95,11 @@ def _outcomes(
 
 
 def _seldom(diagnoses: Sequence[Diagnosis], seen: Counter[str], most: set[str]) -> list[str]:
-    found = {one.fingerprint: one for each in diagnoses for one in each.findings}
+    findings = {finding.fingerprint: finding for each in diagnoses for finding in each.findings}
     return [
-        f"{one.rule} at {_place(one)} in {seen[name]} of {len(diagnoses)} runs only: not counted"
-        for name, one in found.items() if name not in most
+        f"{finding.rule} at {_place(finding)} in only {seen[name]} of {len(diagnoses)} runs:"
+        " not counted"
+        for name, finding in findings.items() if name not in most
     ]  # fmt: skip
 
 
