@@ -73,7 +73,7 @@ def test_file_has_a_value_a_line_sorted_for_people(tmp_path: Path) -> None:
     assert '   "code": "größe",' in text.replace("     ", "   ")
     document = json.loads(text)
     assert list(document["scripts"]) == ["evaluate.py", "train.py"]
-    files = [one["file"] for one in document["scripts"]["train.py"]["findings"]]
+    files = [entry["file"] for entry in document["scripts"]["train.py"]["findings"]]
     assert files == [None, "a.py", "z.py"]
     assert max(line.count('": ') for line in text.splitlines()) == 1
 
@@ -212,7 +212,7 @@ def test_what_occurs_no_more_is_certain_only_where_its_rule_was_judged() -> None
         known("unknown", rule="XD401")])  # fmt: skip
     rules = RuleOutcomes(["XD201"], ["XD101"], ["XD401"], ["XD301"])
     entries = gone(script, diagnosis(finding(fingerprint="here"), rules=rules))
-    assert {one.fingerprint: one.certain for one in entries} == {
+    assert {entry.fingerprint: entry.certain for entry in entries} == {
         "clear": True, "fired": True, "off": False, "unknown": False}  # fmt: skip
     assert gone(None, diagnosis()) == []
 

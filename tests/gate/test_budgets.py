@@ -73,9 +73,9 @@ def test_budget_is_kept_over_or_unknown(
     value: float | None, limit: float, state: str, status: str
 ) -> None:
     count = Count("host_syncs_per_step", value, "no record" if value is None else None, LINES)
-    outcome, one = judged(count, limit)
-    assert (one.state, outcome.status, one.found) == (state, status, value)
-    assert one.consumers == (LINES[:5] if state == "over" else [])
+    outcome, kept = judged(count, limit)
+    assert (kept.state, outcome.status, kept.found) == (state, status, value)
+    assert kept.consumers == (LINES[:5] if state == "over" else [])
     assert [missing.name for missing in outcome.missing] == (
         ["max_host_syncs_per_step"] if state == "unknown" else []
     )
@@ -83,10 +83,10 @@ def test_budget_is_kept_over_or_unknown(
 
 def test_budget_that_is_kept_by_the_part_that_is_known_is_unknown() -> None:
     count = Count("peak_memory", 100.0, "of 1 graph it is not known")
-    outcome, one = judged(count, 200)
-    assert (one.state, one.found, outcome.status) == ("unknown", 100.0, "missing")
-    outcome, one = judged(count, 50)
-    assert (one.state, outcome.status) == ("over", "failed")
+    outcome, kept = judged(count, 200)
+    assert (kept.state, kept.found, outcome.status) == ("unknown", 100.0, "missing")
+    outcome, kept = judged(count, 50)
+    assert (kept.state, outcome.status) == ("over", "failed")
 
 
 @pytest.mark.parametrize("name", [count.name for count in counted()])
@@ -104,22 +104,22 @@ def test_overrun_is_acknowledged_up_to_a_value_and_a_day(
     up_to: float, expires: str, state: str
 ) -> None:
     hand = {"up_to": up_to, "reason": "until the loader is new", "expires": expires}
-    outcome, one = judged(Count("host_syncs_per_step", 1.0), 0.0,
+    outcome, kept = judged(Count("host_syncs_per_step", 1.0), 0.0,
                           budgets={"train.py": {"max_host_syncs_per_step": hand}})  # fmt: skip
-    assert one.state == state
+    assert kept.state == state
     assert outcome.status == ("passed" if state == "acknowledged" else "failed")
     if up_to < 1:
-        assert one.reason == "acknowledged up to 0.9 only"
+        assert kept.reason == "acknowledged up to 0.9 only"
     elif state == "over":
         assert outcome.notes == ["the acknowledgement of max_host_syncs_per_step expired on"
                                  " 2026-05-03: until the loader is new"]  # fmt: skip
     else:
-        assert one.reason == "until the loader is new (up to 1, until 2026-05-04)"
+        assert kept.reason == "until the loader is new (up to 1, until 2026-05-04)"
 
 
 def test_overrun_of_another_program_or_budget_is_not_acknowledged_with_it() -> None:
     hand = {"up_to": 9, "reason": "because", "expires": "2030-01-01"}
     for budgets in ({"other.py": {"max_host_syncs_per_step": hand}},
                     {"train.py": {"max_barriers_per_step": hand}}):  # fmt: skip
-        outcome, one = judged(Count("host_syncs_per_step", 1.0), 0.0, budgets=budgets)
-        assert (one.state, outcome.status) == ("over", "failed")
+        outcome, kept = judged(Count("host_syncs_per_step", 1.0), 0.0, budgets=budgets)
+        assert (kept.state, outcome.status) == ("over", "failed")

@@ -14,9 +14,9 @@ from xladoctor.gate.runs import aggregate, repeated
 
 
 def run(step_ms: float | None, *fingerprints: str, **changes: Any) -> Diagnosis:
-    found = [finding(fingerprint=name, locations=[location(line=len(name))])
+    findings = [finding(fingerprint=name, locations=[location(line=len(name))])
              for name in fingerprints]  # fmt: skip
-    return diagnosis(*found, **{"counts": counted(step_ms=step_ms), **changes})
+    return diagnosis(*findings, **{"counts": counted(step_ms=step_ms), **changes})
 
 
 def value(diagnosed: Diagnosis, name: str) -> Count:
@@ -27,7 +27,7 @@ def value(diagnosed: Diagnosis, name: str) -> Count:
 def test_all_values_are_kept_with_their_median() -> None:
     rows = repeated([run(3.0), run(None), run(1.0)])
     assert len(rows) == 6
-    assert [one for one in rows if one.name == "step_ms"] == [
+    assert [row for row in rows if row.name == "step_ms"] == [
         Repeated("step_ms", [3.0, None, 1.0], 2.0)]  # fmt: skip
 
 
@@ -40,7 +40,7 @@ def test_all_values_are_kept_with_their_median() -> None:
 def test_count_is_the_median_and_unknown_where_half_of_the_runs_do_not_know(
     values: list[float | None], median: float | None
 ) -> None:
-    count = value(aggregate([run(one) for one in values]), "step_ms")
+    count = value(aggregate([run(ms) for ms in values]), "step_ms")
     assert count.value == median
     assert count.reason == (None if median is not None else "no step_ms")
 
