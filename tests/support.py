@@ -82,6 +82,7 @@ def finding(rule_id: str = "XD201", **fields: Any) -> Finding:
         "title": "Scalar read from the device in the step loop", "locations": [location()],
         "count": 40, "per_step": 1.0, "processes": ["0"], "cost": Cost(1.2, 0.12, "measured"),
         "saving": Saving(1.2, 30.0, 0.12, "bound"), "cause": {}, "consequences": [],
+        "recurs": rule_id not in PACK or PACK[rule_id].recurs,
         "message": "The host waits.", "why": "It waits.", "fix": "Do not read.",
         "example": "loss.detach()", "fingerprint": f"{rule_id}-0", **fields,
     })  # fmt: skip

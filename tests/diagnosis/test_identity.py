@@ -30,14 +30,14 @@ def at(
     rule: str = "XD201", op: str | None = None, count: int = 40,
 ) -> Finding:  # fmt: skip
     """A finding with the fingerprint that the diagnosis gives it; without a line, of the run."""
-    cause = {"op": op} if op else {}
+    subject = op or ""
     if line is None:
-        return finding(rule, locations=[], cause=cause, count=count, per_step=count / 40,
-                       fingerprint=digest(rule, op or ""))  # fmt: skip
+        return finding(rule, locations=[], subject=subject, count=count, per_step=count / 40,
+                       fingerprint=digest(rule, subject))  # fmt: skip
     known = code(source) if source else str(line)
     return finding(
-        rule, locations=[location(file, line, function=function, source=source)], cause=cause,
-        count=count, per_step=count / 40, fingerprint=digest(rule, op or "", file, function, known),
+        rule, locations=[location(file, line, function=function, source=source)], subject=subject,
+        count=count, per_step=count / 40, fingerprint=digest(rule, subject, file, function, known),
     )  # fmt: skip
 
 
@@ -205,7 +205,7 @@ def test_gate_and_comparison_agree(case: Case) -> None:
 def test_suppressed_finding_is_the_one_that_was_there(then: list[Finding], now: Finding) -> None:
     reported, ignored = suppress([now])
     was, hushed = run(then), run(reported, ignored)
-    expected = now.cause == {}
+    expected = now.subject == ""
     assert (judge(hushed.diagnosis, terms(baseline=script(was))).gone == []) == expected
     (change,) = compared(was, hushed).findings
     assert (change.state == "same") == expected

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from tests.support import finding, location
-from xladoctor.diagnosis.interface import Cost, Finding, Saving, SavingBasis, Severity
+from xladoctor.diagnosis.interface import Cost, Finding, Saving, SavingBasis
 from xladoctor.diagnosis.ranking import ranked, severity
+from xladoctor.diagnosis.rule import Severity
 
 
 @pytest.mark.parametrize(

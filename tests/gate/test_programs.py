@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.gate.made import BY_TIME, TODAY, configuration, counted, diagnosis
+from tests.gate.made import TODAY, configuration, counted, diagnosis
 from tests.support import finding, location
 from xladoctor.configuration.interface import ConfigurationError
 from xladoctor.diagnosis.interface import Diagnosis, Steps, TimeSpent
@@ -103,7 +103,7 @@ def test_runs_of_different_programs_are_refused(other: list[str]) -> None:
 def policy(folder: Path, **gate: Any) -> Policy:
     path = folder / "baseline.json"
     accepted = acknowledged.read(folder / ".xladoctor" / "acknowledged.toml")
-    return Policy(configuration(gate), BY_TIME, path, baseline.read(path), accepted, TODAY)
+    return Policy(configuration(gate), path, baseline.read(path), accepted, TODAY)
 
 
 def entries(by: Policy) -> dict[str, int]:

@@ -182,18 +182,16 @@ def policy_of(found: Configured, baseline: Path | None = None) -> Policy:
     Raises:
         XladoctorError: the baseline or the acknowledgements are unusable.
     """
-    from xladoctor.diagnosis.pack import load_rules
     from xladoctor.gate import acknowledged
     from xladoctor.gate.baseline import read
     from xladoctor.gate.programs import Policy
 
-    by_time = frozenset(rule.id for rule in load_rules() if rule.judged_by == "time")
     gate = found.settings.gate
     path = baseline or found.folder / gate.baseline
     here = Path.cwd()
     shown = path.relative_to(here) if path.is_relative_to(here) else path
     accepted = acknowledged.read(found.folder / gate.acknowledged)
-    return Policy(found.settings, by_time, shown, read(shown), accepted, datetime.now(UTC).date())
+    return Policy(found.settings, shown, read(shown), accepted, datetime.now(UTC).date())
 
 
 def status_of(reports: Sequence[Report]) -> int:

@@ -107,7 +107,7 @@ def _of_both(a: Finding, b: Finding, runs: tuple[Run, Run], by: JudgedBy) -> tup
     if steps[0] is None or steps[1] is None:
         return "same", "how often cannot be compared: the number of steps is not known"
     often = [
-        Often(finding.rule, finding.count, finding.per_step, number)
+        Often(finding.recurs, finding.count, finding.per_step, number)
         for finding, number in zip((a, b), steps, strict=True)
     ]
     state = _TOWARD[growth(*often)]

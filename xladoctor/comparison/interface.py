@@ -15,10 +15,10 @@ from xladoctor.diagnosis.interface import (
     Location,
     NotChecked,
     RunFacts,
-    Severity,
     Steps,
     Tool,
 )
+from xladoctor.diagnosis.rule import Severity
 from xladoctor.evidence.interface import Evidence
 
 SCHEMA_VERSION = 1

@@ -72,7 +72,8 @@ def _finding(
         consequences=list(worst.get("consequences") or []), message=message,
         why=rule.why.strip(), fix=rule.fix.strip(), example=rule.example.after.strip("\n"),
         fingerprint=fingerprint(rule.id, _subject(worst), locations, evidence),
-        subject=_subject(worst), compilations=list(worst.get("compilations") or []),
+        subject=_subject(worst), recurs=rule.recurs,
+        compilations=list(worst.get("compilations") or []),
     )  # fmt: skip
 
 

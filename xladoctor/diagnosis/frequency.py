@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 _SLACK = 0.10  # of a rate, between runs of different length
-_RECOMPILATIONS = "XD1"  # the family: a few shapes, each compiled once, and then it is over
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,13 +12,13 @@ class Often:
     """Of a finding in a run.
 
     Attributes:
-        rule: its id.
+        recurs: whether it happens again and again; else it may be over after some steps.
         count: in the whole run.
         per_step: its rate, where its rule gives one.
         steps: of the run.
     """
 
-    rule: str
+    recurs: bool
     count: int
     per_step: float | None
     steps: int | None
@@ -27,7 +26,7 @@ class Often:
     @property
     def rate(self) -> float | None:
         """A step; None of what may be over after some steps."""
-        return None if self.rule.startswith(_RECOMPILATIONS) else self.per_step
+        return self.per_step if self.recurs else None
 
 
 def growth(before: Often, after: Often) -> int:

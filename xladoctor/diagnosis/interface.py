@@ -120,6 +120,7 @@ class Finding:
             a program, on any machine. What the gate goes by.
         subject: the operator or setting that it is about, which tells findings of the rule at one
             line apart; empty where nothing has to.
+        recurs: whether it happens again and again as a run goes on, so that rates can be compared.
         compilations: numbers of the compilations that it is about, in their process.
         fingerprint: of the rule, the file, the function and the line's code, so that it survives
             a move of the line.
@@ -144,6 +145,7 @@ class Finding:
     example: str
     fingerprint: str
     subject: str = ""
+    recurs: bool = True
     compilations: list[int] = field(default_factory=list)
 
 

@@ -1,4 +1,4 @@
-"""Findings that the source itself asks to ignore: ``# xladoctor: ignore[XD201] reason``."""
+"""Findings that the source itself asks to ignore: ``# xladoctor: ignore[RULE] reason``."""
 
 from __future__ import annotations
 

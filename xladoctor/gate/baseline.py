@@ -11,7 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from xladoctor.diagnosis.frequency import Often, growth
 from xladoctor.diagnosis.identity import Sighting, same, sightings
-from xladoctor.diagnosis.interface import Diagnosis, Finding, RunFacts, Severity
+from xladoctor.diagnosis.interface import Diagnosis, Finding, RunFacts
+from xladoctor.diagnosis.rule import Severity
 from xladoctor.gate.interface import GateError, Gone
 from xladoctor.gate.seen import unseen
 from xladoctor.repository import portable
@@ -164,8 +165,8 @@ def gone(script: Script | None, diagnosis: Diagnosis) -> list[Gone]:
 
 def is_more(finding: Finding, known: Known, steps: int | None, known_steps: int | None) -> bool:
     """Whether a finding occurs more often than it did."""
-    before = Often(known.rule, known.count, known.per_step, known_steps)
-    return growth(before, Often(finding.rule, finding.count, finding.per_step, steps)) > 0
+    before = Often(finding.recurs, known.count, known.per_step, known_steps)
+    return growth(before, Often(finding.recurs, finding.count, finding.per_step, steps)) > 0
 
 
 def merged(

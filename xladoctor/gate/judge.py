@@ -11,8 +11,9 @@ from typing import Literal
 
 from xladoctor.configuration.interface import Configuration, Level
 from xladoctor.configuration.selection import level_of
-from xladoctor.diagnosis.interface import Diagnosis, Finding, Severity
+from xladoctor.diagnosis.interface import Diagnosis, Finding
 from xladoctor.diagnosis.ranking import reaches
+from xladoctor.diagnosis.rule import Severity
 from xladoctor.gate import baseline as baselines
 from xladoctor.gate import budgets
 from xladoctor.gate.acknowledged import Acknowledged

@@ -91,12 +91,10 @@ class Policy:
     """What all programs are judged by.
 
     Attributes:
-        by_time: ids of the rules that go by time.
         path: file of the baseline, which need not exist.
     """
 
     settings: Configuration
-    by_time: frozenset[str]
     path: Path
     baseline: Baseline
     acknowledged: Acknowledged
@@ -119,8 +117,10 @@ class Policy:
         return replace(self, baseline=baseline)
 
     def _terms(self, program: Program) -> Terms:
+        pack = program.diagnosis.pack
         return Terms(
-            script=program.name, settings=self.settings, by_time=self.by_time,
+            script=program.name, settings=self.settings,
+            by_time=frozenset(name for name, rule in pack.items() if rule.judged_by == "time"),
             baseline=self.baseline.scripts.get(program.entry), baseline_path=str(self.path),
             acknowledged=self.acknowledged, today=self.today,
             runs=repeated(program.diagnoses) if len(program.diagnoses) > 1 else (),

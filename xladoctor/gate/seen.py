@@ -6,7 +6,6 @@ from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.gate.interface import Missing
 
 _LEAST = 2  # steady steps: a single step may still be the last to compile
-_OF_THE_WHOLE_RUN = "XD7"  # and what follows: settings, capture
 
 
 def unseen(diagnosis: Diagnosis) -> list[Missing]:
@@ -36,4 +35,4 @@ def in_loop(diagnosis: Diagnosis) -> bool:
         *(finding.rule for finding in diagnosis.findings),
         *(ignored.rule for ignored in diagnosis.ignored),
     ]
-    return any(rule < _OF_THE_WHOLE_RUN for rule in rules)
+    return any(diagnosis.pack[rule].about == "loop" for rule in rules)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from xladoctor.diagnosis.interface import Finding, Severity
+from xladoctor.diagnosis.interface import Finding
+from xladoctor.diagnosis.rule import Severity
 from xladoctor.gate.interface import Judgement
 from xladoctor.report.interface import Report
 
