@@ -11,7 +11,7 @@ from tests.cli.forked import called
 from tests.cli.test_cli import READS, ROOT
 
 SAMPLE = "sample_traces/recompiling"
-LOG = ROOT / "tests/ingest/analysis_logs/torch_xla_2.9.log"
+LOG = ROOT / "tests/ingest/torch_xla/analysis_logs/torch_xla_2.9.log"
 
 
 def shown(*arguments: str | Path) -> str:

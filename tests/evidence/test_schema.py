@@ -11,6 +11,7 @@ from tests.ingest.test_run_directory import FAULT, MANIFEST, WINDOW, add_process
 from xladoctor.evidence.database import Database
 from xladoctor.evidence.load import build
 from xladoctor.evidence.schema import TABLES
+from xladoctor.evidence.schema.vocabulary import VOCABULARY
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.run_directory import read_run_directory
 
@@ -22,8 +23,8 @@ TIMELINE = {
     "idle_gap", "device_op", "hlo_module", "hlo_instruction", "hlo_frame", "hlo_parameter",
     "host_segment", "device_execution",
 }  # fmt: skip
-#: These, and what the diagnosis and the sampler write.
-ELSEWHERE = TIMELINE | {"recompilation", "graph_change", "host_sample"}
+#: These, what the diagnosis and the sampler write, and the vocabulary of the frontend.
+ELSEWHERE = TIMELINE | {"recompilation", "graph_change", "host_sample", *VOCABULARY}
 SAMPLE = Path(__file__).parents[2] / "sample_traces" / "recompiling"
 #: Written where samples of the host tell tracing from other Python.
 SAMPLED = {"tracing_ns", "idle_tracing_ns"}

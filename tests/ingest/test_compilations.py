@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support import Row, ingested, rows, step
-from xladoctor.ingest.analysis_log import AnalysisLog, Block
+from xladoctor.ingest.torch_xla.analysis_log import AnalysisLog, Block
 from xladoctor.ingest.compilations import join
 from xladoctor.ingest.frames import CallSite, Folders, Frame
 from xladoctor.ingest.timeline.compiling import Compiled

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from tests.ingest.test_analysis_log import block_text
+from tests.ingest.torch_xla.test_analysis_log import block_text
 from tests.support import rows
 from xladoctor.ingest.interface import Ingested, IngestError
 from xladoctor.ingest.run_directory import read_run_directory
 
-LOG = Path(__file__).parent / "analysis_logs" / "torch_xla_2.9.log"
+LOG = Path(__file__).parent / "torch_xla" / "analysis_logs" / "torch_xla_2.9.log"
 MANIFEST = {"command": ["python", "train.py"], "cwd": "/home/ada", "began_ns": 5,
             "ended": {"status": 0, "signal": None, "seconds": 2.5}}  # fmt: skip
 RECORD: dict[str, Any] = {

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from xladoctor.evidence.database import Database
+from xladoctor.frontends.vocabulary import DEFAULT
 from xladoctor.repository import portable
 
 
@@ -27,6 +28,8 @@ class Evidence:
         lost: those of them without which the tables say too little of what the program did.
         origin: what was analyzed, for the report: path, kind, and the manifest of a run.
         cwd: the program's working directory; files below it are shown relative to it.
+        frontend: the framework that the program is written in, as :mod:`xladoctor.frontends` names
+            it.
     """
 
     database: Database
@@ -35,6 +38,7 @@ class Evidence:
     origin: dict[str, Any]
     cwd: str | None = None
     lost: tuple[str, ...] = ()
+    frontend: str = DEFAULT
 
     @property
     def root(self) -> str | None:

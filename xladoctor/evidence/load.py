@@ -8,11 +8,12 @@ from typing import Any
 
 from xladoctor.evidence.database import Database, row_count
 from xladoctor.evidence.interface import Evidence
+from xladoctor.frontends.vocabulary import DEFAULT, tables
 from xladoctor.ingest.interface import Ingested, IngestError, Progress
 from xladoctor.ingest.remote_capture import read_remote_capture, remote_manifest
 from xladoctor.ingest.run_directory import read_run_directory
 from xladoctor.ingest.sessions import SUFFIX, find_sessions
-from xladoctor.ingest.text_file import read_text, read_text_file
+from xladoctor.ingest.torch_xla.text_file import read_text, read_text_file
 
 _EXPECTED = (
     "expected a run directory of `xladoctor run`, an XProf log directory, an .xplane.pb file, or a"
@@ -59,11 +60,16 @@ def load(path: str, session: str | None = None, progress: Progress | None = None
 
 
 def build(ingested: Ingested, origin: dict[str, Any]) -> Evidence:
-    """Fill a database with what was read, and create the views over it."""
+    """Fill a database with what was read, and create the views over it.
+
+    Args:
+        origin: as in :class:`Evidence`; where it names no frontend, the default one is assumed.
+    """
     parts = [*ingested.tables.values(), *(columns for _, columns in ingested.batches)]
     small = not ingested.lazy and sum(map(row_count, parts)) < _FEW_ROWS
     database = Database(threads=1 if small else None)
-    for table, columns in ingested.tables.items():
+    frontend = str(origin.get("frontend") or DEFAULT)
+    for table, columns in (*ingested.tables.items(), *tables(frontend).items()):
         database.insert(table, columns)
     for table, columns in ingested.batches:
         database.insert(table, columns)
@@ -72,4 +78,4 @@ def build(ingested: Ingested, origin: dict[str, Any]) -> Evidence:
     database.create_views()
     available = frozenset(ingested.tables) | frozenset(ingested.lazy)
     return Evidence(database, available, tuple(ingested.notes), origin, origin.get("cwd"),
-                    tuple(ingested.lost))  # fmt: skip
+                    tuple(ingested.lost), frontend)  # fmt: skip

@@ -1,17 +1,18 @@
 """Which frame of a Python stack is to be named: the same rule as at capture time.
 
-The innermost frame outside the standard library, torch, torch_xla and xladoctor itself; where that
+The innermost frame outside the standard library, the framework and xladoctor itself; where that
 frame lies in another installed package, the nearest user frame is kept as its context.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from xladoctor.frontends.vocabulary import DEFAULT, vocabulary
+
 _INSTALLED = ("/site-packages/", "/dist-packages/")
-_FRAMEWORKS = ("torch", "torch_xla", "torchgen")
 
 
 class Frame(NamedTuple):
@@ -48,25 +49,33 @@ NOWHERE = CallSite()
 
 @dataclass(frozen=True, slots=True)
 class Folders:
-    """Where the program's interpreter kept its modules; empty when unknown."""
+    """Where the program's interpreter kept its modules; empty when unknown.
+
+    Attributes:
+        standard: the standard library.
+        installed: other packages.
+        main: the main script.
+        framework: packages that are the framework's.
+    """
 
     standard: tuple[str, ...] = ()
     installed: tuple[str, ...] = ()
     main: str | None = None
+    framework: tuple[str, ...] = field(default_factory=lambda: vocabulary(DEFAULT).packages)
 
     def is_user(self, file: str) -> bool:
         """Whether the user wrote it: neither installed nor part of Python."""
         return not self.is_machinery(file) and self._package(file) is None
 
     def is_machinery(self, file: str) -> bool:
-        """Whether it belongs to Python, torch, torch_xla or the capture."""
+        """Whether it belongs to Python, the framework or the capture."""
         if "/capture/bootstrap/_xladoctor/" in file:
             return True
         if file.startswith("<"):
             return not file.startswith("<ipython")
         package = self._package(file)
         if package is not None:
-            return package in _FRAMEWORKS
+            return package in self.framework
         return any(file.startswith(folder + "/") for folder in self.standard) or (
             not self.standard and "/lib/python3." in file
         )

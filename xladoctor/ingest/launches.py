@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from xladoctor.ingest.analysis_log import Block
+from xladoctor.ingest.torch_xla.analysis_log import Block
 from xladoctor.ingest.frames import CallSite
 from xladoctor.ingest.interface import Columns
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from xladoctor.ingest import compilations
-from xladoctor.ingest.analysis_log import AnalysisLog, Block, read_analysis_log
+from xladoctor.ingest.torch_xla.analysis_log import AnalysisLog, Block, read_analysis_log
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.host_samples import read_host_samples
 from xladoctor.ingest.interface import Ingested, IngestError, Progress
-from xladoctor.ingest.metrics_report import NotAMetricsReport, read_metrics_report
+from xladoctor.ingest.torch_xla.metrics_report import NotAMetricsReport, read_metrics_report
 from xladoctor.ingest.modules import read_modules
-from xladoctor.ingest.report_tables import add_report
+from xladoctor.ingest.torch_xla.report_tables import add_report
 from xladoctor.ingest.sessions import SUFFIX, session_files
 from xladoctor.ingest.step_log import CallSites, read_call_sites, read_step_log
 from xladoctor.ingest.timeline.sampling import split_python

@@ -1,7 +1,7 @@
 """Every table and column of the evidence, with its unit and where it comes from.
 
 Instants are nanoseconds of the wall clock, durations nanoseconds. A *call site* is the innermost
-line that is not Python's, torch's or torch_xla's own; where that line lies in an installed package,
+line that is neither Python's own nor the framework's; where that line lies in an installed package,
 ``user_*`` is the nearest line of the user's.
 """
 
@@ -9,7 +9,8 @@ from xladoctor.evidence.schema.graphs import GRAPHS
 from xladoctor.evidence.schema.run import RUN
 from xladoctor.evidence.schema.table import Column, Table
 from xladoctor.evidence.schema.timeline import TIMELINE
+from xladoctor.evidence.schema.vocabulary import VOCABULARY
 
-TABLES: dict[str, Table] = {**RUN, **TIMELINE, **GRAPHS}
+TABLES: dict[str, Table] = {**RUN, **TIMELINE, **GRAPHS, **VOCABULARY}
 
 __all__ = ["TABLES", "Column", "Table"]

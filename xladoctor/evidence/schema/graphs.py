@@ -53,7 +53,7 @@ GRAPHS: dict[str, Table] = {
         shape BIGINT[] dimensions
         layout BIGINT[] dimensions from minor to major
         type VARCHAR element type, as HLO text writes it
-        op VARCHAR operation that made it: xla__device_data for all tensors on the device
+        op VARCHAR operation that made it, as op_type in operator_trait: for tensors on the device one of trait device_data
         sent BOOLEAN the line sent it to the device; else it is the first use in this graph
     """ + SITE)),
     "source_line": Table("text of the named lines as they ran", "call_sites.json", columns("""
@@ -96,7 +96,7 @@ GRAPHS: dict[str, Table] = {
         user_file VARCHAR path of the user's line that led there, where it is a library's
         user_line INTEGER that line
         user_function VARCHAR function that it is in
-        op VARCHAR operation of the framework, as aten::pow
+        op VARCHAR operation of the framework, as op in operator_trait
         was VARCHAR instructions that the earlier graph alone has, a line each
         now VARCHAR instructions that this one alone has
         was_count INTEGER how many such instructions the earlier graph has

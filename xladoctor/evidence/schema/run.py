@@ -108,7 +108,7 @@ RUN: dict[str, Table] = {
         ordinal INTEGER launches from the same call site before it
         launches INTEGER launches from the same call site in all, where known
         graph_hash VARCHAR hash of the graph, as in the timeline
-        cause VARCHAR torch_xla's sentence
+        cause VARCHAR the log's sentence
         inputs INTEGER inputs of the graph
         outputs INTEGER outputs of the graph
         memory_bytes BIGINT what it takes on the device with its inputs and outputs, where known
@@ -118,7 +118,7 @@ RUN: dict[str, Table] = {
     "execution": Table("one launched graph", "analysis log of level 2", columns(PROCESS + """
         index INTEGER number of the execution in its process, from 0
         graph_hash VARCHAR hash of the graph
-        cause VARCHAR torch_xla's sentence
+        cause VARCHAR the log's sentence
         inputs INTEGER inputs of the graph
         outputs INTEGER outputs of the graph
     """ + SITE)),
@@ -127,7 +127,7 @@ RUN: dict[str, Table] = {
         step INTEGER barrier index that they happened before
         tail BOOLEAN after the last barrier
         kind VARCHAR item, bool, float, int, index, repr, format, tolist, numpy, cpu, to, wait, …
-        closure BOOLEAN in a step closure, which torch_xla runs after the barrier
+        closure BOOLEAN in a step closure, which runs after the barrier
         count INTEGER how many
         duration_ns BIGINT time that the host was blocked, compilation not counted
         compile_ns BIGINT compilation that they caused
@@ -153,7 +153,7 @@ RUN: dict[str, Table] = {
         bytes BIGINT their size
         duration_ns BIGINT time that the host took
     """ + SITE)),
-    "state_save": Table("checkpoints saved (torch.save, xm.save …), by step and call site",
+    "state_save": Table("checkpoints saved, by step and call site",
                         "steps.jsonl", columns(PROCESS + THREAD + """
         step INTEGER barrier index that they were saved before
         tail BOOLEAN after the last barrier
@@ -171,7 +171,7 @@ RUN: dict[str, Table] = {
                             columns(PROCESS + """
         step INTEGER barrier index
         tail BOOLEAN after the last barrier
-        name VARCHAR counter: the operator, or aten::_local_scalar_dense for scalar reads
+        name VARCHAR counter: the operator, those that read a scalar too
         value BIGINT increase since the last count
     """)),
 }  # fmt: skip

@@ -35,5 +35,5 @@ function VARCHAR function that the named line is in
 user_file VARCHAR path of the user's line that led there, where the named one is a library's
 user_line INTEGER that line
 user_function VARCHAR function that it is in
-via VARCHAR function of torch or torch_xla that the named line called, if any
+via VARCHAR function of the framework that the named line called, if any
 """

@@ -59,11 +59,7 @@ FROM part GROUP BY ALL;
 
 -- Whether the size of an operator's result depends on the data.
 CREATE MACRO sizes_by_data(op) AS
-    regexp_replace(op, '(_backward)?([.].*)?$', '') IN (
-        'aten::nonzero', 'aten::nonzero_static', 'aten::masked_select', 'aten::_unique',
-        'aten::_unique2', 'aten::unique_dim', 'aten::unique_consecutive',
-        'aten::unique_dim_consecutive'
-    );
+    has_trait(regexp_replace(op, '(_backward)?([.].*)?$', ''), 'sized_by_data');
 
 -- How often each operator fell back in the step loop. Set-up falls into the first steps; a program
 -- without barriers, or a report without steps, counts as a whole.
@@ -84,8 +80,8 @@ LEFT JOIN (
     SELECT process, name, sum(value) AS value FROM fallback_count
     WHERE step >= 2 AND NOT tail GROUP BY ALL
 ) f ON f.process = c.process AND f.name = c.name
-WHERE contains(c.name, '::') AND NOT starts_with(c.name, 'xla::')
-  AND NOT starts_with(c.name, 'torch_xla::') AND c.name <> 'aten::_local_scalar_dense';
+WHERE contains(c.name, '::') AND NOT has_trait(c.name, 'reads_scalar')
+  AND NOT EXISTS (SELECT 1 FROM own_counter o WHERE starts_with(c.name, o.prefix));
 
 -- Operators that ran on the CPU because XLA has no lowering for them: their counts from the
 -- counters, their lines from the probe steps. `.item()` and its kin have a counter too, but are

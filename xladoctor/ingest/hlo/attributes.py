@@ -1,6 +1,6 @@
 """What an instruction says beside its operands and its shape, as HLO text prints it.
 
-Only what a Python number or flag of the program ends in, for the opcodes that torch_xla and JAX
+Only what a Python number or flag of the program ends in, for the opcodes that frontends
 emit: bounds of slices, padding, dimensions, windows, directions. Format: ``PrintExtraAttributes``
 of ``xla/hlo/ir/hlo_instructions.cc``, shortened where it would repeat the shape.
 """

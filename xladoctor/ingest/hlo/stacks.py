@@ -1,6 +1,6 @@
 """Python stacks of a module's instructions (``StackFrameIndexProto``).
 
-Flat arrays that refer to each other by position, counted from 1, 0 for none; torch_xla and JAX
+Flat arrays that refer to each other by position, counted from 1, 0 for none; all frontends
 write the same. Source: ``xla/service/hlo.proto``. A module without the index may still give each
 instruction the file and line of one frame.
 """

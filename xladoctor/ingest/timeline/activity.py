@@ -8,10 +8,12 @@ the former waits for it, so that the two make one sequence.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from xladoctor.frontends.vocabulary import Activity, vocabularies
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.intervals import Intervals, Times
 from xladoctor.ingest.xplane import wire
@@ -19,22 +21,18 @@ from xladoctor.ingest.xplane.compiled import compiled
 from xladoctor.ingest.xplane.nesting import ordered
 from xladoctor.ingest.xplane.space import Line
 
-#: Activity -> names of events, as a regular expression for the whole name. Those of torch_xla and
-#: of PjRt were seen in captured timelines, those of JAX and TensorFlow stand in their sources.
-ACTIVITIES = {
-    "compile": r"XLAGraphExecutor::Compile|.*Client::Compile.*|backend_compile.*|XlaCompil.*"
-               r"|CompileToLocalExecutable|PyClient::Compile.*",
-    "wait": r"xladoctor\.read|.*TransferFromDevice.*|WaitDeviceOps|TensorCollectionBarrier"
-            r"|Wait for (usage|donation) holds|DeviceLock.*|ThunkExecutor::Execute.*"
-            r"|.*Buffer::(ToLiteral|Await|GetReadyFuture).*|.*[Bb]lock_?[Uu]ntil_?[Rr]eady.*"
-            r"|BlockHostUntil.*|np\.asarray\(jax\.Array\)|PyArray.*[Aa]wait.*",
-    "upload": r"xladoctor\.upload|.*TransferToDevice.*|.*BufferFromHost.*|.*[Dd]evice_?[Pp]ut.*",
-    "input": r"xladoctor\.input|Iterator(GetNext|::).*|IteratorResource::GetNext.*",
+#: Activity -> names of events, as a regular expression for the whole name: those of the capture,
+#: and of XLA's runtime as seen in captured timelines. Frontends have more.
+_ACTIVITIES: dict[Activity, str] = {
+    "compile": r".*Client::Compile.*|CompileToLocalExecutable",
+    "wait": r"xladoctor\.read|Wait for (usage|donation) holds|ThunkExecutor::Execute.*"
+            r"|.*Buffer::(ToLiteral|Await|GetReadyFuture).*|BlockHostUntil.*",
+    "upload": r"xladoctor\.upload|.*BufferFromHost.*",
+    "input": r"xladoctor\.input",
     "save": r"xladoctor\.save",
-    "dispatch": r"StepMarker|Sync(Live)?TensorsGraph.*|.*ExecuteComputation.*|.*ExecuteReplicated.*"
-                r"|PjitFunction\(.*|.*Executable::Execute.*|PjRt.*::Execute.*|FunctionRun",
+    "dispatch": r".*Executable::Execute.*|PjRt.*::Execute.*",
 }  # fmt: skip
-NAMES = tuple(ACTIVITIES)
+NAMES = tuple(_ACTIVITIES)
 _COMPILE = NAMES.index("compile")
 
 
@@ -111,7 +109,7 @@ def pieces(timeline: Timeline, lines: list[Line]) -> Pieces:
 
 
 def activities(timeline: Timeline, lines: list[Line]) -> dict[str, Intervals]:
-    """When the sequence was at each of :data:`ACTIVITIES`; they exclude each other."""
+    """When the sequence was at each of :data:`NAMES`; they exclude each other."""
     if not lines:
         return {}
     found = pieces(timeline, lines)
@@ -120,10 +118,18 @@ def activities(timeline: Timeline, lines: list[Line]) -> dict[str, Intervals]:
 
 def _kinds(names: list[str]) -> wire.Array:
     """The activity of each name, -1 for none."""
-    patterns = [re.compile(pattern) for pattern in ACTIVITIES.values()]
+    patterns = [re.compile("|".join(_patterns(activity))) for activity in _ACTIVITIES]
 
     def kind(name: str) -> int:
         fitting = (number for number, p in enumerate(patterns) if p.fullmatch(name))
         return next(fitting, -1)
 
     return np.array([kind(name) for name in names], np.int8)
+
+
+def _patterns(activity: Activity) -> Iterator[str]:
+    """What the events of an activity are called, by the runtime and by each frontend."""
+    yield _ACTIVITIES[activity]
+    for frontend in vocabularies().values():
+        if activity in frontend.activities:
+            yield frontend.activities[activity]

@@ -88,7 +88,7 @@ def _of_log(steps: Steps, process: int, ingested: Ingested) -> dict[str, Any]:
     nothing = np.zeros(len(steps.end), np.int64)
     best = {"joined": nothing.astype(bool), "probed": nothing.astype(bool), "index": nothing,
             "ordinal": nothing}  # fmt: skip
-    threads = np.unique(log["thread"][own]).tolist() if steps.source == "StepMarker" else []
+    threads = np.unique(log["thread"][own]).tolist() if steps.barriers else []
     for thread in threads:
         rows = {name: values[own & (log["thread"] == thread)] for name, values in log.items()}
         found = _joined(steps, rows)

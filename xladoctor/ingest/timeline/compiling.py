@@ -8,17 +8,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from xladoctor.frontends.vocabulary import events
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.xplane.space import Space
 
-_GRAPH, _CLIENT = "XLAGraphExecutor::Compile", "PjRtComputationClient::Compile"
-
 
 class Compiled(NamedTuple):
-    """One compilation of torch_xla's: its graph, and what of it was the client's, in nanoseconds.
+    """One compilation: its graph, and what of it was the client's, in nanoseconds.
 
-    ``client_ns`` is the sample of the metric CompileTime; None where it is not in the timeline.
+    ``client_ns`` is the sample of the metric of compile times; None where it is not in the timeline.
     """
 
     begin_ns: int
@@ -33,7 +32,8 @@ def find(timeline: Timeline) -> list[Compiled]:
     texts = timeline.events.interned(rows)
     hashes = dict(zip(rows.event.tolist(), texts.tolist(), strict=True))
     for line in (line for plane in timeline.hosts for line in plane.lines):
-        graphs, clients = timeline.named(line, _GRAPH), timeline.named(line, _CLIENT)
+        graphs = timeline.named(line, *events("compilation"))
+        clients = timeline.named(line, *events("client_compilation"))
         begins, ends = timeline.begins(line, graphs), timeline.ends(line, graphs)
         starts, stops = timeline.begins(line, clients), timeline.ends(line, clients)
         inside = np.searchsorted(starts, begins)
@@ -62,7 +62,7 @@ def modules(
     Modules and compilations both come in the order of compilation. Modules from before the
     profile's start may be among them; they come first, without an event. With fewer modules than
     compilations the order proves nothing, and none is named: a module under the wrong hash would
-    be a wrong cause. Where nothing was compiled by torch_xla, as in traces of JAX, none has a hash.
+    be a wrong cause. Where no compilation tells its graph, as in traces of JAX, none has a hash.
     """
     found = protos(space)
     earlier = len(found) - len(compiled)

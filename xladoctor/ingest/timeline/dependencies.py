@@ -6,18 +6,21 @@ nor before the one launched earlier has ended; a wait of the host ends when an e
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
+from xladoctor.frontends.vocabulary import events
 from xladoctor.ingest.interface import Columns, Ingested, Interned
 from xladoctor.ingest.timeline.activity import NAMES, Pieces, pieces
 from xladoctor.ingest.timeline.breakdown import step_of
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.devices import Device
 from xladoctor.ingest.timeline.intervals import Intervals, Times
-from xladoctor.ingest.timeline.steps import EXECUTION, GRAPH, LAUNCH, MARKER, Steps, of_kind
+from xladoctor.ingest.timeline.steps import Steps, executions
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.space import Line
 
@@ -28,12 +31,11 @@ _PYTHON = len(NAMES)
 _WAIT = NAMES.index("wait")
 _NEVER = np.iinfo(np.int64).max
 #: Calls by the events that enclose them; a cut has none of its own.
-_NAMED = {"barrier": MARKER, "read": "xladoctor.read", "input": "xladoctor.input",
-          "save": "xladoctor.save", "upload": "xladoctor.upload"}  # fmt: skip
+_NAMED = {"barrier": events("barrier"), "read": ("xladoctor.read",),
+          "input": ("xladoctor.input",), "save": ("xladoctor.save",),
+          "upload": ("xladoctor.upload",)}  # fmt: skip
 _KINDS = (*_NAMED, "cut")
 _CUT = _KINDS.index("cut")
-_FETCH = "PjRtComputationClient::TransferFromDevice"
-_SEND = "PjRtComputationClient::TransferToDevice"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +94,10 @@ def add_dependencies(
 def _launches(timeline: Timeline, lines: list[Line]) -> tuple[Times, Times]:
     """When the host had handed each graph over, and when the runtime took it up.
 
-    By torch_xla's own event, else by the runtime's.
+    By the frontend's own event, else by the runtime's.
     """
-    calls = of_kind(timeline, EXECUTION)
-    asked, handed, _ = _events(timeline, lines, [LAUNCH])
+    calls = executions(timeline)
+    asked, handed, _ = _events(timeline, lines, events("launch"))
     if not len(handed):
         asked, _, _ = _events(timeline, lines, calls)
         handed = asked
@@ -183,10 +185,11 @@ def _calls(timeline: Timeline, lines: list[Line]) -> _Calls:
     An operator that runs on the CPU makes one: its inputs are fetched, it runs in Python's time,
     and its result is uploaded, where the region ends.
     """
-    begin, end, event = _events(timeline, lines, [*_NAMED.values(), GRAPH, _FETCH])
+    named = (*chain(*_NAMED.values()), *events("graph"), *events("fetch"))
+    begin, end, event = _events(timeline, lines, named)
     kind = _kinds(timeline, event)
     apart = kind == _CUT
-    sent = np.sort(_events(timeline, lines, [_SEND])[1])
+    sent = np.sort(_events(timeline, lines, events("send"))[1])
     other = np.append(begin[~apart], _NEVER)[np.searchsorted(begin[~apart], end)]
     until = np.append(sent, _NEVER)[np.searchsorted(sent, end)]
     end = np.where(apart & (until < other), until, end)
@@ -197,7 +200,7 @@ def _calls(timeline: Timeline, lines: list[Line]) -> _Calls:
 
 
 def _events(
-    timeline: Timeline, lines: list[Line], names: list[str]
+    timeline: Timeline, lines: list[Line], names: Sequence[str]
 ) -> tuple[Times, Times, wire.Ints]:
     """Outermost events of these names, in order: begin, end, and number in the file."""
     found = [(line, timeline.named(line, *names)) for line in lines]
@@ -217,9 +220,10 @@ def _outer(begin: Times, end: Times) -> wire.Array:
 
 def _kinds(timeline: Timeline, event: wire.Ints) -> wire.Array:
     kind_of = np.full(len(timeline.events.names), _CUT, np.int8)
-    for kind, name in enumerate(_NAMED.values()):
-        if (index := timeline.events.index(name)) >= 0:
-            kind_of[index] = kind
+    for kind, names in enumerate(_NAMED.values()):
+        for index in map(timeline.events.index, names):
+            if index >= 0:
+                kind_of[index] = kind
     return kind_of[timeline.events.name[event]]
 
 

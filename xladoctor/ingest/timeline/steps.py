@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from xladoctor.frontends.vocabulary import events
 from xladoctor.ingest.timeline.clock import Timeline, kind_of
 from xladoctor.ingest.timeline.intervals import Times
 from xladoctor.ingest.xplane.space import Line
 
-#: torch_xla: a barrier; a graph that is cut, by it or otherwise; the hand-over to the device.
-MARKER, GRAPH, LAUNCH = "StepMarker", "SyncTensorsGraphInternal", "ScheduleSyncTensorsGraph"
-#: How the names of events begin in which a runtime launches a program.
-EXECUTION = ("PjRtComputationClient::ExecuteComputation", "ExecuteComputation", "PjitFunction(",
-              "ExecuteReplicated", "PjRtCpuExecutable::Execute",
-              "TfrtCpuExecutable::Execute")  # fmt: skip
+#: How the names of events begin in which XLA's own runtime launches a program.
+_RUNTIME = ("PjRtCpuExecutable::Execute", "TfrtCpuExecutable::Execute")
 _REPEATED = 3
 
 
@@ -25,6 +22,7 @@ class Steps:
 
     Attributes:
         source: StepMarker, StepTrace, Steps or executions: what they were told by.
+        barriers: whether they are what lies between barriers.
         number: what the program calls them, else counted from 0.
     """
 
@@ -32,6 +30,7 @@ class Steps:
     begin: Times
     end: Times
     number: Times
+    barriers: bool = False
 
 
 def main_line(timeline: Timeline) -> Line | None:
@@ -43,9 +42,15 @@ def main_line(timeline: Timeline) -> Line | None:
 
     def rank(line: Line) -> tuple[int, ...]:
         steps = np.count_nonzero((annotated >= line.first) & (annotated < line.events.stop))
-        launches = len(timeline.named(line, *of_kind(timeline, EXECUTION)))
+        launches = len(timeline.named(line, *executions(timeline)))
         named = line.name in ("python", "python3", "main")
-        return len(timeline.named(line, MARKER)), int(steps), named * launches, named, launches
+        return (
+            len(timeline.named(line, *events("barrier"))),
+            int(steps),
+            named * launches,
+            named,
+            launches,
+        )
 
     return max(lines, key=rank)
 
@@ -59,9 +64,9 @@ def loop_lines(timeline: Timeline, main: Line | None) -> list[Line]:
         return []
     lines = [line for plane in timeline.hosts for line in plane.lines
              if line is not main and line.count]  # fmt: skip
-    if any(len(timeline.named(line, MARKER)) for line in lines):
+    if any(len(timeline.named(line, *events("barrier"))) for line in lines):
         return [main]
-    return [main, *(line for line in lines if len(timeline.named(line, GRAPH)))]
+    return [main, *(line for line in lines if len(timeline.named(line, *events("graph"))))]
 
 
 def find_steps(timeline: Timeline, main: Line | None) -> Steps | None:
@@ -75,22 +80,22 @@ def find_steps(timeline: Timeline, main: Line | None) -> Steps | None:
 
 
 def _by_markers(timeline: Timeline, main: Line) -> Steps | None:
-    """From marker to marker of torch_xla; those that launch nothing end no step."""
-    which = timeline.named(main, MARKER)
+    """From barrier to barrier; those that launch nothing end no step."""
+    which = timeline.named(main, *events("barrier"))
     ends = timeline.ends(main, which)
-    launches = timeline.begins(main, timeline.named(main, LAUNCH))
+    launches = timeline.begins(main, timeline.named(main, *events("launch")))
     if len(launches):
         begins = timeline.begins(main, which)
         inside = np.searchsorted(launches, ends) > np.searchsorted(launches, begins)
         ends = ends[inside]
     if not len(ends):
         return None
-    return _until(ends, timeline.begin, np.arange(len(ends)), "StepMarker")
+    told_by = timeline.events.names[timeline.events.name[main.events][which[0]]]
+    return replace(_until(ends, timeline.begin, np.arange(len(ends)), told_by), barriers=True)
 
 
 def _by_annotations(timeline: Timeline, main: Line) -> Steps | None:
-    """Events with a stat ``step_num``: StepTrace of torch_xla, StepTraceAnnotation of JAX, Trace
-    of TensorFlow. What lies between two of them, as fetching a batch, belongs to the later one."""
+    """Events with a stat ``step_num``: ``StepTrace`` and the like of each frontend. What lies between two of them, as fetching a batch, belongs to the later one."""
     rows = timeline.events.rows_of("step_num")
     own = (rows.event >= main.first) & (rows.event < main.events.stop)
     rows = rows.select(own)
@@ -123,7 +128,7 @@ def _by_executions(timeline: Timeline, main: Line) -> Steps | None:
     """From one launch of the program that takes most time to the next."""
     best: Times = np.empty(0, np.int64)
     longest = 0
-    for name in of_kind(timeline, EXECUTION):
+    for name in executions(timeline):
         which = timeline.named(main, name)
         lasted = int((timeline.ends(main, which) - timeline.begins(main, which)).sum())
         if len(which) >= _REPEATED and lasted > longest:
@@ -156,6 +161,7 @@ def _until(ends: Times, begin: int, numbers: Times, source: str) -> Steps:
     return Steps(source, starts, ends, numbers)
 
 
-def of_kind(timeline: Timeline, beginnings: tuple[str, ...]) -> list[str]:
-    """Names of events that begin so."""
+def executions(timeline: Timeline) -> list[str]:
+    """Names of the events in which a program is launched."""
+    beginnings = (*_RUNTIME, *events("execution"))
     return [name for name in timeline.events.names if name.startswith(beginnings)]

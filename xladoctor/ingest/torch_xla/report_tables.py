@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xladoctor.ingest.interface import Ingested
-from xladoctor.ingest.metrics_report import Metric, MetricsReport
+from xladoctor.ingest.torch_xla.metrics_report import Metric, MetricsReport
 
 
 def add_report(report: MetricsReport, process: int, ingested: Ingested, path: str) -> None:

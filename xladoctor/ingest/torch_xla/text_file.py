@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import BinaryIO
 
 from xladoctor.ingest import compilations
-from xladoctor.ingest.analysis_log import looks_like_analysis_log, read_analysis_log
+from xladoctor.ingest.torch_xla.analysis_log import looks_like_analysis_log, read_analysis_log
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.interface import Ingested, IngestError
-from xladoctor.ingest.metrics_report import (
+from xladoctor.ingest.torch_xla.metrics_report import (
     NotAMetricsReport,
     looks_like_metrics_report,
     read_metrics_report,
 )
-from xladoctor.ingest.report_tables import add_report
+from xladoctor.ingest.torch_xla.report_tables import add_report
 
 _HEAD = 1 << 16
 _MAX_LINE = 1 << 20

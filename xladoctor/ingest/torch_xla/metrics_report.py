@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from sys import intern
 from typing import TYPE_CHECKING
 
-from xladoctor.ingest.metrics_figures import parse_bytes, parse_duration_ns, quantity
-from xladoctor.ingest.metrics_types import (
+from xladoctor.ingest.torch_xla.metrics_figures import parse_bytes, parse_duration_ns, quantity
+from xladoctor.ingest.torch_xla.metrics_types import (
     Counter,
     Metric,
     MetricsReport,

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from xladoctor.ingest.metrics_report import (
+from xladoctor.ingest.torch_xla.metrics_report import (
     Counter,
     Metric,
     MetricsReport,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xladoctor.ingest.analysis_log import (
+from xladoctor.ingest.torch_xla.analysis_log import (
     AnalysisLog,
     Block,
     looks_like_analysis_log,

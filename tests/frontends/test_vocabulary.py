@@ -1,0 +1,89 @@
+"""What names mean in each frontend, and that the evidence of a frontend has its names."""
+
+from __future__ import annotations
+
+import re
+from typing import get_args
+
+import pytest
+
+from tests.support import evidence
+from xladoctor.evidence.interface import Evidence
+from xladoctor.frontends.vocabulary import (
+    DEFAULT,
+    Activity,
+    Event,
+    Vocabulary,
+    events,
+    tables,
+    vocabularies,
+    vocabulary,
+)
+
+COUNTERS = {
+    "counter": [
+        {"process": 0, "name": name, "value": 5}
+        for name in ("aten::nonzero.out", "aten::_local_scalar_dense", "xla::add", "prim::print")
+    ],
+    "metric": [{"process": 0, "name": "CompileTime", "samples": 3}, {"process": 0, "name": "Odd"}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("words", vocabularies().values(), ids=vocabularies())
+def test_patterns_are_regular_expressions(words: Vocabulary) -> None:
+    for pattern in words.activities.values():
+        assert re.compile(pattern)
+    for frame in words.frames:
+        assert re.compile(frame.function)
+        assert re.compile(frame.file or "")
+        assert frame.function or frame.file
+
+
+def test_the_default_frontend_has_a_name_for_everything() -> None:
+    words = vocabularies()[DEFAULT]
+    assert next(iter(vocabularies())) == DEFAULT
+    assert set(words.events) == set(get_args(Event))
+    assert set(words.activities) <= set(get_args(Activity))
+    assert words.words["barrier"] == "torch_xla.sync"
+
+
+def test_a_frontend_without_a_vocabulary_has_the_default_one() -> None:
+    assert vocabulary("unheard-of") is vocabularies()[DEFAULT]
+    assert vocabulary("jax") is vocabularies()["jax"]
+
+
+def test_events_are_those_of_all_frontends() -> None:
+    assert {"ExecuteComputation", "PjitFunction("} <= set(events("execution"))
+
+
+def test_operators_are_written_as_in_counters_and_as_in_modules() -> None:
+    traits = tables(DEFAULT)["operator_trait"]
+    known = list(zip(traits["op"], traits["op_type"], traits["trait"], strict=True))
+    assert ("prim::Constant", "prim__Constant", "constant") in known
+    assert ("xla::device_data", "xla__device_data", "device_data") in known
+    assert ("aten::view", "aten__view", "insignificant") in known
+
+
+def named(given: Evidence, query: str) -> list[str]:
+    return [row["name"] for row in given.database.rows(query)]
+
+
+def test_views_go_by_the_vocabulary() -> None:
+    given = evidence(COUNTERS)
+    assert given.frontend == DEFAULT
+    assert named(given, "SELECT op AS name FROM fallback_in_loop ORDER BY 1") == [
+        "aten::nonzero.out", "prim::print"
+    ]  # fmt: skip
+    assert named(given, "SELECT name FROM counter WHERE sizes_by_data(name)") == [
+        "aten::nonzero.out"
+    ]
+    assert given.database.rows("SELECT name, meaning FROM measured") == [
+        {"name": "CompileTime", "meaning": "compile"}
+    ]
+
+
+def test_evidence_of_another_frontend_has_its_names() -> None:
+    given = evidence(COUNTERS, frontend="jax")
+    assert given.frontend == "jax"
+    assert len(named(given, "SELECT op AS name FROM fallback_in_loop")) == 4
+    assert named(given, "SELECT name FROM measured") == []

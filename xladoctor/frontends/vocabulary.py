@@ -1,0 +1,122 @@
+"""The vocabulary of each frontend: a file ``<name>.yaml`` beside this one.
+
+A frontend is the framework that a program is written in, as far as it differs from others once its
+evidence lies there: how it names operators, metrics, events and frames that have a meaning. Readers
+and views go by the meaning. What XLA's own runtime names is no vocabulary: each frontend has it.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict
+
+#: That of evidence which does not say: metrics reports, and timelines of other profilers.
+DEFAULT = "torch_xla"
+
+Trait = Literal["constant", "device_data", "insignificant", "reads_scalar", "sized_by_data"]
+Meaning = Literal["compile", "execute", "read"]
+Event = Literal["barrier", "graph", "launch", "execution", "compilation", "client_compilation",
+                "fetch", "send"]  # fmt: skip
+Activity = Literal["compile", "wait", "upload", "input", "save", "dispatch"]
+Word = Literal["barrier", "device", "log"]
+
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C where PyYAML was built so
+
+
+class FramePattern(BaseModel):
+    """What a frame inside the user's line means, in the stacks of a running program.
+
+    Attributes:
+        kind: of :class:`xladoctor.stacks.interface.Kind`; ``barrier`` where native code decides.
+        text: what the thread does; empty for barriers.
+        function: regular expression for a part of the function's name; of native code its symbol.
+        file: the end of the file's path matches it; None for native code.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    kind: str
+    text: str = ""
+    function: str = ""
+    file: str | None = None
+
+
+class Vocabulary(BaseModel):
+    """The names of one frontend; what it leaves out, it has no name for.
+
+    Attributes:
+        title: what people call it.
+        package: what is to be installed, and imported.
+        packages: those whose frames are the framework's, not the user's.
+        words: how programs say a barrier, where tensors are to be, and what logs graphs.
+        operators: by trait, as counters name them (``a::b``, which modules write ``a__b``).
+            ``constant``: a number of the program; ``device_data``: a tensor that lies on the
+            device; ``insignificant``: comes and goes with the optimization around it;
+            ``reads_scalar``: its fallbacks are reads; ``sized_by_data``: the data decide the size
+            of its result.
+        own_counters: how names of operators begin that are counted but are no fallbacks.
+        metrics: names by what they measure.
+        events: names in timelines, by meaning. ``graph``: one is cut, by a barrier or otherwise;
+            ``launch``: one is handed over; ``execution``: the runtime is called, in names that
+            begin so; ``compilation``: of a graph, which has its hash; ``client_compilation``: the
+            client's part of it; ``fetch`` and ``send``: transfers of tensors.
+        activities: regular expression for the whole name of events in which the host does that.
+        frames: what frames mean, the first that fits.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    title: str
+    package: str
+    packages: tuple[str, ...] = ()
+    words: dict[Word, str] = {}
+    operators: dict[Trait, tuple[str, ...]] = {}
+    own_counters: tuple[str, ...] = ()
+    metrics: dict[Meaning, tuple[str, ...]] = {}
+    events: dict[Event, tuple[str, ...]] = {}
+    activities: dict[Activity, str] = {}
+    frames: tuple[FramePattern, ...] = ()
+
+
+@cache
+def vocabularies() -> dict[str, Vocabulary]:
+    """All of them by name, the default one first."""
+    files = {file.name.removesuffix(".yaml"): file
+             for file in resources.files("xladoctor.frontends").iterdir()
+             if file.name.endswith(".yaml")}  # fmt: skip
+    return {
+        name: Vocabulary.model_validate(yaml.load(files[name].read_text("utf-8"), _Loader))  # noqa: S506  # safe
+        for name in sorted(files, key=lambda name: (name != DEFAULT, name))
+    }
+
+
+def vocabulary(name: str) -> Vocabulary:
+    """That of one frontend; the default one's of a frontend that has none."""
+    return vocabularies().get(name, vocabularies()[DEFAULT])
+
+
+@cache
+def events(meaning: Event) -> tuple[str, ...]:
+    """The names of events that mean this in any frontend: a timeline does not say which it is."""
+    return tuple(name for each in vocabularies().values() for name in each.events.get(meaning, ()))
+
+
+def tables(frontend: str) -> dict[str, dict[str, list[str]]]:
+    """The vocabulary of a frontend as tables of the evidence, in columns."""
+    words = vocabulary(frontend)
+    traits = [(op, trait) for trait, ops in words.operators.items() for op in ops]
+    meanings = [(name, meaning) for meaning, names in words.metrics.items() for name in names]
+    return {
+        "operator_trait": {
+            "op": [op for op, _ in traits],
+            "op_type": [op.replace("::", "__") for op, _ in traits],
+            "trait": [str(trait) for _, trait in traits],
+        },
+        "own_counter": {"prefix": list(words.own_counters)},
+        "metric_meaning": {
+            "name": [name for name, _ in meanings],
+            "meaning": [str(meaning) for _, meaning in meanings],
+        },
+    }
