@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from tests.support import rule
+from tests.support import complete, rule
+from xladoctor.diagnosis.engine import diagnose
 from xladoctor.diagnosis.pack import load_rule, load_rules, pack
 from xladoctor.diagnosis.rule import Rule, RuleError
 from xladoctor.evidence.schema import TABLES
+from xladoctor.report.rule_page import page
 
 GOOD = """\
 id: XD901
@@ -60,6 +62,34 @@ def test_rule_file_in_order(tmp_path: Path) -> None:
     assert (loaded.applies_to.frontend, loaded.applies_to.device) == (["torch_xla"], ["any"])
 
 
+IN_JAX = {"fix": "Do not jit.", "example": {"before": "a", "after": "jax.b"}}
+
+
+def test_a_frontend_has_words_of_its_own_where_the_rule_gives_them() -> None:
+    general = rule(per_frontend={"jax": IN_JAX}, applies_to={"frontend": ["torch_xla", "jax"]})
+    other = general.for_frontend("jax")
+    assert other is not None
+    assert (other.why, other.fix, other.example.after) == (general.why, "Do not jit.", "jax.b")
+    assert general.for_frontend("torch_xla") == general
+
+
+def test_a_rule_for_other_frontends_is_left_out() -> None:
+    counters = {"counter": [{"process": 0, "name": "a", "value": 1}]}
+    only, both = rule(), rule(id="XD902", applies_to={"frontend": ["torch_xla", "jax"]},
+                              per_frontend={"jax": IN_JAX})  # fmt: skip
+    judged = diagnose(complete(counters, frontend="jax"), [only, both])
+    assert [(each.rule, each.fix) for each in judged.findings] == [("XD902", "Do not jit.")]
+    assert (judged.rules.not_evaluated, judged.not_checked) == ([], [])
+
+    assert diagnose(complete(counters), [only, both]).rules.fired == ["XD901", "XD902"]
+
+
+def test_page_has_the_default_words_and_those_of_each_frontend() -> None:
+    text = page(rule(fix="Do not.", per_frontend={"jax": IN_JAX}))
+    assert text.index("## Fix\n\nDo not.") < text.index("## In JAX\n\nDo not jit.")
+    assert text.index("jax.b") < text.index("## When it is wrong")
+
+
 @pytest.mark.parametrize(
     ("key", "new", "line", "message"),
     [
@@ -72,6 +102,8 @@ def test_rule_file_in_order(tmp_path: Path) -> None:
         ("confidence:", "confidence: 7", 6, "confidence: Input should be 'high', 'medium' or"),
         ("status:", "status: done", 7, "status: Input should be 'preview', 'stable' or"),
         ("since:", "since: 1", 8, "since: Input should be a valid string"),
+        ("since:", "per_frontend: {odd: {fix: a}}", 8, "per_frontend.odd.[key]: no such frontend"),
+        ("since:", "applies_to: {frontend: [odd]}", 8, "applies_to.frontend.0: no such frontend"),
         ("needs:", "needs: []", 9, "needs: List should have at least 1 item"),
         ("needs:", "needs: [counters]", 9, "needs: no such table: counters"),
         ("needs:", "needs: [counter, step]", 1, "rule: not_evaluated has no sentence for: step"),

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from xladoctor.environment import child
-from xladoctor.environment.child import Outcome, Outcomes
-from xladoctor.environment.probe import STEPS
+from xladoctor.environment.torch_xla import child
+from xladoctor.environment.torch_xla.child import Outcome, Outcomes
+from xladoctor.environment.torch_xla.probe import STEPS
 
 BEGIN = """
 import json, os, sys, time

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.environment.fakes import MISSING, SYMBOL, installation
-from xladoctor.environment import packages
-from xladoctor.environment.child import Outcomes, probing
+from xladoctor.environment.torch_xla import packages
+from xladoctor.environment.torch_xla.child import Outcomes, probing
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from tests.support import evidence
+from tests.support import Tables, evidence
 from xladoctor.evidence.interface import Evidence
 from xladoctor.frontends.vocabulary import (
     DEFAULT,
@@ -20,7 +20,7 @@ from xladoctor.frontends.vocabulary import (
     vocabulary,
 )
 
-COUNTERS = {
+COUNTERS: Tables = {
     "counter": [
         {"process": 0, "name": name, "value": 5}
         for name in ("aten::nonzero.out", "aten::_local_scalar_dense", "xla::add", "prim::print")

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from tests.support import Row, ingested, rows, step
-from xladoctor.ingest.torch_xla.analysis_log import AnalysisLog, Block
 from xladoctor.ingest.compilations import join
 from xladoctor.ingest.frames import CallSite, Folders, Frame
 from xladoctor.ingest.timeline.compiling import Compiled
+from xladoctor.ingest.torch_xla.analysis_log import AnalysisLog, Block
 
 PROGRAM = "/home/ada/train.py"
 SYNC, READ = "user torch_xla.sync", "most likely user code trying to access tensor value"

@@ -16,11 +16,9 @@ from xladoctor.comparison.interface import (
     RunSummary,
 )
 from xladoctor.comparison.samples import step_samples
+from xladoctor.frontends.vocabulary import vocabulary
 
 Forbids = Literal["everything", "times", "nothing"]
-#: Settings that only say where something is written, or what `device` and `devices` say.
-_PATH = re.compile(r"_(FILE|PATH|GRAPH)$|^XLA_EMIT_STEPLOG$")
-_OF_DEVICE = re.compile(r"^PJRT_DEVICE$|_NUM_DEVICES$")
 _MOST_NAMED = 3
 
 # What the loop sends to the device: from lines that send in several steps, unlike set-up.
@@ -140,14 +138,13 @@ def _settings(run: Run) -> frozenset[str] | None:
     if "environment" not in run.evidence.available:
         return None
     rows = run.evidence.database.rows("SELECT DISTINCT name, value FROM environment")
+    kinds = vocabulary(run.evidence.frontend).settings
+    place, device = kinds["place"], kinds["device"]  # which `device` and `devices` compare
     return frozenset(
-        _setting(row["name"], row["value"] or "") for row in rows
-        if not _OF_DEVICE.search(row["name"])
+        row["name"] if re.search(place, row["name"])
+        else f"{row['name']}={' '.join((row['value'] or '').split())}"
+        for row in rows if not re.search(device, row["name"])
     )  # fmt: skip
-
-
-def _setting(name: str, value: str) -> str:
-    return name if _PATH.search(name) else f"{name}={' '.join(value.split())}"
 
 
 def _shapes(run: Run) -> frozenset[str] | None:

@@ -11,6 +11,7 @@ from typing import Any
 from xladoctor.diagnosis.interface import Consumer, Count, CountName, Location, Steps
 from xladoctor.evidence.interface import Evidence
 from xladoctor.evidence.source import source_line
+from xladoctor.frontends.vocabulary import vocabulary
 
 #: Tables that each count needs, and how the parts of the view ``consumer`` make the whole.
 _COUNTED: dict[CountName, tuple[tuple[str, ...], Any]] = {
@@ -47,7 +48,7 @@ def _count(name: CountName, evidence: Evidence) -> Count:
         loops[row["process"], row["thread"]].append(row)
     if not loops:
         if name == "peak_memory":
-            return Count(name, None, "torch_xla's log does not say what graphs take")
+            return Count(name, None, f"{_log(evidence)} does not say what graphs take")
         return Count(name, 0.0)
     values = {loop: whole(row["value"] for row in rows) for loop, rows in loops.items()}
     most = max(values, key=lambda loop: values[loop])  # the first of equals
@@ -63,7 +64,11 @@ def _graphs_unknown(evidence: Evidence) -> str | None:
     )[0].values()
     if not unknown:
         return None
-    return f"torch_xla's log does not say what {unknown} of {compiled} graphs take"
+    return f"{_log(evidence)} does not say what {unknown} of {compiled} graphs take"
+
+
+def _log(evidence: Evidence) -> str:
+    return vocabulary(evidence.frontend).words.get("log", "the log")
 
 
 def _rounded(value: float) -> float:

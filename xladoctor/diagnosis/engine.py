@@ -31,7 +31,7 @@ def diagnose(
     evidence: Evidence, rules: Sequence[Rule], total_steps: int | None = None,
     off: Sequence[str] = (),
 ) -> Diagnosis:  # fmt: skip
-    """Judge the evidence by each rule.
+    """Judge the evidence by each rule that applies to the program's frontend, in its words.
 
     Args:
         total_steps: length of a run to project the savings on.
@@ -49,7 +49,7 @@ def diagnose(
     fired: list[str] = []
     clear: list[str] = []
     not_checked: list[NotChecked] = []
-    for rule in rules:
+    for rule in filter(None, (rule.for_frontend(evidence.frontend) for rule in rules)):
         reason = _missing(rule, evidence.available) or _empty(rule, evidence)
         if reason:
             not_checked.append(NotChecked(rule.id, reason))

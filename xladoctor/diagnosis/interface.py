@@ -311,7 +311,7 @@ class DeviceUse:
 
 @dataclass(frozen=True, slots=True)
 class RuleOutcomes:
-    """How the rules came out; each is in exactly one list (``off``: by configuration)."""
+    """How the rules that apply came out; each is in one list (``off``: by configuration)."""
 
     fired: list[str]
     clear: list[str]

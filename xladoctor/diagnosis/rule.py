@@ -8,16 +8,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import duckdb
 from jinja2 import StrictUndefined, TemplateSyntaxError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    field_validator,
+    model_validator,
+)
 
 from xladoctor.errors import XladoctorError
 from xladoctor.evidence.catalog import views
 from xladoctor.evidence.schema import TABLES
+from xladoctor.frontends.vocabulary import DEFAULT, vocabularies
 
 Severity = Literal["error", "warning", "info"]
 #: What limits a loop, as the verdict names it.
@@ -69,6 +77,15 @@ TEMPLATES = ImmutableSandboxedEnvironment(
 )
 
 
+def _known(name: str) -> str:
+    if name not in vocabularies():
+        raise ValueError(f"no such frontend: {name} (there are {', '.join(vocabularies())})")
+    return name
+
+
+Frontend = Annotated[str, AfterValidator(_known)]
+
+
 class Example(BaseModel):
     """Code that triggers the rule, and the same healed."""
 
@@ -81,7 +98,7 @@ class AppliesTo(BaseModel):
     """Where the rule makes sense."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    frontend: list[str] = ["torch_xla"]
+    frontend: list[Frontend] = [DEFAULT]
     device: list[str] = ["any"]
 
 
@@ -91,6 +108,15 @@ class RuleVerdict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     bound_by: BoundBy
     text: str
+
+
+class Texts(BaseModel):
+    """What the rule says in other words to programs of one frontend."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    why: str | None = None
+    fix: str | None = None
+    example: Example | None = None
 
 
 class Rule(BaseModel):
@@ -136,6 +162,7 @@ class Rule(BaseModel):
     why: str
     fix: str
     example: Example
+    per_frontend: dict[Frontend, Texts] = {}
     false_positives: str
     references: list[str] = []
 
@@ -185,6 +212,13 @@ class Rule(BaseModel):
             names = ", ".join(sorted(odd))
             raise ValueError(f"thresholds and the query's $parameters differ: {names}")
         return self
+
+    def for_frontend(self, name: str) -> Rule | None:
+        """The rule with the texts of that frontend; None where it does not apply to it."""
+        if name not in self.applies_to.frontend:
+            return None
+        own = self.per_frontend.get(name, Texts())
+        return self.model_copy(update={key: text for key, text in own if text is not None})
 
     @property
     def _parameters(self) -> set[str]:

@@ -5,54 +5,45 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from xladoctor.environment import capture, device, host, packages, settings, stacks, storage
-from xladoctor.environment.child import Outcome, Outcomes, probing
+from xladoctor.environment import capture, host, stacks, storage
 from xladoctor.environment.interface import TIMEOUT_S, Check, Examination, Tell, failure
-from xladoctor.environment.probe import STEPS
+from xladoctor.environment.torch_xla import packages, settings
+from xladoctor.environment.torch_xla.checks import CHECKS
+from xladoctor.environment.torch_xla.child import Outcome, Outcomes, probing
+from xladoctor.environment.torch_xla.probe import STEPS
 
 
 def examine(timeout_s: float = TIMEOUT_S, tell: Tell = lambda _: None) -> Examination:
     """Check this installation.
 
     Args:
-        timeout_s: how long each step that touches torch may take.
+        timeout_s: how long each step that touches the framework may take.
         tell: hears what is being checked.
     """
     around: list[Check] = []
     try:
-        with probing() as probe:  # it imports torch while the rest is looked at
+        with probing() as probe:  # it imports the framework while the rest is looked at
             tell("the installation")
             around = _around()
             outcomes = probe.outcomes(timeout_s, tell)
     except OSError as error:
         around = around or _around()
         outcomes = _never_started(error)
-    return Examination((*_before(), *_of_torch(outcomes), *around))
+    return Examination((*_before(), *_of_framework(outcomes), *around))
 
 
 def _before() -> list[Check]:
     return [
         *_guarded("Python", host.python),
-        *_guarded("system", host.system),
+        *_guarded("system", packages.system),
         *_guarded("xladoctor", host.xladoctor),
     ]
 
 
-def _of_torch(outcomes: Outcomes) -> list[Check]:
-    checks: dict[str, Callable[[Outcomes], Check]] = {
-        "torch": packages.torch,
-        "torch_xla": packages.torch_xla,
-        "versions": packages.versions,
-        "PJRT_DEVICE": device.pjrt_device,
-        "device": device.device,
-        "libtpu": device.libtpu,
-        "Neuron plugin": lambda _: device.neuron(),
-        "computation": device.computation,
-        "profiler": device.profiler,
-    }
+def _of_framework(outcomes: Outcomes) -> list[Check]:
     return [
         result
-        for name, check in checks.items()
+        for name, check in CHECKS.items()
         for result in _guarded(name, partial(check, outcomes))
     ]
 

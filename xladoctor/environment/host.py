@@ -1,4 +1,4 @@
-"""The interpreter, the operating system, and xladoctor itself."""
+"""The interpreter, and xladoctor itself."""
 
 from __future__ import annotations
 
@@ -19,15 +19,6 @@ def python() -> Check:
         oldest = ".".join(map(str, _OLDEST))
         return failure("Python", version, f"use Python {oldest} or later")
     return ok("Python", version)
-
-
-def system() -> Check:
-    """Whether torch_xla can be installed on this system at all."""
-    name = f"{platform.system()} {platform.release()}, {platform.machine()}"
-    if sys.platform != "linux":
-        advice = "torch_xla is built for Linux only; here, `xladoctor analyze` can read what was"
-        return failure("system", name, f"{advice} captured elsewhere")
-    return ok("system", name)
 
 
 def xladoctor() -> Check:

@@ -9,7 +9,7 @@ from typing import Literal
 #: Version of the JSON form.
 SCHEMA_VERSION = 1
 
-#: Seconds for each step that touches torch: importing both takes 5 to 10 s, on a cold disk more.
+#: Seconds for each step that touches the framework: importing it takes 5 to 10 s, or more.
 TIMEOUT_S = 60.0
 
 #: ``skipped``: it could not be checked, or is of no use here; ``found`` then says why.

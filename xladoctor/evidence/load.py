@@ -63,12 +63,12 @@ def build(ingested: Ingested, origin: dict[str, Any]) -> Evidence:
     """Fill a database with what was read, and create the views over it.
 
     Args:
-        origin: as in :class:`Evidence`; where it names no frontend, the default one is assumed.
+        origin: as in :class:`Evidence`; its ``frontend`` counts where no process names one.
     """
     parts = [*ingested.tables.values(), *(columns for _, columns in ingested.batches)]
     small = not ingested.lazy and sum(map(row_count, parts)) < _FEW_ROWS
     database = Database(threads=1 if small else None)
-    frontend = str(origin.get("frontend") or DEFAULT)
+    frontend = _frontend(ingested, origin)
     for table, columns in (*ingested.tables.items(), *tables(frontend).items()):
         database.insert(table, columns)
     for table, columns in ingested.batches:
@@ -79,3 +79,9 @@ def build(ingested: Ingested, origin: dict[str, Any]) -> Evidence:
     available = frozenset(ingested.tables) | frozenset(ingested.lazy)
     return Evidence(database, available, tuple(ingested.notes), origin, origin.get("cwd"),
                     tuple(ingested.lost), frontend)  # fmt: skip
+
+
+def _frontend(ingested: Ingested, origin: dict[str, Any]) -> str:
+    """What the program is written in, as far as the evidence says so."""
+    processes = ingested.tables.get("process", {}).get("frontend", ())
+    return next((str(name) for name in (*processes, origin.get("frontend")) if name), DEFAULT)

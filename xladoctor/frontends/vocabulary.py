@@ -23,6 +23,8 @@ Event = Literal["barrier", "graph", "launch", "execution", "compilation", "clien
                 "fetch", "send"]  # fmt: skip
 Activity = Literal["compile", "wait", "upload", "input", "save", "dispatch"]
 Word = Literal["barrier", "device", "log"]
+SettingKind = Literal["place", "device"]
+_NONE = "(?!)"  # matches nothing
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C where PyYAML was built so
 
@@ -31,8 +33,9 @@ class FramePattern(BaseModel):
     """What a frame inside the user's line means, in the stacks of a running program.
 
     Attributes:
-        kind: of :class:`xladoctor.stacks.interface.Kind`; ``barrier`` where native code decides.
+        kind: of :class:`xladoctor.stacks.interface.Kind`.
         text: what the thread does; empty for barriers.
+        barrier: it is in a barrier, so that native code decides what the thread does.
         function: regular expression for a part of the function's name; of native code its symbol.
         file: the end of the file's path matches it; None for native code.
     """
@@ -40,6 +43,7 @@ class FramePattern(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     kind: str
     text: str = ""
+    barrier: bool = False
     function: str = ""
     file: str | None = None
 
@@ -58,6 +62,8 @@ class Vocabulary(BaseModel):
             ``reads_scalar``: its fallbacks are reads; ``sized_by_data``: the data decide the size
             of its result.
         own_counters: how names of operators begin that are counted but are no fallbacks.
+        settings: regular expressions for environment variables that only say where something is
+            written (``place``), or on which devices the program runs (``device``).
         metrics: names by what they measure.
         events: names in timelines, by meaning. ``graph``: one is cut, by a barrier or otherwise;
             ``launch``: one is handed over; ``execution``: the runtime is called, in names that
@@ -74,6 +80,7 @@ class Vocabulary(BaseModel):
     words: dict[Word, str] = {}
     operators: dict[Trait, tuple[str, ...]] = {}
     own_counters: tuple[str, ...] = ()
+    settings: dict[SettingKind, str] = {"place": _NONE, "device": _NONE}
     metrics: dict[Meaning, tuple[str, ...]] = {}
     events: dict[Event, tuple[str, ...]] = {}
     activities: dict[Activity, str] = {}
@@ -92,9 +99,9 @@ def vocabularies() -> dict[str, Vocabulary]:
     }
 
 
-def vocabulary(name: str) -> Vocabulary:
-    """That of one frontend; the default one's of a frontend that has none."""
-    return vocabularies().get(name, vocabularies()[DEFAULT])
+def vocabulary(name: str | None = None) -> Vocabulary:
+    """That of one frontend; the default one's where it has none, or is not known."""
+    return vocabularies().get(name or DEFAULT, vocabularies()[DEFAULT])
 
 
 @cache

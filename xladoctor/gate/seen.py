@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from xladoctor.diagnosis.interface import Diagnosis
+from xladoctor.frontends.vocabulary import vocabulary
 from xladoctor.gate.interface import Missing
 
 _LEAST = 2  # steady steps: a single step may still be the last to compile
@@ -25,8 +26,9 @@ def _loop(diagnosis: Diagnosis) -> list[Missing]:
                         " warm-up: the steady state was not seen")]  # fmt: skip
     if diagnosis.run.kind != "run" or in_loop(diagnosis):
         return []
-    return [Missing("steps", "no barrier (torch_xla.sync), nor anything else that repeats:"
-                    " no loop was seen")]  # fmt: skip
+    barrier = vocabulary().words["barrier"]
+    return [Missing("steps", f"no barrier ({barrier}), nor anything else that repeats:"
+                     " no loop was seen")]  # fmt: skip
 
 
 def in_loop(diagnosis: Diagnosis) -> bool:

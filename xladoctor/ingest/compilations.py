@@ -15,9 +15,9 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from xladoctor.ingest import launches
-from xladoctor.ingest.torch_xla.analysis_log import AnalysisLog, Block
 from xladoctor.ingest.frames import CallSite, Folders
 from xladoctor.ingest.interface import Columns, Ingested
+from xladoctor.ingest.torch_xla.analysis_log import AnalysisLog, Block
 
 if TYPE_CHECKING:
     from xladoctor.ingest.timeline.compiling import Compiled

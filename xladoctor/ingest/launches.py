@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from xladoctor.ingest.torch_xla.analysis_log import Block
 from xladoctor.ingest.frames import CallSite
 from xladoctor.ingest.interface import Columns
+from xladoctor.ingest.torch_xla.analysis_log import Block
 
 #: (launches before this compilation, launches in all where known) of a call site.
 Launches = Callable[[CallSite, dict[str, Any]], tuple[int, int | None]]

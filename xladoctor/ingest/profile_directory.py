@@ -31,8 +31,8 @@ def read_profiles(path: Path, session: str | None, progress: Progress | None) ->
         else:
             ingested.notes.append(f"{file}: not a timeline, or one without an event")
     if "process" not in ingested.tables:
-        raise IngestError("\n".join(ingested.notes), "expected an .xplane.pb file, as JAX,"
-                          " TensorFlow and torch_xla write them, not compressed")  # fmt: skip
+        raise IngestError("\n".join(ingested.notes), "expected an .xplane.pb file, as XLA's"
+                          " profiler writes it, not compressed")  # fmt: skip
     return ingested
 
 

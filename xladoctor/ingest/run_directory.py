@@ -9,17 +9,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from xladoctor.frontends.vocabulary import vocabulary
 from xladoctor.ingest import compilations
-from xladoctor.ingest.torch_xla.analysis_log import AnalysisLog, Block, read_analysis_log
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.host_samples import read_host_samples
 from xladoctor.ingest.interface import Ingested, IngestError, Progress
-from xladoctor.ingest.torch_xla.metrics_report import NotAMetricsReport, read_metrics_report
 from xladoctor.ingest.modules import read_modules
-from xladoctor.ingest.torch_xla.report_tables import add_report
 from xladoctor.ingest.sessions import SUFFIX, session_files
 from xladoctor.ingest.step_log import CallSites, read_call_sites, read_step_log
 from xladoctor.ingest.timeline.sampling import split_python
+from xladoctor.ingest.torch_xla.analysis_log import AnalysisLog, Block, read_analysis_log
+from xladoctor.ingest.torch_xla.metrics_report import NotAMetricsReport, read_metrics_report
+from xladoctor.ingest.torch_xla.report_tables import add_report
 
 if TYPE_CHECKING:
     from xladoctor.ingest.timeline.compiling import Compiled
@@ -29,8 +30,6 @@ _RECORD = {"pid", "used_xla", "folders", "settings", "settings_lines", "devices"
 #: What the step log always has; other tables of it only if the capture wrote them.
 _OF_STEPS = ("step", "step_period", "host_sync", "data_wait", "transfer", "optimizer",
              "fallback_count")  # fmt: skip
-_UNUSED = "{path}: the program imported torch_xla, but no computation ran on an XLA device"
-_USE = "move the model and its data to torch_xla.device(), call torch_xla.sync() each step"
 _HINT = "a run directory holds run.json and a folder process-<pid> for each process"
 
 
@@ -109,16 +108,21 @@ def _nothing_captured(path: Path, folders: list[Path], notes: list[str]) -> tupl
         return f"{path}: several programs ran, each of which is a run of its own", f"one of {runs}"
     if notes:
         return "\n".join(notes), _HINT
-    if folders:
-        return _UNUSED.format(path=path), _USE
-    log = path / "python.log"
-    if log.exists() and " imported torch_xla" in log.read_text(encoding="utf-8", errors="replace"):
-        return _UNUSED.format(path=path), _USE
-    if log.exists():
+    frontend, log = vocabulary(), path / "python.log"
+    started = log.read_text(encoding="utf-8", errors="replace") if log.exists() else None
+    if folders or f" imported {frontend.package}" in (started or ""):
         return (
-            f"{path}: the program never imported torch_xla, so there is nothing to diagnose",
-            "xladoctor looks at PyTorch/XLA programs; if this is one, check that the interpreter"
-            " it starts has torch_xla",
+            f"{path}: the program imported {frontend.package}, but no computation ran on an XLA"
+            " device",
+            f"move the model and its data to {frontend.words['device']}, call"
+            f" {frontend.words['barrier']}() each step",
+        )
+    if started is not None:
+        return (
+            f"{path}: the program never imported {frontend.package}, so there is nothing to"
+            " diagnose",
+            f"xladoctor looks at {frontend.title} programs; if this is one, check that the"
+            f" interpreter it starts has {frontend.package}",
         )
     return (
         f"{path}: no Python process reported, so there is nothing to diagnose",

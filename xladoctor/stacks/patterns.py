@@ -1,14 +1,16 @@
 """The patterns by which a thread's verdict is known: names of functions, files, system calls.
 
-They are tried from the top, the first that matches wins. Names of native code are those of
-torch 2.9 and torch_xla 2.9; CPython's of 3.8 to 3.13.
+They are tried from the top, the first that matches wins. Names of CPython's are those of 3.8 to
+3.13, names of frameworks data of their frontends.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from xladoctor.frontends.vocabulary import FramePattern, vocabularies
 from xladoctor.stacks.interface import Frame, Kind
 
 
@@ -42,27 +44,24 @@ def _python(kind: Kind, text: str, file: str, function: str = "") -> Pattern:
 
 
 BATCH = "waits for the next batch"
-_COLLECTIVE = "waits in a collective"
-_COMPILING = "compiles a graph"
 _DEVICE = "waits for the device"
 _TRANSFER = "waits for a value from the device"
 _LOCK = "waits for a lock"
 _IDLE = "waits for work"
 
-#: Frames of native code inside the innermost Python frame.
-NATIVE = (
-    _native(Kind.compiling, _COMPILING,
+_ORDER = (Kind.compiling, Kind.collective, Kind.transfer, Kind.device, Kind.native, Kind.data,
+          Kind.waiting, Kind.lock)  # fmt: skip
+#: Native code of XLA's runtime, of Python and of the system.
+_RUNTIME = (
+    _native(Kind.compiling, "compiles a graph",
             r"^llvm::|::Compile\b|::CompileInternal|::CompileAndLoad|::RunHloPasses|::RunBackend"),
-    _native(Kind.collective, _COLLECTIVE,
+    _native(Kind.collective, "waits in a collective",
             r"Rendezvous|RendezvousKey|::(AllReduce|AllGather|AllToAll|ReduceScatter"
-            r"|CollectivePermute)|^c10d::|^gloo::|^nccl[A-Z]"),
-    _native(Kind.transfer, _TRANSFER, r"::TransferFromDevice|::ToLiteralSync"),
-    _native(Kind.transfer, "sends data to the device", r"::TransferToDevice|::BufferFromHost"),
-    _native(Kind.device, _DEVICE, r"WaitDeviceOps|::DeviceBarrier|::DeviceLocker::|::LockDevices"
-            r"|::BlockUntilReady|::BlockHostUntilReady"),
-    _native(Kind.device, "launches a computation", r"::ExecuteComputation|::ExecuteReplicated"),
-    _native(Kind.native, "builds the graph",
-            r"::SyncTensorsGraph|::RunPostOrder|::LoweringContext"),
+            r"|CollectivePermute)|^nccl[A-Z]"),
+    _native(Kind.transfer, _TRANSFER, r"::ToLiteralSync"),
+    _native(Kind.transfer, "sends data to the device", r"::BufferFromHost"),
+    _native(Kind.device, _DEVICE, r"::BlockUntilReady|::BlockHostUntilReady"),
+    _native(Kind.device, "launches a computation", r"::ExecuteReplicated"),
     _native(Kind.data, "waits for an item from a queue", r"SimpleQueue_get"),
     _native(Kind.waiting, "waits for a thread to end", r"^ThreadHandle_join"),
     _native(Kind.lock, _LOCK,
@@ -71,42 +70,16 @@ NATIVE = (
             r"^(__)?pthread_(mutex|rwlock)_\w*lock|^__lll_lock_wait|^absl::\S*Mutex::Lock"),
 )  # fmt: skip
 
-_XLA_COLLECTIVES = (
-    r"^(all_reduce|all_gather|all_to_all|reduce_scatter|collective_permute|reduce_gradients"
-    r"|rendezvous|mesh_reduce|collective_broadcast|_all_gather\w*|broadcast_master_param)$"
+#: Frames of the capture inside the user's line.
+_CAPTURE = (
+    _python(Kind.data, BATCH, r"_xladoctor/adapter\.py", r"next_batch"),
+    _python(Kind.device, _DEVICE, r"_xladoctor/(\w+/)?adapter\.py", r"wait_device_ops"),
+    _python(Kind.transfer, _TRANSFER, r"_xladoctor/adapter\.py", r"_read\b|_timed_read|_save\b"),
 )
-#: Frames of the standard library, torch, torch_xla and the capture inside the user's line.
-PYTHON = (
-    # Waiting for others that run the program
-    _python(Kind.waiting, "waits for the processes of torchrun",
-            r"torch/distributed/elastic/.*\.py"),
-    _python(Kind.waiting, "waits for the processes of torch_xla.launch",
-            r"torch_xla/_internal/pjrt\.py", r"^run_multiprocess"),
-    _python(Kind.waiting, "waits for the threads of torch_xla.launch",
-            r"torch_xla/_internal/pjrt\.py", r"^_run_thread_per_device$"),
-    _python(Kind.waiting, "waits for the processes of torch.multiprocessing.spawn",
-            r"torch/multiprocessing/spawn\.py"),
-    # Helpers
-    _python(Kind.idle, _IDLE, r"torch/utils/data/_utils/(worker|pin_memory)\.py",
-            r"^(_worker_loop|_pin_memory_loop)"),
+#: Frames of the standard library inside the user's line.
+_STANDARD = (
     _python(Kind.idle, _IDLE, r"multiprocessing/queues\.py", r"^Queue\._feed$"),
     _python(Kind.idle, _IDLE, r"multiprocessing/(resource_tracker|forkserver|managers)\.py"),
-    # The input pipeline
-    _python(Kind.data, BATCH, r"torch/utils/data/dataloader\.py", r"__next__|_next_data|_get_data"),
-    _python(Kind.data, BATCH, r"torch_xla/distributed/parallel_loader\.py",
-            r"__next__|\bnext(_item)?$"),
-    _python(Kind.data, BATCH, r"_xladoctor/adapter\.py", r"next_batch"),
-    # Devices
-    _python(Kind.collective, _COLLECTIVE, r"torch_xla/core/xla_model\.py", _XLA_COLLECTIVES),
-    _python(Kind.collective, _COLLECTIVE,
-            r"torch/distributed/(distributed_c10d|rendezvous|device_mesh|_functional_collectives)"
-            r"\.py"),
-    _python(Kind.device, _DEVICE, r"torch_xla/core/xla_model\.py", r"^wait_device_ops$"),
-    _python(Kind.device, _DEVICE, r"_xladoctor/adapter\.py", r"wait_device_ops"),
-    _python(Kind.transfer, _TRANSFER, r"torch/_tensor(_str)?\.py",
-            r"(__(repr|format|int|float|bool|index|array|contains)__|^_str|tolist)"),
-    _python(Kind.transfer, _TRANSFER, r"_xladoctor/adapter\.py", r"_read\b|_timed_read|_save\b"),
-    _python(Kind.transfer, _TRANSFER, r"torch_xla/core/xla_model\.py", r"^(save|_maybe_convert)"),
     # Processes and threads
     _python(Kind.waiting, "waits for a child process", r"subprocess\.py"),
     _python(Kind.waiting, "waits for a child process",
@@ -136,12 +109,30 @@ PYTHON = (
     _python(Kind.input, "waits for files or connections", r"(selectors|asyncio/\w+)\.py"),
 )  # fmt: skip
 
+
+def _of_frontends(fits: Callable[[FramePattern], bool]) -> tuple[Pattern, ...]:
+    """What frames of the frameworks mean."""
+    frames = [frame for each in vocabularies().values() for frame in each.frames if fits(frame)]
+    return tuple(
+        _native(Kind(frame.kind), frame.text, frame.function) if frame.file is None
+        else _python(Kind(frame.kind), frame.text, frame.file, frame.function)
+        for frame in frames
+    )  # fmt: skip
+
+
+def _rank(pattern: Pattern) -> int:
+    return _ORDER.index(pattern.kind)
+
+
+#: Frames of native code inside the innermost Python frame: what is going on before what it is
+#: part of, the runtime's before a framework's.
+NATIVE = tuple(sorted((*_RUNTIME, *_of_frontends(lambda frame: frame.file is None)), key=_rank))
+#: Frames of a framework, the capture and the standard library inside the user's line.
+PYTHON = (*_of_frontends(lambda frame: frame.file is not None and not frame.barrier),
+          *_CAPTURE, *_STANDARD)  # fmt: skip
 #: What a barrier does cannot be told from Python alone.
-BARRIERS = (
-    _python(Kind.device, "", r"torch_xla/torch_xla\.py", r"^(sync|step|_.*sync.*)$"),
-    _python(Kind.device, "", r"torch_xla/core/xla_model\.py", r"^(mark_step|optimizer_step)$"),
-    _python(Kind.device, "", r"_xladoctor/adapter\.py", r"step_marker"),
-)  # fmt: skip
+BARRIERS = (*_of_frontends(lambda frame: frame.barrier),
+            _python(Kind.device, "", r"_xladoctor/adapter\.py", r"step_marker"))  # fmt: skip
 
 #: What the text of a line that waits in native code suggests.
 SOURCE = (

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from xladoctor.ingest.frames import Frame
 from xladoctor.ingest.torch_xla.analysis_log import (
     AnalysisLog,
     Block,
     looks_like_analysis_log,
     read_analysis_log,
 )
-from xladoctor.ingest.frames import Frame
 
 LOGS = Path(__file__).parent / "analysis_logs"
 RECORDED = (LOGS / "torch_xla_2.9.log").read_text(encoding="utf-8")

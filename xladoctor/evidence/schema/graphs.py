@@ -53,7 +53,7 @@ GRAPHS: dict[str, Table] = {
         shape BIGINT[] dimensions
         layout BIGINT[] dimensions from minor to major
         type VARCHAR element type, as HLO text writes it
-        op VARCHAR operation that made it, as op_type in operator_trait: for tensors on the device one of trait device_data
+        op VARCHAR operation that made it, as op_type in operator_trait
         sent BOOLEAN the line sent it to the device; else it is the first use in this graph
     """ + SITE)),
     "source_line": Table("text of the named lines as they ran", "call_sites.json", columns("""

@@ -17,7 +17,7 @@ RUN: dict[str, Table] = {
         ended BOOLEAN whether the capture was closed in order
         main VARCHAR path of the main script
         cwd VARCHAR working directory
-        began_ns BIGINT when torch_xla was imported
+        began_ns BIGINT when the framework was imported
         ended_ns BIGINT when the process was last heard of
         uncaught VARCHAR type of the exception that ended it, if nobody caught one
     """)),

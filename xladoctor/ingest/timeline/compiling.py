@@ -17,7 +17,8 @@ from xladoctor.ingest.xplane.space import Space
 class Compiled(NamedTuple):
     """One compilation: its graph, and what of it was the client's, in nanoseconds.
 
-    ``client_ns`` is the sample of the metric of compile times; None where it is not in the timeline.
+    ``client_ns`` is the sample of the metric of compile times; None where it is
+    not in the timeline.
     """
 
     begin_ns: int

@@ -1,9 +1,9 @@
 """Tells tracing from other Python by the samples of the host.
 
-A sample is of tracing where it lies inside a function of the framework, or at a line that instructions of
-the captured graphs come from (an operator on a tensor leaves no Python frame); a line that only
-calls such lines is none. The share of such
-samples among those of Python is applied to the Python time of each step, which makes an estimate.
+A sample is of tracing where it lies inside a function of the framework, or at a line that
+instructions of the captured graphs come from (an operator on a tensor leaves no Python frame); a
+line that only calls such lines is none. The share of such samples among those of Python is applied
+to the Python time of each step, which makes an estimate.
 """
 
 from __future__ import annotations

@@ -95,7 +95,10 @@ def _by_markers(timeline: Timeline, main: Line) -> Steps | None:
 
 
 def _by_annotations(timeline: Timeline, main: Line) -> Steps | None:
-    """Events with a stat ``step_num``: ``StepTrace`` and the like of each frontend. What lies between two of them, as fetching a batch, belongs to the later one."""
+    """Events with a stat ``step_num``, as profilers' annotations of steps have it.
+
+    What lies between two of them, as fetching a batch, belongs to the later one.
+    """
     rows = timeline.events.rows_of("step_num")
     own = (rows.event >= main.first) & (rows.event < main.events.stop)
     rows = rows.select(own)

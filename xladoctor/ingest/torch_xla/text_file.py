@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from xladoctor.ingest import compilations
-from xladoctor.ingest.torch_xla.analysis_log import looks_like_analysis_log, read_analysis_log
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.interface import Ingested, IngestError
+from xladoctor.ingest.torch_xla.analysis_log import looks_like_analysis_log, read_analysis_log
 from xladoctor.ingest.torch_xla.metrics_report import (
     NotAMetricsReport,
     looks_like_metrics_report,

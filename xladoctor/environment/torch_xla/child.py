@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from xladoctor.environment.interface import Tell
-from xladoctor.environment.probe import STEPS
+from xladoctor.environment.torch_xla.probe import STEPS
 
 #: Variables that make torch_xla write files, which the probe must not add to.
 _WRITE_FILES = ("PT_XLA_DEBUG_FILE", "XLA_SAVE_TENSORS_FILE", "XLA_METRICS_FILE",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from xladoctor.environment.child import Outcome
+from xladoctor.environment.torch_xla.child import Outcome
 
 _HELD = "another program holds the device: wait for it or stop it, then check again"
 #: A part of the error, and what to do about it; the first that matches counts.

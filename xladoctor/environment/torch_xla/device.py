@@ -8,9 +8,9 @@ from collections import Counter
 from importlib import metadata
 from pathlib import Path
 
-from xladoctor.environment import faults
-from xladoctor.environment.child import Outcomes
 from xladoctor.environment.interface import Check, failure, ok, skipped, warning
+from xladoctor.environment.torch_xla import faults
+from xladoctor.environment.torch_xla.child import Outcomes
 
 #: Devices that torch_xla knows without a plugin of others (its runtime.py and _internal/).
 _KNOWN = ("CPU", "TPU", "NEURON", "CUDA", "XPU")
