@@ -11,8 +11,7 @@ WITH of_barrier AS (
 ),
 in_step AS (
     SELECT
-        h.process, h.thread, h.kind, h.file, h.line, h.function,
-        h.user_file, h.user_line, h.user_function, h.via,
+        h.process, h.thread, h.kind, h.via, site(h) AS site,
         s.file AS barrier_file, s.line AS barrier_line, s.via AS barrier_via,
         sum(h.count) AS count,
         sum(least(h.count, s.barriers)) AS steps,
@@ -29,8 +28,7 @@ after_loop AS (  -- the last turn's read behind the barrier
     FROM host_sync WHERE tail AND NOT closure GROUP BY ALL
 )
 SELECT
-    i.process, i.thread, i.kind, i.file, i.line, i.function,
-    i.user_file, i.user_line, i.user_function, i.via,
+    i.process, i.thread, i.kind, unnest(i.site), i.via,
     (sum(i.count) + coalesce(any_value(t.count), 0))::BIGINT AS count,
     sum(i.steps)::BIGINT AS steps,
     sum(i.duration_ns)::BIGINT AS duration_ns,
@@ -48,15 +46,13 @@ JOIN of_barrier b ON b.process = i.process AND b.thread = i.thread
 JOIN loop l ON l.process = i.process AND l.thread = i.thread
 LEFT JOIN step_period p ON p.process = i.process AND p.thread = i.thread
 LEFT JOIN after_loop t ON t.process = i.process AND t.thread = i.thread AND t.kind = i.kind
-    AND t.file = i.file AND t.line = i.line AND t.via = i.via
-GROUP BY i.process, i.thread, i.kind, i.file, i.line, i.function,
-    i.user_file, i.user_line, i.user_function, i.via
+    AND t.file = i.site.file AND t.line = i.site.line AND t.via = i.via
+GROUP BY i.process, i.thread, i.kind, i.site, i.via
 UNION ALL
 -- A loop without barriers: reads against updates of the optimizer, else against the line that reads
 -- most often, which is the loop's own turn.
 SELECT
-    h.process, h.thread, h.kind, h.file, h.line, h.function,
-    h.user_file, h.user_line, h.user_function, h.via,
+    h.process, h.thread, h.kind, unnest(site(h)), h.via,
     sum(h.count)::BIGINT AS count, sum(h.count)::BIGINT, sum(h.duration_ns)::BIGINT,
     sum(h.compile_ns)::BIGINT,
     least(1, sum(h.count) / any_value(l.turns)),
@@ -71,5 +67,4 @@ JOIN (
     FROM loop WHERE without_barrier
 ) l ON l.process = h.process AND l.thread = h.thread
 WHERE l.turns >= CASE WHEN l.trains THEN 3 ELSE 10 END AND NOT h.closure
-GROUP BY h.process, h.thread, h.kind, h.file, h.line, h.function,
-    h.user_file, h.user_line, h.user_function, h.via;
+GROUP BY h.process, h.thread, h.kind, site(h), h.via;

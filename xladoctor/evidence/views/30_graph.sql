@@ -93,8 +93,7 @@ WITH seen AS (
 ),
 placed AS (
     SELECT
-        c.process, c.op, c.base, f.file, f.line, f.function,
-        f.user_file, f.user_line, f.user_function,
+        c.process, c.op, c.base, unnest(site(f)),
         coalesce(f.via IN ('backward', 'grad'), FALSE) AS backward,
         coalesce(f.count / s.total, 1) AS part,
         c.count * part AS count, c.per_step * part AS per_step,
@@ -113,25 +112,21 @@ backward AS (
 ),
 folded AS (
     SELECT
-        f.process, f.op, f.base, f.file, f.line, f.function,
-        f.user_file, f.user_line, f.user_function,
+        f.process, f.op, f.base, unnest(site(f)),
         f.count + coalesce(b.count, 0) AS count, f.per_step + coalesce(b.per_step, 0) AS per_step,
         f.cost_ns + coalesce(b.cost_ns, 0) AS cost_ns, coalesce(b.count, 0) AS backward_count
     FROM forward f
     LEFT JOIN backward b ON b.process = f.process AND b.base = f.base AND f.nth = 1
     UNION ALL
     SELECT
-        p.process, p.op, p.base, p.file, p.line, p.function,
-        p.user_file, p.user_line, p.user_function, p.count, p.per_step, p.cost_ns, p.count
+        p.process, p.op, p.base, unnest(site(p)), p.count, p.per_step, p.cost_ns, p.count
     FROM placed p
     WHERE p.backward
       AND NOT EXISTS (SELECT 1 FROM forward f WHERE f.process = p.process AND f.base = p.base)
 )
 SELECT  -- a library's line that several lines of the user's lead to counts once: the commonest is named
     process, op, base, file, line, any_value(function) AS function,
-    arg_max(user_file, [count, user_line]) AS user_file,
-    arg_max(user_line, [count, user_line]) AS user_line,
-    arg_max(user_function, [count, user_line]) AS user_function,
+    unnest(commonest_caller(folded, count)),
     round(sum(folded.count))::BIGINT AS count, sum(folded.per_step) AS per_step,
     sum(folded.cost_ns)::BIGINT AS cost_ns,
     round(sum(folded.backward_count))::BIGINT AS backward_count,

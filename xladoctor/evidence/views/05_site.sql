@@ -1,0 +1,21 @@
+-- Call sites as structs, of rows that have their columns (a table, or its alias); UNNEST makes
+-- columns of them again.
+CREATE MACRO site(row_) AS {
+    'file': row_.file, 'line': row_.line, 'function': row_.function,
+    'user_file': row_.user_file, 'user_line': row_.user_line, 'user_function': row_.user_function
+};
+
+-- The user's line that led to a library's; NULL where the named line is the user's own.
+CREATE MACRO caller(row_) AS CASE WHEN row_.user_file IS NOT NULL THEN {
+    'user_file': row_.user_file, 'user_line': row_.user_line, 'user_function': row_.user_function
+} END;
+
+-- Of rows of one line, the line of the user's that most of what is counted comes from.
+CREATE MACRO commonest_caller(row_, count_) AS arg_max(caller(row_), [count_, row_.user_line]);
+
+-- A site that explains a finding, by the user's line.
+CREATE MACRO related(row_, role_) AS {
+    'related_file': coalesce(row_.user_file, row_.file),
+    'related_line': coalesce(row_.user_line, row_.line),
+    'related_function': coalesce(row_.user_function, row_.function), 'related_role': role_
+};
