@@ -102,7 +102,7 @@ def _foremost(counted: Sequence[Change]) -> Change | None:
 
 
 def _special_scalar(gone: list[Parameter], come: list[Parameter]) -> Cause:
-    """A Python number that is an input no more, as torch_xla bakes in 0 and 1 and merges equals."""
+    """A Python number that is an input no more, as 0 and 1 are baked in and equals merged."""
     numbers = [*gone, *come]
     number = next((each for each in numbers if each.place.file), numbers[0])
     was, now = ("input", "constant") if number in gone else ("constant", "input")
