@@ -72,7 +72,7 @@ def test_thresholds_replace_those_of_the_rule_and_no_others() -> None:
         ({"levels": {"XD5": "off"}}, "file: levels: no rule begins with XD5"),
         ({"thresholds": {"XD1": {"a": 1}}}, "file: thresholds: no rule XD1"),
         ({"thresholds": {"XD101": {"a": 1}}},
-         "file: thresholds.XD101: no threshold a; it has none"),
+         "file: thresholds.XD101: no threshold a; there is: none"),
     ],
     ids=str,
 )  # fmt: skip

@@ -118,7 +118,7 @@ def test_missing_torch_xla_is_to_be_that_of_torch() -> None:
         (raised("ImportError", "/lib64/libm.so.6: version `GLIBC_2.35' not found"), "C library"),
         (raised("OSError", "libx.so: cannot open shared object file"), "LD_LIBRARY_PATH"),
         (Outcome("died", "ended by signal 6 (Aborted): Unknown flag in XLA_FLAGS: --x"),
-         "correct XLA_FLAGS"),
+         "fix XLA_FLAGS"),
         (Outcome("hung", "no answer within 60 s"), "--timeout"),
         (Outcome("died", "ended by signal 11 (Segmentation fault)"), '-c "import torch_xla"'),
     ],
@@ -236,8 +236,8 @@ def test_asked_for_but_not_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     ("facts", "status", "said"),
     [
         ({}, "ok", "correct, and compiled once for two runs"),
-        ({"compiled": [0, 0]}, "ok", "right"),  # from the persistent cache
-        ({"values": [576.0, 575.0]}, "failure", "gave 576, then 575; right is 576"),
+        ({"compiled": [0, 0]}, "ok", "correct"),  # from the persistent cache
+        ({"values": [576.0, 575.0]}, "failure", "gave 576, then 575; correct is 576"),
         ({"values": [float("nan"), 576.0]}, "failure", "gave nan, then 576"),
         ({"compiled": [1, 1]}, "failure", "running the same step twice compiled it twice"),
         ({"compiled": [4, 0]}, "warning", "correct, but compiled in 4 pieces"),

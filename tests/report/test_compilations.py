@@ -194,7 +194,7 @@ def test_what_is_not_known_is_a_question_mark() -> None:
     nothing = {"duration_ns": None, "step": None, "file": None, "line": None, "graph_hash": None}
     text = shown(evidence({"compilation": [compiled(0, "a", **nothing)]})).splitlines()
     assert text[0] == "1 compilation at 1 call site"
-    assert text[3].split() == [*"0??w?", "first", "at", "a", "line", "that", "is", "not", "known"]
+    assert text[3].split() == [*"0??w?", "first", "at", "an", "unknown", "line"]
 
 
 def test_processes_are_told_apart() -> None:

@@ -41,7 +41,7 @@ def test_ten_of_each_level_by_saving_and_the_last_one_says_how_many_more() -> No
     assert levels == ["error"] * 10 + ["warning"] * 10 + ["notice"] * 3
     assert titles[:2] == ["XD201 Title 13", "XD201 Title 12"]
     assert "And 4 more errors that GitHub would not show: see the job's summary." in shown[9][2]
-    assert "And 1 more warning," in shown[19][2]
+    assert "And 1 more warning that" in shown[19][2]
     assert "more" not in shown[22][2]
 
 

@@ -161,7 +161,7 @@ def test_refused_by_the_kernel(tmp_path: Path) -> None:
         (TARGET, Rights(1000, False, 0, "kubernetes"), "may not be traced", "securityContext"),
         (TARGET, Rights(1001, False, 0, ""), "belongs to another user (1000, not 1001)", "sudo "),
         (TARGET, Rights(0, True, 0, "docker"), "despite CAP_SYS_PTRACE", "seccomp"),
-        (Process(7, "S", 1, 1000, 1, 1, False, ""), ADA, "is already traced by process 1", "end"),
+        (Process(7, "S", 1, 1000, 1, 1, False, ""), ADA, "is already traced by process 1", "stop"),
     ],
 )
 def test_refusals(target: Process, ours: Rights, what: str, hint: str) -> None:

@@ -23,7 +23,7 @@ PROGRAMS: dict[str, tuple[str, Kind, str, str]] = {
     ),
     "queue": (
         f"import queue\n{READY}\nqueue.Queue().get(timeout=1000)",
-        Kind.data, "waits for an item of a queue", "get(timeout",
+        Kind.data, "waits for an item from a queue", "get(timeout",
     ),
     "subprocess": (
         f"import subprocess\n{READY}\nsubprocess.run(['sleep', '1000'])",
@@ -46,7 +46,7 @@ PROGRAMS: dict[str, tuple[str, Kind, str, str]] = {
     ),
     "event, alone": (
         f"import threading\n{READY}\nthreading.Event().wait()",
-        Kind.deadlock, "waits for ever", "Event()",
+        Kind.deadlock, "waits forever", "Event()",
     ),
     "lock of processes": (
         f"import multiprocessing\nlock = multiprocessing.Lock()\nlock.acquire()\n{READY}\n"
@@ -193,7 +193,7 @@ def test_fork_while_a_lock_is_held(tmp_path: Path) -> None:
     assert verdict.text == f"waits for the child process {child.pid}"
     assert verdict.hints == ("what holds it up is in its child processes",)
     verdict = of_process(child)
-    assert (verdict.kind, verdict.text) == (Kind.deadlock, "waits for ever")
+    assert (verdict.kind, verdict.text) == (Kind.deadlock, "waits forever")
     assert "forked while a thread of its parent held a lock" in verdict.hints[0]
     assert verdict.frame is not None
     assert verdict.frame.line == line_of(tmp_path, "with lock: pass")

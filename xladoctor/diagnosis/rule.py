@@ -151,7 +151,6 @@ class Rule(BaseModel):
     verdict: RuleVerdict | None = None
     status: Literal["preview", "stable", "deprecated"]
     since: str
-    replaces: list[str] = []
     applies_to: AppliesTo = AppliesTo()
     needs: list[str] = Field(min_length=1)
     not_evaluated: dict[str, str]

@@ -28,7 +28,7 @@ from xladoctor.report.text import plain, write
 _WIDE = 100  # columns, from which the two sides stand beside each other
 _MOST = 4  # instructions of one operation that are shown of each side
 _COLORS = {"-": "red", "+": "green", " ": ""}
-_NO_LINE = "without a Python line: the backward pass, and what the optimizer of XLA added"
+_NO_LINE = "without a Python line: the backward pass, and what XLA's optimization added"
 
 
 def render(diff: Difference, evidence: Evidence, limit: int, output: TextIO, style: Style) -> None:

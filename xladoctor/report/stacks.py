@@ -36,7 +36,7 @@ def render(stacks: Stacks, output: TextIO, style: Style, everything: bool = Fals
     left_out = len(waiting) - sum(not thread.own for thread, _ in shown)
     if left_out:
         noun = "thread waits" if left_out == 1 else "threads wait"
-        parts += [Text(), Text(f"{left_out} other {noun} for work (show with --all)", style="dim")]
+        parts += [Text(), Text(f"{left_out} other {noun} for work (--all)", style="dim")]
     write(parts, output, style)
 
 
