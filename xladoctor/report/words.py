@@ -24,7 +24,7 @@ ROLES = {
     "made": "made at",
     "used": "first used at",
     "compiled": "compiled at",
-    "due": "the barrier that is due:",
+    "due": "the barrier to keep:",
 }
 #: What the gate made of a finding.
 STATES = {"new": "new", "worse": "worse", "known": "known", "acknowledged": "acknowledged",
