@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from xladoctor import hang
 from xladoctor.capture import launcher
 from xladoctor.capture.interface import CaptureError, RunOutcome, RunRequest
 
@@ -34,7 +35,7 @@ class Silent:
 
 def run(output: Path, *command: str) -> RunOutcome:
     request = RunRequest(command, command[0], output, needs_torch_xla=False)
-    return launcher.run(request, Silent())
+    return launcher.run(request, Silent(), hang.end)
 
 
 # Python that the capture cannot enter

@@ -41,7 +41,7 @@ def test_json_is_the_report_that_the_directory_keeps(tmp_path: Path) -> None:
     [
         (["nowhere"], "'nowhere' is not the address of a profiler server"),
         (["a:1", "a:1"], "a:1 is named twice"),
-        (["a:1", "--duration", "3"], "--duration '3': not a duration between 1ms and 5m"),
+        (["a:1", "--duration", "3d"], "--duration '3d': not a duration between 1ms and 5m"),
         (["a:1", "--wait", "-1s"], "--wait '-1s': not a duration between 0ms and 1440m"),
         ([], "Missing argument 'HOST:PORT'"),
     ],

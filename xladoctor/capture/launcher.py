@@ -13,13 +13,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from xladoctor.capture import hang, manifest, programs
+from xladoctor.capture import manifest, programs
 from xladoctor.capture.bootstrap._xladoctor.options import VARIABLE, Options
 from xladoctor.capture.interface import CaptureError, RunDirectory, RunOutcome, RunRequest
 
@@ -51,8 +51,18 @@ class Observer(Protocol):
         """It has ended."""
 
 
-def run(request: RunRequest, observer: Observer) -> RunOutcome:
+#: Ends a program, given as a child process, that takes longer than it may; it may leave files in
+#: the run directory.
+End = Callable[[subprocess.Popen[bytes], RunDirectory], None]
+
+
+def run(request: RunRequest, observer: Observer, end: End) -> RunOutcome:
     """Run the program to its end, whatever that is.
+
+    Args:
+        request: what to run.
+        observer: hears of it.
+        end: what to do once the program has taken ``request.timeout_s``.
 
     Raises:
         CaptureError: torch_xla is missing, the program cannot be started or not be captured, or
@@ -67,7 +77,7 @@ def run(request: RunRequest, observer: Observer) -> RunOutcome:
     began = time.monotonic()
     observer.started(directory.path)
     try:
-        status, timed_out = _supervise(request, directory, observer)
+        status, timed_out = _supervise(request, directory, observer, end)
     finally:
         observer.ended()
     seconds = time.monotonic() - began
@@ -173,7 +183,7 @@ def handed_down(run: Path, options: Options) -> dict[str, str]:
 
 
 def _supervise(
-    request: RunRequest, directory: RunDirectory, observer: Observer
+    request: RunRequest, directory: RunDirectory, observer: Observer, end: End
 ) -> tuple[int, bool]:
     """Start the child and wait for it; signals meant for the program reach it exactly once.
 
@@ -195,7 +205,7 @@ def _supervise(
                 with contextlib.suppress(OSError):  # no terminal any more, or no run directory
                     observer.tick()
             if time.monotonic() >= ends and child.poll() is None:
-                hang.end(child, directory)
+                end(child, directory)
                 status = child.poll()
                 return (-signal.SIGKILL if status is None else status), True
         return child.returncode, False

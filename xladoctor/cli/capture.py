@@ -68,7 +68,7 @@ def capture(
         RECORDING,
         WAITING,
         parse_addresses,
-        parse_duration,
+        parse_milliseconds,
     )
     from xladoctor.capture.remote.fetch import fetch
     from xladoctor.capture.remote.interface import RemoteRequest
@@ -79,8 +79,8 @@ def capture(
     chosen = doctor.selection(configured(Asked(config)))
     request = RemoteRequest(
         addresses=parse_addresses(addresses),
-        duration_ms=parse_duration(duration, "--duration", *RECORDING),
-        wait_ms=parse_duration(wait, "--wait", *WAITING),
+        duration_ms=parse_milliseconds(duration, "--duration", *RECORDING),
+        wait_ms=parse_milliseconds(wait, "--wait", *WAITING),
         output=output,
         server_directory=server_directory,
     )

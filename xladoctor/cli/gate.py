@@ -219,7 +219,7 @@ def _options(stop_after: int | None) -> Options:
 
 def _run(repeat: _Repeat, options: Options, found: Configured) -> list[list[Diagnosis]]:
     """Run the command under capture; one that fails is not judged."""
-    from xladoctor import doctor
+    from xladoctor import doctor, hang
     from xladoctor.capture import launcher, progress
     from xladoctor.gate.interface import GateError
 
@@ -230,7 +230,7 @@ def _run(repeat: _Repeat, options: Options, found: Configured) -> list[list[Diag
             output = output.with_name(f"{output.name}-{number}")
         request = request_for(_with_python(repeat.command), output, options, repeat.timeout,
                               own_command=True)  # fmt: skip
-        outcome = launcher.run(request, progress.observer(repeat.quiet))
+        outcome = launcher.run(request, progress.observer(repeat.quiet), hang.end)
         sys.stdout.flush()
         if outcome.status:
             where = outcome.runs[0].path

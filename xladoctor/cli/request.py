@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from xladoctor.cli.quantities import parse_duration
+from xladoctor.quantities import parse_duration
 
 if TYPE_CHECKING:
     from xladoctor.capture.bootstrap._xladoctor.options import Options

@@ -24,9 +24,9 @@ from xladoctor.cli.output import (
     deliver,
     parse_outputs,
 )
-from xladoctor.cli.quantities import parse_size
 from xladoctor.cli.request import after_dashes, request_for
 from xladoctor.errors import XladoctorError
+from xladoctor.quantities import parse_size
 
 if TYPE_CHECKING:
     from xladoctor.diagnosis.interface import Diagnosis
@@ -107,7 +107,7 @@ def run(
     report follows on standard output. A step is what lies between two barriers (torch_xla.sync).
     Exit status: the program's own; 124 after --timeout; 2 if it could not be run or never used XLA.
     """
-    from xladoctor import doctor
+    from xladoctor import doctor, hang
     from xladoctor.capture import launcher, progress
     from xladoctor.capture.bootstrap._xladoctor.options import Options
     from xladoctor.cli.gate import decided, delivered, policy_of
@@ -125,7 +125,7 @@ def run(
     words = arguments or []
     request = request_for(words, output, options, timeout, module=module,
                           own_command=not module and after_dashes(words))  # fmt: skip
-    outcome = launcher.run(request, progress.observer(quiet))
+    outcome = launcher.run(request, progress.observer(quiet), hang.end)
     sys.stdout.flush()
     diagnoses: list[Diagnosis] = []
     try:

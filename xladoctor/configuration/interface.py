@@ -19,11 +19,10 @@ from pydantic import (
 )
 
 from xladoctor.errors import XladoctorError
+from xladoctor.quantities import SIZE, QuantityError, parse_size
 
 Level = Literal["off", "warning", "error"]
 FailOn = Literal["error", "warning", "info", "never"]
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]i?)?B?$", re.IGNORECASE)
-_POWERS = {"k": 1, "m": 2, "g": 3, "t": 4}
 
 
 class ConfigurationError(XladoctorError):
@@ -40,12 +39,10 @@ def _size(value: object) -> object:
     """Bytes: a whole number, or a text such as ``800 MB`` (of 1000) or ``2GiB`` (of 1024)."""
     if not isinstance(value, str):
         return value
-    match = _SIZE.fullmatch(value.strip())
-    if match is None:
-        raise ValueError(f"{value!r} is not a size: expected 800MB, 2GiB or a number of bytes")
-    unit = (match[2] or "").lower()
-    base = 1024 if unit.endswith("i") else 1000
-    return float(match[1]) * float(base ** _POWERS.get(unit[:1], 0))
+    try:
+        return parse_size(value, zero=True)
+    except QuantityError as error:
+        raise ValueError(f"{error.what}: {error.hint} or a number of bytes") from error
 
 
 def _number(value: object) -> object:
@@ -68,7 +65,7 @@ Size = Annotated[
     BeforeValidator(_size),
     WithJsonSchema({"anyOf": [
         {"type": "number", "minimum": 0},
-        {"type": "string", "pattern": r"^\d+(\.\d+)?\s*([KkMmGgTt][Ii]?)?[Bb]?$"},
+        {"type": "string", "pattern": f"^{SIZE}$"},
     ]}),
 ]  # fmt: skip
 Finite = Annotated[float, Field(allow_inf_nan=False), BeforeValidator(_number)]

@@ -6,16 +6,16 @@ import re
 
 from xladoctor.capture.interface import CaptureError
 from xladoctor.capture.remote.interface import Address
+from xladoctor.quantities import QuantityError, parse_duration
 
 _ADDRESS = re.compile(
     r"(?:\[(?P<six>[0-9a-fA-F:.]+(?:%[\w.-]+)?)\]|(?P<host>[\w.-]+)):(?P<port>[0-9]+)"
 )
-_DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)(ms|s|m)")
-_MS = {"ms": 1, "s": 1_000, "m": 60_000}
+_MINUTE = 60_000  # milliseconds
 #: Programs of 1 ms steps make 4 MB of timeline a second; one beyond protobuf's 2 GiB is lost.
-RECORDING = 1, 5 * _MS["m"]
+RECORDING = 1, 5 * _MINUTE
 #: Jobs may wait that long for their machines.
-WAITING = 0, 24 * 60 * _MS["m"]
+WAITING = 0, 24 * 60 * _MINUTE
 
 
 def parse_address(text: str) -> Address:
@@ -47,14 +47,16 @@ def parse_addresses(texts: list[str]) -> tuple[Address, ...]:
     return addresses
 
 
-def parse_duration(text: str, option: str, shortest_ms: int, longest_ms: int) -> int:
-    """Milliseconds of ``500ms``, ``3s``, ``1.5s`` or ``2m``, rounded to whole ones.
+def parse_milliseconds(text: str, option: str, shortest_ms: int, longest_ms: int) -> int:
+    """A duration in milliseconds, rounded to whole ones; see :mod:`xladoctor.quantities`.
 
     Raises:
         CaptureError: it is no duration, or not within the limits; names ``option``.
     """
-    match = _DURATION.fullmatch(text)
-    milliseconds = round(float(match[1]) * _MS[match[2]]) if match else -1
+    try:
+        milliseconds = round(parse_duration(text, zero=True) * 1000)
+    except QuantityError:
+        milliseconds = -1
     if shortest_ms <= milliseconds <= longest_ms:
         return milliseconds
     raise CaptureError(
@@ -65,5 +67,5 @@ def parse_duration(text: str, option: str, shortest_ms: int, longest_ms: int) ->
 
 
 def _written(milliseconds: int) -> str:
-    minutes, rest = divmod(milliseconds, _MS["m"])
+    minutes, rest = divmod(milliseconds, _MINUTE)
     return f"{minutes}m" if minutes and not rest else f"{milliseconds}ms"

@@ -1,4 +1,4 @@
-"""A program that hangs: where its threads stand, then its end."""
+"""What is done with a program that takes longer than it may: where it stands, then its end."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ def _write_stacks(pid: int, folder: Path) -> None:
     from xladoctor.stacks.interface import Stacks
 
     try:
-        found = dump_tree(pid)
+        processes = dump_tree(pid)
     except XladoctorError as error:
         _write(folder / FILE.format(pid=pid), f"{error.what}\n{error.hint}\n")
         return
-    for stacks in found:
+    for stacks in processes:
         if isinstance(stacks, Stacks):
             text = io.StringIO()
             render(stacks, text, Style(width=_WIDTH, color=False, unicode=True))

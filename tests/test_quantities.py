@@ -1,4 +1,4 @@
-"""Times and sizes of the command line."""
+"""Times and sizes as people write them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xladoctor.cli.quantities import parse_duration, parse_size
 from xladoctor.errors import XladoctorError
+from xladoctor.quantities import parse_duration, parse_size
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,8 @@ def test_time(text: str, seconds: float) -> None:
 @pytest.mark.parametrize(
     ("text", "size"),
     [("256M", 256_000_000), ("2G", 2 * 10**9), ("500k", 500_000), ("1000000", 10**6),
-     ("1.5g", 1_500_000_000), ("64MB", 64_000_000), ("10b", 10), ("5Kb", 5000), (" 1M ", 10**6)],
+     ("1.5g", 1_500_000_000), ("64MB", 64_000_000), ("10b", 10), ("5Kb", 5000), (" 1M ", 10**6),
+     ("2GiB", 2 * 2**30), ("1 ki", 1024), ("800 MB", 8 * 10**8), ("3T", 3 * 10**12)],
 )  # fmt: skip
 def test_size(text: str, size: int) -> None:
     assert parse_size(text) == size
@@ -42,7 +43,7 @@ def test_what_is_no_time_says_what_one_is(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "M", "big", "-5M", "0", "0G", "0.1", "5 M", "5T", "5MiB", "1e6", "1,5G", "."]
+    "text", ["", "M", "big", "-5M", "0", "0G", "0.1", "5 Mo", "5P", "5iB", "1e6", "1,5G", "."]
 )
 def test_what_is_no_size_says_what_one_is(text: str) -> None:
     with pytest.raises(XladoctorError) as caught:
@@ -70,6 +71,11 @@ def test_any_text_is_a_quantity_above_zero_or_an_error_for_the_user(text: str) -
     for parse in (parse_duration, parse_size):
         with contextlib.suppress(XladoctorError):
             assert parse(text) > 0
+
+
+def test_nothing_at_all_is_taken_where_it_will_do() -> None:
+    assert parse_duration("0s", zero=True) == 0
+    assert parse_size("0", zero=True) == 0
 
 
 def test_size_beyond_all_bounds_is_no_traceback() -> None:

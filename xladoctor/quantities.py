@@ -1,0 +1,53 @@
+"""Times and sizes as people write them."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+from xladoctor.errors import XladoctorError
+
+_NUMBER = r"([0-9]{1,30}(?:\.[0-9]*)?|\.[0-9]{1,30})"
+#: A size, as a regular expression that JSON Schema knows too.
+SIZE = _NUMBER + r"\s*([KkMmGgTt][Ii]?)?[Bb]?"
+_DURATION = re.compile(_NUMBER + "(ms|s|m|h)?")
+_SECONDS = {"ms": Decimal("0.001"), "s": Decimal(1), "m": Decimal(60), "h": Decimal(3600)}
+_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+
+
+class QuantityError(XladoctorError):
+    """A text that is not a time, or not a size."""
+
+
+def parse_duration(text: str, *, zero: bool = False) -> float:
+    """Seconds of ``90s``, ``500ms``, ``1.5m``, ``2h``, or of a number without a unit.
+
+    Args:
+        zero: whether no time at all will do.
+
+    Raises:
+        QuantityError: it is none of these, or not above zero.
+    """
+    match = _DURATION.fullmatch(text.strip().lower())
+    if match and ((seconds := Decimal(match[1]) * _SECONDS[match[2] or "s"]) or zero):
+        return float(seconds)
+    raise QuantityError(f"{text!r} is not a time", "expected one such as 90s, 500ms, 30m, 2h")
+
+
+def parse_size(text: str, *, zero: bool = False) -> int:
+    """Bytes of ``256M``, ``800 MB`` (powers of 1000), ``2GiB`` (of 1024) or ``1000000``.
+
+    Args:
+        zero: whether nothing at all will do.
+
+    Raises:
+        QuantityError: it is none of these, or not above zero.
+    """
+    match = re.fullmatch(SIZE, text.strip())
+    if match:
+        unit = (match[2] or "").lower()
+        base = 1024 if unit.endswith("i") else 1000
+        size = int(Decimal(match[1]) * base ** _POWERS[unit[:1]])
+        if size or zero:
+            return size
+    raise QuantityError(f"{text!r} is not a size", "expected one such as 256M, 800MB, 2GiB")
