@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 import time
@@ -11,15 +10,16 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from xladoctor.capture import launcher, manifest
+from xladoctor.capture.bootstrap import _xladoctor
 from xladoctor.capture.bootstrap._xladoctor.options import VARIABLE, Options
+from xladoctor.capture.bootstrap._xladoctor.settings import OURS
 from xladoctor.capture.interface import CaptureError, RunRequest
 
 if TYPE_CHECKING:
     from xladoctor.diagnosis.interface import Diagnosis
 
-#: What the capture and the analysis set in the environment.
-_CHANGED = ("PYTHONPATH", launcher.RUN_DIRECTORY, VARIABLE, "XLADOCTOR_SET", "NUMBA_CACHE_DIR",
-            "PT_XLA_DEBUG_LEVEL", "PT_XLA_DEBUG_MAX_FRAME", "PT_XLA_DEBUG_FILE")  # fmt: skip
+#: What the capture and the analysis set in the environment, beside what :data:`OURS` lists.
+_CHANGED = ("PYTHONPATH", launcher.RUN_DIRECTORY, VARIABLE, OURS, "NUMBA_CACHE_DIR")
 
 
 class InProcessCapture:
@@ -57,7 +57,7 @@ class InProcessCapture:
         from xladoctor import doctor
         from xladoctor.configuration.load import load_configuration
 
-        self._refuse()
+        framework = _framework()
         self._selection = doctor.selection(load_configuration())
         script = getattr(sys.modules.get("__main__"), "__file__", None) or "notebook"
         self._run = launcher.make_directory(self._output, script)
@@ -68,16 +68,8 @@ class InProcessCapture:
         self._began = time.monotonic()
         self._environment = dict(os.environ)
         os.environ.update(launcher.handed_down(self._run.path, options))
-        self._session = _start(str(self._run.path))
+        self._session = _start(self._run.path, framework)
         return self
-
-    def _refuse(self) -> None:
-        if launcher.RUN_DIRECTORY in os.environ:
-            raise CaptureError("this process is being captured already",
-                               "leave out xladoctor.capture under `xladoctor run`")  # fmt: skip
-        if importlib.util.find_spec("torch_xla") is None:
-            raise CaptureError(f"torch_xla is not installed for {sys.executable}",
-                               launcher.INSTALL_LINE)  # fmt: skip
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None,
@@ -98,7 +90,8 @@ class InProcessCapture:
 
     def _restore(self) -> None:
         """The environment as it was, but for what the program itself changed."""
-        for name in _CHANGED:
+        settings = os.environ.get(OURS, "").split(",")
+        for name in (*_CHANGED, *filter(None, settings)):
             if name in self._environment:
                 os.environ[name] = self._environment[name]
             else:
@@ -114,14 +107,19 @@ class InProcessCapture:
             deliver([Report(self.diagnosis)], [Output(Format.terminal)], Color.auto)
 
 
-def _start(run_directory: str) -> Any:
-    from xladoctor.capture.bootstrap._xladoctor import settings
-    from xladoctor.capture.bootstrap._xladoctor.session import Session
+def _framework() -> str:
+    if launcher.RUN_DIRECTORY in os.environ:
+        raise CaptureError("this process is being captured already",
+                           "leave out xladoctor.capture under `xladoctor run`")  # fmt: skip
+    framework = _xladoctor.installed()
+    if framework is None:
+        raise CaptureError(f"torch_xla is not installed for {sys.executable}",
+                           launcher.INSTALL_LINE)  # fmt: skip
+    return framework
 
-    watch = settings.SettingsWatch()
-    watch.install()
-    session = Session(run_directory, watch)
-    import torch_xla
 
-    session.start(torch_xla)
-    return session
+def _start(run: Path, framework: str) -> Any:
+    try:
+        return _xladoctor.start(str(run), framework)
+    except RuntimeError as error:
+        raise CaptureError(str(error), f"{run / 'python.log'} says why") from error

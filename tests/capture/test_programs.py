@@ -29,7 +29,7 @@ def process(
     folder = run.path / f"process-{pid}"
     folder.mkdir()
     (folder / "steps.jsonl").write_text(changes.pop("steps", ""))
-    record = {"pid": pid, "parent": parent, "began_ns": pid, "main": main, "used_xla": True,
+    record = {"pid": pid, "parent": parent, "began_ns": pid, "main": main, "used_device": True,
               "argv": [main, "--epochs", "3"], **changes}  # fmt: skip
     (folder / "process.json").write_text(json.dumps(record))
     return folder
@@ -136,13 +136,13 @@ def test_forked_child_of_a_forked_child(run: RunDirectory) -> None:
 
 def test_process_that_did_not_use_xla_is_no_program(run: RunDirectory) -> None:
     process(run, 20)
-    process(run, 30, used_xla=False)
+    process(run, 30, used_device=False)
     log(run, (20, SHELL), (30, SHELL))
     assert split_into(run) == {".": ["process-20", "process-30"]}
 
 
-def test_process_that_was_killed_never_said_that_it_used_xla(run: RunDirectory) -> None:
-    process(run, 20, used_xla=False, steps='{"event": "step"}\n')
+def test_process_that_was_killed_never_said_that_it_used_device(run: RunDirectory) -> None:
+    process(run, 20, used_device=False, steps='{"event": "step"}\n')
     process(run, 30)
     log(run, (20, SHELL), (30, SHELL))
     assert split_into(run) == {"1-train": ["process-20"], "2-train": ["process-30"]}
@@ -201,7 +201,7 @@ def test_timeline_that_was_lost_is_no_obstacle(run: RunDirectory) -> None:
 
 def test_timeline_of_a_process_that_was_killed_goes_along(run: RunDirectory) -> None:
     """Its record is of the beginning and names no window."""
-    process(run, 20, used_xla=False, steps='{"event": "step"}\n', windows=[])
+    process(run, 20, used_device=False, steps='{"event": "step"}\n', windows=[])
     process(run, 30)
     timeline(run, "s", 20)
     log(run, (20, SHELL), (30, SHELL))
@@ -238,7 +238,7 @@ def test_circle_of_parents_ends(run: RunDirectory) -> None:
     assert len(split(run)) in (1, 2)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "5", '{"pid": 30}', '{"used_xla": true}'])
+@pytest.mark.parametrize("text", ["", "{", "[]", "5", '{"pid": 30}', '{"used_device": true}'])
 def test_damaged_record_is_of_no_program(run: RunDirectory, text: str) -> None:
     process(run, 20)
     folder = process(run, 30)

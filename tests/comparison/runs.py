@@ -29,10 +29,10 @@ COUNTS: dict[CountName, float | None] = {
     "barriers_per_step": 1.0, "peak_memory": 1e6,
 }  # fmt: skip
 PROCESS: Row = {
-    "process": 0, "pid": 7, "host": "ada", "torch": "2.9.0", "torch_xla": "2.9.0",
-    "python": "3.11.7", "device_kind": "CPU", "devices": 1, "main": "/home/ada/train.py",
-    "cwd": "/home/ada",
+    "process": 0, "pid": 7, "host": "ada", "frontend": "torch_xla",
+    "device_kind": "CPU", "devices": 1, "main": "/home/ada/train.py", "cwd": "/home/ada",
 }  # fmt: skip
+VERSIONS = {"torch": "2.9.0", "torch_xla": "2.9.0", "python": "3.11.7"}
 ENDED = {"status": 0, "signal": None, "seconds": 9.0}
 
 
@@ -42,6 +42,7 @@ def captured(
     settings: dict[str, str] | None = None,
     traced: bool = False,
     process: Row | None = None,
+    versions: dict[str, str] | None = None,
     **origin: Any,
 ) -> Run:
     """A run of ``/home/ada/train.py`` with steps of these times, after three of warm-up.
@@ -52,6 +53,7 @@ def captured(
         settings: environment variables.
         traced: whether the timeline's window covers the steps.
         process: columns of ``process`` to replace.
+        versions: those of packages that are not as usual; an empty text where it is not known.
         origin: fields of the manifest to replace.
     """
     site = {"process": 0, "thread": 1, "file": "/home/ada/train.py", "line": 30,
@@ -61,6 +63,8 @@ def captured(
     sent = [(text[: text.index("[")], text[text.index("[") + 1 : -1]) for text in shapes]
     made = evidence({
         "process": [{**PROCESS, **(process or {})}], "step": steps,
+        "version": [{"process": 0, "package": package, "version": version}
+                    for package, version in {**VERSIONS, **(versions or {})}.items() if version],
         "transfer": [{**site, "step": 0, "direction": "to_device", "dtype": dtype,
                       "shape": [int(size) for size in sizes.split(",")]} for dtype, sizes in sent],
         "upload": [{**site, "step": n, "tail": False, "count": 1, "bytes": 64, "duration_ns": 9}

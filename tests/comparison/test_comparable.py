@@ -29,9 +29,9 @@ def test_runs_alike_differ_in_nothing() -> None:
 @pytest.mark.parametrize(
     ("what", "changed"),
     [("device", {"process": {"device_kind": "TPU"}}), ("devices", {"process": {"devices": 4}}),
-     ("host", {"process": {"host": "bob"}}), ("torch", {"process": {"torch": "2.8.0"}}),
-     ("torch_xla", {"process": {"torch_xla": "2.8.0"}}),
-     ("python", {"process": {"python": "3.12.1"}}),
+     ("host", {"process": {"host": "bob"}}), ("torch", {"versions": {"torch": "2.8.0"}}),
+     ("torch_xla", {"versions": {"torch_xla": "2.8.0"}}),
+     ("python", {"versions": {"python": "3.12.1"}}),
      ("xladoctor", {"tool": {"name": "xladoctor", "version": "0.2.0"}}),
      ("settings", {"settings": {"XLA_IR_DEBUG": "1"}}), ("shapes", {"shapes": ["f32[32,64]"]}),
      ("profiler", {"traced": True})],
@@ -59,7 +59,7 @@ def test_other_device_than_the_cpu_is_alike_on_any_machine() -> None:
 
 
 def test_small_release_of_python_is_worth_knowing() -> None:
-    found = differing(captured(), captured(process={"python": "3.11.9"}))
+    found = differing(captured(), captured(versions={"python": "3.11.9"}))
     assert found["python"] == Difference("python", "3.11.7", "3.11.9", "nothing")
 
 
@@ -112,7 +112,7 @@ def test_program_that_never_ended_was_cut_short() -> None:
 
 
 def test_what_neither_run_knows_is_said() -> None:
-    unknown: dict[str, Any] = {"process": {"torch": None, "host": None}}
+    unknown: dict[str, Any] = {"process": {"host": None}, "versions": {"torch": ""}}
     found = differing(captured(**unknown), captured(**unknown))
     assert found["unknown"].a == "host, torch"
     assert differing(captured(**unknown), captured())["torch"].forbids == "times"

@@ -91,7 +91,58 @@ def test_empty_table_of_ours_counts(tmp_path: Path, table: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [f"         ":2: gate.budgets.max_peak_memory: '2 apples' is not a size: expected one such as 256M,"),
+    [f"<<<<<<< HEAD\n{OURS}", f'{OURS}fail_on = "info"\n', OURS + "[" * 50_000],
+    ids=["merge", "twice", "deep"],
+)
+def test_torn_file_that_names_us_is_an_error_and_not_passed_over(tmp_path: Path, text: str) -> None:
+    """Else its budgets would be gone, and all be well."""
+    write(tmp_path / "xladoctor.toml", "")
+    assert "not TOML" in message(tmp_path / "a", text, "pyproject.toml")
+
+
+def test_named_file_counts_wherever_it_is(tmp_path: Path) -> None:
+    write(tmp_path / "xladoctor.toml", "no TOML")
+    named = write(tmp_path / "ci" / "strict.toml", '[gate]\nfail_on = "info"\n')
+    configured = load_configuration(named, tmp_path)
+    assert (configured.settings.gate.fail_on, configured.folder) == ("info", tmp_path / "ci")
+    shared = write(tmp_path / "ci" / "pyproject.toml", OURS)
+    assert load_configuration(shared, tmp_path).settings.gate.fail_on == "error"
+    for absent in (tmp_path / "none.toml", tmp_path):
+        with pytest.raises(ConfigurationError, match="cannot be read"):
+            load_configuration(absent)
+
+
+@pytest.mark.parametrize("text", ["tool = 3\n", "tool.xladoctor = 3\n", "[[tool.xladoctor]]\n"])
+def test_named_file_whose_table_is_none_is_an_error(tmp_path: Path, text: str) -> None:
+    named = write(tmp_path / "pyproject.toml", text)
+    with pytest.raises(ConfigurationError, match=r":1: tool\.xladoctor: "):
+        load_configuration(named)
+
+
+# Defects, with their lines
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("levl = 1\n", ":1: levl: no such key; expected one of"
+         " gate, ignore, levels, select, thresholds"),
+        ("\n# a\nselect = 'XD1'\n", ":3: select: "),
+        ("[gate]\ntime = true\nfail_at = 'error'\n", ":3: gate.fail_at: no such key; expected one"
+         " of acknowledged, allow_missing, baseline, budgets, fail_on, scripts, time"),
+        ("[gate]\n\nfail_on = 'errors'\n", ":3: gate.fail_on: "),
+        ("gate.time = true\ngate.fail_on = 3\n", ":2: gate.fail_on: "),
+        ("[gate]\ntime = true\nbudgets = { max_hots = 1 }\n", ":3: gate.budgets.max_hots: no such"),
+        ("[gate.budgets]\nmax_step_ms = 1\nmax_hots = 1\n", ":3: gate.budgets.max_hots: no such"
+         " key; expected one of max_barriers_per_step, "),
+        ("[gate.scripts.'a.py']\nmax_step_ms = 1\n[gate.scripts.\"b.py\"]\nmax_step_ms = true\n",
+         ":4: gate.scripts.b.py.max_step_ms: expected a number"),
+        ("[gate.scripts]\n'a.py' = { max_step_ms = 1 }\n\"b.py\" = { max_hots = 1 }\n",
+         ":3: gate.scripts.b.py.max_hots: no such key; expected one of max_barriers_per_step, "),
+        ("[gate]\nscripts.'a.py'.max_step_ms = -1\n", ":2: gate.scripts.a.py.max_step_ms: "),
+        ("[gate.budgets]\nmax_step_ms = nan\n", ":2: gate.budgets.max_step_ms: "),
+        ("[gate.budgets]\nmax_peak_memory = '2 apples'\n",
+         ":2: gate.budgets.max_peak_memory: '2 apples' is not a size: expected one such as 256M,"),
         ("[levels]\nXD1 = 'warn'\nXD2 = 'of'\n", ":3: levels.XD2: "),
         ("[levels]\nXD1 = 'warn'\nxd2 = 'off'\n", ":3: levels.xd2"),
         ("levels = 'off'\n", ":1: levels: "),

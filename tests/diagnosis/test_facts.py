@@ -278,12 +278,14 @@ def test_blocked_time_that_the_device_needs_is_the_device_s(
 
 
 def test_run_is_described_by_its_manifest_and_its_processes() -> None:
-    processes = [{"process": p, "device_kind": "TPU", "devices": 4, "torch": "2.9.0",
-                  "torch_xla": "2.9.0"} for p in (0, 1)]  # fmt: skip
-    facts = run(evidence({"process": processes}, command=["python", "a.py"],
+    processes = [{"process": p, "device_kind": "TPU", "devices": 4, "frontend": "torch_xla"}
+                 for p in (0, 1)]  # fmt: skip
+    versions = [{"process": p, "package": "torch_xla", "version": f"2.9.{p}"} for p in (0, 1)]
+    facts = run(evidence({"process": processes, "version": versions}, command=["python", "a.py"],
                          ended={"status": None, "signal": 9}))  # fmt: skip
     assert (facts.command, facts.status, facts.signal) == (["python", "a.py"], None, 9)
     assert (facts.processes, facts.device, facts.devices) == (2, "TPU", 8)
+    assert (facts.frontend, facts.versions) == ("torch_xla", {"torch_xla": "2.9.0"})
 
 
 def test_run_of_which_nothing_is_known() -> None:

@@ -19,7 +19,7 @@ LOAD = CallSite("/home/ada/data.py", 12, "Images.__getitem__")
 BACKWARD = CallSite("/home/ada/train.py", 44, "train", via="backward")
 SITES = CallSites((LOAD, BACKWARD), ("    crop(image)", "    loss.backward()"))
 SAMPLE: dict[str, Any] = {
-    "thread": 12049, "main": True, "doing": "batch", "torch": False, "site": 0, "count": 7,
+    "thread": 12049, "main": True, "doing": "batch", "in_framework": False, "site": 0, "count": 7,
 }  # fmt: skip
 
 
@@ -40,17 +40,23 @@ def write(file: Path, *samples: Any) -> Path:
 
 
 def test_sample_becomes_a_row_with_its_call_site(file: Path) -> None:
-    backward = {**SAMPLE, "doing": None, "torch": True, "site": 1, "count": 90}
+    backward = {**SAMPLE, "doing": None, "in_framework": True, "site": 1, "count": 90}
     ingested = read(write(file, SAMPLE, backward))
 
     common = {"process": 2, "thread": 12049, "main": True}
     assert rows(ingested.tables["host_sample"]) == [
-        {**common, "doing": "batch", "torch": False, "tracing": False, "count": 7,
+        {**common, "doing": "batch", "in_framework": False, "tracing": False, "count": 7,
          **LOAD.columns()},
-        {**common, "doing": None, "torch": True, "tracing": True, "count": 90,
+        {**common, "doing": None, "in_framework": True, "tracing": True, "count": 90,
          **BACKWARD.columns()},
     ]  # fmt: skip
     assert set(ingested.tables["host_sample"]) == set(TABLES["host_sample"].columns)
+
+
+def test_earlier_captures_named_the_framework(file: Path) -> None:
+    today = read(write(file, SAMPLE)).tables
+    earlier = {key: value for key, value in SAMPLE.items() if key != "in_framework"}
+    assert read(write(file, {**earlier, "torch": False})).tables == today
 
 
 @pytest.mark.parametrize("site", [None, 2])

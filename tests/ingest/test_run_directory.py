@@ -18,13 +18,16 @@ LOG = Path(__file__).parent / "torch_xla" / "analysis_logs" / "torch_xla_2.9.log
 MANIFEST = {"command": ["python", "train.py"], "cwd": "/home/ada", "began_ns": 5,
             "ended": {"status": 0, "signal": None, "seconds": 2.5}}  # fmt: skip
 RECORD: dict[str, Any] = {
-    "pid": 42, "rank": None, "host": "vm", "torch": "2.9.0", "torch_xla": "2.9.0",
-    "python": "3.11.7", "used_xla": True, "devices": ["TPU:0", "TPU:1"], "ended": True,
+    "pid": 42, "rank": None, "host": "vm", "frontend": "torch_xla", "used_device": True,
+    "versions": {"torch": "2.9.0", "torch_xla": "2.9.0", "python": "3.11.7"},
+    "devices": ["TPU:0", "TPU:1"], "ended": True,
     "main": "/home/ada/train.py", "cwd": "/home/ada", "began_ns": 10, "ended_ns": 20,
     "settings": {"XLA_IR_DEBUG": "1", "PJRT_DEVICE": "TPU"},
     "settings_lines": {"XLA_IR_DEBUG": ["/home/ada/train.py", 2, "<module>"]},
     "folders": {"standard": [], "installed": []}, "no_analysis_log": None,
 }  # fmt: skip
+#: What an earlier capture wrote in place of `frontend`, `versions` and `used_device`.
+EARLIER = {"torch": "2.9.0", "torch_xla": "2.9.0", "python": "3.11.7", "used_xla": True}
 STEP = {"event": "step", "thread": 1, "main": True, "index": 0, "steps": 1, "end_ns": 90,
         "duration_ns": 50, "barrier_ns": 5, "compile_ns": 0, "capture_ns": 0, "executions": 1,
         "compilations": 0, "reads": [[0, "item", 0, 1, 9, 0]], "data": [0, 0], "uploads": [],
@@ -77,7 +80,7 @@ def test_whole_run_fills_every_table_and_leaves_no_note(run: Path) -> None:
     assert manifest == MANIFEST
     assert ingested.notes == []
     assert {name: len(table(ingested, name)) for name in ingested.tables} == {
-        "process": 1, "environment": 2, "source_line": 1, "fallback": 1, "step": 1,
+        "process": 1, "version": 3, "environment": 2, "source_line": 1, "fallback": 1, "step": 1,
         "step_period": 1, "host_sync": 1, "data_wait": 0, "transfer": 0, "optimizer": 0,
         "fallback_count": 0, "upload": 0, "state_save": 0, "outlier": 0, "capture_fault": 0,
         "compilation": 5, "execution": 7, "metric": 0, "counter": 1,
@@ -91,6 +94,17 @@ def test_process_with_its_devices_and_settings(run: Path) -> None:
     assert (process["pid"], process["device_kind"], process["devices"]) == (42, "TPU", 2)
     settings = [(row["name"], row["set_by"], row["line"]) for row in table(ingested, "environment")]
     assert settings == [("XLA_IR_DEBUG", "program", 2), ("PJRT_DEVICE", "environment", None)]
+
+
+def test_earlier_record_names_the_framework_in_its_keys(run: Path) -> None:
+    today = read(run)
+    write(run / "process-42" / "process.json", {
+        key: value for key, value in {**RECORD, **EARLIER}.items()
+        if key not in ("frontend", "versions", "used_device")
+    })  # fmt: skip
+    assert [table(read(run), name) for name in ("process", "version")] == [
+        table(today, name) for name in ("process", "version")
+    ]
 
 
 def test_process_without_devices_is_of_the_kind_that_was_asked_for(run: Path) -> None:
@@ -145,7 +159,7 @@ def test_without_a_report_the_counters_of_the_step_log_are_used(run: Path) -> No
 
 def test_run_and_process_that_were_killed_say_so(run: Path) -> None:
     write(run / "run.json", {**MANIFEST, "ended": None})
-    add_process(run, 42, ended=False, used_xla=False)
+    add_process(run, 42, ended=False, used_device=False)
 
     ingested = read(run)
 
@@ -325,7 +339,7 @@ def test_damaged_file_of_a_process_leaves_a_note(run: Path, name: str) -> None:
 
 
 def test_nothing_captured_says_why(run: Path) -> None:
-    add_process(run, 42, used_xla=False)
+    add_process(run, 42, used_device=False)
     (run / "process-42" / "steps.jsonl").write_text("")
     with pytest.raises(IngestError, match="no computation ran on an XLA device"):
         read(run)

@@ -13,7 +13,7 @@ from xladoctor.ingest.timeline.sampling import split_python
 
 
 def sample(count: int, line: int, **fields: Any) -> Row:
-    return {"process": 0, "thread": 1, "main": True, "doing": None, "torch": False,
+    return {"process": 0, "thread": 1, "main": True, "doing": None, "in_framework": False,
             "tracing": False, "file": "train.py", "line": line, "count": count,
             **fields}  # fmt: skip
 
@@ -35,7 +35,7 @@ def frame(line: int, number: int = 1, parent: int = 0, process: int = 0) -> dict
 
 def test_samples_in_torch_and_at_lines_of_the_graph_are_of_tracing() -> None:
     columns, result = split(
-        [sample(20, 5, torch=True, tracing=True), sample(10, 7), sample(10, 9)],
+        [sample(20, 5, in_framework=True, tracing=True), sample(10, 7), sample(10, 9)],
         hlo_frame=[frame(7, 2, 1), frame(9)],  # line 9 only calls line 7
     )
     assert result.tables["host_sample"]["tracing"] == [True, True, False]

@@ -28,10 +28,10 @@ STEP: dict[str, Any] = {
     "event": "step", "thread": 12049, "main": True, "index": 1, "steps": 1,
     "end_ns": 1795248358170449682, "duration_ns": 144133032, "barrier_ns": 129757590,
     "compile_ns": 5000, "capture_ns": 305013, "executions": 2, "compilations": 1,
-    "reads": [[1, "item", 0, 3, 9000, 2000]], "data": [1, 700],
+    "reads": [[1, "item", 0, 3, 9000, 2000]], "input": [1, 700],
     "uploads": [[1, 2, 8192, 180000], [None, 1, 4, 9792]], "saves": [[1, 1, 3000], [0, 2, 500]],
     "optimizer": 1, "log": 7514, "traced": True, "probed": False, "site": 0,
-    "counters": {"aten::_local_scalar_dense": 3, "MarkStep": 1}, "metrics": {},
+    "counters": {"MarkStep": 1}, "fallbacks": {"aten::_local_scalar_dense": 3},
 }  # fmt: skip
 
 
@@ -155,17 +155,29 @@ def test_compile_upload_and_optimizer_lines() -> None:
 def test_counters_are_summed_over_the_lines() -> None:
     counters = table(read(STEP, {**STEP, "counters": {"MarkStep": 4}}), "counter_total")
     assert counters == [
-        {"process": 2, "name": "aten::_local_scalar_dense", "value": 3},
         {"process": 2, "name": "MarkStep", "value": 5},
+        {"process": 2, "name": "aten::_local_scalar_dense", "value": 6},
     ]
 
 
-def test_fallbacks_are_counted_step_by_step_and_operators_of_xla_are_none() -> None:
-    counters = {"aten::nonzero": 2, "xla::add": 9, "MarkStep": 1}
-    rows_found = table(read({**STEP, "counters": counters}), "fallback_count")
-    assert rows_found == [
+def test_fallbacks_are_counted_step_by_step() -> None:
+    assert table(read({**STEP, "fallbacks": {"aten::nonzero": 2}}), "fallback_count") == [
         {"process": 2, "step": 1, "tail": False, "name": "aten::nonzero", "value": 2}
     ]
+
+
+def test_earlier_captures_had_fallbacks_among_the_counters_and_other_words() -> None:
+    earlier = {key: value for key, value in STEP.items() if key not in ("input", "fallbacks")}
+    earlier |= {"data": STEP["input"], "metrics": {},
+                "counters": {"aten::_local_scalar_dense": 3, "MarkStep": 1}}  # fmt: skip
+    assert read(earlier).tables == read(STEP).tables
+
+
+def test_operators_of_xla_in_an_earlier_log_are_no_fallbacks() -> None:
+    earlier = {key: value for key, value in STEP.items() if key != "fallbacks"}
+    earlier["counters"] = {"aten::nonzero": 2, "xla::add": 9, "torch_xla::f": 1, "MarkStep": 1}
+    (row,) = table(read(earlier), "fallback_count")
+    assert row["name"] == "aten::nonzero"
 
 
 def test_what_a_short_line_leaves_out_did_not_happen() -> None:

@@ -233,7 +233,9 @@ def test_samples_name_the_slow_line_of_the_loop(
     assert counts.most_common(1)[0][0] == line_of(run.program, "for word in")
     assert counts.total() > 20
     assert all(row["main"] for row in elsewhere)
-    assert not any(row["torch"] for row in elsewhere if row["line"] == counts.most_common(1)[0][0])
+    assert not any(
+        row["in_framework"] for row in elsewhere if row["line"] == counts.most_common(1)[0][0]
+    )
 
 
 def test_samples_name_the_slow_line_of_the_data_set(
@@ -254,7 +256,7 @@ def test_loaders_threads_are_sampled_as_making_the_batch(
     waiting = by_line([row for row in samples if row["main"]], "count")
     assert making.most_common(1)[0][0] == line_of(run.program, "for pixel in")
     assert waiting.most_common(1)[0][0] == line_of(run.program, "for batch in")
-    assert any(row["torch"] for row in samples if row["main"])
+    assert any(row["in_framework"] for row in samples if row["main"])
 
 
 def test_sampling_leaves_the_interpreter_s_switch_interval_to_the_program(

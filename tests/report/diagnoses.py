@@ -34,10 +34,11 @@ from xladoctor.gate.interface import (
 from xladoctor.report.interface import Report
 
 SICK = Diagnosis(
-    schema_version=1,
+    schema_version=2,
     tool=Tool("xladoctor", "0.1.0"),
     run=RunFacts("run", "runs/2026-01-05-train", ["python", "train.py", "--größe", "3"], None, 9, 2,
-                 "TPU", 8, "2.9.0", "2.9.0", "train.py", "/home/größe/code", "/home/größe/code"),
+                 "TPU", 8, "torch_xla", {"torch": "2.9.0", "torch_xla": "2.9.0"}, "train.py",
+                 "/home/größe/code", "/home/größe/code"),
     verdict=Verdict("compilation", "61 % of the loop's 10 s went compiling graphs; 3 findings to"
                     " fix."),
     time=TimeSpent(12.5, 10.0, TimeParts(6.1, 1.2, 0.04, 1.66, 0.9, 0.1), 0.5),
@@ -104,7 +105,7 @@ SICK = Diagnosis(
 
 #: A pasted report without any finding: nothing is known of time, steps and program.
 TEXT = Diagnosis(
-    schema_version=1,
+    schema_version=2,
     tool=Tool("xladoctor", "0.1.0"),
     run=RunFacts("text", "report.txt"),
     verdict=Verdict("unknown", "No step log in this evidence: what bounds the program cannot be"

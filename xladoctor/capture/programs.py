@@ -82,7 +82,7 @@ def _record(folder: Path) -> dict[str, Any] | None:
     """What a process said of itself; None where it did not use XLA or left nothing readable."""
     try:
         record = json.loads((folder / "process.json").read_text(encoding="utf-8"))
-        used = record["used_xla"] or (folder / "steps.jsonl").stat().st_size > 0
+        used = record["used_device"] or (folder / "steps.jsonl").stat().st_size > 0
         record["pid"], record["parent"], record["began_ns"], record["main"]
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import Literal
+from collections.abc import Iterable
+from typing import Any, Literal
 
 from xladoctor.comparison.interface import (
     GROUNDS,
@@ -34,7 +35,7 @@ _SHAPES = """
 
 def summary(run: Run) -> RunSummary:
     """What is shown of a run."""
-    python = _of_processes(run, "python")
+    python = _version(run, "python")
     tool = run.evidence.origin.get("tool") or {}
     return RunSummary(run.diagnosis.run, _of_processes(run, "host"), python, tool.get("version"),
                       complete(run), run.diagnosis.steps)  # fmt: skip
@@ -115,8 +116,8 @@ def _grounds(run: Run) -> dict[Ground, frozenset[str] | None]:
         "script": facts.script, "device": _of_processes(run, "device_kind"),
         "devices": str(facts.devices) if facts.devices else None,
         "processes": str(facts.processes) if facts.processes else None,
-        "host": _of_processes(run, "host"), "torch": _of_processes(run, "torch"),
-        "torch_xla": _of_processes(run, "torch_xla"), "python": _of_processes(run, "python"),
+        "host": _of_processes(run, "host"), "torch": _version(run, "torch"),
+        "torch_xla": _version(run, "torch_xla"), "python": _version(run, "python"),
         "xladoctor": (origin.get("tool") or {}).get("version"), "evidence": facts.kind,
         "profiler": ("on" if samples.traced else "off") if samples.ms else None,
     }  # fmt: skip
@@ -130,8 +131,20 @@ def _one(text: str | None) -> frozenset[str] | None:
 
 def _of_processes(run: Run, column: str) -> str | None:
     rows = run.evidence.database.rows("SELECT * FROM process ORDER BY process")
-    values = dict.fromkeys(str(row[column]) for row in rows if row[column] is not None)
-    return ", ".join(values) or None
+    return _joined(row[column] for row in rows)
+
+
+def _version(run: Run, package: str) -> str | None:
+    rows = run.evidence.database.rows(
+        "SELECT version FROM version WHERE package = $package ORDER BY process",
+        {"package": package},
+    )
+    return _joined(row["version"] for row in rows)
+
+
+def _joined(values: Iterable[Any]) -> str | None:
+    """Each once; None where none is known."""
+    return ", ".join(dict.fromkeys(str(value) for value in values if value is not None)) or None
 
 
 def _settings(run: Run) -> frozenset[str] | None:

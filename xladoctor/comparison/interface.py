@@ -21,7 +21,7 @@ from xladoctor.diagnosis.interface import (
 from xladoctor.diagnosis.rule import Severity
 from xladoctor.evidence.interface import Evidence
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 #: Independent steps that a run must be worth; with fewer, intervals are too narrow.
 LEAST = 12
 #: What two runs can differ in so that comparing them, or their times, would mislead.

@@ -50,10 +50,16 @@ def run(evidence: Evidence) -> RunFacts:
         kind=origin["kind"], path=origin["path"], command=list(origin.get("command", [])),
         status=ended.get("status"), signal=ended.get("signal"), processes=len(rows),
         device=first.get("device_kind"), devices=sum(row["devices"] or 0 for row in rows),
-        torch=first.get("torch"), torch_xla=first.get("torch_xla"),
+        frontend=first.get("frontend"), versions=_versions(evidence, first.get("process")),
         script=_script(evidence, first.get("main")), cwd=evidence.cwd, root=evidence.root,
         incomplete=list(evidence.lost),
     )  # fmt: skip
+
+
+def _versions(evidence: Evidence, process: int | None) -> dict[str, str]:
+    rows = evidence.database.rows("SELECT * FROM version WHERE process = $process",
+                                  {"process": process})  # fmt: skip
+    return {row["package"]: row["version"] for row in rows}
 
 
 def _script(evidence: Evidence, main: str | None) -> str | None:

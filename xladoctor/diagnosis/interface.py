@@ -14,7 +14,7 @@ from pydantic import Field
 
 from xladoctor.diagnosis.rule import BoundBy, Rule, Severity
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 CostBasis = Literal["measured", "estimate", "bound", "none"]
 SavingBasis = Literal["estimate", "bound", "none"]
 
@@ -327,6 +327,8 @@ class RunFacts:
         kind: ``run`` (a run directory), ``remote`` (timelines of profiler servers), ``timeline``
             (of another's capture) or ``text`` (a report or a log).
         status: exit status of the program, or None where it was ended by ``signal`` or unknown.
+        frontend: the framework that was captured, by the name of its package.
+        versions: of the framework's packages and of ``python``.
         script: its main script, relative to ``root``, or as it was named; what baselines go by.
         cwd: its working directory.
         root: the repository that this lies in; else the working directory itself.
@@ -342,8 +344,8 @@ class RunFacts:
     processes: int = 0
     device: str | None = None
     devices: int = 0
-    torch: str | None = None
-    torch_xla: str | None = None
+    frontend: str | None = None
+    versions: dict[str, str] = field(default_factory=dict)
     script: str | None = None
     cwd: str | None = None
     root: str | None = None

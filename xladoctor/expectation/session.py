@@ -8,20 +8,21 @@ that is removed again; no timeline, no samples, no settings.
 from __future__ import annotations
 
 import atexit
-import importlib.util
 import os
 import shutil
 import sys
 import tempfile
+from importlib import import_module
 from typing import Any, NamedTuple
 
+from xladoctor.capture.bootstrap import _xladoctor
 from xladoctor.capture.bootstrap._xladoctor.options import Options
 from xladoctor.capture.interface import CaptureError
 from xladoctor.capture.launcher import INSTALL_LINE
 from xladoctor.errors import XladoctorError
 
-#: The module of sessions: below `xladoctor run`, and in a process that captures itself.
-_MODULES = ("_xladoctor.session", "xladoctor.capture.bootstrap._xladoctor.session")
+#: The package of sessions: below `xladoctor run`, and in a process that captures itself.
+_PACKAGES = ("_xladoctor", "xladoctor.capture.bootstrap._xladoctor")
 
 
 class _Own(NamedTuple):
@@ -56,30 +57,28 @@ def check(session: Any) -> None:
 
 def _running() -> Any:
     """Somebody else's first: it knows what the report at its end is made of."""
-    found = [session for name in _MODULES if name in sys.modules
-             for session in sys.modules[name].captures]  # fmt: skip
-    others = [session for session in found if not _own or session is not _own[0].session]
+    running = [session for name in _PACKAGES if name in sys.modules
+               for session in sys.modules[name].running()]  # fmt: skip
+    others = [session for session in running if not _own or session is not _own[0].session]
     return others[-1] if others else _own[0].session if _own else None
 
 
 def _begin() -> Any:
-    if importlib.util.find_spec("torch_xla") is None:
+    framework = _xladoctor.installed()
+    if framework is None:
         raise CaptureError(f"torch_xla is not installed for {sys.executable}", INSTALL_LINE)
-    import torch_xla  # below `xladoctor run`, its session begins with this
+    import_module(framework)  # below `xladoctor run`, its session begins with this
+    return _running() or _begin_own(framework)
 
-    return _running() or _begin_own(torch_xla)
 
-
-def _begin_own(torch_xla: Any) -> Any:
-    from xladoctor.capture.bootstrap._xladoctor.session import Session, captures
-    from xladoctor.capture.bootstrap._xladoctor.settings import SettingsWatch
-
+def _begin_own(framework: str) -> Any:
     folder = tempfile.mkdtemp(prefix="xladoctor-expect-")
-    session = Session(folder, SettingsWatch(), Options(trace_steps=0, counts_only=True))
-    session.start(torch_xla)
-    if session not in captures:
+    options = Options(trace_steps=0, counts_only=True)
+    try:
+        session = _xladoctor.start(folder, framework, options)
+    except RuntimeError as error:
         with open(os.path.join(folder, "python.log"), encoding="utf-8") as log:  # noqa: PTH118, PTH123
-            raise XladoctorError("the session that counts could not begin", log.read())
+            raise XladoctorError("the session that counts could not begin", log.read()) from error
     _own.append(_Own(session, folder, os.getpid()))
     atexit.register(end)
     return session

@@ -69,7 +69,7 @@ class Folders:
 
     def is_machinery(self, file: str) -> bool:
         """Whether it belongs to Python, the framework or the capture."""
-        if "/capture/bootstrap/_xladoctor/" in file:
+        if "/bootstrap/_xladoctor/" in file:
             return True
         if file.startswith("<"):
             return not file.startswith("<ipython")

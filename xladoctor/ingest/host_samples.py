@@ -17,7 +17,8 @@ from xladoctor.ingest.step_log import CallSites
 def read_host_samples(path: Path, sites: CallSites, process: int, ingested: Ingested) -> None:
     """Fill ``host_sample``. Without the file the table stays absent: nothing was looked for.
 
-    ``tracing`` is what is known from the samples alone: whether they lie inside torch.
+    ``tracing`` is what is known from the samples alone: whether they lie inside the framework,
+    which earlier captures called ``torch``.
     """
     try:
         samples = json.loads(path.read_text(encoding="utf-8"))["samples"]
@@ -33,8 +34,9 @@ def read_host_samples(path: Path, sites: CallSites, process: int, ingested: Inge
 
 
 def _row(sample: dict[str, Any], sites: CallSites, process: int) -> dict[str, Any]:
+    in_framework = sample["torch"] if "torch" in sample else sample["in_framework"]
     return {
         "process": process, "thread": sample["thread"], "main": sample["main"],
-        "doing": sample["doing"], "torch": sample["torch"], "tracing": sample["torch"],
+        "doing": sample["doing"], "in_framework": in_framework, "tracing": in_framework,
         "count": sample["count"], **sites[sample["site"]].columns(),
     }  # fmt: skip

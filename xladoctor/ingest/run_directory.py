@@ -15,6 +15,7 @@ from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.host_samples import read_host_samples
 from xladoctor.ingest.interface import Ingested, IngestError, Progress
 from xladoctor.ingest.modules import read_modules
+from xladoctor.ingest.process_record import add_process, read_process_record
 from xladoctor.ingest.sessions import SUFFIX, session_files
 from xladoctor.ingest.step_log import CallSites, read_call_sites, read_step_log
 from xladoctor.ingest.timeline.sampling import split_python
@@ -25,8 +26,6 @@ from xladoctor.ingest.torch_xla.report_tables import add_report
 if TYPE_CHECKING:
     from xladoctor.ingest.timeline.compiling import Compiled
 
-_RECORD = {"pid", "used_xla", "folders", "settings", "settings_lines", "devices", "ended",
-           "no_analysis_log"}  # fmt: skip
 #: What the step log always has; other tables of it only if the capture wrote them.
 _OF_STEPS = ("step", "step_period", "host_sync", "data_wait", "transfer", "optimizer",
              "fallback_count")  # fmt: skip
@@ -155,16 +154,16 @@ def read_process(
         ingested: where to.
         progress: is told how far the reading of large files is.
     """
-    record = _read_json(folder / "process.json", ingested)
+    record = read_process_record(folder / "process.json", ingested)
     steps = folder / "steps.jsonl"
     logged = steps.exists() and steps.stat().st_size > 0  # a process cut short never said so
-    if record is None or not (record["used_xla"] or logged):
+    if record is None or not (record["used_device"] or logged):
         return False
     folders = Folders(
         tuple(record["folders"]["standard"]), tuple(record["folders"]["installed"]), record["main"]
     )
     sites = _read_sites(folder / "call_sites.json", ingested)
-    _add_process(record, number, folder, ingested)
+    add_process(record, number, folder, ingested)
     _add_sites(sites, number, ingested)
     times = _read_steps(folder / "steps.jsonl", sites, number, ingested)
     log = None if record["no_analysis_log"] else _read_log(folder, ingested)
@@ -184,48 +183,6 @@ def read_process(
     split_python(number, ingested)
     _read_metrics(folder / "metrics.txt", number, ingested)
     return True
-
-
-def _add_process(record: dict[str, Any], number: int, folder: Path, ingested: Ingested) -> None:
-    devices = record["devices"]
-    kind = devices[0].split(":")[0] if devices else record["settings"].get("PJRT_DEVICE")
-    ingested.add(
-        "process", process=number, pid=record["pid"], rank=record["rank"], host=record["host"],
-        torch=record["torch"], torch_xla=record["torch_xla"], python=record["python"],
-        device_kind=kind, devices=len(devices), ended=record["ended"], main=record["main"],
-        cwd=record["cwd"], began_ns=record["began_ns"], ended_ns=record["ended_ns"],
-        uncaught=record.get("uncaught"),
-    )  # fmt: skip
-    ingested.table("environment")
-    for name, value in record["settings"].items():
-        file, line, function = record["settings_lines"].get(name, (None, None, None))
-        ingested.add("environment", process=number, name=name, value=value,
-                     set_by="program" if file else "environment", file=file, line=line,
-                     function=function)  # fmt: skip
-    _add_windows(record, number, folder, ingested)
-    if not record["ended"]:
-        ingested.lose(f"{folder.name}: the process was cut short; its last moments and the"
-                      " source lines that are written at its end are missing")  # fmt: skip
-    ingested.table("capture_fault")
-    faults = folder / "faults.log"
-    if faults.exists():
-        text = faults.read_text(encoding="utf-8", errors="replace").strip()
-        if text:  # the first fault; others may follow from it
-            first = re.split(r"\n(?=Traceback )", text)[0]
-            fault = first.splitlines()[-1]
-            ingested.add("capture_fault", process=number, text=fault, log=str(faults))
-            ingested.lost.append(f"{folder.name}: the capture switched itself off: {fault}")
-
-
-def _add_windows(
-    record: dict[str, Any], number: int, folder: Path, ingested: Ingested
-) -> None:  # fmt: skip
-    names = ("session", "begin_ns", "end_ns", "steps", "ended_by", "bytes", "stop_ns", "write_ns")
-    for window in record.get("windows", ()):
-        ingested.add("capture_window", process=number, **{name: window.get(name) for name in names})
-    if record.get("modules_too_large"):
-        ingested.notes.append(f"{folder.name}: the compiled modules of later compilations are left"
-                              " out, as they would exceed --trace-bytes")  # fmt: skip
 
 
 def _add_sites(sites: CallSites, number: int, ingested: Ingested) -> None:
@@ -294,18 +251,6 @@ def _read_sites(path: Path, ingested: Ingested) -> CallSites:
     except (OSError, ValueError, KeyError, TypeError) as error:
         ingested.lose(f"{path}: cannot be read ({error}); lines of reads are missing")
         return CallSites()
-
-
-def _read_json(path: Path, ingested: Ingested) -> dict[str, Any] | None:
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-        defect: object = "not a record of xladoctor"
-    except (OSError, ValueError) as error:
-        record, defect = None, error
-    if isinstance(record, dict) and set(record) >= _RECORD:
-        return record
-    ingested.lose(f"{path}: cannot be read ({defect}); the process is left out")
-    return None
 
 
 @contextmanager

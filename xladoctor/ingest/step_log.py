@@ -21,7 +21,8 @@ _SITE_KEYS = ("file", "line", "function", "user_file", "user_line", "user_functi
 _DEFAULTS: dict[str, Any] = {
     "site": None, "main": False, "steps": 0, "barrier_ns": 0, "compile_ns": 0, "capture_ns": 0,
     "executions": 0, "compilations": 0, "optimizer": 0, "log": 0, "traced": False,
-    "probed": False, "reads": (), "data": (0, 0), "uploads": (), "saves": (), "counters": {},
+    "probed": False, "reads": (), "input": (0, 0), "uploads": (), "saves": (), "counters": {},
+    "fallbacks": {},
 }  # fmt: skip
 _HLO_TYPES = {"bool": "pred", "uint8": "u8", "int8": "s8", "int16": "s16", "int32": "s32",
               "int64": "s64", "float16": "f16", "bfloat16": "bf16", "float32": "f32",
@@ -87,7 +88,7 @@ class _StepLogReader:
         handlers[line["event"]](line)
 
     def _step(self, line: dict[str, Any]) -> None:
-        line = self._with_uploads_by_site({**_DEFAULTS, **line})
+        line = self._with_uploads_by_site({**_DEFAULTS, **_renamed(line)})
         tail = line["event"] == "tail"
         site, thread = line["site"], line["thread"]
         ordinal = self._ordinals.get((thread, site), 0)
@@ -101,7 +102,7 @@ class _StepLogReader:
             index=line["index"], barriers=line["steps"], ordinal=ordinal,
             begin_ns=end - duration, end_ns=end, duration_ns=duration,
             read_ns=sum(max(0, ns - compiling) for *_, ns, compiling in line["reads"]),
-            compile_ns=line["compile_ns"], input_ns=line["data"][1],
+            compile_ns=line["compile_ns"], input_ns=line["input"][1],
             barrier_ns=line["barrier_ns"], capture_ns=line["capture_ns"],
             upload_ns=sum(ns for _, _, _, ns in line["uploads"]),
             save_ns=sum(ns for _, _, ns in line["saves"]), executions=line["executions"],
@@ -113,15 +114,15 @@ class _StepLogReader:
         if not self._sums_only:
             self._uploads(line, tail)
         self._saves(line, tail)
-        if line["data"][0]:
+        if line["input"][0]:
             self._ingested.add("data_wait", process=self._process, thread=thread,
-                               step=line["index"], count=line["data"][0],
-                               duration_ns=line["data"][1])  # fmt: skip
-        for name, delta in line["counters"].items():
+                               step=line["index"], count=line["input"][0],
+                               duration_ns=line["input"][1])  # fmt: skip
+        for name, delta in (*line["counters"].items(), *line["fallbacks"].items()):
             self._counters[name] = self._counters.get(name, 0) + delta
-            if "::" in name and not name.startswith("xla::"):
-                self._ingested.add("fallback_count", process=self._process, step=line["index"],
-                                   tail=tail, name=name, value=delta)  # fmt: skip
+        for name, delta in line["fallbacks"].items():
+            self._ingested.add("fallback_count", process=self._process, step=line["index"],
+                               tail=tail, name=name, value=delta)  # fmt: skip
 
     def _reads(self, line: dict[str, Any], tail: bool) -> None:
         for site, kind, closure, count, nanoseconds, compiling in line["reads"]:
@@ -193,6 +194,19 @@ class _StepLogReader:
                                barriers=barriers_a_step(sites, updates))  # fmt: skip
         for name, value in self._counters.items():
             self._ingested.add("counter_total", process=self._process, name=name, value=value)
+
+
+def _renamed(line: dict[str, Any]) -> dict[str, Any]:
+    """A line of an earlier capture in today's form: the waits for input were called ``data``, and
+    the counters of fallbacks, which are named after operators, were among the others.
+    """
+    if "data" in line:
+        line["input"] = line.pop("data")
+    if "fallbacks" not in line and "counters" in line:
+        names = {name for name in line["counters"]
+                 if "::" in name and not name.startswith(("xla::", "torch_xla::"))}  # fmt: skip
+        line["fallbacks"] = {name: line["counters"].pop(name) for name in names}
+    return line
 
 
 def barriers_a_step(sites: np.ndarray[Any, Any], updates: np.ndarray[Any, Any]) -> int:

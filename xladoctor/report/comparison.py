@@ -22,7 +22,7 @@ from xladoctor.diagnosis.facts import duration
 from xladoctor.diagnosis.interface import CountName
 from xladoctor.report.interface import Style
 from xladoctor.report.text import plain, write
-from xladoctor.report.words import COUNTS, number
+from xladoctor.report.words import COUNTS, framework, number
 
 ADVICE = (
     "This shows that the runs differ, not yet that the programs do: on a busy machine, runs of the"
@@ -71,8 +71,7 @@ def facts(run: RunSummary) -> list[str]:
     steps = f"{run.steps.count} steps" if run.steps else None
     several = f" × {run.run.devices}" if run.run.devices > 1 else ""
     device = f"{run.run.device}{several}" if run.run.device else None
-    version = f"torch_xla {run.run.torch_xla}" if run.run.torch_xla else None
-    return [fact for fact in (run.run.script, device, version, steps) if fact]
+    return [fact for fact in (run.run.script, device, framework(run.run), steps) if fact]
 
 
 def comparability(comparison: Comparison) -> str:

@@ -78,13 +78,19 @@ def program(run: RunFacts) -> list[str]:
         facts.append(run.device + (f" × {run.devices}" if several else ""))
     if run.processes > 1:
         facts.append(f"{run.processes} processes")
-    if run.torch_xla:
-        facts.append(f"torch_xla {run.torch_xla}")
+    if version := framework(run):
+        facts.append(version)
     if run.signal:
         facts.append(f"ended by {_signal_name(run.signal)}")
     elif run.status:
         facts.append(f"exit status {run.status}")
     return facts
+
+
+def framework(run: RunFacts) -> str | None:
+    """The framework that was captured and its version, where both are known."""
+    version = run.versions.get(run.frontend) if run.frontend else None
+    return f"{run.frontend} {version}" if version else None
 
 
 def _signal_name(number: int) -> str:

@@ -72,9 +72,9 @@ _RUNTIME = (
 
 #: Frames of the capture inside the user's line.
 _CAPTURE = (
-    _python(Kind.data, BATCH, r"_xladoctor/adapter\.py", r"next_batch"),
+    _python(Kind.data, BATCH, r"_xladoctor/calls\.py", r"next_batch"),
     _python(Kind.device, _DEVICE, r"_xladoctor/(\w+/)?adapter\.py", r"wait_device_ops"),
-    _python(Kind.transfer, _TRANSFER, r"_xladoctor/adapter\.py", r"_read\b|_timed_read|_save\b"),
+    _python(Kind.transfer, _TRANSFER, r"_xladoctor/calls\.py", r"\b(read|save)$"),
 )
 #: Frames of the standard library inside the user's line.
 _STANDARD = (
@@ -132,7 +132,7 @@ PYTHON = (*_of_frontends(lambda frame: frame.file is not None and not frame.barr
           *_CAPTURE, *_STANDARD)  # fmt: skip
 #: What a barrier does cannot be told from Python alone.
 BARRIERS = (*_of_frontends(lambda frame: frame.barrier),
-            _python(Kind.device, "", r"_xladoctor/adapter\.py", r"step_marker"))  # fmt: skip
+            _python(Kind.device, "", r"_xladoctor/calls\.py", r"barrier$"))  # fmt: skip
 
 #: What the text of a line that waits in native code suggests.
 SOURCE = (

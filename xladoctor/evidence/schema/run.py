@@ -9,9 +9,7 @@ RUN: dict[str, Table] = {
         pid BIGINT process id
         rank INTEGER rank in a distributed job, if it has one
         host VARCHAR name of the machine
-        torch VARCHAR version of torch
-        torch_xla VARCHAR version of torch_xla
-        python VARCHAR version of Python
+        frontend VARCHAR framework that was captured
         device_kind VARCHAR kind of the devices: CPU, TPU, NEURON, CUDA
         devices INTEGER devices that the process sees
         ended BOOLEAN whether the capture was closed in order
@@ -20,6 +18,10 @@ RUN: dict[str, Table] = {
         began_ns BIGINT when the framework was imported
         ended_ns BIGINT when the process was last heard of
         uncaught VARCHAR type of the exception that ended it, if nobody caught one
+    """)),
+    "version": Table("a package of a captured process", "process.json", columns(PROCESS + """
+        package VARCHAR its name; python for the interpreter
+        version VARCHAR its version
     """)),
     "capture_fault": Table("a fault of the capture itself, which switched it off", "faults.log",
                            columns(PROCESS + """

@@ -153,7 +153,7 @@ TIMELINE: dict[str, Table] = {
                          columns(PROCESS + THREAD + """
         main BOOLEAN whether it is the main thread
         doing VARCHAR batch (waiting for or making the next one), barrier, read, save, or NULL
-        torch BOOLEAN inside a function of the framework
+        in_framework BOOLEAN inside a function of the framework
         tracing BOOLEAN inside one, or at a line that the graphs' instructions come from
         count BIGINT samples
     """ + SITE)),

@@ -46,7 +46,7 @@ WITH placed AS (
         h.process,
         CASE WHEN h.doing = 'batch' THEN 'input'
              WHEN f.line IS NOT NULL THEN 'fallback'
-             WHEN u.line IS NOT NULL AND NOT coalesce(h.torch, FALSE) THEN 'upload'
+             WHEN u.line IS NOT NULL AND NOT coalesce(h.in_framework, FALSE) THEN 'upload'
              WHEN h.tracing THEN 'tracing' ELSE 'other' END AS kind,
         coalesce(h.user_file, h.file) AS file,
         coalesce(h.user_line, h.line) AS line,

@@ -7,12 +7,15 @@ instruction the file and line of one frame.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from xladoctor.ingest.frames import Folders, Frame
 from xladoctor.ingest.interface import Columns
 
+#: The capture's wrappers; those of the earliest captures were in no folder of their framework.
+_WRAPPERS = re.compile(r"/_xladoctor/(\w+/)?adapter\.py$")
 _DEEPEST = 1000  # Python's own limit
 
 
@@ -65,7 +68,7 @@ class Stacks:
         elif key[0]:
             stack = [Frame(*key, "")]
         site = self._folders.locate(stack)
-        sent = any("/_xladoctor/adapter.py" in frame.file for frame in stack)
+        sent = any(_WRAPPERS.search(frame.file) for frame in stack)
         return Origin(number, tuple(site.columns().values()), sent)
 
     def _stack(self, number: int) -> Iterator[Frame]:

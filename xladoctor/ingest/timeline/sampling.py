@@ -65,7 +65,7 @@ def _share(process: int, samples: Columns, sending: set[tuple[str, int]]) -> flo
 
     Of the thread with most samples. Lines that send tensors are neither: the profiler sees them.
     """
-    names = ("process", "thread", "doing", "torch", "tracing", "file", "line", "count")
+    names = ("process", "thread", "doing", "in_framework", "tracing", "file", "line", "count")
     rows = [dict(zip(names, row, strict=True))
             for row in zip(*(samples[name] for name in names), strict=True)]  # fmt: skip
     rows = [row for row in rows if row["process"] == process and row["doing"] != "batch"]
@@ -74,7 +74,7 @@ def _share(process: int, samples: Columns, sending: set[tuple[str, int]]) -> flo
         by_thread[row["thread"]] += row["count"]
     python = [row for row in rows if row["thread"] == max(by_thread, key=lambda t: by_thread[t])
               and not row["doing"]
-              and (row["torch"] or (row["file"], row["line"]) not in sending)]  # fmt: skip
+              and (row["in_framework"] or (row["file"], row["line"]) not in sending)]  # fmt: skip
     known: int = sum(row["count"] for row in python)
     if known < _ENOUGH:
         return None

@@ -1,7 +1,7 @@
 """Which line of which file is to be named for what happens now.
 
-A frame is *machinery* (the standard library, *torch* and torch_xla, this package), *library* (any
-other installed package) or *user*. The named line is the innermost one that is not machinery;
+A frame is *machinery* (the standard library, the *framework*, this package), *library* (any other
+installed package) or *user*. The named line is the innermost one that is not machinery;
 where that lies in a library, the nearest user line is kept as its context.
 """
 
@@ -12,14 +12,15 @@ import os
 import sys
 import sysconfig
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, Collection
 
-USER, LIBRARY, MACHINERY, TORCH, OURS = 0, 1, 2, 3, 4
+USER, LIBRARY, MACHINERY, FRAMEWORK, OURS = 0, 1, 2, 3, 4
 _MAX_DEPTH = 200
 _MAX_SITES = 20_000
 _MAX_SITES_WITH_SAMPLED = 10_000  # samples must leave room for the sites of reads and barriers
 
-#: File, line and function of the named line; the same of its context; what torch it called.
+#: File, line and function of the named line; the same of its context; which function of the
+#: framework it called.
 PLACE = ("file", "line", "function", "user_file", "user_line", "user_function", "via")
 Place = tuple[str, int, str, "str | None", "int | None", "str | None", str]
 
@@ -35,7 +36,9 @@ def _folders() -> dict[str, list[str]]:
 class CallSites:
     """Interns call sites as small integers; thread-safe enough (a lost race costs a duplicate)."""
 
-    def __init__(self) -> None:
+    def __init__(self, framework: Collection[str]) -> None:
+        """``framework``: the installed packages that belong to it."""
+        self._framework = framework
         self.folders = _folders()
         self._kinds: dict[str, int] = {}
         self._index: dict[Place, int] = {}
@@ -58,14 +61,14 @@ class CallSites:
         for folder in self.folders["installed"]:
             if path.startswith(folder + os.sep):
                 package = path[len(folder) + 1 :].split(os.sep, 1)[0]
-                return TORCH if package in ("torch", "torch_xla", "torchgen") else LIBRARY
+                return FRAMEWORK if package in self._framework else LIBRARY
         inside = any(path.startswith(folder + os.sep) for folder in self.folders["standard"])
         return MACHINERY if inside else USER
 
     def here(self, skip: int = 1) -> int | None:
         """The site of the caller ``skip`` frames up; None when no nameable line is on the stack.
 
-        A line of the user's own that called *torch* is known by its instruction, so that its
+        A line of the user's own that called the framework is known by its instruction, so that its
         number, which takes a walk through the function's table of lines, is looked up once.
         """
         first = sys._getframe(skip)
@@ -100,7 +103,7 @@ class CallSites:
                 self.kind(new.args[0])
 
     def place(self, frame: FrameType | None) -> tuple[Place | None, bool]:
-        """Where ``frame`` stands, and whether torch's own code lies inside the named line.
+        """Where ``frame`` stands, and whether the framework's own code lies inside the named line.
 
         Never lets go of the interpreter, as looking at the disk does, so that it may be asked for
         the frames of other threads.
@@ -111,7 +114,7 @@ class CallSites:
         kinds = self._kinds
         guilty = None
         via = ""
-        torch = False
+        in_framework = False
         for _ in range(_MAX_DEPTH):
             if frame is None:
                 break
@@ -121,17 +124,17 @@ class CallSites:
                 kind = USER  # `-m package`: the program itself is installed
             if kind == USER:
                 context = (None, None, None) if guilty is None else _line(frame)
-                return (*_line(guilty or frame), *context, via), torch
+                return (*_line(guilty or frame), *context, via), in_framework
             if kind == LIBRARY:
                 guilty = guilty or frame
             elif guilty is None and kind != OURS:
                 via = code.co_name
-                torch = torch or kind == TORCH
+                in_framework = in_framework or kind == FRAMEWORK
             frame = frame.f_back
-        return (None if guilty is None else (*_line(guilty), None, None, None, via)), torch
+        return (None if guilty is None else (*_line(guilty), None, None, None, via)), in_framework
 
     def raised_by_program(self, error: BaseException) -> bool:
-        """Whether the line that raised it is none of torch's, the standard library's, or ours."""
+        """Whether a line of the program or of its libraries raised it."""
         traceback = error.__traceback__
         if traceback is None:
             return False

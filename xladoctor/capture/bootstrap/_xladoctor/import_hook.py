@@ -1,6 +1,6 @@
-"""Starts the capture right after the first ``import torch_xla``.
+"""Starts the capture right after the program's first import of a framework.
 
-A program that never imports torch_xla pays one entry on ``sys.meta_path``, nothing else.
+A program that imports none pays one entry on ``sys.meta_path``, nothing else.
 """
 
 from __future__ import annotations
@@ -13,35 +13,36 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Callable, Sequence
 
-from . import settings
+from . import frontend, settings
 
 
-class _TorchXlaFinder(MetaPathFinder):
-    """Finds ``torch_xla`` as everybody would, and brackets its execution."""
+class _FrameworkFinder(MetaPathFinder):
+    """Finds frameworks as everybody would, and brackets their execution."""
 
     def __init__(self, run_directory: str) -> None:
         self._run_directory = run_directory
+        self._awaited = set(frontend.FRONTENDS)
         self._watch = settings.SettingsWatch()
         self._watch.install()
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname != "torch_xla":
+        if fullname not in self._awaited:
             return None
-        sys.meta_path.remove(self)  # our work is done, and find_spec must not meet us again
+        self._awaited.remove(fullname)  # find_spec must not meet us again
         spec = importlib.util.find_spec(fullname)
         if spec is not None and spec.loader is not None:
-            self._bracket(spec.loader)
+            self._bracket(fullname, spec.loader)
         return spec
 
-    def _bracket(self, loader: Any) -> None:
+    def _bracket(self, name: str, loader: Any) -> None:
         execute = loader.exec_module
 
         def exec_module(module: ModuleType) -> None:
             from . import session
 
-            capture = session.prepare(self._run_directory, self._watch)
+            capture = session.prepare(self._run_directory, name, self._watch)
             _execute_uncollected(execute, module)
             if capture is not None:
                 capture.start(module)
@@ -65,4 +66,4 @@ def _execute_uncollected(execute: Callable[[ModuleType], None], module: ModuleTy
 
 def install(run_directory: str) -> None:
     """Put the finder first, where no other finder can answer before it."""
-    sys.meta_path.insert(0, _TorchXlaFinder(run_directory))
+    sys.meta_path.insert(0, _FrameworkFinder(run_directory))

@@ -8,14 +8,13 @@ collected after compilations, and at the end, apart from the timeline.
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, Callable
 
 from . import clock
 from .files import replace_file
 from .profiler import Profiler
 from .recorder import Recorder
 
-_CACHE_SIZE = 2048  # graphs, unless XLA_COMPILATION_CACHE_SIZE says otherwise
 _PAUSE_S = 1.0  # between two collections: compilations often come in bursts
 _SHARE = 50  # a fiftieth of the time at most, as the interpreter is held meanwhile
 
@@ -23,8 +22,11 @@ _SHARE = 50  # a fiftieth of the time at most, as the interpreter is held meanwh
 class Modules:
     """Writes ``modules.xplane.pb``; a new file each time once old modules may be thrown away."""
 
-    def __init__(self, profiler: Profiler, recorder: Recorder, folder: str, limit: int) -> None:
+    def __init__(self, profiler: Profiler, recorder: Recorder, folder: str, limit: int,
+                 kept: Callable[[], int]) -> None:  # fmt: skip
+        """``limit``: bytes that they may take; ``kept``: modules that the framework keeps."""
         self._profiler = profiler
+        self._kept = kept
         self._recorder = recorder
         self._folder = folder
         self._limit = limit
@@ -44,9 +46,10 @@ class Modules:
 
     def collect(self) -> None:
         """Write the modules if there are more than at the last time."""
-        compiled = self._recorder.compiled
+        compilations = self._recorder.compilations
+        compiled = compilations.count
         known = self.files[-1]["compilations"] if self.files else 0
-        if compiled > known and not self._recorder.compiling() and not self._exceeds(compiled):
+        if compiled > known and not compilations.under_way() and not self._exceeds(compiled):
             self._write(compiled)
 
     def _write(self, compiled: int) -> None:
@@ -74,6 +77,5 @@ class Modules:
         return self.too_large
 
     def _name(self, compiled: int) -> str:
-        size = os.environ.get("XLA_COMPILATION_CACHE_SIZE", "")
-        evicted = compiled > (int(size) if size.isdigit() else _CACHE_SIZE)
+        evicted = compiled > self._kept()
         return f"modules-{compiled}.xplane.pb" if evicted or not compiled else "modules.xplane.pb"

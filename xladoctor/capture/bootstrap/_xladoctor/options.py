@@ -20,8 +20,8 @@ class Options:
         trace_seconds: seconds that it covers at most, compilation and waits not counted.
         trace_bytes: size that its file, and that of the compiled modules, may reach.
         stop_after: steps after which the program is ended; 0 for never.
-        counts_only: for expectations: no samples, no log of torch_xla's, and the compiled modules
-            only when they are asked for.
+        counts_only: for expectations: no samples, no log of the framework's, and the compiled
+            modules only when they are asked for.
     """
 
     session: str = "run"

@@ -75,9 +75,9 @@ class Sampler:
             seen, new_files = self._look(states)  # which lets go of the frames when it returns
         for file in new_files:
             self._sites.kind(file)  # so that the next sample knows it
-        for state, inside, place, torch in seen:
+        for state, inside, place, in_framework in seen:
             site = self._sites.intern(place, sample=True) if exact else None
-            key = (state.id, state.main, inside or None, torch, site)
+            key = (state.id, state.main, inside or None, in_framework, site)
             self._since_barrier[key] = self._since_barrier.get(key, 0) + 1
 
     def _look(self, states: list[ThreadState]) -> tuple[list[_Seen], list[str]]:
@@ -105,7 +105,7 @@ class Sampler:
 
     def rows(self) -> list[dict[str, Any]]:
         """The counts so far, as ``host_samples.json`` holds them."""
-        names = ("thread", "main", "doing", "torch", "site", "count")
+        names = ("thread", "main", "doing", "in_framework", "site", "count")
         return [dict(zip(names, (*key, count))) for key, count in list(self._counts.items())]
 
 

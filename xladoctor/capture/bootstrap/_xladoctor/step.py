@@ -20,11 +20,11 @@ class Step:
     executions = compilations = log = 0
     traced = probed = False
     reads: dict[tuple[int | None, str, bool], list[int]] | None = None
-    data: list[int] | None = None
+    input: list[int] | None = None
     uploads: dict[int | None, list[int]] | None = None
     saves: dict[int | None, list[int]] | None = None
     optimizers: dict[int, int] | None = None
-    grown: dict[str, Any] | None = None  # counters and metrics
+    grown: dict[str, Any] | None = None  # the framework's counters
     site: int | None = None
 
     def __init__(self, thread: ThreadState, begin: int) -> None:
@@ -47,7 +47,7 @@ class Step:
             "log": self.log, "traced": self.traced, "probed": self.probed,
             "reads": [[site, kind, int(closure), *row]
                       for (site, kind, closure), row in (self.reads or {}).items()],
-            "data": self.data,
+            "input": self.input,
             "uploads": [[site, *row] for site, row in (self.uploads or {}).items()],
             "saves": [[site, *row] for site, row in (self.saves or {}).items()],
         }  # fmt: skip

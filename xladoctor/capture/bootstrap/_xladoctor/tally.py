@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from . import clock
 from .call_site import CallSites, Place
-from .probe import SCALAR_READ, Probe
+from .frontend import Counters, Probe
 from .recorder import Recorder
 
-_A_LOOK_NS, _A_CALL_NS = 15_000, 20_000  # that the probe takes, and for each call of torch
+_A_LOOK_NS, _A_CALL_NS = 15_000, 20_000  # that the probe takes, and for each call that it looks at
 _SHARE = 200  # half a percent of the time may be spent on that
 
 
@@ -21,7 +21,7 @@ class Counts(NamedTuple):
 
     Attributes:
         waits: by call site and kind; of saves and reads, but for those in step closures.
-        fallbacks: by operator, as torch_xla counts them.
+        fallbacks: by operator, as the framework counts them.
         lines: fallbacks that the probe saw, by operator and call site.
     """
 
@@ -40,8 +40,10 @@ class Counts(NamedTuple):
 class Tally:
     """Of one process."""
 
-    def __init__(self, xlac: Any, recorder: Recorder, probe: Probe, sites: CallSites) -> None:
-        self._xlac = xlac
+    def __init__(
+        self, counters: Counters, recorder: Recorder, probe: Probe, sites: CallSites
+    ) -> None:
+        self._counters = counters
         self._recorder = recorder
         self._probe = probe
         self._sites = sites
@@ -55,13 +57,13 @@ class Tally:
 
     def counts(self) -> Counts:
         """The numbers as they are now."""
-        recorder = self._recorder
-        recorder.settle(recorder.thread())
-        value = self._xlac._xla_counter_value
-        operators = self._xlac._get_executed_fallback_ops()  # as fast as one counter
-        fallbacks = {name: value(name) or 0 for name in operators if name != SCALAR_READ}
+        recorder, counters = self._recorder, self._counters
+        recorder.compilations.settle(recorder.thread())
+        fallbacks = {name: counters.value(name) or 0 for name in counters.fallbacks()
+                     if name not in counters.reads}  # fmt: skip
         lines = {key: row[0] for key, row in list(self._probe.rows.items())} if fallbacks else {}
-        return Counts(clock.time_ns(), recorder.compiled, dict(recorder.waits), fallbacks, lines)
+        compiled, waits = recorder.compilations.count, dict(recorder.waits)
+        return Counts(clock.time_ns(), compiled, waits, fallbacks, lines)
 
     def look(self) -> bool:
         """Look for the lines of fallbacks from now on, unless that has taken too long already.

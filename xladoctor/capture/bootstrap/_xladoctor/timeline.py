@@ -1,4 +1,4 @@
-"""The timeline: the TSL profiler over a window of steps.
+"""The timeline: the profiler over a window of steps.
 
 By default the window opens when the loop is at rest: warm-up compiles, fills caches, and says
 nothing of the steps that follow. A program whose loop never comes to rest is traced all the same.
@@ -64,7 +64,7 @@ class Timeline:
                 self._provisional = self.active and self._options.trace_after is None
 
     def barrier(self, barriers: int, quiet: int) -> None:
-        """A step was closed: the thread's so-manieth, so many after the last compilation."""
+        """A thread closed so many steps by now, and so many since the last compilation."""
         self._barriers = True
         if (self._provisional or self._waiting) and self._is_due(barriers, quiet):
             self._begin()

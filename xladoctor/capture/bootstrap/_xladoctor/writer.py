@@ -18,8 +18,6 @@ from .step import Step
 _PERIOD_S = 0.25
 _METRICS_EVERY = 20  # periods
 _LAST_TICK_S = 1.0
-_LOG_PART = 6_000_000  # bytes, some thousand compilations
-_LOG_PARTS = 2  # kept beside the current one
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
@@ -42,7 +40,6 @@ class Writer:
         self._fail = fail
         self._stop_requested = threading.Event()
         self._drain_lock = threading.Lock()
-        self._log_parts: list[int] = []
         self._path = os.path.join(folder, "steps.jsonl")
         self._append(b"")
 
@@ -55,7 +52,7 @@ class Writer:
                 self.drain()
                 if periods % _METRICS_EVERY == 0:
                     self.write_metrics()
-                    self._rotate()
+                    self._recorder.log.rotate()
             except Exception as fault:
                 self._fail(fault)
                 return
@@ -76,21 +73,6 @@ class Writer:
     def write_metrics(self) -> None:
         if self._report is not None:
             replace_file(os.path.join(self._folder, "metrics.txt"), self._report())
-
-    def _rotate(self) -> None:
-        """Keep the analysis log bounded: its first part, and the newest. It is opened anew by
-        torch_xla for each block."""
-        recorder = self._recorder
-        log, begin = recorder.analysis_log, recorder.log_begin
-        if log is None or recorder.log_size() - begin < _LOG_PART:
-            return
-        folder = os.path.dirname(log)
-        part = os.path.join(folder, f"analysis-{begin}.log")
-        os.rename(log, part)
-        recorder.log_begin = begin + os.stat(part).st_size
-        self._log_parts.append(begin)
-        if len(self._log_parts) > _LOG_PARTS:
-            os.remove(os.path.join(folder, f"analysis-{self._log_parts.pop(1)}.log"))
 
     def stop(self) -> None:
         """End the thread, so that no file is written by two."""

@@ -33,7 +33,6 @@ class SourceLines:
         self._has_names = users is not None and users.lower() not in ("", "0", "false")
         self._may_ask = users is None
         self._asking = 0  # threads within a call that may lower the first graph
-        self.quiet = 0  # barriers since the last compilation
 
     def begin(self) -> None:
         """On from the start, so that the first graph has lines."""
@@ -71,10 +70,9 @@ class SourceLines:
         else:
             posix.unsetenv(_NAMES)
 
-    def step(self, compiled: bool) -> None:
-        """A barrier closed a step; ``compiled``: something was compiled in it."""
-        self.quiet = 0 if compiled else self.quiet + 1
-        recording = self.quiet < _UNTIL_OFF or not self._has_names
+    def step(self, quiet: int) -> None:
+        """A barrier closed a step, the last of so many without a compilation."""
+        recording = quiet < _UNTIL_OFF or not self._has_names
         if recording != self.recording:
             with self._lock:
                 self.recording = recording

@@ -13,23 +13,23 @@ import sys
 import threading
 from typing import Any, Callable
 
-from . import clock
-from .call_site import CallSites
-from .recorder import Recorder, is_fallback
-from .step import ThreadState
+from .. import clock
+from ..call_site import CallSites
+from ..frontend import Counters
+from ..recorder import Recorder
+from ..step import ThreadState
 
 _PROBE_STEPS = 3
 _ATTEMPTS = 12
 _EACH_STEP, _SELDOM = 24, 16
-SCALAR_READ = "aten::_local_scalar_dense"  # what `.item()` counts: not an operator of the graph
 
 
 class Probe:
     """Enters the mode at a barrier and leaves it at the next one of the same thread."""
 
-    def __init__(self, xlac: Any, sites: CallSites, recorder: Recorder,
+    def __init__(self, counters: Counters, sites: CallSites, recorder: Recorder,
                  fail: Callable[[Exception], None]) -> None:  # fmt: skip
-        self._xlac = xlac
+        self._counters = counters
         self._fail = fail
         self._sites = sites
         self._recorder = recorder
@@ -83,15 +83,10 @@ class Probe:
             self._mode.__exit__(None, None, None)
             self._mode = self._owner = None
 
-    def described(self) -> list[dict[str, Any]]:
-        """What it saw, as ``call_sites.json`` holds it."""
-        names = ("op", "site", "count", "duration_ns", "compile_ns")
-        return [dict(zip(names, (*key, *row))) for key, row in list(self.rows.items())]
-
     def counts(self) -> dict[str, int]:
-        value = self._xlac._xla_counter_value
-        names = self._xlac._xla_counter_names()
-        return {n: value(n) or 0 for n in names if is_fallback(n) and n != SCALAR_READ}
+        counters = self._counters
+        names = (name for name in counters.names() if counters.is_fallback(name))
+        return {name: counters.value(name) or 0 for name in names if name not in counters.reads}
 
     def _enter(self, state: ThreadState) -> None:
         self._make = self._make or _mode_of(self)
@@ -140,9 +135,9 @@ class Probe:
     def _place_compilations(self) -> None:
         """What was compiled inside the call, as where an operator on the CPU cuts the graph."""
         state = self._recorder.thread()
-        if self._recorder.has_compiled(state):
+        if self._recorder.compilations.are_new(state):
             within = clock.perf_counter_ns() - state.step.begin
-            self._recorder.compilations(state, "other", self._sites.here(4), within)
+            self._recorder.compilations.note(state, "other", self._sites.here(4), within)
 
     def _note(self, name: str, made: int, spent: int, compiling: int) -> None:
         site = self._sites.here(5)
@@ -157,8 +152,7 @@ class Probe:
         return threading.main_thread().ident or 0
 
     def _compile_ns(self) -> int:
-        data = self._xlac._xla_metric_data("CompileTime")
-        return int(data[1]) if data else 0
+        return int(self._counters.compile_times()[1])
 
 
 def _mode_of(probe: Probe) -> Any:

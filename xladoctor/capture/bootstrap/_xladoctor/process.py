@@ -1,13 +1,12 @@
-"""What is told of the process itself: ``process.json``, its folder, and its end."""
+"""The process itself: its folder, who it is, and its end."""
 
 from __future__ import annotations
 
 import atexit
 import os
-import platform
 import socket
 import sys
-from typing import Any, Callable
+from typing import Any, Callable, Iterable
 
 
 def make_folder(run_directory: str, pid: int) -> str:
@@ -39,17 +38,11 @@ def at_exit(action: Callable[[], None]) -> None:
         util.Finalize(None, action, exitpriority=-100)
 
 
-def describe(torch_xla: Any) -> dict[str, Any]:
-    """Versions, devices, rank; fallbacks by name, as their counters are cleared by programs."""
-    xlac = torch_xla._XLAC
-    initialized = bool(xlac._xla_runtime_is_initialized())
+def describe(ranks: Iterable[str]) -> dict[str, Any]:
+    """Who it is, where it runs, and what ended it; ``ranks`` name variables that number it."""
     return {
-        "parent": os.getppid(), "rank": _rank(), "cwd": _working_directory(),
-        "host": socket.gethostname(), "python": platform.python_version(),
-        "torch": sys.modules["torch"].__version__, "torch_xla": torch_xla.__version__,
-        "devices": xlac._xla_real_devices() if initialized else [],
-        "fallback_ops": list(xlac._get_executed_fallback_ops()) if initialized else [],
-        "uncaught": _uncaught(),
+        "parent": os.getppid(), "rank": _rank(ranks), "cwd": _working_directory(),
+        "host": socket.gethostname(), "uncaught": _uncaught(),
     }  # fmt: skip
 
 
@@ -66,8 +59,8 @@ def _working_directory() -> str | None:
         return None
 
 
-def _rank() -> int | None:
-    for name in ("RANK", "PJRT_LOCAL_PROCESS_RANK", "LOCAL_RANK"):
+def _rank(names: Iterable[str]) -> int | None:
+    for name in names:
         value = os.environ.get(name, "")
         if value.isdigit():
             return int(value)

@@ -1,0 +1,181 @@
+"""How a call of the framework is timed and reported, whichever framework it is of.
+
+A frontend puts these wrappers around the calls that it knows. Each calls the original, whatever
+happens here. A save is one of the device's state if, on its own thread, it read a tensor or waited
+for one (``touched``): no walk through the saved object is as complete, and metrics count what other
+threads do meanwhile.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from . import clock
+from .call_site import CallSites
+from .events import Events
+from .recorder import Recorder
+from .step import ThreadState
+
+_PATIENCE_NS = 100_000_000  # for a sample, which takes microseconds
+_MOMENT_S = 2e-5
+
+_clock = clock.perf_counter_ns
+
+
+class Calls:
+    """Makes wrappers; ``events`` hears of each timed call and closed step."""
+
+    def __init__(self, recorder: Recorder, sites: CallSites, events: Events) -> None:
+        self.recorder = recorder
+        self.events = events
+        self._sites = sites
+
+    def note(self, record: Callable[..., None], *what: Any) -> None:
+        """Record something; a fault in doing so ends the capture, never the program."""
+        try:
+            record(*what)
+        except Exception as fault:
+            self.events.fail(fault)
+
+    def line(self, depth: int = 3) -> int | None:
+        """The call site of the line that called the wrapper which asks."""
+        try:
+            return self._sites.here(depth)
+        except Exception as fault:
+            self.events.fail(fault)
+            return None
+
+    def is_inside(self) -> bool:
+        """Whether another timed call of this thread is under way, which this one is part of."""
+        state = self.recorder.thread()
+        state.touched = state.touched or bool(state.inside)
+        return bool(state.inside)
+
+    def _enter(self, inside: str, hear: Callable[[ThreadState], None], depth: int = 3) -> Any:
+        """A call begins that is timed: the thread's state, and the line that calls.
+
+        None after a fault here, which ends the capture, never the program.
+        """
+        try:
+            state = self.recorder.thread()
+            hear(state)
+            site = self._sites.here(depth)
+            state.inside = inside
+        except Exception as fault:
+            self.events.fail(fault)
+            return None
+        else:
+            return state, site
+
+    # -- barriers ----------------------------------------------------------------------------
+
+    def barrier(self, original: Any) -> Any:
+        """The wrapper of a call that ends a step."""
+        recorder, events = self.recorder, self.events
+
+        def hear(state: ThreadState) -> None:
+            events.entering(state)
+            state.outer = state.inside
+            state.graphs = recorder.compilations.launched(state)
+            if recorder.looking.locked():
+                self._let_the_sampler_end()
+
+        def barrier(*args: Any, **kwargs: Any) -> Any:
+            entered = None if recorder.off else self._enter("barrier", hear)
+            if entered is None:
+                return original(*args, **kwargs)
+            state, site = entered
+            begin = _clock()
+            try:
+                result = original(*args, **kwargs)
+            finally:
+                state.inside = state.outer
+                events.barrier_left(state, site, begin, _clock())
+            if events.enough(state):
+                raise SystemExit(0)  # which the program's own `finally` and `atexit` see
+            return result
+
+        return barrier
+
+    def _let_the_sampler_end(self) -> None:
+        """Never takes its lock, which a signal handler's exception could leave locked."""
+        patience = _clock() + _PATIENCE_NS  # at exit the sampler dies with it
+        while self.recorder.looking.locked() and _clock() < patience:
+            clock.sleep(_MOMENT_S)
+
+    # -- reads and uploads -------------------------------------------------------------------
+
+    def read(self, kind: str, original: Any, *args: Any, **kwargs: Any) -> Any:
+        """Call what reads a value of the device, from within a wrapper."""
+        events = self.events
+        entered = self._enter("read", events.entering, 4)
+        if entered is None:
+            return original(*args, **kwargs)
+        state, site = entered
+        begin = _clock()
+        try:
+            with events.annotation("read", site, kind=kind):
+                return original(*args, **kwargs)
+        finally:
+            state.inside = ""
+            events.read_left(state, site, kind, begin, _clock())
+
+    def upload(self, arrays: Any, original: Any, *args: Any, **kwargs: Any) -> Any:
+        """Call what sends arrays to the device, from within a wrapper."""
+        events = self.events
+        site = self.line(4)
+        begin = _clock()
+        if events.annotates:
+            with events.annotation("upload", site):
+                result = original(*args, **kwargs)
+        else:
+            result = original(*args, **kwargs)
+        self.note(self.recorder.uploads, site, arrays, _clock() - begin)
+        events.used()
+        return result
+
+    # -- input and saves ---------------------------------------------------------------------
+
+    def input(self, original: Any) -> Any:
+        """The wrapper of a call that gives the next batch."""
+        recorder, events = self.recorder, self.events
+
+        def next_batch(*args: Any, **kwargs: Any) -> Any:
+            state = recorder.thread()
+            if recorder.off or state.inside:
+                return original(*args, **kwargs)
+            site = self.line() if events.annotates else None
+            state.inside = "batch"
+            begin = _clock()
+            try:
+                with events.annotation("input", site):
+                    return original(*args, **kwargs)
+            finally:
+                state.inside = ""
+                self.note(recorder.input, state, begin, _clock())
+
+        return next_batch
+
+    def save(self, original: Any) -> Any:
+        """The wrapper of a call that saves state."""
+        recorder, events = self.recorder, self.events
+
+        def save(*args: Any, **kwargs: Any) -> Any:
+            if recorder.off or recorder.thread().inside:
+                return original(*args, **kwargs)
+            entered = self._enter("save", events.saving)
+            if entered is None:
+                return original(*args, **kwargs)
+            state, site = entered
+            state.touched = False
+            begin = _clock()
+            try:
+                with events.annotation("save", site):
+                    return original(*args, **kwargs)
+            finally:
+                state.inside = ""
+                events.saved()
+                if state.touched:  # saved tensors of the host alone are not our concern
+                    self.note(recorder.save, state, site, begin, _clock())
+
+        return save

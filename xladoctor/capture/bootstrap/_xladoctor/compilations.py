@@ -1,0 +1,89 @@
+"""Compilations: how many, and how long which thread waited for them.
+
+Counters and samples are those of the process. Threads that compile side by side each wait for
+their own graph, so that each counts all, but never more than its own time.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Callable
+
+from . import clock
+from .frontend import Counters
+from .step import ThreadState
+
+_RECENT = 256
+
+
+class Compilations:
+    """Notes what was compiled since a thread's last call."""
+
+    def __init__(self, counters: Counters, emit: Callable[[dict[str, Any]], None]) -> None:
+        self._begun = counters.compiled
+        self._relaunched = counters.relaunched
+        self._times = counters.compile_times
+        self._emit = emit
+        self._lock = threading.Lock()
+        self._recent: list[tuple[float, float]] = []  # end in seconds, duration in nanoseconds
+        self._timed = 0
+        self.count = 0  # since the capture began
+
+    def forget_the_past(self) -> None:
+        """What was compiled before the capture is none of its own."""
+        self._timed = self._times()[0]
+
+    def are_new(self, state: ThreadState) -> bool:
+        """Whether anything was compiled since :meth:`note` was last called for the thread."""
+        return (self._begun() or 0) != state.compiled
+
+    def under_way(self) -> bool:
+        """Whether there is one now: it is counted when it begins, timed when it ends."""
+        timed, begun = self._times()[0], self._begun() or 0
+        return self._timed <= timed < begun and timed > 0  # or the program cleared its metrics
+
+    def launched(self, state: ThreadState) -> int:
+        """Graphs that the process launched so far, right after :meth:`note`."""
+        return state.compiled + (self._relaunched() or 0)
+
+    def settle(self, state: ThreadState) -> None:
+        """Note what was compiled before the call to come, and so in none that is timed."""
+        if self.are_new(state):
+            since = clock.perf_counter_ns() - state.step.begin
+            self.note(state, "other", None, since)
+
+    def note(self, state: ThreadState, during: str, site: int | None, within: int) -> int:
+        """Log what was compiled since the last call.
+
+        Args:
+            during: the call that compiled: ``barrier``, ``read``, ``save`` or ``other``.
+            within: nanoseconds that it took.
+
+        Returns:
+            The nanoseconds of it that the thread waited for compilations.
+        """
+        begun = self._begun() or 0
+        if begun == state.compiled:
+            return 0
+        state.compiled = begun
+        self._log(state, during, site)
+        fresh = [ns for ended, ns in self._recent if ended > state.checked]
+        state.checked = max((ended for ended, _ in self._recent), default=0.0)
+        spent = min(int(sum(fresh)), within)
+        state.step.compilations += len(fresh)
+        state.step.compile_ns += spent
+        return spent
+
+    def _log(self, state: ThreadState, during: str, site: int | None) -> None:
+        with self._lock:
+            timed, _, samples = self._times()
+            self._timed = min(self._timed, timed)  # the program cleared them
+            fresh = timed - self._timed
+            self._timed = timed
+            self.count += fresh
+            new = samples[-fresh:] if fresh > 0 else ()
+            self._recent = [*self._recent, *new][-_RECENT:]
+        for ended, nanoseconds in new:
+            self._emit({"event": "compile", "thread": state.id, "step": state.index,
+                        "site": site, "during": during, "end_ns": int(ended * 1e9),
+                        "duration_ns": int(nanoseconds)})  # fmt: skip

@@ -1,0 +1,165 @@
+"""What the session does when a framework's wrappers report a call, on the user's threads.
+
+Until a device is used there is nothing but the recorder; :meth:`Events.listen` adds the timeline
+and the probe, whose steps begin and end with the program's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any, Callable
+
+from . import clock
+from .call_site import CallSites
+from .frontend import Framework, Probe, SourceLines
+from .recorder import Recorder
+from .step import ThreadState
+from .timeline import Timeline
+
+_MOST_OUTLIERS = 50  # written down
+_NOTHING = contextlib.nullcontext()
+
+
+class Events:
+    """Hears of each timed call. A fault in any ends the capture, by ``fail``, never the program."""
+
+    def __init__(self, framework: Framework, recorder: Recorder, sites: CallSites,
+                 fail: Callable[[Exception], None]) -> None:  # fmt: skip
+        self._framework = framework
+        self._recorder = recorder
+        self._sites = sites
+        self.fail = fail
+        self.awake = False
+        self.wake: Callable[[], None]
+        self.leave_worker: Callable[[], None]
+        self.lines: SourceLines
+        self._timeline: Timeline
+        self._probe: Probe
+        self._stop_after = 0
+
+    def reset(self, lines: SourceLines) -> None:
+        """Nothing was heard yet."""
+        self.awake = False
+        self.lines = lines
+        self._outliers = 0
+        self._quiet = 0  # barriers since the last compilation
+
+    def listen(self, timeline: Timeline, probe: Probe, stop_after: int) -> None:
+        """From now on the timeline and the probe follow the program's steps."""
+        self._timeline = timeline
+        self._probe = probe
+        self._stop_after = stop_after
+        self.awake = True
+
+    def used(self) -> None:
+        """The program uses a device."""
+        if not self.awake:
+            self.wake()
+
+    def entering(self, state: ThreadState) -> None:
+        """A call that may wait for the device begins."""
+        try:
+            if not self.awake:
+                self.wake()
+            self.lines.before_call()
+            if self.awake:
+                self._settle(state)
+        except Exception as fault:
+            self.fail(fault)
+
+    def saving(self, state: ThreadState) -> None:
+        """A save begins; what is saved need not be of the device's."""
+        try:
+            self.lines.before_call()
+            if self.awake:
+                self._settle(state)
+        except Exception as fault:
+            self.fail(fault)
+
+    def saved(self) -> None:
+        """It ended."""
+        self.lines.after_call()
+
+    def _settle(self, state: ThreadState) -> None:
+        if self._timeline.active:
+            state.step.traced = True
+        self._recorder.compilations.settle(state)
+
+    def barrier_left(self, state: ThreadState, site: int | None, begin: int, end: int) -> None:
+        """A barrier returned. What follows runs at each step, in caches that hold other things: a
+        call that is not made saves half a microsecond.
+        """
+        self.lines.after_call()
+        recorder = self._recorder
+        if recorder.off:
+            return
+        try:
+            looked_at = state.step.traced or state.probed
+            if recorder.barrier(state, site, begin, end):
+                self._step_closed(state, looked_at, end)
+            step, now = state.step, clock.perf_counter_ns()
+            step.capture_ns += now - end
+            step.begin += now - max(end, step.begin)
+            state.previous = now
+        except Exception as fault:
+            self.fail(fault)
+
+    def _step_closed(self, state: ThreadState, looked_at: bool, end: int) -> None:
+        count = self._recorder.compilations.count
+        compiled = count != state.seen
+        state.seen = count
+        self._quiet = 0 if compiled else self._quiet + 1
+        if compiled or self.lines.recording:
+            self.lines.step(self._quiet)
+        if self._timeline.watches:
+            self._timeline.barrier(state.index, self._quiet)
+        if not (compiled or state.saved or looked_at) and state.previous:
+            duration = end - state.previous
+            if state.times.is_outlier(duration):
+                self._outlier(state, duration)
+        state.saved = False
+        if self._probe.is_due(state):
+            self._probe.at_barrier(state)
+
+    def _outlier(self, state: ThreadState, duration: int) -> None:
+        """A step took much too long, for no reason that is known already."""
+        if self._outliers < _MOST_OUTLIERS:
+            self._outliers += 1
+            looked = self._timeline.outlier()
+            self._recorder.outlier(state, duration, state.times.typical_ns, looked)
+
+    def enough(self, state: ThreadState) -> bool:
+        """Whether the program has run for as many steps as were asked for."""
+        return 0 < self._stop_after <= state.index and not self._recorder.off
+
+    def read_left(
+        self, state: ThreadState, site: int | None, kind: str, begin: int, end: int
+    ) -> None:
+        """A read ended. In a program without barriers, reads are where its loop can be cut."""
+        self.lines.after_call()
+        try:
+            if self._recorder.off:
+                return
+            self._recorder.read(state, site, kind, begin, end)
+            if state.index == 0 and state.main:
+                self._probe.at_barrier(state)
+                self._timeline.read()
+        except Exception as fault:
+            self.fail(fault)
+
+    @property
+    def annotates(self) -> bool:
+        """Whether the timeline's window is open."""
+        return self.awake and self._timeline.active
+
+    def annotation(self, name: str, site: int | None, **more: str) -> Any:
+        """Encloses a call in the timeline, with its line, while the window is open."""
+        if not self.annotates:
+            return _NOTHING
+        try:
+            row = () if site is None else self._sites.rows[site]
+            place = dict(zip(("file", "line"), row))
+            return self._framework.annotation(f"xladoctor.{name}", **place, **more)
+        except Exception as fault:
+            self.fail(fault)
+            return _NOTHING

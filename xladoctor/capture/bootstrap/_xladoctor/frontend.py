@@ -1,0 +1,199 @@
+"""What the capture must be told of a framework: the protocol of a *frontend*, and which there are.
+
+A frontend is a folder beside this file, named after the module whose import starts it. Its package
+holds ``FRONTEND``, imports nothing but the standard library, and is itself imported only when the
+program imports the framework. Nothing outside the folder knows the framework.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Callable, Protocol, Sequence
+
+if TYPE_CHECKING:
+    from .call_site import CallSites
+    from .calls import Calls
+    from .recorder import Recorder
+    from .step import ThreadState
+
+#: All there are.
+FRONTENDS = ("torch_xla",)
+
+
+class Frontend(Protocol):
+    """What is known before the framework is imported.
+
+    Attributes:
+        name: the module whose import starts the capture.
+        packages: installed packages whose frames are the framework's own.
+        recorded: environment variables that change how it works, and may be written to disk.
+        ranks: environment variables that may number a process of several, the surest first.
+    """
+
+    name: str
+    packages: frozenset[str]
+    recorded: tuple[str, ...]
+    ranks: tuple[str, ...]
+
+    def attach(self, module: Any) -> Framework:
+        """The framework, whose ``module`` has just been imported. Wraps nothing yet."""
+
+    def begin_log(self, path: str, users: dict[str, str]) -> str | None:
+        """Have the framework log its compilations, and set what else the capture wants set.
+
+        Args:
+            path: the log; see :class:`.compilation_log.CompilationLog`.
+            users: the recorded variables that the program or its environment set.
+
+        Returns:
+            Why there will be no such log, if so.
+        """
+
+
+class Framework(Protocol):
+    """The imported framework."""
+
+    @property
+    def counters(self) -> Counters:
+        """What it counts."""
+
+    @property
+    def profiles(self) -> Profiles:
+        """Its profiler."""
+
+    def install(self, calls: Calls) -> None:
+        """Wrap barriers (or launches), reads, uploads, waits for input and saves."""
+
+    def uninstall(self) -> None:
+        """Put everything back, unless the program has replaced it since."""
+
+    def source_lines(self) -> SourceLines:
+        """The switch of its IR locations, as the program has it."""
+
+    def probe(self, recorder: Recorder, sites: CallSites,
+              fail: Callable[[Exception], None]) -> Probe:  # fmt: skip
+        """What finds the lines of fallbacks."""
+
+    def annotation(self, name: str, **values: Any) -> AbstractContextManager[Any]:
+        """An event of this name and these values in the timeline."""
+
+    def versions(self) -> dict[str, str]:
+        """Its packages and their versions."""
+
+    def devices(self) -> list[str]:
+        """As ``CPU:0``; none while no device is in use."""
+
+    def kept_modules(self) -> int:
+        """How many compiled graphs it keeps before it throws old ones away."""
+
+
+class Counters(Protocol):
+    """Counts of the whole process, each asked for in well under a microsecond.
+
+    Attributes:
+        compiled: compilations begun; None for none.
+        relaunched: launches of graphs that had been compiled before; None for none.
+        value: that of a counter; None where nothing was counted yet.
+        reads: names of those among :meth:`fallbacks` that count reads of values.
+    """
+
+    compiled: Callable[[], int | None]
+    relaunched: Callable[[], int | None]
+    value: Callable[[str], int | None]
+    reads: frozenset[str]
+
+    def compile_times(self) -> tuple[int, float, Sequence[tuple[float, float]]]:
+        """Compilations ended, their nanoseconds together, and of the latest each when it ended (in
+        seconds of the wall clock) and its nanoseconds.
+        """
+
+    def names(self) -> list[str]:
+        """All counters."""
+
+    def fallbacks(self) -> list[str]:
+        """Counters of operators that ran on the host instead of the device so far."""
+
+    def is_fallback(self, name: str) -> bool:
+        """Whether a counter is such a one."""
+
+    def report(self) -> str:
+        """The metrics report, as the framework prints it."""
+
+
+class Profiles(Protocol):
+    """The profiler, of which a process can have one session at a time."""
+
+    open: Callable[[], ProfilerSession]
+
+    def hand_over(self, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+        """Have the program's own sessions made by ``wrap(make)``."""
+
+    def take_back(self) -> None:
+        """As it was before."""
+
+
+class ProfilerSession(Protocol):
+    def stop(self) -> bytes:
+        """The serialized XSpace. Raises RuntimeError where another session was open."""
+
+
+class SourceLines(Protocol):
+    """Switches IR locations at run time; never where the program asked for them itself.
+
+    Attributes:
+        recording: whether operations get their Python lines now.
+    """
+
+    recording: bool
+
+    def begin(self) -> None:
+        """On from the start, so that the first graph has lines."""
+
+    def before_call(self) -> None:
+        """A call begins that may compile."""
+
+    def after_call(self) -> None:
+        """It returned."""
+
+    def step(self, quiet: int) -> None:
+        """A step ended, the last of so many without a compilation."""
+
+    def forget(self) -> None:
+        """In a forked child, where another thread's lock may be held."""
+
+    def end(self) -> None:
+        """As the program would have it without us."""
+
+
+class Probe(Protocol):
+    """Looks for the lines of fallbacks in some steps, which are marked (``ThreadState.probed``).
+
+    Attributes:
+        rows: fallbacks, nanoseconds, and those of compiling, by operator and call site.
+        calls: calls of the framework that were looked at.
+    """
+
+    rows: dict[tuple[str, int | None], list[int]]
+    calls: int
+
+    def is_due(self, state: ThreadState) -> bool:
+        """Whether :meth:`at_barrier` has to be called at this one."""
+
+    def at_barrier(self, state: ThreadState) -> None:
+        """End the look at a step; begin one where fallbacks have no line yet."""
+
+    def begin(self, state: ThreadState) -> bool:
+        """Look up to the next barrier or :meth:`end`; whether that is possible."""
+
+    def end(self, state: ThreadState) -> None:
+        """Look no more, if no barrier has ended it."""
+
+    def stop(self) -> None:
+        """Look no more, on whatever thread."""
+
+
+def load(name: str) -> Frontend:
+    """The frontend of a framework, by the name of its module."""
+    frontend: Frontend = import_module(f".{name}", __package__).FRONTEND
+    return frontend

@@ -1,0 +1,80 @@
+"""What is told of a process beside its step log: ``process.json``, ``call_sites.json`` and
+``host_samples.json``. All are written again whenever there is more to tell, so that a program that
+is killed leaves them behind.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Callable
+
+from . import clock
+from .call_site import CallSites
+from .files import replace_file
+from .frontend import Probe
+from .modules import Modules
+from .sampler import PERIOD_MS, Sampler
+from .timeline import Timeline
+
+_SAMPLES_EVERY_S = 3.0
+_OF_FALLBACKS = ("op", "site", "count", "duration_ns", "compile_ns")
+
+
+class Records:
+    """Writes them, and remembers what they tell."""
+
+    def __init__(self, folder: str, describe: Callable[[], dict[str, Any]], sites: CallSites,
+                 probe: Probe, sampler: Sampler, timeline: Timeline, modules: Modules,
+                 ) -> None:  # fmt: skip
+        """``describe``: what is true of the process now, but for timeline and modules."""
+        self._folder = folder
+        self._describe = describe
+        self._sites = sites
+        self._probe = probe
+        self._sampler = sampler
+        self._timeline = timeline
+        self._modules = modules
+        self._noted: tuple[int, int, bool] = (0, 0, False)
+        self._placed = (0, 0)
+        self._sites_written = 0
+        self._samples_written = clock.monotonic()
+
+    def tick(self) -> None:
+        """Called four times a second."""
+        files, windows = self._modules.files, self._timeline.windows
+        noted = (files[-1]["compilations"] if files else 0, len(windows), self._timeline.active)
+        if noted != self._noted:
+            self._noted = noted
+            self.write_process(ended=False)
+        placed = (len(self._sites.rows) - self._sites.sampled, len(self._probe.rows))
+        if placed != self._placed:
+            self._placed = placed
+            self.write_call_sites()
+        if clock.monotonic() - self._samples_written >= _SAMPLES_EVERY_S:
+            self.write_samples()
+
+    def write_call_sites(self) -> None:
+        sites = self._sites.describe()
+        self._sites_written = len(sites)
+        fallbacks = [dict(zip(_OF_FALLBACKS, (*key, *row)))
+                     for key, row in list(self._probe.rows.items())]  # fmt: skip
+        self._write("call_sites.json", {"sites": sites, "fallbacks": fallbacks})
+
+    def write_samples(self) -> None:
+        """The samples; before them the call sites, which they point at."""
+        samples = self._sampler.rows()
+        if len(self._sites.rows) != self._sites_written:
+            self.write_call_sites()
+        self._write("host_samples.json", {"period_ms": PERIOD_MS, "samples": samples})
+        self._samples_written = clock.monotonic()
+
+    def write_process(self, ended: bool) -> None:
+        self._write("process.json", {
+            **self._describe(), "ended_ns": clock.time_ns(), "ended": ended,
+            "windows": self._timeline.windows, "modules": self._modules.files,
+            "modules_too_large": self._modules.too_large,
+        })  # fmt: skip
+
+    def _write(self, name: str, value: Any) -> None:
+        replace_file(os.path.join(self._folder, name), json.dumps(value))

@@ -1,0 +1,35 @@
+"""torch_xla as a frontend: all that the capture knows of torch and torch_xla.
+
+Its counters and metrics, its profiler, its wrappers and its environment variables. Barriers are its
+steps; fallbacks are counters named after operators of torch (``aten::nonzero``).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import settings
+
+if TYPE_CHECKING:
+    from ..frontend import Frontend
+    from .framework import ImportedTorchXla
+
+
+class TorchXla:
+    """See :class:`..frontend.Frontend`."""
+
+    name = "torch_xla"
+    packages = frozenset(("torch", "torch_xla", "torchgen"))
+    recorded: tuple[str, ...] = settings.RECORDED
+    ranks: tuple[str, ...] = ("RANK", "PJRT_LOCAL_PROCESS_RANK", "LOCAL_RANK")
+
+    def attach(self, module: Any) -> ImportedTorchXla:
+        from .framework import ImportedTorchXla
+
+        return ImportedTorchXla(module)
+
+    def begin_log(self, path: str, users: dict[str, str]) -> str | None:
+        return settings.begin_log(path, users)
+
+
+FRONTEND: Frontend = TorchXla()

@@ -1,0 +1,186 @@
+"""Which calls of torch and torch_xla are wrapped, as what.
+
+Barriers (``sync``, ``mark_step``, ``step``, ``optimizer_step``, loaders, ``StepTrace``) all end in
+one function of the extension module. Values are read through a handful of tensor methods. Pickling
+an XLA tensor calls its ``cpu()``, and ``xm.save`` synchronizes the tensors that it finds: by that a
+save is known to be one of the device's state.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import sys
+from typing import Any
+
+from ..calls import Calls
+from ..patches import Patches
+
+#: Tensor method -> how a read through it is reported.
+_READS = {
+    "item": "item", "__bool__": "bool", "__float__": "float", "__int__": "int",
+    "__index__": "index", "__complex__": "complex", "__repr__": "repr", "__format__": "format",
+    "tolist": "tolist", "numpy": "numpy", "cpu": "cpu", "__array__": "array",
+}  # fmt: skip
+
+_DYNAMO = "torch_xla._dynamo"
+
+
+class Adapter:
+    """Installs the wrappers, which report to ``calls``."""
+
+    def __init__(self, xlac: Any, calls: Calls) -> None:
+        import torch
+
+        self._torch = torch
+        self._xlac = xlac
+        self._calls = calls
+        self._recorder = calls.recorder
+        self._plain = (torch.Tensor, torch.nn.Parameter)
+        self._hook: Any = None
+        self._patches = Patches()
+
+    def install(self) -> None:
+        """Wrap all."""
+        from torch.optim.optimizer import register_optimizer_step_post_hook
+        from torch.utils.data import dataloader
+        from torch.utils.data._utils import worker
+        from torch_xla.core import xla_model
+        from torch_xla.distributed import parallel_loader
+
+        replace, xlac, calls = self._patches.replace, self._xlac, self._calls
+        replace(xlac, "_xla_get_default_device", self._device)
+        replace(worker, "_worker_loop", self._worker_loop)
+        replace(xlac, "_xla_step_marker", calls.barrier)
+        replace(xlac, "_xla_wait_device_ops", self._wait)
+        replace(xlac, "_clear_xla_counters", self._clear)
+        replace(xlac, "_xla_tensors_from_aten", self._send)
+        replace(xla_model, "_run_step_closures", self._closures)
+        replace(parallel_loader.ParallelLoader, "next_item", calls.input)
+        replace(dataloader._BaseDataLoaderIter, "__next__", calls.input)
+        self._install_reads()
+        replace(xlac, "_xla_sync_multi", self._touch)
+        self._install_saves(xla_model)
+        self._hook = register_optimizer_step_post_hook(self._optimizer_stepped)
+
+    def uninstall(self) -> None:
+        """Put everything back."""
+        if self._hook is not None:
+            self._hook.remove()
+        self._patches.undo()
+
+    def _install_reads(self) -> None:
+        tensor = self._torch.Tensor
+        for name, kind in _READS.items():
+            if hasattr(tensor, name):
+                self._patches.replace(tensor, name, functools.partial(self._read, kind=kind))
+        self._patches.replace(tensor, "to", self._to)
+
+    def _install_saves(self, xla_model: Any) -> None:
+        patches, save = self._patches, self._calls.save
+        patches.replace(self._torch, "save", save)
+        patches.put(self._torch.serialization, "save", self._torch.save)
+        patches.replace(xla_model, "save", save)
+        with contextlib.suppress(ImportError):
+            from torch_xla.utils import serialization
+
+            patches.replace(serialization, "save", save)
+
+    def _device(self, original: Any) -> Any:
+        events = self._calls.events
+
+        def get_default_device(*args: Any, **kwargs: Any) -> Any:
+            device = original(*args, **kwargs)
+            events.used()
+            return device
+
+        return get_default_device
+
+    def _worker_loop(self, original: Any) -> Any:
+        def worker_loop(*args: Any, **kwargs: Any) -> Any:
+            self._calls.events.leave_worker()
+            return original(*args, **kwargs)
+
+        return worker_loop
+
+    def _read(self, original: Any, kind: str) -> Any:
+        recorder, plain, calls = self._recorder, self._plain, self._calls
+
+        def method(tensor: Any, *args: Any, **kwargs: Any) -> Any:
+            if not tensor.is_xla or recorder.off or type(tensor) not in plain or calls.is_inside():
+                return original(tensor, *args, **kwargs)
+            return calls.read(kind, original, tensor, *args, **kwargs)
+
+        return method
+
+    def _wait(self, original: Any) -> Any:
+        def wait_device_ops(*args: Any, **kwargs: Any) -> Any:
+            if self._recorder.off or self._recorder.thread().inside or _is_of_dynamo():
+                return original(*args, **kwargs)
+            return self._calls.read("wait", original, *args, **kwargs)
+
+        return wait_device_ops
+
+    def _to(self, original: Any) -> Any:
+        recorder, plain, calls = self._recorder, self._plain, self._calls
+
+        def to(tensor: Any, *args: Any, **kwargs: Any) -> Any:
+            moves = _moves(tensor, args, kwargs)
+            if not moves or recorder.off or type(tensor) not in plain or calls.is_inside():
+                return original(tensor, *args, **kwargs)
+            if tensor.is_xla:
+                return calls.read("to", original, tensor, *args, **kwargs)
+            return calls.upload([tensor], original, tensor, *args, **kwargs)
+
+        return to
+
+    def _send(self, original: Any) -> Any:
+        def tensors_from_aten(tensors: Any, *args: Any, **kwargs: Any) -> Any:
+            if self._recorder.off or self._recorder.thread().inside:
+                return original(tensors, *args, **kwargs)
+            return self._calls.upload(tensors, original, tensors, *args, **kwargs)
+
+        return tensors_from_aten
+
+    def _clear(self, original: Any) -> Any:
+        def clear_counters(*args: Any, **kwargs: Any) -> Any:
+            self._calls.note(self._recorder.clearing)
+            return original(*args, **kwargs)
+
+        return clear_counters
+
+    def _touch(self, original: Any) -> Any:
+        def sync_multi(tensors: Any, *args: Any, **kwargs: Any) -> Any:
+            self._recorder.thread().touched = True
+            return original(tensors, *args, **kwargs)
+
+        return sync_multi
+
+    def _closures(self, original: Any) -> Any:
+        def run_step_closures(*args: Any, **kwargs: Any) -> Any:
+            state = self._recorder.thread()
+            state.closure = True
+            try:
+                return original(*args, **kwargs)
+            finally:
+                state.closure = False
+
+        return run_step_closures
+
+    def _optimizer_stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        state = self._recorder.thread()
+        self._calls.note(self._recorder.optimizer, state, id(optimizer))
+
+
+def _is_of_dynamo() -> bool:
+    """Whether torch.compile's bridge asks, which waits by itself when it compiles."""
+    caller = sys._getframe(2).f_back  # of xm.wait_device_ops
+    return caller is not None and str(caller.f_globals.get("__name__")).startswith(_DYNAMO)
+
+
+def _moves(tensor: Any, args: Any, kwargs: Any) -> bool:
+    """Whether ``tensor.to(…)`` goes from the host to the device or back."""
+    target = kwargs.get("device", args[0] if args else None)
+    target = getattr(target, "device", target)  # of a tensor
+    kind = getattr(target, "type", None) or (target.split(":")[0] if type(target) is str else "")
+    return kind == ("cpu" if tensor.is_xla else "xla")

@@ -1,0 +1,98 @@
+"""The imported torch_xla: what the capture asks of its extension module."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from typing import Any, Callable, Sequence
+
+from ..call_site import CallSites
+from ..calls import Calls
+from ..recorder import Recorder
+from .adapter import Adapter
+from .probe import Probe
+from .source_lines import SourceLines
+
+_CACHE_SIZE = 2048  # graphs, unless XLA_COMPILATION_CACHE_SIZE says otherwise
+
+
+class ImportedTorchXla:
+    """See :class:`..frontend.Framework`."""
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+        self._xlac = module._XLAC
+        self.counters = Counters(self._xlac)
+        self.profiles = Profiles(self._xlac)
+        self._adapter: Adapter | None = None
+
+    def install(self, calls: Calls) -> None:
+        self._adapter = Adapter(self._xlac, calls)
+        self._adapter.install()
+
+    def uninstall(self) -> None:
+        if self._adapter is not None:
+            self._adapter.uninstall()
+
+    def source_lines(self) -> SourceLines:
+        return SourceLines(self._xlac)
+
+    def probe(self, recorder: Recorder, sites: CallSites,
+              fail: Callable[[Exception], None]) -> Probe:  # fmt: skip
+        return Probe(self.counters, sites, recorder, fail)
+
+    def annotation(self, name: str, **values: Any) -> Any:
+        return self._xlac.profiler.TraceMe(name, **values)
+
+    def versions(self) -> dict[str, str]:
+        return {"torch": sys.modules["torch"].__version__, "torch_xla": self._module.__version__}
+
+    def devices(self) -> list[str]:
+        initialized = self._xlac._xla_runtime_is_initialized()
+        return list(self._xlac._xla_real_devices()) if initialized else []
+
+    def kept_modules(self) -> int:
+        size = os.environ.get("XLA_COMPILATION_CACHE_SIZE", "")
+        return int(size) if size.isdigit() else _CACHE_SIZE
+
+
+class Counters:
+    """See :class:`..frontend.Counters`."""
+
+    #: What `.item()` counts.
+    reads = frozenset(("aten::_local_scalar_dense",))
+
+    def __init__(self, xlac: Any) -> None:
+        value: Callable[[str], int | None] = xlac._xla_counter_value
+        self.value = value
+        self.compiled: Callable[[], int | None] = functools.partial(value, "UncachedCompile")
+        self.relaunched: Callable[[], int | None] = functools.partial(value, "CachedCompile")
+        self._metric = xlac._xla_metric_data
+        self.names = xlac._xla_counter_names
+        self.fallbacks = xlac._get_executed_fallback_ops  # as fast as one counter
+        self.report = xlac._xla_metrics_report
+
+    def compile_times(self) -> tuple[int, float, Sequence[tuple[float, float]]]:
+        return self._metric("CompileTime") or (0, 0.0, ())
+
+    def is_fallback(self, name: str) -> bool:
+        return "::" in name and not name.startswith(("xla::", "torch_xla::"))
+
+
+class Profiles:
+    """See :class:`..frontend.Profiles`.
+
+    Its sessions give the timeline's bytes; `xp.stop_trace()` would also build a `trace.json.gz`,
+    which takes as long again.
+    """
+
+    def __init__(self, xlac: Any) -> None:
+        self._owner = xlac.profiler
+        self.open = xlac.profiler.TslProfilerSessionWrapper
+
+    def hand_over(self, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+        self._owner.TslProfilerSessionWrapper = wrap(self.open)
+
+    def take_back(self) -> None:
+        self._owner.TslProfilerSessionWrapper = self.open

@@ -1,0 +1,36 @@
+"""Environment variables of PyTorch/XLA: those to write down, and those that the capture sets."""
+
+from __future__ import annotations
+
+from ..settings import set_for_capture
+
+#: None that enters the hash of a graph. IR debugging is switched at run time.
+_WANTED = {
+    "PT_XLA_DEBUG_LEVEL": "1",  # a block for each compilation; 2 adds 45 µs to each execution
+    "PT_XLA_DEBUG_MAX_FRAME": "32",  # the default of 8 often ends inside a library
+}
+_DEBUG = "PT_XLA_DEBUG"
+
+#: What changes how XLA behaves, never a secret.
+RECORDED = (
+    "PJRT_DEVICE", "CPU_NUM_DEVICES", "TPU_NUM_DEVICES", "NEURON_NUM_DEVICES",
+    "XLA_FLAGS", "LIBTPU_INIT_ARGS", "XLA_USE_SPMD", "XLA_NO_SPECIAL_SCALARS",
+    "XLA_COMPILATION_CACHE_SIZE", "XLA_PERSISTENT_CACHE_PATH", "XLA_USE_BF16",
+    "XLA_IR_DEBUG", "XLA_HLO_DEBUG", "PT_XLA_DEBUG", "PT_XLA_DEBUG_LEVEL", "PT_XLA_DEBUG_FILE",
+    "PT_XLA_DEBUG_MAX_FRAME", "XLA_SAVE_TENSORS_FILE", "XLA_SAVE_TENSORS_FMT", "XLA_SYNC_WAIT",
+    "XLA_USE_EAGER_DEBUG_MODE", "GET_TENSORS_OPBYOP", "SYNC_TENSORS_OPBYOP", "XLA_METRICS_FILE",
+    "XLA_FNTRACKER_FILE", "XLA_FNTRACKER_LEVEL", "XLA_DUMP_HLO_GRAPH", "XLA_EMIT_STEPLOG",
+)  # fmt: skip
+
+
+def begin_log(path: str, users: dict[str, str]) -> str | None:
+    """Have torch_xla log each compilation; return why it does not, if so.
+
+    A user who debugs with ``PT_XLA_DEBUG*`` keeps that output where it was asked for.
+    """
+    asked = sorted(name for name in users if name.startswith(_DEBUG))
+    if not asked:
+        set_for_capture({**_WANTED, f"{_DEBUG}_FILE": path})
+        return None
+    set_for_capture({})
+    return f"{', '.join(asked)} set by the program or its environment"

@@ -1,0 +1,96 @@
+"""What a captured process says of itself (``process.json``), and the first fault of its capture.
+
+Written by ``capture/bootstrap/_xladoctor/records.py``. Earlier captures named the framework in the
+keys: ``torch``, ``torch_xla`` and ``python`` in place of ``versions``, ``used_xla``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from xladoctor.ingest.interface import Ingested
+
+_KEYS = {"pid", "frontend", "versions", "used_device", "folders", "settings", "settings_lines",
+         "devices", "ended", "no_analysis_log"}  # fmt: skip
+_EARLIER_PACKAGES = ("torch", "torch_xla", "python")
+
+
+def read_process_record(path: Path, ingested: Ingested) -> dict[str, Any] | None:
+    """The record in today's form; None, with what is lost noted, where it cannot be read."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        defect: object = "not a record of xladoctor"
+    except (OSError, ValueError) as error:
+        record, defect = None, error
+    if isinstance(record, dict) and set(record := _renamed(record)) >= _KEYS:
+        return record
+    ingested.lose(f"{path}: cannot be read ({defect}); the process is left out")
+    return None
+
+
+def _renamed(record: dict[str, Any]) -> dict[str, Any]:
+    """The same with today's keys."""
+    if "used_xla" not in record:
+        return record
+    versions = {name: record[name] for name in _EARLIER_PACKAGES if name in record}
+    return {**record, "frontend": "torch_xla", "versions": versions,
+            "used_device": record["used_xla"]}  # fmt: skip
+
+
+def add_process(record: dict[str, Any], number: int, folder: Path, ingested: Ingested) -> None:
+    """Fill the tables of the process itself.
+
+    Args:
+        record: of :func:`read_process_record`.
+        number: of the process in the tables.
+        folder: its own, where a fault of the capture would be noted.
+        ingested: where to.
+    """
+    devices = record["devices"]
+    kind = devices[0].split(":")[0] if devices else record["settings"].get("PJRT_DEVICE")
+    ingested.add(
+        "process", process=number, pid=record["pid"], rank=record["rank"], host=record["host"],
+        frontend=record["frontend"],
+        device_kind=kind, devices=len(devices), ended=record["ended"], main=record["main"],
+        cwd=record["cwd"], began_ns=record["began_ns"], ended_ns=record["ended_ns"],
+        uncaught=record.get("uncaught"),
+    )  # fmt: skip
+    for package, version in record["versions"].items():
+        ingested.add("version", process=number, package=package, version=version)
+    ingested.table("environment")
+    for name, value in record["settings"].items():
+        file, line, function = record["settings_lines"].get(name, (None, None, None))
+        ingested.add("environment", process=number, name=name, value=value,
+                     set_by="program" if file else "environment", file=file, line=line,
+                     function=function)  # fmt: skip
+    _add_windows(record, number, folder, ingested)
+    if not record["ended"]:
+        ingested.lose(f"{folder.name}: the process was cut short; its last moments and the"
+                      " source lines that are written at its end are missing")  # fmt: skip
+    _add_fault(number, folder, ingested)
+
+
+def _add_fault(number: int, folder: Path, ingested: Ingested) -> None:
+    ingested.table("capture_fault")
+    faults = folder / "faults.log"
+    if faults.exists():
+        text = faults.read_text(encoding="utf-8", errors="replace").strip()
+        if text:  # the first fault; others may follow from it
+            first = re.split(r"\n(?=Traceback )", text)[0]
+            fault = first.splitlines()[-1]
+            ingested.add("capture_fault", process=number, text=fault, log=str(faults))
+            ingested.lost.append(f"{folder.name}: the capture switched itself off: {fault}")
+
+
+def _add_windows(
+    record: dict[str, Any], number: int, folder: Path, ingested: Ingested
+) -> None:  # fmt: skip
+    names = ("session", "begin_ns", "end_ns", "steps", "ended_by", "bytes", "stop_ns", "write_ns")
+    for window in record.get("windows", ()):
+        ingested.add("capture_window", process=number, **{name: window.get(name) for name in names})
+    if record.get("modules_too_large"):
+        ingested.notes.append(f"{folder.name}: the compiled modules of later compilations are left"
+                              " out, as they would exceed --trace-bytes")  # fmt: skip
