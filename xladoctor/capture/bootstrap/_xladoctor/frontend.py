@@ -96,12 +96,14 @@ class Counters(Protocol):
         relaunched: launches of graphs that had been compiled before; None for none.
         value: that of a counter; None where nothing was counted yet.
         reads: names of those among :meth:`fallbacks` that count reads of values.
+        report: the metrics report, as the framework prints it; None where it has none.
     """
 
     compiled: Callable[[], int | None]
     relaunched: Callable[[], int | None]
     value: Callable[[str], int | None]
     reads: frozenset[str]
+    report: Callable[[], str] | None
 
     def compile_times(self) -> tuple[int, float, Sequence[tuple[float, float]]]:
         """Compilations ended, their nanoseconds together, and of the latest each when it ended (in
@@ -116,9 +118,6 @@ class Counters(Protocol):
 
     def is_fallback(self, name: str) -> bool:
         """Whether a counter is such a one."""
-
-    def report(self) -> str:
-        """The metrics report, as the framework prints it."""
 
 
 class Profiles(Protocol):

@@ -50,16 +50,15 @@ class Growth:
         with self._lock:
             changed = self._changed(names)
         is_fallback = self._counters.is_fallback
-        kinds = {
-            "counters": {name: n for name, n in changed.items() if not is_fallback(name)},
-            "fallbacks": {name: n for name, n in changed.items() if is_fallback(name)},
-        }
-        return {kind: values for kind, values in kinds.items() if values}
+        fallbacks = {name: changed.pop(name) for name in [*filter(is_fallback, changed)]}
+        kinds = (("counters", changed), ("fallbacks", fallbacks))
+        return {kind: values for kind, values in kinds if values}
 
     def _changed(self, names: list[str]) -> dict[str, int]:
         changed = {}
+        value_of = self._counters.value
         for name in names:
-            value, known = self._counters.value(name) or 0, self._known.get(name, 0)
+            value, known = value_of(name) or 0, self._known.get(name, 0)
             if value != known:
                 changed[name] = value - known if value > known else value
                 self._known[name] = value

@@ -71,7 +71,7 @@ class Counters:
         self._metric = xlac._xla_metric_data
         self.names = xlac._xla_counter_names
         self.fallbacks = xlac._get_executed_fallback_ops  # as fast as one counter
-        self.report = xlac._xla_metrics_report
+        self.report: Callable[[], str] | None = xlac._xla_metrics_report
 
     def compile_times(self) -> tuple[int, float, Sequence[tuple[float, float]]]:
         return self._metric("CompileTime") or (0, 0.0, ())
