@@ -1,7 +1,7 @@
 """Samples of the loop's threads (``host_samples.json``) of a captured process.
 
-Written by ``capture/bootstrap/_xladoctor/sampler.py``: a count for each thread, what it was doing,
-and call site.
+Written by ``capture/bootstrap/_xladoctor/sampler.py``: a count for each thread, what it was
+doing, and call site.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a captured process says of itself (``process.json``), and the first fault of its capture.
 
-Written by ``capture/bootstrap/_xladoctor/records.py``. Earlier captures named the framework in the
-keys: ``torch``, ``torch_xla`` and ``python`` in place of ``versions``, ``used_xla``.
+Written by ``capture/bootstrap/_xladoctor/records.py``. Earlier captures named the framework in
+the keys: ``torch``, ``torch_xla`` and ``python`` in place of ``versions``, ``used_xla``.
 """
 
 from __future__ import annotations

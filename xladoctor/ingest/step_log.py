@@ -1,7 +1,7 @@
 """The step log (``steps.jsonl``) and the call sites (``call_sites.json``) of a captured process.
 
-Written by ``capture/bootstrap/_xladoctor/recorder.py``, which documents the lines. A log that was
-cut by the end of its process loses its last line, nothing else.
+Written by ``capture/bootstrap/_xladoctor/recorder.py``, which documents the lines. A log that
+was cut by the end of its process loses its last line, nothing else.
 """
 
 from __future__ import annotations
