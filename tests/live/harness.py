@@ -19,6 +19,10 @@ from typing import Any
 
 import pytest
 
+from tests.live import forked
+from tests.live.forked import Finished
+from xladoctor.capture.bootstrap._xladoctor.options import Options
+
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 PROGRAMS = sorted(program for folder in (".", "clean", "recompilation", "third_party")
@@ -54,15 +58,6 @@ def environment(**changes: str) -> dict[str, str]:
         if not name.startswith(_LEFT_BY_OTHERS) and name not in _OF_THE_TERMINAL
     }
     return {**kept, "PJRT_DEVICE": "CPU", **changes}
-
-
-@dataclass(frozen=True)
-class Finished:
-    """How a command ended, and what it wrote."""
-
-    status: int
-    stdout: str
-    stderr: str
 
 
 def run(
@@ -140,10 +135,26 @@ class Captured:
 
 
 def capture(
+    directory: Path, program: Path, *arguments: str | Path, cwd: Path = ROOT,
+    env: Mapping[str, str] | None = None, **options: Any,
+) -> Captured:  # fmt: skip
+    """Capture a program in a fork, and diagnose it here.
+
+    Args:
+        options: of the capture, as :class:`Options` names them.
+    """
+    finished = forked.capture(
+        directory, program, *map(str, arguments), options=Options(**options), cwd=cwd,
+        environment=environment(**(env or {})), limit_s=LIMIT_S,
+    )  # fmt: skip
+    return Captured(program, directory, finished)
+
+
+def command(
     directory: Path, program: Path, *arguments: str | Path, asked: tuple[str, ...] = (),
     **options: Any,
 ) -> Captured:  # fmt: skip
-    """Run a program under capture, its own standard output kept apart from the report.
+    """Capture a program by the command line, its standard output kept apart from the report.
 
     Args:
         asked: options of ``xladoctor run``.

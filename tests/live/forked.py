@@ -1,0 +1,101 @@
+"""Programs in forks of one process, bare and captured, without the command line around them.
+
+Everything that depends on the inside of the package is here: what the launcher does around a
+program, and the diagnosis afterwards, which the calling process makes.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import chdir
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from xladoctor import doctor
+from xladoctor.capture import launcher, manifest, programs
+from xladoctor.capture.bootstrap._xladoctor.options import Options
+from xladoctor.capture.interface import RunOutcome, RunRequest
+from xladoctor.configuration.load import load_configuration
+
+
+@dataclass(frozen=True)
+class Finished:
+    """How a command ended, and what it wrote."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+
+class ForkServer:
+    """A process of ``fork_server.py``; programs run one after the other."""
+
+    def __init__(self) -> None:
+        self._server = subprocess.Popen(
+            [sys.executable, str(Path(__file__).with_name("fork_server.py"))],
+            text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        )  # fmt: skip
+
+    def run(
+        self, program: Path, arguments: tuple[str, ...], cwd: Path, environment: dict[str, str],
+        limit_s: int, compiled: Path | None = None,
+    ) -> Finished:  # fmt: skip
+        """Run a program to its end.
+
+        Args:
+            limit_s: ended by SIGALRM after so long.
+            compiled: where the number of its compilations is written.
+        """
+        assert self._server.stdin is not None
+        assert self._server.stdout is not None
+        with tempfile.TemporaryDirectory() as scratch:
+            streams = {name: str(Path(scratch, name)) for name in ("stdout", "stderr")}
+            request = {
+                "program": str(program), "arguments": arguments, "cwd": str(cwd),
+                "env": environment, "limit_s": limit_s,
+                "compiled": None if compiled is None else str(compiled), **streams,
+            }  # fmt: skip
+            self._server.stdin.write(json.dumps(request) + "\n")
+            self._server.stdin.flush()
+            status = int(self._server.stdout.readline())
+            return Finished(status, *(Path(file).read_text() for file in streams.values()))
+
+    def close(self) -> None:
+        """End the process."""
+        with self._server as server:
+            assert server.stdin is not None
+            server.stdin.close()
+
+
+@cache
+def server() -> ForkServer:
+    """The one of this process, which is started when it is first needed."""
+    started = ForkServer()
+    atexit.register(started.close)
+    return started
+
+
+def capture(
+    directory: Path, program: Path, *arguments: str, options: Options, cwd: Path,
+    environment: dict[str, str], limit_s: int,
+) -> Finished:  # fmt: skip
+    """As ``xladoctor run --output directory program``, but for the report, which is not printed."""
+    command = (sys.executable, str(program), *arguments)
+    with chdir(cwd):
+        run = launcher.make_directory(directory, str(program))
+        request = RunRequest(command, str(program), directory,
+                             options=replace(options, session=run.path.name))  # fmt: skip
+        record = manifest.begin(run, request)
+        began = time.monotonic()
+        captured = environment | launcher.handed_down(run.path, request.options)
+        finished = server().run(program, arguments, cwd, captured, limit_s)
+        manifest.finish(run, record, finished.status, time.monotonic() - began)
+        outcome = RunOutcome(finished.status, tuple(programs.split(run)))
+        list(doctor.examine_outcome(outcome, doctor.selection(load_configuration())))
+    return finished
