@@ -6,7 +6,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PJRT_DEVICE ?= CPU
 
-.PHONY: demo test lint docs snapshots samples benchmark benchmark-long \
+.PHONY: demo test test-all test-busy lint docs snapshots samples benchmark benchmark-long \
         benchmark-ingest benchmark-recompilation benchmark-savings clean help
 
 help:            ## list the targets
@@ -15,8 +15,16 @@ help:            ## list the targets
 demo: $(VENV)/.xla ## install with torch and torch_xla, and diagnose a first program
 	xladoctor run examples/recompiling.py
 
-test: $(VENV)/.xla $(VENV)/.test ## install what tests need, run the whole suite
-	python -m pytest -n 2 --dist loadgroup $(PYTEST_ARGS)
+PYTEST := python -m pytest -n 2 --dist loadgroup
+
+test: $(VENV)/.xla $(VENV)/.test ## install what tests need, run the suite (ten minutes)
+	$(PYTEST) -m 'not thorough' $(PYTEST_ARGS)
+
+test-all: $(VENV)/.xla $(VENV)/.test ## all tests, the thorough ones too (half an hour)
+	$(PYTEST) $(PYTEST_ARGS)
+
+test-busy: $(VENV)/.xla $(VENV)/.test ## tests of running programs while two processes keep two cores busy
+	python -m tests.busy $(PYTEST) -m 'not thorough' tests/live $(PYTEST_ARGS)
 
 lint: $(VENV)/.xla $(VENV)/.dev ## formatting, ruff, mypy --strict, and generated files up to date
 	pre-commit run --all-files --show-diff-on-failure

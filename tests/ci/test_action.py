@@ -12,7 +12,8 @@ import pytest
 
 from tests.ci.action import definition, play, scripts
 from tests.ci.conftest import Sample, sample_repository
-from tests.live.harness import LIVE, ROOT, Finished, run
+from tests.live.forked import Finished
+from tests.live.harness import LIVE, ROOT, run
 from tests.schemas import GITHUB_ACTION, problems
 
 READ = "train.py,line=36,title=XD201"

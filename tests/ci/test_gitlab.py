@@ -16,7 +16,8 @@ import pytest
 import yaml
 
 from tests.ci.conftest import sample_repository
-from tests.live.harness import LIMIT_S, LIVE, ROOT, Finished, environment
+from tests.live.forked import Finished
+from tests.live.harness import LIMIT_S, LIVE, ROOT, environment
 from tests.schemas import GITLAB_CI, problems
 
 JOB = "xladoctor-gate"

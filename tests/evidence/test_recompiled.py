@@ -62,7 +62,8 @@ CASES = {
     "once_is_fine_however_late": Case(at(0, 39), [{"count": 1, "healthy": True, "settled": False,
                                                   "by_counts": "info"}]),
     "each_launch": Case(at(*range(14), launches=14), [
-        {"count": 11, "healthy": False, "settled": False, "by_counts": "error", "per_step": 11 / 40},
+        {"count": 11, "per_step": 11 / 40, "healthy": False, "settled": False,
+         "by_counts": "error"},
     ]),
     "early_buckets": Case(at(0, 4, 8, 12, 16, 20), [
         {"count": 5, "healthy": True, "settled": True, "by_counts": "info"},
@@ -153,7 +154,7 @@ CASES = {
         [{"values": [5, 7], "distinct_values": 2, "to_shape": "[7]", "numbers": None}],
         kind="input_shape"),
     "numbers_in_their_order": Case(
-        [{"ordinal": n, "now": str(9 - n)} for n in range(0, 10)],
+        [{"ordinal": n, "now": str(9 - n)} for n in range(10)],
         [{"numbers": ["6", "5", "4", "3", "2", "1", "0"], "distinct_numbers": 7,
           "to_shape": None}]),
 }  # fmt: skip

@@ -30,6 +30,12 @@ PROGRAMS = sorted(program for folder in (".", "clean", "recompilation", "third_p
 #: What every test of captured runs in general looks at; the others have tests of their own.
 GENERAL = [program for program in PROGRAMS
            if program.parent.name not in ("recompilation", "third_party")]  # fmt: skip
+#: Programs that are captured by the command line, one of each kind; all others in a fork.
+BY_COMMAND = {
+    "recompiling", "dynamic_shape", "scalar_read", "large_upload", "missing_barrier",
+    "missing_lowering", "input_bound", "frequent_checkpoint", "host_work", "debug_settings",
+    "two_threads", "mp_device_loader", "last_batch", "evicted",
+}  # fmt: skip
 LIMIT_S = 240  # for one program; on a busy machine torch_xla alone takes ten seconds to import
 
 LIVE = [
@@ -150,6 +156,16 @@ def capture(
     return Captured(program, directory, finished)
 
 
+def bare(program: Path, log: Path, env: Mapping[str, str]) -> tuple[Finished, int]:
+    """Run a program bare in a fork, its analysis log kept; how often it compiled."""
+    compiled = log.with_suffix(".compiled")
+    debugging = {"PT_XLA_DEBUG_LEVEL": "1", "PT_XLA_DEBUG_FILE": str(log)}
+    finished = forked.server().run(
+        program, (), ROOT, environment(**env, **debugging), LIMIT_S, compiled
+    )
+    return finished, int(compiled.read_text())
+
+
 def command(
     directory: Path, program: Path, *arguments: str | Path, asked: tuple[str, ...] = (),
     **options: Any,
@@ -175,7 +191,10 @@ def settings_of(program: Path) -> dict[str, str]:
 
 
 class Captures:
-    """Captures each program once, whichever worker asks for it first; the others wait for it."""
+    """Captures each program once, whichever worker asks for it first; the others wait for it.
+
+    Those of :data:`BY_COMMAND` by the command line.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -187,7 +206,8 @@ class Captures:
         with _locked(directory.with_suffix(".lock")):
             if not record.exists():
                 shutil.rmtree(directory, ignore_errors=True)  # of a run that took too long
-                finished = capture(directory, program, env=settings_of(program)).finished
+                way = command if program.stem in BY_COMMAND else capture
+                finished = way(directory, program, env=settings_of(program)).finished
                 record.write_text(json.dumps(asdict(finished)))
         return Captured(program, directory, Finished(**json.loads(record.read_text())))
 

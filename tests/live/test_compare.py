@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.live.harness import EXAMPLES, LIVE, Finished, capture, run
+from tests.live.forked import Finished
+from tests.live.harness import EXAMPLES, LIVE, capture, run
 
 pytestmark = LIVE
 

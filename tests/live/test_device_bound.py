@@ -8,7 +8,7 @@ import pytest
 
 from tests.live.harness import EXAMPLES, LIVE, Captured, Captures, line_of
 
-pytestmark = LIVE
+pytestmark = [*LIVE, pytest.mark.thorough]
 
 #: Rule and guilty line of each; a program whose wait for input is hidden has no finding.
 HIDDEN = {

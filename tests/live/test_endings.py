@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.live.forked import Finished
 from tests.live.harness import (
     LIMIT_S,
     LIVE,
     ON_DEVICE,
     Captured,
-    Finished,
     capture,
     environment,
     line_of,

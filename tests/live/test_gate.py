@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tests.live.harness import LIVE, ON_DEVICE, Finished, doctor, line_of, run, write
+from tests.live.forked import Finished
+from tests.live.harness import LIVE, ON_DEVICE, doctor, line_of, run, write
 
 pytestmark = LIVE
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from tests.live.harness import LIMIT_S, LIVE, Captured, Finished, environment, write
+from tests.live.forked import Finished
+from tests.live.harness import LIMIT_S, LIVE, Captured, environment, write
 from tests.live.screen import Screen
 
 pytestmark = [

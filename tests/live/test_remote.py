@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from tests.capture.servers import closed_port
-from tests.live.harness import LIVE, Finished, environment, run, write
+from tests.live.forked import Finished
+from tests.live.harness import LIVE, environment, run, write
 
 pytestmark = [*LIVE, pytest.mark.xdist_group("remote")]
 

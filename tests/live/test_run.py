@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.live.harness import LIVE, ON_DEVICE, Captured, Finished, capture, doctor, python, write
+from tests.live.forked import Finished
+from tests.live.harness import LIVE, ON_DEVICE, Captured, capture, doctor, python, write
 
 pytestmark = LIVE
 

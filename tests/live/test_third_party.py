@@ -12,6 +12,7 @@ from tests.live.test_examples import only
 
 pytestmark = [
     *LIVE,
+    pytest.mark.thorough,
     pytest.mark.skipif(
         not (find_spec("transformers") and find_spec("diffusers")),
         reason="transformers or diffusers is not installed",

@@ -2,49 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.live.harness import LIVE, PROGRAMS, ROOT, Captures, environment, settings_of
+from tests.live.harness import LIVE, PROGRAMS, Captures, bare, settings_of
 
 pytestmark = LIVE
 
 #: Threads, whose order is chance.
 _UNORDERED = {"two_threads"}
 
-Bare = Callable[[Path, Path], dict[str, Any]]
+#: A program of each kind; of all of them is a thorough test.
+_OF_EACH_KIND = {
+    "recompiling", "missing_barrier", "scalar_read_healed", "missing_lowering", "debug_settings",
+    "mp_device_loader", "two_threads", "growing_cache", "donation", "frequent_checkpoint",
+}  # fmt: skip
 
 
-@pytest.fixture(scope="session")
-def bare() -> Iterator[Bare]:
-    """``bare(program, folder)``: how a bare run ended; its output and log lie in the folder."""
-    command = [sys.executable, str(Path(__file__).with_name("bare.py"))]
-    with subprocess.Popen(
-        command, cwd=ROOT, env=environment(), text=True,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-    ) as server:  # fmt: skip
-        assert server.stdin is not None
-        assert server.stdout is not None
-        requests, answers = server.stdin, server.stdout
-
-        def run(program: Path, folder: Path) -> dict[str, Any]:
-            asked = {"program": str(program), "env": settings_of(program),
-                     "output": str(folder / "output"), "log": str(folder / "log")}  # fmt: skip
-            requests.write(json.dumps(asked) + "\n")
-            requests.flush()
-            answer: dict[str, Any] = json.loads(answers.readline())
-            return answer
-
-        yield run
-        requests.close()
+def marks(program: Path) -> list[pytest.MarkDecorator]:
+    group = pytest.mark.xdist_group(program.stem)
+    return [group] if program.stem in _OF_EACH_KIND else [group, pytest.mark.thorough]
 
 
 def graphs(log: Path) -> Counter[str]:
@@ -56,18 +36,16 @@ def graphs(log: Path) -> Counter[str]:
 @pytest.mark.parametrize(
     "program",
     [
-        pytest.param(p, id=f"{p.parent.name}/{p.stem}", marks=pytest.mark.xdist_group(p.stem))
-        for p in PROGRAMS
+        pytest.param(program, id=f"{program.parent.name}/{program.stem}", marks=marks(program))
+        for program in PROGRAMS
     ],
 )
-def test_graphs_and_numbers_are_the_same(
-    program: Path, captured: Captures, bare: Bare, tmp_path: Path
-) -> None:
+def test_graphs_and_numbers_are_the_same(program: Path, captured: Captures, tmp_path: Path) -> None:
     run = captured(program)
-    alone = bare(program, tmp_path)
+    alone, compiled = bare(program, tmp_path / "log", env=settings_of(program))
 
-    assert alone["status"] == run.finished.status == 0
-    printed = (tmp_path / "output").read_text().splitlines()
+    assert alone.status == run.finished.status == 0
+    printed = alone.stdout.splitlines()
     if program.stem in _UNORDERED:
         assert sorted(run.finished.stdout.splitlines()) == sorted(printed)
         return
@@ -75,4 +53,4 @@ def test_graphs_and_numbers_are_the_same(
     assert graphs(run.process / "analysis.log") == graphs(tmp_path / "log")
     report = (run.process / "metrics.txt").read_text()
     counted = re.search(r"Counter: UncachedCompile\n  Value: (\d+)", report)
-    assert int(counted[1] if counted else 0) == alone["compiled"]
+    assert int(counted[1] if counted else 0) == compiled

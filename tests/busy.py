@@ -1,0 +1,29 @@
+"""``python -m tests.busy COMMAND``: the command while two other processes keep two cores busy."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from contextlib import ExitStack
+
+# Ends with the pipe that its parent holds, whatever ends that one.
+_SPINS = """
+import sys, threading
+threading.Thread(target=lambda: (sys.stdin.read(), __import__("os")._exit(0))).start()
+while True:
+    pass
+"""
+
+
+def main(command: list[str]) -> int:
+    """Run it; its exit status."""
+    with ExitStack() as stack:
+        for _ in range(2):
+            spinning = subprocess.Popen([sys.executable, "-c", _SPINS], stdin=subprocess.PIPE)
+            stack.callback(spinning.wait)
+            stack.callback(spinning.kill)
+        return subprocess.call(command)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,45 @@
+"""A program captured in a fork is captured as by the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.live.harness import BY_COMMAND, LIVE, PROGRAMS, Captured, Captures, capture, settings_of
+from tests.live.test_determinism import facts
+
+pytestmark = LIVE
+
+
+def told_of_itself(run: Captured) -> dict[str, Any]:
+    """What the process says of itself, but for numbers and times of its own."""
+    record: dict[str, Any] = json.loads((run.process / "process.json").read_text())
+    for name in ("pid", "parent", "began_ns", "ended_ns", "windows", "modules"):
+        del record[name]
+    return record
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        pytest.param(
+            program, id=program.stem,
+            marks=[pytest.mark.xdist_group(program.stem),
+                   *([] if program.stem == "recompiling" else [pytest.mark.thorough])],
+        )
+        for program in PROGRAMS if program.stem in BY_COMMAND - {"two_threads"}
+    ],
+)  # fmt: skip
+def test_fork_gives_what_the_command_line_gives(
+    program: Path, captured: Captures, tmp_path: Path
+) -> None:
+    by_command = captured(program)
+    in_fork = capture(tmp_path / "run", program, env=settings_of(program))
+
+    assert in_fork.finished == by_command.finished
+    assert facts(in_fork.report) == facts(by_command.report)
+    assert told_of_itself(in_fork) == told_of_itself(by_command)
+    assert in_fork.report["warnings"] == by_command.report["warnings"]
