@@ -194,9 +194,8 @@ def test_installs_torch_only_where_it_is_missing_and_wanted(
 
 @pytest.mark.install
 @pytest.mark.xdist_group("install")
-def test_installs_itself_and_judges_a_run_without_torch(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
-    path = f"{tmp_path / 'venv' / 'bin'}:/usr/bin:/bin"
+def test_installs_itself_and_judges_a_run_without_torch(installed: Path, tmp_path: Path) -> None:
+    path = f"{installed}:/usr/bin:/bin"
     run = str(ROOT / "sample_traces" / "recompiling")
     job = play(tmp_path, tmp_path, {"PATH": path}, run=run)
     assert list(job.steps) == ["Install xladoctor", "Gate", "Upload SARIF", "Verdict"]

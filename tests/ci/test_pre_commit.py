@@ -58,6 +58,7 @@ class TestByPreCommit:
         )
         assert done.status == 0, done.stdout
 
+    @pytest.mark.thorough
     @pytest.mark.install
     @pytest.mark.xdist_group("install")
     def test_it_installs_the_hook_and_runs_it(self, tmp_path: Path) -> None:

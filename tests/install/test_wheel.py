@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
@@ -31,22 +30,6 @@ def run(*command: str | Path, cwd: Path) -> str:
     return done.stdout
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, ROOT, cwd=folder)
-    (built,) = folder.glob("xladoctor-*.whl")
-    return built
-
-
-@pytest.fixture(scope="module")
-def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("fresh") / "venv"
-    run(sys.executable, "-m", "venv", folder, cwd=wheel.parent)
-    run(folder / "bin" / "python", "-m", "pip", "install", "-q", wheel, cwd=wheel.parent)
-    return folder / "bin"
-
-
 def test_the_wheel_carries_rules_views_and_bootstrap(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     rules = {Path(name).name for name in names if name.startswith("xladoctor/rules/")}
@@ -59,18 +42,18 @@ def test_the_wheel_carries_rules_views_and_bootstrap(wheel: Path) -> None:
     assert not [name for name in names if name.startswith(("tests/", "examples/", "docs/"))]
 
 
-def test_analyzes_a_sample_trace_without_torch(environment: Path, tmp_path: Path) -> None:
-    assert "torch" not in run(environment / "python", "-m", "pip", "list", cwd=tmp_path)
-    shown = run(environment / "xladoctor", "analyze", SAMPLE, "--format", "json", cwd=tmp_path)
+def test_analyzes_a_sample_trace_without_torch(installed: Path, tmp_path: Path) -> None:
+    assert "torch" not in run(installed / "python", "-m", "pip", "list", cwd=tmp_path)
+    shown = run(installed / "xladoctor", "analyze", SAMPLE, "--format", "json", cwd=tmp_path)
     (finding,) = json.loads(shown)["findings"]
     assert finding["rule"] == "XD101"
     assert finding["locations"][0]["file"] == "programs/recompiling.py"
     assert finding["cause"]["kind"] == "input_shape"
 
 
-def test_says_how_to_get_torch_where_it_is_missing(environment: Path, tmp_path: Path) -> None:
+def test_says_how_to_get_torch_where_it_is_missing(installed: Path, tmp_path: Path) -> None:
     done = subprocess.run(
-        [str(environment / "python"), "-m", "xladoctor", "run", "train.py"],
+        [str(installed / "python"), "-m", "xladoctor", "run", "train.py"],
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 2

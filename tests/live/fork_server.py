@@ -21,6 +21,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -29,20 +30,22 @@ from typing import Any
 import torch_xla
 
 
-class AlreadyImported:
+class AlreadyImported(Loader):
     """Finds ``torch_xla`` for a program's first import of it: the module that is there."""
+
+    _module: ModuleType = torch_xla
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         if fullname != "torch_xla":
             return None
-        return importlib.util.spec_from_loader(fullname, self, origin=torch_xla.__file__,
-                                               is_package=True)  # fmt: skip
+        spec = ModuleSpec(fullname, self, origin=torch_xla.__file__, is_package=True)
+        spec.submodule_search_locations = list(torch_xla.__path__)
+        return spec
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        spec.submodule_search_locations = list(torch_xla.__path__)
-        return torch_xla
+        return self._module
 
     def exec_module(self, module: ModuleType) -> None:
         """What importing does to the environment, by torch_xla's own functions."""

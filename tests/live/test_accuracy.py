@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.live.harness import EXAMPLES, LIVE, Captured, Captures, capture, python, write
+from tests.live.harness import EXAMPLES, LIVE, Captured, Captures, capture, write
 from xladoctor.evidence.database import Database
 from xladoctor.evidence.load import load
 
@@ -122,10 +122,8 @@ def test_median_step_is_what_the_program_measures_itself(
     folder = tmp_path_factory.mktemp("steady")
     program = write(folder, "steady.py", STEADY)
 
-    bare_ms = float(python(program).stdout)
     run = capture(folder / "out", program, cwd=folder)
 
     median_ms = run.report["steps"]["median_ms"]
     assert run.report["steps"]["count"] == 40
     assert median_ms == pytest.approx(float(run.finished.stdout), rel=0.1)
-    assert bare_ms / 2 < median_ms < 2 * bare_ms

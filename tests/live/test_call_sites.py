@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.live.harness import LIVE, Captured, capture, line_of, write
+from tests.live.harness import LIVE, Captured, command, line_of, write
 
 pytestmark = [*LIVE, pytest.mark.xdist_group("call sites")]
 
@@ -42,7 +42,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Captured:
     program = write(folder, "train.py", TRAIN)
     library = write(folder, "env/site-packages/metrics_lib/__init__.py", LIBRARY)
     path = {"PYTHONPATH": str(library.parents[1])}
-    return capture(folder / "out", program, cwd=folder, env=path)
+    return command(folder / "out", program, cwd=folder, env=path)
 
 
 def test_read_in_an_installed_package_is_named_there_with_its_caller(run: Captured) -> None:

@@ -20,6 +20,7 @@ from tests.live.harness import (
     ON_DEVICE,
     Captured,
     capture,
+    command,
     environment,
     line_of,
     write,
@@ -34,6 +35,16 @@ for step in range({STEPS}):
     weights = weights * 0.9
     weights.sum().item()
     torch_xla.sync()
+"""
+WAIT_UNTIL_WRITTEN = f"""
+import glob
+def text(name):
+    run = os.environ["XLADOCTOR_RUN_DIRECTORY"]
+    return "".join(open(file).read() for file in glob.glob(f"{{run}}/process-*/{{name}}"))
+while text("steps.jsonl").count('"event":"step"') < {STEPS} or (
+    "weights.sum()" not in text("call_sites.json")
+):
+    time.sleep(0.1)
 """
 WAIT_FOR_THE_END = """
 print("ready", flush=True)
@@ -59,7 +70,7 @@ def cut_short(run: Captured) -> bool:
 def test_exception_keeps_its_traceback_and_status(tmp_path: Path) -> None:
     program = write(tmp_path, "train.py", f"{TRAIN}\nraise ValueError('broken')\n")
 
-    run = capture(tmp_path / "out", program, cwd=tmp_path)
+    run = command(tmp_path / "out", program, cwd=tmp_path)
 
     assert run.finished.status == 1
     assert run.finished.stderr.endswith(
@@ -74,7 +85,7 @@ def test_exception_keeps_its_traceback_and_status(tmp_path: Path) -> None:
 
 
 def test_exit_that_skips_everything_leaves_what_was_written(tmp_path: Path) -> None:
-    program = write(tmp_path, "train.py", f"{TRAIN}\ntime.sleep(2)\nos._exit(4)\n")
+    program = write(tmp_path, "train.py", f"{TRAIN}{WAIT_UNTIL_WRITTEN}\nos._exit(4)\n")
 
     run = capture(tmp_path / "out", program, cwd=tmp_path)
 
@@ -121,7 +132,7 @@ def test_hanging_program_leaves_its_stacks_and_is_ended(tmp_path: Path) -> None:
     hang = "import threading\nlock = threading.Lock()\nlock.acquire()\nlock.acquire()\n"
     program = write(tmp_path, "train.py", f"{TRAIN}\n{hang}")
 
-    run = capture(tmp_path / "out", program, asked=("--timeout", "18s"), cwd=tmp_path)
+    run = command(tmp_path / "out", program, asked=("--timeout", "25s"), cwd=tmp_path)
 
     assert run.finished.status == 124
     (stacks,) = run.directory.glob("stacks-*.txt")
@@ -173,7 +184,7 @@ sys.exit(7)
 """,
     )
 
-    run = capture(tmp_path / "out", program, cwd=tmp_path)
+    run = command(tmp_path / "out", program, cwd=tmp_path)
 
     assert run.finished.status == 7
     assert run.finished.stdout == "end\n"
@@ -229,8 +240,10 @@ def _wait_for_the_last_step(folder: Path, process: subprocess.Popen[str]) -> Non
     limit = time.monotonic() + LIMIT_S
     while time.monotonic() < limit and process.poll() is None:
         logs = folder.glob("out/process-*/steps.jsonl")
-        if sum(log.read_text().count('"event":"step"') for log in logs) == STEPS:
-            time.sleep(1)  # the call sites are written with the next tick
+        sites = folder.glob("out/process-*/call_sites.json")
+        if sum(log.read_text().count('"event":"step"') for log in logs) == STEPS and any(
+            "weights.sum()" in file.read_text() for file in sites
+        ):
             return
         time.sleep(0.1)
     pytest.fail("the program did not come to its last step")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.live.harness import LIVE, ON_DEVICE, Captured, capture, line_of, run, write
+from tests.live.harness import LIVE, ON_DEVICE, Captured, capture, command, line_of, run, write
 
 pytestmark = LIVE
 
@@ -98,7 +98,7 @@ finally:
     )
     asked = ("--stop-after", "200", "--trace-after", "20", "--trace-bytes", "1k")
 
-    captured = capture(tmp_path / "out", program, cwd=tmp_path, asked=asked)
+    captured = command(tmp_path / "out", program, cwd=tmp_path, asked=asked)
 
     assert captured.finished.status == 0
     assert captured.finished.stdout == "finally\natexit\n"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.live.harness import LIVE, Captured, capture, line_of, run, write
+from tests.live.harness import LIVE, Captured, command, line_of, run, write
 
 pytestmark = LIVE
 
@@ -107,7 +107,7 @@ def assert_causes_are_known(of: Captured, folder: Path, count: int) -> None:
 def test_children_of_every_start_method_are_captured(folder: Path) -> None:
     program = write(folder, "children.py", CHILDREN)
 
-    captured = capture(folder / "out", program, cwd=folder)
+    captured = command(folder / "out", program, cwd=folder)
 
     assert captured.finished.status == 0, captured.finished.stderr
     lines = captured.finished.stdout.splitlines()
@@ -121,7 +121,7 @@ def test_children_of_every_start_method_are_captured(folder: Path) -> None:
 def test_launch_by_fork_is_captured_in_the_child_alone(folder: Path) -> None:
     program = write(folder, "launch.py", FORKED_BY_LAUNCH)
 
-    captured = capture(folder / "out", program, cwd=folder)
+    captured = command(folder / "out", program, cwd=folder)
 
     assert captured.finished.status == 0, captured.finished.stderr
     assert_causes_are_known(captured, folder, 1)
@@ -151,7 +151,7 @@ def test_distributed_launchers(folder: Path, launcher: str) -> None:
 def test_workers_of_loaders_are_as_without_us(folder: Path) -> None:
     program = write(folder, "loaders.py", LOADERS)
 
-    captured = capture(folder / "out", program, cwd=folder)
+    captured = command(folder / "out", program, cwd=folder)
 
     assert captured.finished.stdout == "fork [0.0, 0.0, 0.0]\nspawn [0.0, 0.0, 0.0]\n"
     assert len(processes(captured)) == 1

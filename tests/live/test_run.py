@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.live.forked import Finished
-from tests.live.harness import LIVE, ON_DEVICE, Captured, capture, doctor, python, write
+from tests.live.harness import LIVE, ON_DEVICE, Captured, command, doctor, python, write
 
 pytestmark = LIVE
 
@@ -87,7 +87,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Finished, Capture
     folder = tmp_path_factory.mktemp("trained")
     program = write(folder, "train.py", TRAIN_AND_LOOK)
     bare = python(program, *ARGUMENTS, cwd=folder, stdin="one\ntwo")
-    run = capture(folder / "out", program, *ARGUMENTS, cwd=folder, stdin="one\ntwo")
+    run = command(folder / "out", program, *ARGUMENTS, cwd=folder, stdin="one\ntwo")
     return bare, run
 
 

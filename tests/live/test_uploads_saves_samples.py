@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.live.harness import LIVE, ON_DEVICE, Captured, capture, line_of, write
+from tests.live.harness import LIVE, ON_DEVICE, Captured, capture, command, line_of, write
 from tests.support import rows
 from tests.xspace import reference
 from xladoctor.evidence.load import load
@@ -274,7 +274,7 @@ def test_programs_that_use_no_device_leave_no_trace(
     name: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("unused")
-    run = capture(folder / "out", write(folder, "program.py", UNUSED[name]), cwd=folder)
+    run = command(folder / "out", write(folder, "program.py", UNUSED[name]), cwd=folder)
 
     assert list(run.directory.glob("process-*")) == []
     assert "no computation ran on an XLA device" in run.finished.stderr
@@ -319,7 +319,7 @@ def test_moves_are_regions_of_the_loop_with_their_lines(
 ) -> None:
     folder = tmp_path_factory.mktemp("moves")
     program = write(folder, "moves.py", MOVES)
-    run = capture(folder / "out", program, cwd=folder, asked=("--trace-after", "0"))
+    run = capture(folder / "out", program, cwd=folder, trace_after=0)
     found = load(str(run.directory)).database.rows(
         "SELECT region, file, line, count(DISTINCT call) AS calls FROM host_segment"
         " WHERE step > 0 AND region <> 'barrier' GROUP BY ALL ORDER BY line"

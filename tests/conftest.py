@@ -1,0 +1,51 @@
+"""What tests of several folders share, and their order."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+#: What takes longest, the longest first: begun late, it would run on with the other worker idle.
+FIRST = ("live/test_determinism", "live/test_device_bound", "install/", "ci/", "live/test_endings",
+         "live/test_processes", "live/", "stacks/", "capture/")  # fmt: skip
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Start long tests first."""
+
+    def rank(item: pytest.Item) -> int:
+        name = item.nodeid.removeprefix("tests/")
+        return next((n for n, begin in enumerate(FIRST) if name.startswith(begin)), len(FIRST))
+
+    items.sort(key=rank)
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of this repository."""
+    folder = tmp_path_factory.mktemp("wheel")
+    _run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, ROOT)
+    (built,) = folder.glob("xladoctor-*.whl")
+    return built
+
+
+@pytest.fixture(scope="session")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The ``bin`` of an environment with the wheel and what it needs, and nothing else.
+
+    One for all tests that ask for it: they are in one group, and so in one worker.
+    """
+    folder = tmp_path_factory.mktemp("fresh") / "venv"
+    _run(sys.executable, "-m", "venv", folder)
+    _run(folder / "bin" / "python", "-m", "pip", "install", "-q", wheel)
+    return folder / "bin"
+
+
+def _run(*command: str | Path) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    subprocess.run([str(word) for word in command], env=environment, check=True)
