@@ -213,6 +213,20 @@ def _supervise(
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+@contextlib.contextmanager
+def signals_kept() -> Iterator[None]:
+    """Threads that are started meanwhile never get a signal that is meant for the program.
+
+    Where a thread does not block a signal, as those of DuckDB, the signal ends this process and
+    the program runs on alone.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _FORWARDED)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _until_the_end_of(child: subprocess.Popen[bytes]) -> Iterator[int]:
     """Count ticks until the child has ended, of which it tells at once."""
     waiter = select.poll()

@@ -115,8 +115,9 @@ def run(
     from xladoctor.report.interface import Report
 
     outputs = parse_outputs(formats)
-    found = configured(Asked(config, select, ignore))
-    chosen = doctor.selection(found)
+    with launcher.signals_kept():
+        found = configured(Asked(config, select, ignore))
+        chosen = doctor.selection(found)
     options = Options(
         trace_steps=trace_steps, trace_after=trace_after, trace_seconds=trace_seconds,
         trace_bytes=parse_size(trace_bytes), stop_after=stop_after or 0,
