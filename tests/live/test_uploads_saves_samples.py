@@ -119,10 +119,19 @@ child = os.fork()
 if child == 0:
     os._exit(0 if sys.getswitchinterval() == before else 1)
 print(os.waitpid(child, 0)[1])
-rival = threading.Thread(target=count, args=[2.0])
+competing = True
+
+def compete():
+    while competing:
+        pass
+
+rival = threading.Thread(target=compete)
 rival.start()
-steps(1.0)
+last = time.perf_counter() + 60
+while sys.getswitchinterval() != before and time.perf_counter() < last:
+    steps(0.2)
 print(sys.getswitchinterval() == before)
+competing = False
 rival.join()
 """
 UNUSED = {
