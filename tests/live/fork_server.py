@@ -20,6 +20,7 @@ import json
 import os
 import signal
 import sys
+import threading
 from collections.abc import Sequence
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
@@ -69,6 +70,7 @@ def serve() -> dict[str, Any] | None:
 def become(request: dict[str, Any]) -> CodeType:
     """Make this process what a new interpreter is before the first line of the program."""
     signal.alarm(request["limit_s"])
+    threading.main_thread()._set_native_id()  # type: ignore[attr-defined]  # else the parent's
     for name, descriptor in (("stdout", 1), ("stderr", 2)):
         file = os.open(request[name], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(file, descriptor)
