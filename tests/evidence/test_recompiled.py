@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.support import Row, evidence, step
-from xladoctor.diagnosis.rule import load_rules
+from xladoctor.diagnosis.pack import load_rules
 
 KINDS = ["input_shape", "input_type", "constant", "operations", "input_count", "growing",
          "placement", "evicted", "unknown"]  # fmt: skip

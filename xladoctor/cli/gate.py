@@ -115,11 +115,13 @@ def gate(
     failed; 2 the program failed, or a file cannot be read; 3 a rule or budget that was asked for
     could not be judged.
     """
+    from xladoctor.capture import launcher
     from xladoctor.gate.programs import programs
 
     outputs = parse_outputs(formats)
     changes = {"fail_on": fail_on, "time": time, "allow_missing": allow_missing}
-    found = configured(Asked(config, select, ignore, level, budget, changes))
+    with launcher.signals_kept():
+        found = configured(Asked(config, select, ignore, level, budget, changes))
     policy = policy_of(found, _named(baseline, new=update_baseline))
     words = arguments or []
     if after_dashes(words) and words:
@@ -236,7 +238,8 @@ def _run(repeat: _Repeat, options: Options, found: Configured) -> list[list[Diag
             where = outcome.runs[0].path
             raise GateError(f"the command ended with status {outcome.status}: not judged",
                             f"to see what was captured: xladoctor analyze {where}")  # fmt: skip
-        diagnoses.append(list(doctor.examine_outcome(outcome, doctor.selection(found))))
+        with launcher.signals_kept():
+            diagnoses.append(list(doctor.examine_outcome(outcome, doctor.selection(found))))
     return diagnoses
 
 
