@@ -13,6 +13,7 @@ from xladoctor.capture import launcher, manifest
 from xladoctor.capture.bootstrap import _xladoctor
 from xladoctor.capture.bootstrap._xladoctor.options import VARIABLE, Options
 from xladoctor.capture.bootstrap._xladoctor.settings import OURS
+from xladoctor.capture.framework import installed
 from xladoctor.capture.interface import CaptureError, RunRequest
 
 if TYPE_CHECKING:
@@ -38,8 +39,8 @@ class InProcessCapture:
         diagnosis: what was found; None until the end, or where nothing ran on the device.
 
     Raises:
-        CaptureError: (on entering) torch_xla is missing, the run directory cannot be made, or this
-            process is being captured already.
+        CaptureError: (on entering) the framework is missing, the run directory cannot be made, or
+            this process is being captured already.
         ConfigurationError: (on entering) the configuration cannot be used.
     """
 
@@ -111,11 +112,7 @@ def _framework() -> str:
     if launcher.RUN_DIRECTORY in os.environ:
         raise CaptureError("this process is being captured already",
                            "leave out xladoctor.capture under `xladoctor run`")  # fmt: skip
-    framework = _xladoctor.installed()
-    if framework is None:
-        raise CaptureError(f"torch_xla is not installed for {sys.executable}",
-                           launcher.INSTALL_LINE)  # fmt: skip
-    return framework
+    return installed()
 
 
 def _start(run: Path, framework: str) -> Any:

@@ -34,7 +34,7 @@ class Silent:
 
 
 def run(output: Path, *command: str) -> RunOutcome:
-    request = RunRequest(command, command[0], output, needs_torch_xla=False)
+    request = RunRequest(command, command[0], output, needs_framework=False)
     return launcher.run(request, Silent(), hang.end)
 
 

@@ -21,7 +21,7 @@ class RunRequest:
         command: the command as it is executed, interpreter first where there is one.
         script: what the user named (a script, a module, a command); names the run directory.
         output: the run directory to make, or None for ``xladoctor-runs/<date>-<script>/``.
-        needs_torch_xla: whether this interpreter is the one that will run the program.
+        needs_framework: whether this interpreter is the one that will run the program.
         options: what is asked of the capture itself.
         timeout_s: seconds after which the program counts as hanging: the stacks of its threads
             are written, then it is ended. None for never.
@@ -30,7 +30,7 @@ class RunRequest:
     command: tuple[str, ...]
     script: str
     output: Path | None = None
-    needs_torch_xla: bool = True
+    needs_framework: bool = True
     options: Options = field(default_factory=Options)
     timeout_s: float | None = None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import itertools
 import json
 import os
@@ -11,7 +10,6 @@ import re
 import select
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
@@ -21,9 +19,9 @@ from typing import Protocol
 
 from xladoctor.capture import manifest, programs
 from xladoctor.capture.bootstrap._xladoctor.options import VARIABLE, Options
+from xladoctor.capture.framework import require_installed
 from xladoctor.capture.interface import CaptureError, RunDirectory, RunOutcome, RunRequest
 
-INSTALL_LINE = "pip install 'xladoctor[xla]'    (that is torch==2.9.0 and torch-xla==2.9.0)"
 RUNS = "xladoctor-runs"  # where run directories are made unless another is named
 RUN_DIRECTORY = "XLADOCTOR_RUN_DIRECTORY"
 _BOOTSTRAP = Path(__file__).parent / "bootstrap"
@@ -65,12 +63,12 @@ def run(request: RunRequest, observer: Observer, end: End) -> RunOutcome:
         end: what to do once the program has taken ``request.timeout_s``.
 
     Raises:
-        CaptureError: torch_xla is missing, the program cannot be started or not be captured, or
+        CaptureError: the framework is missing, the program cannot be started or not be captured, or
             the run directory cannot be made. Nothing was run then.
     """
     _refuse_isolated(request.command)
-    if request.needs_torch_xla:
-        _require_torch_xla()
+    if request.needs_framework:
+        require_installed()
     directory = make_directory(request.output, request.script)
     request = replace(request, options=replace(request.options, session=directory.path.name))
     record = manifest.begin(directory, request)
@@ -124,17 +122,6 @@ def _isolating(words: Sequence[str]) -> str | None:
             return hindering
         is_value = bool(ending) and not value
     return None
-
-
-def _require_torch_xla() -> None:
-    missing = [name for name in ("torch", "torch_xla") if importlib.util.find_spec(name) is None]
-    if missing:
-        raise CaptureError(
-            f"{' and '.join(missing)} not installed for {sys.executable}, which would run the"
-            " program",
-            f"{INSTALL_LINE}\nor name another environment's Python:"
-            " xladoctor run -- /path/to/python train.py",
-        )
 
 
 def make_directory(output: Path | None, script: str) -> RunDirectory:

@@ -44,7 +44,7 @@ def derive(evidence: Evidence, within: Period | None = None) -> Evidence:
     database = evidence.database
     if within:
         database.insert("judged_part", {"begin_ns": [within.begin_ns], "end_ns": [within.end_ns]})
-    causes, changes = _explained(database, Graphs(database, Vocabulary.of()))
+    causes, changes = _explained(database, Graphs(database, Vocabulary.of(database)))
     database.insert("recompilation", rows.recompilation(causes))
     database.insert("graph_change", rows.graph_change(changes))
     database.create_views("derived")

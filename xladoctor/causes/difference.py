@@ -122,7 +122,7 @@ def difference(database: Database, process: int, a: int, b: int) -> Difference:
     """
     compilations = [c for c in read_compilations(database) if c.process == process]
     old, new = (_compilation(compilations, process, index) for index in (a, b))
-    graphs = Graphs(database, Vocabulary.of())
+    graphs = Graphs(database, Vocabulary.of(database))
     before, after = _captured(graphs, [old, new])
     site = [compilation for compilation in compilations if compilation.site == new.site]
     (contrast,) = contrasts(graphs, [(before, after, together(graphs.of_all(site)))])

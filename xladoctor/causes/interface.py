@@ -204,7 +204,7 @@ class Change(NamedTuple):
 
     Attributes:
         nature: how.
-        op: the framework's name of the operation, as ``aten::pow``.
+        op: the framework's name of the operation, as its vocabulary spells it.
         was: instructions of it in the earlier graph that the later one lacks, as HLO text.
         now: and the other way round.
         order: when it was lowered; the first change is the cause of those behind it.

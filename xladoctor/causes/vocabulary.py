@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-_INSIGNIFICANT = (
-    "aten::view", "aten::permute", "aten::expand", "aten::squeeze", "aten::unsqueeze",
-    "aten::clone", "aten::detach", "aten::t", "aten::transpose", "aten::reshape", "xla::cast",
-    "xla::as_strided_view_update",
-)  # fmt: skip
-_TRAITS = (
-    *((op, "insignificant") for op in _INSIGNIFICANT),
-    ("prim::Constant", "constant"), ("xla::device_data", "device_data"),
-)  # fmt: skip
+from xladoctor.evidence.database import Database
 
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """Operators by what they mean, as ``aten::view``.
+    """Operators by what they mean.
 
     Attributes:
         insignificant: those that come and go with the optimization around them, or stand for values
@@ -30,16 +21,13 @@ class Vocabulary:
     numbers: frozenset[str]
 
     @classmethod
-    def of(cls, traits: Iterable[tuple[str, str]] = _TRAITS) -> Vocabulary:
-        """From operators, however spelled, each with one of its traits."""
-        of_trait: dict[str, set[str]] = {}
-        for op, trait in traits:
-            of_trait.setdefault(trait, set()).add(spelled(op))
-        numbers = of_trait.get("constant", set())
-        values = numbers | of_trait.get("device_data", set())
-        return cls(frozenset(values | of_trait.get("insignificant", set())), frozenset(numbers))
+    def of(cls, database: Database) -> Vocabulary:
+        """That of the frontend which the evidence is of."""
+        _, traits = database.table("SELECT op, trait FROM operator_trait")
+        insignificant = frozenset(op for op, trait in traits if trait == "insignificant")
+        return cls(insignificant, frozenset(op for op, trait in traits if trait == "constant"))
 
 
 def spelled(op: str) -> str:
-    """``aten__view``, as HLO metadata has it, as the framework writes it: ``aten::view``."""
+    """An operator as frameworks write it (``a::b``), of how HLO metadata has it (``a__b``)."""
     return op.replace("__", "::", 1)

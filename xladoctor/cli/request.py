@@ -40,6 +40,6 @@ def request_for(
     prefix = [] if own_command else [sys.executable, *(["-m"] if module else [])]
     return RunRequest(
         command=(*prefix, *arguments), script=arguments[0], output=output,
-        needs_torch_xla=not own_command, options=options,
+        needs_framework=not own_command, options=options,
         timeout_s=None if timeout is None else parse_duration(timeout),
     )  # fmt: skip

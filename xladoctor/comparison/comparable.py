@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from xladoctor.comparison.interface import (
     GROUNDS,
+    PACKAGES,
     Demand,
     Difference,
     Ground,
@@ -116,8 +117,8 @@ def _grounds(run: Run) -> dict[Ground, frozenset[str] | None]:
         "script": facts.script, "device": _of_processes(run, "device_kind"),
         "devices": str(facts.devices) if facts.devices else None,
         "processes": str(facts.processes) if facts.processes else None,
-        "host": _of_processes(run, "host"), "torch": _version(run, "torch"),
-        "torch_xla": _version(run, "torch_xla"), "python": _version(run, "python"),
+        "host": _of_processes(run, "host"), "python": _version(run, "python"),
+        **{package: _version(run, package) for package in PACKAGES},
         "xladoctor": (origin.get("tool") or {}).get("version"), "evidence": facts.kind,
         "profiler": ("on" if samples.traced else "off") if samples.ms else None,
     }  # fmt: skip

@@ -7,7 +7,7 @@ ratios are floats; a relative change is B's value over A's, less 1.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal
 
 from xladoctor.diagnosis.interface import (
     CountName,
@@ -20,14 +20,19 @@ from xladoctor.diagnosis.interface import (
 )
 from xladoctor.diagnosis.rule import Severity
 from xladoctor.evidence.interface import Evidence
+from xladoctor.frontends.vocabulary import vocabularies
 
 SCHEMA_VERSION = 2
 #: Independent steps that a run must be worth; with fewer, intervals are too narrow.
 LEAST = 12
 #: What two runs can differ in so that comparing them, or their times, would mislead.
-Ground = Literal["script", "device", "devices", "processes", "host", "torch", "torch_xla", "python",
-                 "xladoctor", "settings", "shapes", "evidence", "profiler"]  # fmt: skip
-GROUNDS: tuple[Ground, ...] = get_args(Ground)
+Ground = str
+#: Packages whose versions differ are grounds of their own.
+PACKAGES = tuple(package for each in vocabularies().values() for package in each.requires)
+GROUNDS: tuple[Ground, ...] = (
+    "script", "device", "devices", "processes", "host", *PACKAGES, "python", "xladoctor",
+    "settings", "shapes", "evidence", "profiler",
+)  # fmt: skip
 #: What is good to know, but leaves times comparable.
 Remark = Literal["arguments", "capture", "ending", "steps", "unknown"]
 State = Literal["new", "worse", "fixed", "better", "same", "unknown"]

@@ -65,6 +65,6 @@ def expect(
     Raises:
         TypeError: none of them is given, or one is no number.
         UnmetExpectation: (on leaving) more happened; says where and why.
-        XladoctorError: (on entering) torch_xla is missing, or the counting had a fault.
+        XladoctorError: (on entering) the framework is missing, or the counting had a fault.
     """
     return Block(Expectation(compilations, host_syncs, fallbacks))

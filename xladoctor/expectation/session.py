@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 
 from xladoctor.capture.bootstrap import _xladoctor
 from xladoctor.capture.bootstrap._xladoctor.options import Options
-from xladoctor.capture.interface import CaptureError
-from xladoctor.capture.launcher import INSTALL_LINE
+from xladoctor.capture.framework import installed
 from xladoctor.errors import XladoctorError
 
 #: The package of sessions: below `xladoctor run`, and in a process that captures itself.
@@ -38,7 +37,7 @@ def active() -> Any:
     """The session of this process, awake; begins one where there is none.
 
     Raises:
-        CaptureError: torch_xla is missing.
+        CaptureError: the framework is missing.
         XladoctorError: the session had a fault, so that nothing can be said.
     """
     session = _running() or _begin()
@@ -64,9 +63,7 @@ def _running() -> Any:
 
 
 def _begin() -> Any:
-    framework = _xladoctor.installed()
-    if framework is None:
-        raise CaptureError(f"torch_xla is not installed for {sys.executable}", INSTALL_LINE)
+    framework = installed()
     import_module(framework)  # below `xladoctor run`, its session begins with this
     return _running() or _begin_own(framework)
 

@@ -22,7 +22,7 @@ Meaning = Literal["compile", "execute", "read"]
 Event = Literal["barrier", "graph", "launch", "execution", "compilation", "client_compilation",
                 "fetch", "send"]  # fmt: skip
 Activity = Literal["compile", "wait", "upload", "input", "save", "dispatch"]
-Word = Literal["barrier", "device", "log"]
+Word = Literal["barrier", "device", "log", "install", "server"]
 SettingKind = Literal["place", "device"]
 _NONE = "(?!)"  # matches nothing
 
@@ -55,7 +55,9 @@ class Vocabulary(BaseModel):
         title: what people call it.
         package: what is to be installed, and imported.
         packages: those whose frames are the framework's, not the user's.
-        words: how programs say a barrier, where tensors are to be, and what logs graphs.
+        requires: packages that a captured program needs, and whose versions matter.
+        words: how programs say a barrier, where tensors are to be, what logs graphs; the command
+            that installs it, and the code that starts its profiler's server on PORT.
         operators: by trait, as counters name them (``a::b``, which modules write ``a__b``).
             ``constant``: a number of the program; ``device_data``: a tensor that lies on the
             device; ``insignificant``: comes and goes with the optimization around it;
@@ -77,6 +79,7 @@ class Vocabulary(BaseModel):
     title: str
     package: str
     packages: tuple[str, ...] = ()
+    requires: tuple[str, ...] = ()
     words: dict[Word, str] = {}
     operators: dict[Trait, tuple[str, ...]] = {}
     own_counters: tuple[str, ...] = ()

@@ -6,11 +6,13 @@ import shutil
 import socket
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 from xladoctor.capture.interface import CaptureError
 from xladoctor.capture.remote.interface import Address, Profile
 from xladoctor.capture.remote.messages import METHOD, message
+from xladoctor.frontends.vocabulary import vocabulary
 
 if TYPE_CHECKING:
     import grpc
@@ -25,12 +27,6 @@ _OPTIONS = [
     ("grpc.max_receive_message_length", -1),  # a timeline has no usual size
     ("grpc.min_reconnect_backoff_ms", round(_CONNECT_S * 1e3)),  # also ends the first attempt
 ]
-_START_SERVER = (
-    "start it in the program, and keep what it returns:\n"
-    "    import torch_xla.debug.profiler as xp\n"
-    "    server = xp.start_server(PORT)\n"
-    "it may still be starting: --wait 1m gives it time"
-)
 _WHICH_PORT = "Is it the port that the program gave to xp.start_server?"
 
 
@@ -116,7 +112,7 @@ def _connect(address: Address) -> str:
     except ConnectionRefusedError as error:
         raise NotYetError(
             f"{address}: connection refused: no profiler server listens there",
-            _START_SERVER,
+            _start_server(),
         ) from error
     except (socket.gaierror, UnicodeError) as error:
         why = getattr(error, "strerror", None) or error
@@ -160,3 +156,9 @@ def _cause(status: str, details: str, order: Order, seconds: float) -> tuple[str
                               "a shorter --duration has less to collect"),
     }  # fmt: skip
     return known.get(status, (f"the server took no profile: {status}: {details}", ""))
+
+
+def _start_server() -> str:
+    code = indent(vocabulary().words["server"], "    ")
+    return (f"start it in the program, and keep what it returns:\n{code}\n"
+            "it may still be starting: --wait 1m gives it time")  # fmt: skip

@@ -1,7 +1,7 @@
 """What a profiler server is sent and answers.
 
 Field numbers: ``tsl/profiler/protobuf/profiler_service.proto`` and ``profiler_options.proto`` of
-OpenXLA. Servers built before ``emit_xspace`` was added (that of torch_xla 2.9.0 is one) pass over
+OpenXLA. Servers built before ``emit_xspace`` was added pass over
 it and write the timeline to ``repository_root/session_id/host_name.xplane.pb`` on their machine.
 """
 

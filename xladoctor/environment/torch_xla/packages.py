@@ -7,7 +7,7 @@ import re
 import sys
 from importlib import metadata
 
-from xladoctor.capture.launcher import INSTALL_LINE
+from xladoctor.capture.framework import install_line
 from xladoctor.environment.interface import Check, failure, ok, skipped, warning
 from xladoctor.environment.torch_xla import faults
 from xladoctor.environment.torch_xla.child import Outcome, Outcomes
@@ -29,7 +29,7 @@ def torch(outcomes: Outcomes) -> Check:
     outcome = outcomes["torch"]
     if _missing(outcome, "torch"):
         return failure(
-            "torch", f"not installed for {sys.executable}", f"{INSTALL_LINE}\n{_OTHER_PYTHON}"
+            "torch", f"not installed for {sys.executable}", f"{install_line()}\n{_OTHER_PYTHON}"
         )
     return _imported("torch", outcome)
 

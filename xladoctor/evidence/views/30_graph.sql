@@ -25,7 +25,7 @@ LEFT JOIN recompilation r ON r.process = c.process AND r.index = c.index;
 CREATE VIEW explained_compilation AS
 SELECT
     process, index, step, ordinal, launches,
-    ordinal < 3 * coalesce(p.barriers, 1) AS warmup, duration_ns / 1e9 AS seconds, graph_hash,
+    ordinal < warmup() * coalesce(p.barriers, 1) AS warmup, duration_ns / 1e9 AS seconds, graph_hash,
     graph_hash IN (SELECT graph_hash FROM hlo_module m WHERE m.process = c.process) AS in_timeline,
     inputs, outputs, file, line, function, user_file, user_line, user_function, via,
     c.cause AS trigger,

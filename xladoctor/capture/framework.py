@@ -1,0 +1,40 @@
+"""Whether there is a framework whose programs can be captured, in this interpreter."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+
+from xladoctor.capture.bootstrap import _xladoctor
+from xladoctor.capture.interface import CaptureError
+from xladoctor.frontends.vocabulary import vocabulary
+
+
+def require_installed() -> None:
+    """Raises CaptureError, saying how to install it, where this interpreter lacks a part."""
+    missing = [name for name in vocabulary().requires if find_spec(name) is None]
+    if missing:
+        raise CaptureError(
+            f"{' and '.join(missing)} not installed for {sys.executable}, which would run the"
+            " program",
+            f"{install_line()}\nor name another environment's Python:"
+            " xladoctor run -- /path/to/python train.py",
+        )
+
+
+def installed() -> str:
+    """The framework that this process can be captured with, by the name of its module.
+
+    Raises:
+        CaptureError: there is none.
+    """
+    framework = _xladoctor.installed()
+    if framework is None:
+        raise CaptureError(f"{vocabulary().package} is not installed for {sys.executable}",
+                           install_line())  # fmt: skip
+    return framework
+
+
+def install_line() -> str:
+    """The command that installs what xladoctor captures with."""
+    return vocabulary().words["install"]
