@@ -99,7 +99,6 @@ class AppliesTo(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     frontend: list[Frontend] = [DEFAULT]
-    device: list[str] = ["any"]
 
 
 class RuleVerdict(BaseModel):

@@ -26,7 +26,7 @@ def _loop(diagnosis: Diagnosis) -> list[Missing]:
                         " warm-up: the steady state was not seen")]  # fmt: skip
     if diagnosis.run.kind != "run" or in_loop(diagnosis):
         return []
-    barrier = vocabulary().words["barrier"]
+    barrier = vocabulary(diagnosis.run.frontend).words["barrier"]
     return [Missing("steps", f"no barrier ({barrier}), nor anything else that repeats:"
                      " no loop was seen")]  # fmt: skip
 

@@ -160,8 +160,9 @@ def read_process(
     if record is None or not (record["used_device"] or logged):
         return False
     folders = Folders(
-        tuple(record["folders"]["standard"]), tuple(record["folders"]["installed"]), record["main"]
-    )
+        tuple(record["folders"]["standard"]), tuple(record["folders"]["installed"]), record["main"],
+        framework=vocabulary(record["frontend"]).packages,
+    )  # fmt: skip
     sites = _read_sites(folder / "call_sites.json", ingested)
     add_process(record, number, folder, ingested)
     _add_sites(sites, number, ingested)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from xladoctor.frontends.vocabulary import vocabulary
 from xladoctor.ingest.frames import NOWHERE, CallSite
 from xladoctor.ingest.interface import Ingested
 
@@ -203,8 +204,8 @@ def _renamed(line: dict[str, Any]) -> dict[str, Any]:
     if "data" in line:
         line["input"] = line.pop("data")
     if "fallbacks" not in line and "counters" in line:
-        names = {name for name in line["counters"]
-                 if "::" in name and not name.startswith(("xla::", "torch_xla::"))}  # fmt: skip
+        own = vocabulary().own_counters
+        names = {name for name in line["counters"] if "::" in name and not name.startswith(own)}
         line["fallbacks"] = {name: line["counters"].pop(name) for name in names}
     return line
 
