@@ -174,15 +174,15 @@ def test_run_that_saw_warm_up_only_does_not_pass(gate: Gate, tmp_path: Path) -> 
         (["--runs", "2", str(CLEAN)], "only valid with a command"),
         (["--timeout", "1m", str(CLEAN)], "only valid with a command"),
         (["--fail-on", "sometimes", str(CLEAN)], "'sometimes' is not one of"),
-        (["--level", "XD201", str(CLEAN)], "expected something like XD201=warning"),
+        (["--level", "XD201", str(CLEAN)], "expected something like RULE=warning"),
         (["--level", "XD201=loud", str(CLEAN)], "option for levels.XD201: Input should be"),
         (["--level", "XD8=warning", str(CLEAN)], "levels: no rule begins with XD8"),
         (["--budget", "max_step_ms", str(CLEAN)], "expected something like max_host_syncs"),
         (["--budget", "max_hots=1", str(CLEAN)], "option for gate.budgets.max_hots: no such key;"
          " expected one of max_barriers_per_step,"),
         (["--budget", "max_step_ms=fast", str(CLEAN)], "option for gate.budgets.max_step_ms: "),
-        (["--budget", "max_peak_memory=2 apples", str(CLEAN)], "'2 apples' is no size"),
-        (["--select", "xd1", str(CLEAN)], "'xd1' is no rule or family"),
+        (["--budget", "max_peak_memory=2 apples", str(CLEAN)], "'2 apples' is not a size"),
+        (["--select", "xd1", str(CLEAN)], "'xd1' is not a rule or family"),
         (["--ignore", "XD", str(CLEAN)], "nothing to judge"),
         (["--select", "XD5", str(CLEAN)], "nothing to judge"),
         (["--level", "XD=off", str(CLEAN)], "nothing to judge"),
@@ -338,9 +338,9 @@ def test_option_goes_before_the_environment_and_that_before_the_file(
     ("text", "message"),
     [("[gate]\nfail_at = 1\n", "xladoctor.toml:2: gate.fail_at: no such key; expected one of"),
      ("<<<<<<< HEAD\n", "xladoctor.toml: not TOML"),
-     ("select = ['XD9999']\n", "xladoctor.toml:1: select.0: 'XD9999' is no rule"),
+     ("select = ['XD9999']\n", "xladoctor.toml:1: select.0: 'XD9999' is not a rule"),
      ("select = ['XD8']\n", "select: no rule begins with XD8"),
-     ("[thresholds.XD201]\nmany = 1\n", "thresholds.XD201: no threshold many; it has each, ")],
+     ("[thresholds.XD201]\nmany = 1\n", "thresholds.XD201: no threshold many; there is: each, ")],
 )  # fmt: skip
 def test_bad_configuration_is_status_2_before_anything_runs(
     gate: Gate, tmp_path: Path, text: str, message: str

@@ -149,7 +149,7 @@ def test_named_file_whose_table_is_none_is_an_error(tmp_path: Path, text: str) -
         ("[[gate]]\ntime = true\n", ":1: gate: "),
         ("[thresholds.XD201]\ntimes = 'many'\n", ":2: thresholds.XD201.times: "),
         ("ignore = ['XD1']\nselect = [\n  'XD1',\n  'nonsense',\n]\n", ":2: select.1: 'nonsense' is"
-         " not a rule or family: expected XD201, XD2 or XD"),
+         " not a rule or family: expected an id, its beginning, or ALL"),
     ],
 )  # fmt: skip
 def test_defect_is_named_with_its_line(tmp_path: Path, text: str, expected: str) -> None:

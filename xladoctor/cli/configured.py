@@ -31,7 +31,7 @@ SelectOption = Annotated[
     list[str],
     typer.Option(
         "--select", envvar="XLADOCTOR_SELECT", metavar="RULES", show_default=False,
-        help="Rules or families to judge, such as XD1,XD201.",
+        help="Rules or families to judge, separated by commas; a family is the beginning of an id.",
     ),
 ]  # fmt: skip
 IgnoreOption = Annotated[
@@ -77,7 +77,7 @@ def configured(asked: Asked) -> Configured:
     changes = configuration.settings.model_dump(exclude_unset=True)
     gate = changes.setdefault("gate", {})
     gate.update({key: value for key, value in asked.gate.items() if value is not None})
-    levels = _pairs("--level", "XD201=warning", asked.levels)
+    levels = _pairs("--level", "RULE=warning", asked.levels)
     of_file = changes.get("levels", {})  # an option for a family overrides the file
     changes["levels"] = {name: level for name, level in of_file.items()
                          if not name.startswith(tuple(levels))} | levels  # fmt: skip

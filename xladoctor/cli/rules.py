@@ -18,7 +18,7 @@ def rules() -> None:
 
 
 def explain(
-    rule_id: Annotated[str, typer.Argument(metavar="RULE", help="A rule's id, such as XD101.")],
+    rule_id: Annotated[str, typer.Argument(metavar="RULE", help="A rule's id, in any case.")],
 ) -> None:
     """Explain a rule: what it finds, why that is slow, how to fix it, when it is wrong."""
     from xladoctor.diagnosis.pack import load_rules

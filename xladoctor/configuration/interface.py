@@ -23,6 +23,8 @@ from xladoctor.quantities import SIZE, QuantityError, parse_size
 
 Level = Literal["off", "warning", "error"]
 FailOn = Literal["error", "warning", "info", "never"]
+ALL = "ALL"
+_PREFIX = r"[A-Z]+\d{0,3}"
 
 
 class ConfigurationError(XladoctorError):
@@ -30,8 +32,8 @@ class ConfigurationError(XladoctorError):
 
 
 def _prefix(text: str) -> str:
-    if not re.fullmatch(r"XD\d{0,3}", text):
-        raise ValueError(f"{text!r} is not a rule or family: expected XD201, XD2 or XD")
+    if not re.fullmatch(_PREFIX, text):
+        raise ValueError(f"{text!r} is not a rule or family: expected an id, its beginning, or ALL")
     return text
 
 
@@ -57,7 +59,7 @@ def _level(value: object) -> object:
 
 
 Prefix = Annotated[
-    str, AfterValidator(_prefix), WithJsonSchema({"type": "string", "pattern": r"^XD\d{0,3}$"})
+    str, AfterValidator(_prefix), WithJsonSchema({"type": "string", "pattern": f"^{_PREFIX}$"})
 ]
 Limit = Annotated[float, Field(ge=0, allow_inf_nan=False), BeforeValidator(_number)]
 Size = Annotated[
@@ -135,7 +137,9 @@ class Configuration(BaseModel):
     """``[tool.xladoctor]``."""
 
     model_config = _MODEL
-    select: list[Prefix] = Field(default=["XD"], description="Rules or families to judge.")
+    select: list[Prefix] = Field(
+        default=[ALL], description="Rules or families to judge; ALL is all."
+    )
     ignore: list[Prefix] = Field(default=[], description="Rules or families not to judge.")
     levels: dict[Prefix, Annotated[Level, BeforeValidator(_level)]] = Field(
         default_factory=dict,

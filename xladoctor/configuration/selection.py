@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from xladoctor.configuration.interface import Configuration, ConfigurationError, Level
+from xladoctor.configuration.interface import ALL, Configuration, ConfigurationError, Level
 from xladoctor.diagnosis.rule import Rule
 
 
@@ -40,15 +40,22 @@ def select(rules: Sequence[Rule], settings: Configuration, where: str) -> Select
 
 def level_of(rule: str, levels: Mapping[str, Level]) -> Level | None:
     """The level of the longest name that the rule's begins with."""
-    names = [name for name in levels if rule.startswith(name)]
-    return levels[max(names, key=len)] if names else None
+    names = [name for name in levels if _fit(rule, name)]
+    return levels[max(names, key=lambda name: _fit(rule, name))] if names else None
+
+
+def _fit(rule: str, name: str) -> int:
+    """How well a name fits a rule: 0 not at all, else more the longer it is."""
+    if name == ALL:
+        return 1
+    return 1 + len(name) if rule.startswith(name) else 0
 
 
 def _is_on(rule: str, settings: Configuration) -> bool:
     if level_of(rule, settings.levels) == "off":
         return False
-    chosen = max((len(name) for name in settings.select if rule.startswith(name)), default=-1)
-    left_out = max((len(name) for name in settings.ignore if rule.startswith(name)), default=-1)
+    chosen, left_out = (max((_fit(rule, name) for name in names), default=0)
+                        for names in (settings.select, settings.ignore))  # fmt: skip
     return chosen > left_out
 
 
@@ -58,7 +65,7 @@ def _check(rules: Sequence[Rule], settings: Configuration, where: str) -> None:
         f"{where}: {key}: no rule begins with {name}"
         for key, names in (("select", settings.select), ("ignore", settings.ignore),
                            ("levels", settings.levels))
-        for name in names if not any(rule.startswith(name) for rule in known)
+        for name in names if not any(_fit(rule, name) for rule in known)
     ]  # fmt: skip
     for name, thresholds in settings.thresholds.items():
         if name not in known:

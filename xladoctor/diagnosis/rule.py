@@ -131,7 +131,7 @@ class Rule(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    id: str = Field(pattern=r"^XD\d{3}$")
+    id: str = Field(pattern=r"^[A-Z]{2,}\d{3}$")
     name: str = Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")
     title: str = Field(min_length=8, max_length=72)
     category: Literal[
