@@ -100,8 +100,8 @@ class InProcessCapture:
 
     def _diagnose(self) -> None:
         from xladoctor import doctor
-        from xladoctor.cli.output import Color, Format, Output, deliver
         from xladoctor.report.interface import Report
+        from xladoctor.report.output import Color, Format, Output, deliver
 
         self.diagnosis = doctor.examine_run(self._run, self._selection)
         if self._report:

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 
 from tests.report.formats import CASES, HOSTILE, hostile, rendered
 from tests.report.snapshots import assert_as_before
-from xladoctor.cli.output import Color, Format, deliver, parse_outputs
+from xladoctor.cli.output import parse_outputs
 from xladoctor.report.interface import Style
+from xladoctor.report.output import Color, Format, deliver
 
 SNAPSHOTS = Path(__file__).parent / "format_snapshots"
 FORMATS = ("sarif", "github", "github-summary", "gitlab", "junit", "markdown")

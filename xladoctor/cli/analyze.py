@@ -13,14 +13,8 @@ from xladoctor.cli.configured import (
     SelectOption,
     configured,
 )
-from xladoctor.cli.output import (
-    Color,
-    ColorOption,
-    FormatOption,
-    TotalStepsOption,
-    deliver,
-    parse_outputs,
-)
+from xladoctor.cli.output import ColorOption, FormatOption, TotalStepsOption, parse_outputs
+from xladoctor.report.output import Color, deliver
 
 
 def analyze(

@@ -9,14 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from xladoctor.cli.configured import Asked, ConfigOption, configured
-from xladoctor.cli.output import (
-    Color,
-    ColorOption,
-    FormatOption,
-    TotalStepsOption,
-    deliver,
-    parse_outputs,
-)
+from xladoctor.cli.output import ColorOption, FormatOption, TotalStepsOption, parse_outputs
+from xladoctor.report.output import Color, deliver
 
 if TYPE_CHECKING:
     from xladoctor.capture.interface import CaptureError

@@ -14,7 +14,8 @@ from xladoctor.cli.configured import (
     SelectOption,
     configured,
 )
-from xladoctor.cli.output import Color, ColorOption, Format, parse_outputs, write_each
+from xladoctor.cli.output import ColorOption, parse_outputs
+from xladoctor.report.output import Color, Format, write_each
 
 if TYPE_CHECKING:
     from xladoctor.comparison.interface import Comparison, Ground, Run

@@ -11,8 +11,9 @@ from typing import Annotated
 
 import typer
 
-from xladoctor.cli.output import Color, ColorOption, PlainFormat, PlainOption, emit, style_for
+from xladoctor.cli.output import ColorOption, PlainFormat, PlainOption
 from xladoctor.environment.interface import TIMEOUT_S
+from xladoctor.report.output import Color, emit, style_for
 
 
 def env(

@@ -20,16 +20,9 @@ from xladoctor.cli.configured import (
     SelectOption,
     configured,
 )
-from xladoctor.cli.output import (
-    Color,
-    ColorOption,
-    FormatOption,
-    Output,
-    deliver,
-    emit,
-    parse_outputs,
-)
+from xladoctor.cli.output import ColorOption, FormatOption, parse_outputs
 from xladoctor.cli.request import after_dashes, request_for
+from xladoctor.report.output import Color, Output, deliver, emit
 
 if TYPE_CHECKING:
     from xladoctor.capture.bootstrap._xladoctor.options import Options

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from xladoctor.cli.output import Color, ColorOption, emit, style_for
+from xladoctor.cli.output import ColorOption
 from xladoctor.errors import XladoctorError
+from xladoctor.report.output import Color, emit, style_for
 
 if TYPE_CHECKING:
     from xladoctor.evidence.interface import Evidence

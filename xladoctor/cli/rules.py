@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from xladoctor.cli.output import emit
 from xladoctor.errors import XladoctorError
+from xladoctor.report.output import emit
 
 
 def rules() -> None:

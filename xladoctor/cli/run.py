@@ -16,17 +16,11 @@ from xladoctor.cli.configured import (
     SelectOption,
     configured,
 )
-from xladoctor.cli.output import (
-    Color,
-    ColorOption,
-    FormatOption,
-    TotalStepsOption,
-    deliver,
-    parse_outputs,
-)
+from xladoctor.cli.output import ColorOption, FormatOption, TotalStepsOption, parse_outputs
 from xladoctor.cli.request import after_dashes, request_for
 from xladoctor.errors import XladoctorError
 from xladoctor.quantities import parse_size
+from xladoctor.report.output import Color, deliver
 
 if TYPE_CHECKING:
     from xladoctor.diagnosis.interface import Diagnosis

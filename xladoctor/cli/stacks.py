@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from xladoctor.cli.boundary import complain
-from xladoctor.cli.output import Color, ColorOption, PlainFormat, PlainOption, emit, style_for
+from xladoctor.cli.output import ColorOption, PlainFormat, PlainOption
+from xladoctor.report.output import Color, emit, style_for
 
 if TYPE_CHECKING:
     from xladoctor.stacks.interface import Stacks

@@ -10,7 +10,6 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-import duckdb
 from jinja2 import StrictUndefined, TemplateSyntaxError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from pydantic import (
@@ -183,6 +182,8 @@ class Rule(BaseModel):
     @field_validator("query")
     @classmethod
     def _one_select(cls, value: str) -> str:
+        import duckdb
+
         try:
             statements = duckdb.extract_statements(value)
         except duckdb.Error as error:

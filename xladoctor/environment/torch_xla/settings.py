@@ -83,9 +83,10 @@ def _assignment(name: str, value: str) -> str:
 
 def _debugging(environment: Mapping[str, str]) -> list[Check]:
     """What the rule finds in the environment variables as they stand."""
+    from xladoctor.causes import derive
     from xladoctor.diagnosis.engine import diagnose
     from xladoctor.diagnosis.pack import load_rules
-    from xladoctor.doctor import evidence_of
+    from xladoctor.evidence.load import build
     from xladoctor.ingest.interface import Ingested
 
     variables = Ingested()
@@ -102,6 +103,7 @@ def _debugging(environment: Mapping[str, str]) -> list[Check]:
             function=None,
         )
     rules = [rule for rule in load_rules() if rule.needs == ["environment"]]
-    findings = diagnose(evidence_of(variables, kind="text", path="-"), rules).findings
+    evidence = derive(build(variables, {"kind": "text", "path": "-"}))
+    findings = diagnose(evidence, rules).findings
     return [warning("settings", finding.message.rstrip("."), " ".join(finding.fix.split()))
             for finding in findings]  # fmt: skip
