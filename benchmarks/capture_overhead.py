@@ -77,13 +77,13 @@ def touches(began: Any, ended: Any, spans: Iterable[tuple[int, int]]) -> Any:
 
 def windows(run: Path) -> list[dict[str, int]]:
     """The timeline's windows in a run directory, of all processes."""
-    found = []
+    spans = []
     for file in run.glob("process-*/process.json"):
         process = json.loads(file.read_text())
         timeline = process.get("timeline") or {}
         more = process.get("windows") or timeline.get("windows") or []
-        found += [window for window in (timeline, *more) if "end_ns" in window]
-    return found
+        spans += [window for window in (timeline, *more) if "end_ns" in window]
+    return spans
 
 
 def faults(run: Path) -> str:
@@ -112,7 +112,7 @@ def figures(bare: Program, captured: Program, run: Path) -> dict[str, float]:
     typical = statistics.median(theirs.spent[theirs.whole])
     manifest = json.loads((run / "run.json").read_text())
     process_end_ns = manifest["began_ns"] + int(1e9 * manifest["ended"]["seconds"])
-    found = {
+    measured = {
         "bare_ms": typical / 1e6,
         "same hash": float(bare.output["graph"] == captured.output["graph"]),
         "step, outside": ratio(np.median, ours, theirs, outside),
@@ -127,7 +127,7 @@ def figures(bare: Program, captured: Program, run: Path) -> dict[str, float]:
         "steps inside": float(inside.sum()),
         "steps outside": float(outside.sum()),
     }
-    return {name: value for name, value in found.items() if not np.isnan(value)}
+    return {name: value for name, value in measured.items() if not np.isnan(value)}
 
 
 def ratio(reduce: Any, ours: Steps, theirs: Steps, chosen: Any) -> float:
@@ -195,10 +195,10 @@ def targets(bare_ms: float) -> dict[str, float]:
 def table(kind: str, pairs: list[dict[str, float]]) -> str:
     """The figures of a kind, 75 columns wide."""
     bare_ms, inside, outside = (
-        statistics.median(one[name] for one in pairs)
+        statistics.median(figures_of_pair[name] for figures_of_pair in pairs)
         for name in ("bare_ms", "steps inside", "steps outside")
     )
-    same = all(one["same hash"] for one in pairs)
+    same = all(figures_of_pair["same hash"] for figures_of_pair in pairs)
     return (f"{kind}: {len(pairs)} pairs, steps of {bare_ms:.2f} ms bare;"
             f" compared {inside:.0f} inside the window, {outside:.0f} outside\n"
             f"same losses, same numbers of compilations, {'same' if same else 'other'} graph hashes"
@@ -209,7 +209,7 @@ def rows(pairs: list[dict[str, float]], names: Iterable[str], most: dict[str, fl
     """A row a figure, below their heading."""
     lines = [f"{'':16}{'median':>9}{'quartiles':>18}{'range':>18}{'target':>12}"]
     for name in names:
-        values = [one[name] for one in pairs if name in one]
+        values = [figures_of_pair[name] for figures_of_pair in pairs if name in figures_of_pair]
         if not values:
             continue
         low, lower, middle, upper, high = np.percentile(values, (0, 25, 50, 75, 100))
@@ -242,7 +242,7 @@ def main() -> None:
         print(table(kind, pairs), end="\n\n", flush=True)
         if asked.json:
             asked.json.write_text(json.dumps(measured, indent=1) + "\n")
-    every = [one for pairs in measured.values() for one in pairs]
+    every = [figures_of_pair for pairs in measured.values() for figures_of_pair in pairs]
     print(f"all kinds: {len(every)} pairs\n{rows(every, AROUND, targets(0.0))}")
 
 

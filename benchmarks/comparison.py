@@ -29,8 +29,8 @@ def autocorrelated(random: np.random.Generator, n: int, rho: float) -> list[floa
     """Step times whose logarithms are an AR(1) with a spread of 10 %."""
     noise = random.standard_normal(n)
     values = [noise[0]]
-    for one in noise[1:]:
-        values.append(rho * values[-1] + np.sqrt(1 - rho * rho) * one)
+    for shock in noise[1:]:
+        values.append(rho * values[-1] + np.sqrt(1 - rho * rho) * shock)
     return [float(value) for value in np.exp(0.1 * np.array(values))]
 
 
@@ -64,14 +64,18 @@ def of_runs(folder: Path) -> None:
     intervals = [change(samples[i], samples[j]) for i, j in places]
     print(f"{len(places)} ordered pairs, {intervals.count(None)} with too few steps to tell")
     for floor in _FLOORS:
-        slower = sum(one is not None and one.low > floor for one in intervals)
+        slower = sum(interval is not None and interval.low > floor for interval in intervals)
         print(f"  called slower by more than {floor:4.0%}: {slower / len(places):.1%}")
-    found = [one for i, j in places
-             for one in finding_changes(runs[i], runs[j], judged_by, Demand())]  # fmt: skip
-    counts = [one for i, j in places for one in count_changes(runs[i], runs[j])]
-    print(f"  findings that fail: {sum(one.fails for one in found)}")
-    print(f"  findings new or gone: {sum(one.state in ('new', 'fixed') for one in found)}")
-    print(f"  counts that differ: {sum(one.direction in ('worse', 'better') for one in counts)}")
+    findings = [finding for i, j in places
+                for finding in finding_changes(runs[i], runs[j], judged_by, Demand())]  # fmt: skip
+    counts = [count for i, j in places for count in count_changes(runs[i], runs[j])]
+    print(f"  findings that fail: {sum(finding.fails for finding in findings)}")
+    print(
+        f"  findings new or gone: {sum(finding.state in ('new', 'fixed') for finding in findings)}"
+    )
+    print(
+        f"  counts that differ: {sum(count.direction in ('worse', 'better') for count in counts)}"
+    )
 
 
 if __name__ == "__main__":

@@ -129,17 +129,17 @@ def main() -> None:
         return
     words = [f"--{name}={getattr(asked, name)}" for name in ("kind", "rounds", "steps")]
     served = {way: Served(way, words) for way in WAYS}
-    for one in served.values():
-        one.read()
-    found: dict[str, list[float]] = {way: [] for way in WAYS}
+    for process in served.values():
+        process.read()
+    measured: dict[str, list[float]] = {way: [] for way in WAYS}
     for number in range(asked.rounds):
         for way in WAYS if number % 2 else WAYS[::-1]:
-            found[way].append(served[way].ask())
-    for way, medians in found.items():
-        ratios = [a / b for a, b in zip(medians, found["bare"], strict=True)]
-        more = statistics.median(a - b for a, b in zip(medians, found["bare"], strict=True))
+            measured[way].append(served[way].ask())
+    for way, medians in measured.items():
+        ratios = [a / b for a, b in zip(medians, measured["bare"], strict=True)]
+        more = statistics.median(a - b for a, b in zip(medians, measured["bare"], strict=True))
         print(f"{way:13}{statistics.median(medians):7.0f} us {more:+6.0f} us   {spread(ratios)}")
-    blocks = [one.end() for one in served.values()]
+    blocks = [process.end() for process in served.values()]
     print(f"an empty block: {blocks[1]:.1f} us, {blocks[2]:.1f} us")
 
 

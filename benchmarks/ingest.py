@@ -138,10 +138,10 @@ def measure_analyze(runs: list[Path], rounds: int) -> None:
     print(f"\n{'analyze':14}{'wall':>28}{'per event':>13}{'peak':>11}{'events':>13}")
     for run, finished in done.items():
         events = decode("needed", Path(sys.executable), timeline(run))[0]["events"]
-        walls = [one.wall_s for one in finished]
+        walls = [call.wall_s for call in finished]
         print(f"{run.name:14}{spread(walls, ' s'):>28}"
               f"{1e6 * statistics.median(walls) / events:>10.2f} µs"
-              f"{max(one.peak_mb for one in finished):>8,.0f} MB{events:>13,}",
+              f"{max(call.peak_mb for call in finished):>8,.0f} MB{events:>13,}",
               flush=True)  # fmt: skip
 
 

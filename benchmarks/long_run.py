@@ -97,10 +97,10 @@ def follow(command: list[str]) -> Memory:
                                  stdout=subprocess.PIPE)  # fmt: skip
         assert child.stdout
         for line in child.stdout:
-            said = json.loads(line)
-            memory.marks.append((said["done"], said["wall_ns"]))
-            if said["done"] == 0:
-                watched = (said["pid"], memory, over)
+            progress = json.loads(line)
+            memory.marks.append((progress["done"], progress["wall_ns"]))
+            if progress["done"] == 0:
+                watched = (progress["pid"], memory, over)
                 threading.Thread(target=watch, args=watched, daemon=True).start()
         status = child.wait()
         over.set()

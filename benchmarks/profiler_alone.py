@@ -65,13 +65,13 @@ def main() -> None:
         return
     for kind in asked.kinds:
         command = [sys.executable, "-m", "benchmarks.profiler_alone", "--here", "--kinds", kind]
-        found = np.array([
+        measured = np.array([
             json.loads(subprocess.run(command, env=for_cpu(), check=True, capture_output=True)
                        .stdout.splitlines()[-1])
             for _ in range(asked.processes)
         ])  # fmt: skip
-        low, lower, middle, upper, high = np.percentile(found[:, 0], (0, 25, 50, 75, 100))
-        before, inside = np.median(found[:, 1:], axis=0)
+        low, lower, middle, upper, high = np.percentile(measured[:, 0], (0, 25, 50, 75, 100))
+        before, inside = np.median(measured[:, 1:], axis=0)
         print(f"{kind:8} {middle:.3f}   {lower:.3f}..{upper:.3f}   {low:.3f}..{high:.3f}"
               f"   {before:.0f} -> {inside:.0f} page faults a step", flush=True)  # fmt: skip
 

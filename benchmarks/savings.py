@@ -128,11 +128,11 @@ def result(sick: Path, healed: Path, runs: Path, rounds: int) -> Result:
                   saving, basis)  # fmt: skip
 
 
-def row(one: Result) -> str:
+def row(pair: Result) -> str:
     """A row of the table."""
-    sick, healed = statistics.median(one.sick), statistics.median(one.healed)
-    return (f"| {one.name} | {one.rules} | {sick:.3f} | {healed:.3f} | {one.measured:.3f}"
-            f" | {one.predicted:.3f} | {one.basis} | {100 * one.error:.1f} % |")  # fmt: skip
+    sick, healed = statistics.median(pair.sick), statistics.median(pair.healed)
+    return (f"| {pair.name} | {pair.rules} | {sick:.3f} | {healed:.3f} | {pair.measured:.3f}"
+            f" | {pair.predicted:.3f} | {pair.basis} | {100 * pair.error:.1f} % |")  # fmt: skip
 
 
 HEAD = """| Pair | Rules | Sick s | Healed s | Measured saving s | Predicted s | Basis | Error |
@@ -141,9 +141,9 @@ HEAD = """| Pair | Rules | Sick s | Healed s | Measured saving s | Predicted s |
 
 def summary(results: list[Result]) -> str:
     """Median and worst error, and how well the order of the savings was told."""
-    errors = [one.error for one in results]
-    shares = np.array([(one.measured, one.predicted) for one in results])
-    shares /= np.array([[statistics.median(one.sick)] for one in results])
+    errors = [pair.error for pair in results]
+    shares = np.array([(pair.measured, pair.predicted) for pair in results])
+    shares /= np.array([[statistics.median(pair.sick)] for pair in results])
     ranks = shares.argsort(axis=0).argsort(axis=0)
     order = float(np.corrcoef(ranks[:, 0], ranks[:, 1])[0, 1]) if len(results) > 1 else 1.0
     return (f"{len(results)} pairs: median error {100 * statistics.median(errors):.1f} %, worst"

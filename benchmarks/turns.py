@@ -77,10 +77,10 @@ class Program:
         lines = self._child.stdout.read().decode().splitlines()
         status = self._child.wait(FINISH_S)
         self.end_ns = time.time_ns()
-        found = [line for line in lines if line.startswith('{"ready_ns"')]
-        if status or not found:
+        reports = [line for line in lines if line.startswith('{"ready_ns"')]
+        if status or not reports:
             self._give_up()
-        self.output = json.loads(found[0])
+        self.output = json.loads(reports[0])
 
     def _line(self, seconds: float) -> str:
         """The next line that it prints, or nothing where none comes within that time."""

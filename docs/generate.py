@@ -56,8 +56,8 @@ def key_tables(schema: dict[str, Any]) -> str:
     return "\n".join(
         f"## `[{name}]`\n\n{text}| Key | Value | Default | Meaning |\n| --- | --- | --- | --- |\n"
         + "".join(
-            f"| `{key}` | {value(one)} | {default(one)} | {one['description']} |\n"
-            for key, one in table["properties"].items() if "description" in one
+            f"| `{key}` | {value(entry)} | {default(entry)} | {entry['description']} |\n"
+            for key, entry in table["properties"].items() if "description" in entry
         )
         for name, table, text in (
             ("tool.xladoctor", schema, ""), ("tool.xladoctor.gate", gate, ""),
@@ -71,9 +71,9 @@ def key_tables(schema: dict[str, Any]) -> str:
 def value(key: dict[str, Any]) -> str:
     """What a key takes, in words."""
     if "enum" in key:
-        return ", ".join(f"`{one}`" for one in key["enum"])
+        return ", ".join(f"`{choice}`" for choice in key["enum"])
     if "anyOf" in key:
-        return " or ".join(value(one) for one in key["anyOf"])
+        return " or ".join(value(choice) for choice in key["anyOf"])
     kind = key.get("type", "object")
     named = {"object": "table", "array": "list", "boolean": "true, false", "string": "text"}
     return named.get(kind, kind)

@@ -87,7 +87,7 @@ def neutral_module(proto: bytes, shown: Callable[[str], str]) -> bytes:
 
 
 if __name__ == "__main__":
-    for found in PROGRAMS:
-        capture(found)
-        size = sum(p.stat().st_size for p in (HERE / found.stem).rglob("*") if p.is_file())
-        print(f"{found.stem}: {size / 1e6:.2f} MB")
+    for program in PROGRAMS:
+        capture(program)
+        size = sum(p.stat().st_size for p in (HERE / program.stem).rglob("*") if p.is_file())
+        print(f"{program.stem}: {size / 1e6:.2f} MB")

@@ -1,4 +1,4 @@
-"""Times and sizes as people write them."""
+"""Times, sizes and shares as people write and read them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xladoctor.errors import XladoctorError
-from xladoctor.quantities import parse_duration, parse_size
+from xladoctor.quantities import duration, parse_duration, parse_size, percent
 
 
 @pytest.mark.parametrize(
@@ -81,3 +81,31 @@ def test_nothing_at_all_is_taken_where_it_will_do() -> None:
 def test_size_beyond_all_bounds_is_no_traceback() -> None:
     with contextlib.suppress(XladoctorError):
         assert parse_size("9" * 400) > 0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0 µs"), (0.00084, "840 µs"), (0.001, "1 ms"), (0.01214, "12.1 ms"), (0.999, "999 ms"),
+     (0.9996, "1 s"), (3.42, "3.42 s"), (119.6, "2 min 00 s"), (125, "2 min 05 s"),
+     (3600, "60 min 00 s")],
+)  # fmt: skip
+def test_duration(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+@given(st.floats(0, 1e6))
+def test_duration_never_needs_an_exponent(seconds: float) -> None:
+    assert "e" not in duration(seconds)
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0, "0 %"), (0.0001, "<1 %"), (0.005, "<1 %"), (0.0051, "1 %"), (0.126, "13 %"), (1, "100 %")],
+)
+def test_percent(share: float, text: str) -> None:
+    assert percent(share) == text
+
+
+@given(st.floats(0, 1, exclude_min=True))
+def test_what_is_there_is_never_shown_as_nothing(share: float) -> None:
+    assert percent(share) != "0 %"

@@ -1,4 +1,4 @@
-"""Times and sizes as people write them."""
+"""Times, sizes and shares as people write and read them."""
 
 from __future__ import annotations
 
@@ -51,3 +51,19 @@ def parse_size(text: str, *, zero: bool = False) -> int:
         if size or zero:
             return size
     raise QuantityError(f"{text!r} is not a size", "expected one such as 256M, 800MB, 2GiB")
+
+
+def duration(seconds: float) -> str:
+    """A duration for people: ``840 µs``, ``12.1 ms``, ``3.4 s``, ``2 min 05 s``."""
+    for unit, name in ((1e-6, "µs"), (1e-3, "ms"), (1.0, "s")):
+        value = float(f"{seconds / unit:.3g}")
+        if value < (120 if name == "s" else 1000):
+            return f"{value:.0f} µs" if name == "µs" else f"{value:g} {name}"
+    whole = round(seconds)
+    return f"{whole // 60} min {whole % 60:02d} s"
+
+
+def percent(share: float) -> str:
+    """A share for people; what is there is never shown as nothing."""
+    shown = f"{share * 100:.0f}"
+    return "<1 %" if share > 0 and shown == "0" else f"{shown} %"

@@ -17,8 +17,8 @@ def repository(folder: Path) -> Path | None:
 
 def installed(file: str) -> str | None:
     """The path of an installed file from where Python's packages are; None for any other."""
-    found = _INSTALLED.search(file)
-    return found[1] if found else None
+    match = _INSTALLED.search(file)
+    return match[1] if match else None
 
 
 def portable(file: str, cwd: str | None, root: str | None) -> str:

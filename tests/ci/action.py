@@ -73,8 +73,8 @@ def play(repository: Path, temporary: Path, env: Mapping[str, str], **inputs: st
     given = {name.replace("_", "-"): value for name, value in inputs.items()}
     assert given.keys() <= action["inputs"].keys()
     context = {
-        f"inputs.{name}": given.get(name, one.get("default", ""))
-        for name, one in action["inputs"].items()
+        f"inputs.{name}": given.get(name, declared.get("default", ""))
+        for name, declared in action["inputs"].items()
     }
     summary = temporary / "summary.md"
     for step in action["runs"]["steps"]:
@@ -99,7 +99,9 @@ def play(repository: Path, temporary: Path, env: Mapping[str, str], **inputs: st
         for line in output.read_text(encoding="utf-8").splitlines():
             name, _, value = line.partition("=")
             context[f"steps.{step['id']}.outputs.{name}"] = value
-    job.outputs = {name: _text(one["value"], context) for name, one in action["outputs"].items()}
+    job.outputs = {
+        name: _text(declared["value"], context) for name, declared in action["outputs"].items()
+    }
     job.summary = summary.read_text(encoding="utf-8") if summary.exists() else ""
     return job
 
@@ -133,4 +135,4 @@ def _resolved(texts: Mapping[str, Any], context: Mapping[str, str]) -> dict[str,
 
 
 def _text(text: str, context: Mapping[str, str]) -> str:
-    return _EXPRESSION.sub(lambda found: context.get(found[1], ""), text)
+    return _EXPRESSION.sub(lambda match: context.get(match[1], ""), text)

@@ -32,18 +32,18 @@ _NAMED = re.compile(r"# (\S+)\n")
 
 def examples(language: str) -> list[Any]:
     """Fenced texts of the pages, each with the file that its first line names."""
-    found: list[Any] = []
+    blocks: list[Any] = []
     for page in PAGES:
         for fence in _FENCE.finditer((ROOT / page).read_text(encoding="utf-8")):
             if fence[1] == language:
                 named = _NAMED.match(fence[2])
                 file = named[1] if named else "pyproject.toml"
-                found.append(pytest.param(file, fence[2], id=f"{page}-{file}-{len(found)}"))
-    return found
+                blocks.append(pytest.param(file, fence[2], id=f"{page}-{file}-{len(blocks)}"))
+    return blocks
 
 
 def workflow() -> Any:
-    (text,) = [one.values[1] for one in examples("yaml") if ".github" in one.values[0]]
+    (text,) = [block.values[1] for block in examples("yaml") if ".github" in block.values[0]]
     return yaml.safe_load(text)
 
 
@@ -57,9 +57,9 @@ def test_toml_is_read_by_what_reads_it(file: str, text: str, tmp_path: Path) -> 
         assert read.budgets
         return
     assert path.name in ("pyproject.toml", "xladoctor.toml")
-    found = load_configuration(start=tmp_path)
-    assert found.source == path
-    select(load_rules(), found.settings, path.name)
+    configured = load_configuration(start=tmp_path)
+    assert configured.source == path
+    select(load_rules(), configured.settings, path.name)
     document = tomllib.loads(text)
     jsonschema.validate(document["tool"]["xladoctor"] if "tool" in document else document, schema())
 
@@ -93,7 +93,9 @@ def _as_merged(document: Any) -> Any:
 
 
 def test_the_workflow_uses_the_action_as_it_is() -> None:
-    (step,) = [one for one in workflow()["jobs"]["gate"]["steps"] if one.get("id") == "xladoctor"]
+    (step,) = [
+        step for step in workflow()["jobs"]["gate"]["steps"] if step.get("id") == "xladoctor"
+    ]
     assert step["with"].keys() <= definition()["inputs"].keys()
     used = re.findall(r"steps\.xladoctor\.outputs\.([\w-]+)", str(workflow()))
     assert set(used) <= definition()["outputs"].keys()
@@ -112,7 +114,9 @@ def test_the_page_lists_inputs_and_outputs_of_the_action() -> None:
 
 @pytest.mark.parametrize("known", [None, "11\n12"], ids=["first", "again"])
 def test_the_comment_is_made_once_and_then_changed(known: str | None, tmp_path: Path) -> None:
-    (step,) = [one for one in workflow()["jobs"]["gate"]["steps"] if one.get("name") == "Comment"]
+    (step,) = [
+        step for step in workflow()["jobs"]["gate"]["steps"] if step.get("name") == "Comment"
+    ]
     (tmp_path / "gh").write_text(
         '#!/bin/bash\n[[ $2 == --paginate ]] && { echo -n "$KNOWN"; exit; }\necho "$@" >> calls\n'
     )

@@ -32,9 +32,9 @@ def documents() -> list[Any]:
 def filled(node: Any, inputs: Mapping[str, str]) -> Any:
     """The job with the inputs put in, as GitLab does: in each text by itself."""
     if isinstance(node, str):
-        return _INPUT.sub(lambda found: inputs[found[1]], node)
+        return _INPUT.sub(lambda match: inputs[match[1]], node)
     if isinstance(node, list):
-        return [filled(one, inputs) for one in node]
+        return [filled(part, inputs) for part in node]
     if isinstance(node, dict):
         return {filled(key, inputs): filled(value, inputs) for key, value in node.items()}
     return node
@@ -42,16 +42,23 @@ def filled(node: Any, inputs: Mapping[str, str]) -> Any:
 
 def job(**inputs: str) -> dict[str, Any]:
     header, body = documents()
-    defaults = {name: one.get("default") for name, one in header["spec"]["inputs"].items()}
+    defaults = {
+        name: declared.get("default") for name, declared in header["spec"]["inputs"].items()
+    }
     assert inputs.keys() <= defaults.keys()
-    found: dict[str, Any] = filled(body, {**defaults, **inputs})[JOB]
-    return found
+    described: dict[str, Any] = filled(body, {**defaults, **inputs})[JOB]
+    return described
 
 
 def plain(variables: Mapping[str, Any]) -> dict[str, str]:
     """Variables as a shell gets them; GitLab would expand those that do not say otherwise."""
-    assert all(one["expand"] is False for one in variables.values() if isinstance(one, dict))
-    return {name: one["value"] if isinstance(one, dict) else one for name, one in variables.items()}
+    assert all(
+        variable["expand"] is False for variable in variables.values() if isinstance(variable, dict)
+    )
+    return {
+        name: variable["value"] if isinstance(variable, dict) else variable
+        for name, variable in variables.items()
+    }
 
 
 def play(folder: Path, **inputs: str) -> Finished:
@@ -79,9 +86,11 @@ def test_the_header_declares_the_inputs_that_are_used() -> None:
     declared = header["spec"]["inputs"]
     assert header == {"spec": {"inputs": declared}}
     assert set(_INPUT.findall(json.dumps(body))) == set(declared)
-    assert [name for name, one in declared.items() if "default" not in one] == ["command"]
-    assert all(one["description"] for one in declared.values())
-    assert all(set(one) <= {"description", "default"} for one in declared.values())
+    assert [name for name, declaration in declared.items() if "default" not in declaration] == [
+        "command"
+    ]
+    assert all(declaration["description"] for declaration in declared.values())
+    assert all(set(declaration) <= {"description", "default"} for declaration in declared.values())
 
 
 def test_inputs_reach_the_script_as_variables_only() -> None:
@@ -121,8 +130,8 @@ def test_the_script_leaves_the_reports_that_the_job_names(tmp_path: Path) -> Non
     assert "gate failed: train.py: 1 budget over" in done.stdout
     reports = described["artifacts"]["reports"]
     quality = json.loads((folder / reports["codequality"]).read_text())
-    assert "XD201" in [one["check_name"] for one in quality]
-    assert {one["location"]["path"] for one in quality} == {"train.py"}
+    assert "XD201" in [finding["check_name"] for finding in quality]
+    assert {finding["location"]["path"] for finding in quality} == {"train.py"}
     suites = ElementTree.fromstring((folder / reports["junit"]).read_text())
     assert int(suites.get("tests", 0)) > 20
     (shown,) = described["artifacts"]["paths"]

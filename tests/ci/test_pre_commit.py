@@ -18,9 +18,9 @@ SAMPLE = ROOT / "sample_traces" / "recompiling"
 
 
 def hook() -> dict[str, Any]:
-    (found,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
-    assert isinstance(found, dict)
-    return found
+    (definition,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    assert isinstance(definition, dict)
+    return definition
 
 
 def entry(*args: str) -> list[str | Path]:

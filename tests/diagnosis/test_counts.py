@@ -18,13 +18,16 @@ NONE: Tables = {"step": STEPS, "host_sync": [], "compilation": [], "counter": []
 
 def count(name: CountName, steps: Steps | None = None, **tables: list[Row]) -> Count:
     given = complete({**NONE, **tables}, cwd="/home/ada")
-    (found,) = [one for one in counts(given, steps) if one.name == name]
-    return found
+    (counted,) = [each for each in counts(given, steps) if each.name == name]
+    return counted
 
 
-def lines(found: Count) -> list[tuple[int | None, float, int, str]]:
-    return [(one.location.line if one.location else None, one.value, one.times, one.what)
-            for one in found.consumers]  # fmt: skip
+def lines(counted: Count) -> list[tuple[int | None, float, int, str]]:
+    return [
+        (place.line if (place := consumer.location) else None,
+         consumer.value, consumer.times, consumer.what)
+        for consumer in counted.consumers
+    ]  # fmt: skip
 
 
 def read(line: int | None, **columns: Any) -> Row:
@@ -57,10 +60,10 @@ def compilation(ordinal: int, **columns: Any) -> Row:
 )
 def test_count_without_its_evidence_is_unknown(absent: str, name: str, reason: str) -> None:
     given = complete({table: rows for table, rows in NONE.items() if table != absent})
-    (found,) = [one for one in counts(given, None) if one.name == name]
-    assert found.value is None
-    assert (found.reason or "").startswith(reason)
-    assert found.consumers == []
+    (counted,) = [each for each in counts(given, None) if each.name == name]
+    assert counted.value is None
+    assert (counted.reason or "").startswith(reason)
+    assert counted.consumers == []
 
 
 def test_what_was_looked_for_and_not_found_is_none() -> None:
@@ -82,18 +85,18 @@ def test_step_is_the_median_or_unknown() -> None:
 
 
 def test_reads_are_counted_a_step_by_line() -> None:
-    found = count("host_syncs_per_step", host_sync=[
+    counted = count("host_syncs_per_step", host_sync=[
         read(41, step=index) for index in range(10)] + [read(45, count=2), read(None)])  # fmt: skip
-    assert found.value == 1.3
-    assert lines(found) == [(41, 1.0, 10, "item"), (45, 0.2, 2, "item"), (None, 0.1, 1, "item")]
-    place = found.consumers[0].location
+    assert counted.value == 1.3
+    assert lines(counted) == [(41, 1.0, 10, "item"), (45, 0.2, 2, "item"), (None, 0.1, 1, "item")]
+    place = counted.consumers[0].location
     assert place is not None
     assert (place.file, place.function, place.role) == ("train.py", "train", "guilty")
 
 
 def test_kinds_of_reads_at_a_line_are_named() -> None:
-    found = count("host_syncs_per_step", host_sync=[read(41), read(41, kind="bool")])
-    assert lines(found) == [(41, 0.2, 2, "bool, item")]
+    counted = count("host_syncs_per_step", host_sync=[read(41), read(41, kind="bool")])
+    assert lines(counted) == [(41, 0.2, 2, "bool, item")]
 
 
 @pytest.mark.parametrize("change", [{"closure": True}, {"tail": True}, {"process": 7}], ids=str)
@@ -102,8 +105,8 @@ def test_reads_outside_of_the_loop_do_not_count(change: Row) -> None:
 
 
 def test_reads_of_a_thread_without_a_loop_count_a_turn_of_the_leading_one() -> None:
-    found = count("host_syncs_per_step", host_sync=[read(41, thread=7, count=20)])
-    assert lines(found) == [(41, 2.0, 20, "item")]
+    counted = count("host_syncs_per_step", host_sync=[read(41, thread=7, count=20)])
+    assert lines(counted) == [(41, 2.0, 20, "item")]
 
 
 def test_last_turn_reads_after_the_last_barrier() -> None:
@@ -113,37 +116,37 @@ def test_last_turn_reads_after_the_last_barrier() -> None:
 
 def test_loop_without_barrier_and_optimizer_turns_with_its_commonest_read() -> None:
     reads = [read(41, count=10, tail=True), read(45, count=5, tail=True)]
-    found = count(
+    counted = count(
         "host_syncs_per_step", step=[step(0, tail=True, optimizer_steps=0)], host_sync=reads
     )
-    assert lines(found) == [(41, 1.0, 10, "item"), (45, 0.5, 5, "item")]
+    assert lines(counted) == [(41, 1.0, 10, "item"), (45, 0.5, 5, "item")]
 
 
 def test_a_read_or_two_make_no_loop() -> None:
     reads = [read(41, count=2, tail=True), read(45, tail=True)]
-    found = count("host_syncs_per_step", step=[step(0, tail=True, optimizer_steps=0)],
-                  host_sync=reads)  # fmt: skip
-    assert found.value == 0.0
+    counted = count("host_syncs_per_step", step=[step(0, tail=True, optimizer_steps=0)],
+                    host_sync=reads)  # fmt: skip
+    assert counted.value == 0.0
 
 
 def test_one_read_in_a_long_run_is_not_nothing() -> None:
     steps = [step(0, barriers=100_000)]
-    found = count("host_syncs_per_step", step=steps, host_sync=[read(41, step=0)])
-    assert found.value == pytest.approx(1e-5)
-    assert found.consumers[0].value == pytest.approx(1e-5)
+    counted = count("host_syncs_per_step", step=steps, host_sync=[read(41, step=0)])
+    assert counted.value == pytest.approx(1e-5)
+    assert counted.consumers[0].value == pytest.approx(1e-5)
 
 
 def test_reads_are_a_turn_where_a_turn_has_several_barriers() -> None:
     period = [{"process": 0, "thread": 1, "barriers": 2}]
-    found = count("host_syncs_per_step", step_period=period,
-                  host_sync=[read(41, step=2 * index) for index in range(5)])  # fmt: skip
-    assert found.value == 1.0
+    counted = count("host_syncs_per_step", step_period=period,
+                    host_sync=[read(41, step=2 * index) for index in range(5)])  # fmt: skip
+    assert counted.value == 1.0
 
 
 def test_loop_without_barriers_turns_with_its_optimizer() -> None:
     tail = [step(0, tail=True, optimizer_steps=20)]
-    found = count("host_syncs_per_step", step=tail, host_sync=[read(41, count=10, tail=True)])
-    assert found.value == 0.5
+    counted = count("host_syncs_per_step", step=tail, host_sync=[read(41, count=10, tail=True)])
+    assert counted.value == 0.5
 
 
 @pytest.mark.parametrize("of", ["thread", "process"])
@@ -151,9 +154,9 @@ def test_each_thread_and_process_has_a_loop_of_its_own_and_the_worst_counts(of: 
     steps = STEPS + [step(index, **{of: 2}) for index in range(10)]
     others = (1, 2) if of == "thread" else (0, 1, 2)  # process 1 has no loop
     reads = [read(41, step=index, **{of: each}) for index in range(10) for each in others]
-    found = count("host_syncs_per_step", step=steps, host_sync=[*reads, read(45, **{of: 2})])
-    assert found.value == 1.1
-    assert lines(found) == [(41, 1.0, 10, "item"), (45, 0.1, 1, "item")]
+    counted = count("host_syncs_per_step", step=steps, host_sync=[*reads, read(45, **{of: 2})])
+    assert counted.value == 1.1
+    assert lines(counted) == [(41, 1.0, 10, "item"), (45, 0.1, 1, "item")]
 
 
 # Barriers
@@ -163,55 +166,57 @@ def test_barriers_are_those_of_a_turn_each_line_with_its_part() -> None:
     assert count("barriers_per_step").value == 1.0
     pairs = [step(index, line=40 + index % 2) for index in range(20)]
     period = [{"process": 0, "thread": 1, "barriers": 2}]
-    found = count("barriers_per_step", step=pairs, step_period=period)
-    assert found.value == 2.0
-    assert lines(found) == [(40, 1.0, 10, "barrier"), (41, 1.0, 10, "barrier")]
+    counted = count("barriers_per_step", step=pairs, step_period=period)
+    assert counted.value == 2.0
+    assert lines(counted) == [(40, 1.0, 10, "barrier"), (41, 1.0, 10, "barrier")]
 
 
 def test_barriers_of_another_loop_are_no_part_of_a_turn() -> None:
     evaluation = [step(index, line=60) for index in range(10, 15)]
-    found = count("barriers_per_step", step=STEPS + evaluation)
-    assert found.value == pytest.approx(1.0, abs=1e-3)
-    assert [one[0] for one in lines(found)] == [40, 60]
+    counted = count("barriers_per_step", step=STEPS + evaluation)
+    assert counted.value == pytest.approx(1.0, abs=1e-3)
+    assert [row[0] for row in lines(counted)] == [40, 60]
 
 
 def test_barriers_of_two_threads_are_not_added_up() -> None:
-    found = count("barriers_per_step", step=STEPS + [step(index, thread=2) for index in range(10)])
-    assert found.value == 1.0
-    assert lines(found) == [(40, 1.0, 10, "barrier")]
+    counted = count(
+        "barriers_per_step", step=STEPS + [step(index, thread=2) for index in range(10)]
+    )
+    assert counted.value == 1.0
+    assert lines(counted) == [(40, 1.0, 10, "barrier")]
 
 
 # Compilations
 
 
 def test_compilations_count_from_the_fourth_launch_of_their_line_on() -> None:
-    found = count("compilations_after_warmup",
-                  compilation=[compilation(ordinal) for ordinal in range(6)])  # fmt: skip
-    assert found.value == 3.0
-    assert [one[:3] for one in lines(found)] == [(40, 3.0, 3)]
-    assert found.consumers[0].what
+    counted = count("compilations_after_warmup",
+                    compilation=[compilation(ordinal) for ordinal in range(6)])  # fmt: skip
+    assert counted.value == 3.0
+    assert [row[:3] for row in lines(counted)] == [(40, 3.0, 3)]
+    assert counted.consumers[0].what
     assert count("compilations_after_warmup", compilation=[compilation(2)]).value == 0.0
 
 
 def test_compilations_of_the_process_that_has_most() -> None:
-    found = count("compilations_after_warmup", compilation=[
+    counted = count("compilations_after_warmup", compilation=[
         compilation(5), compilation(5, process=1), compilation(6, process=1, line=50)])  # fmt: skip
-    assert found.value == 2.0
-    assert {one[0] for one in lines(found)} == {40, 50}
+    assert counted.value == 2.0
+    assert {row[0] for row in lines(counted)} == {40, 50}
 
 
 def test_where_barriers_lack_all_but_the_first_compilations_count() -> None:
     tail = [step(0, tail=True, optimizer_steps=20)]
-    found = count("compilations_after_warmup", step=tail,
-                  compilation=[compilation(index) for index in range(5)])  # fmt: skip
-    assert (found.value, lines(found)) == (2.0, [(40, 2.0, 2, "missing barrier")])
+    counted = count("compilations_after_warmup", step=tail,
+                    compilation=[compilation(index) for index in range(5)])  # fmt: skip
+    assert (counted.value, lines(counted)) == (2.0, [(40, 2.0, 2, "missing barrier")])
 
 
 # Fallbacks
 
 
 def test_operators_on_the_cpu_are_counted_a_step_by_line() -> None:
-    found = count(
+    counted = count(
         "fallbacks_per_step",
         counter=[{"process": 0, "name": "aten::nonzero", "value": 12},
                  {"process": 0, "name": "aten::_local_scalar_dense", "value": 9},
@@ -221,25 +226,25 @@ def test_operators_on_the_cpu_are_counted_a_step_by_line() -> None:
         fallback=[{"process": 0, "op": "aten::nonzero", "count": 2, "duration_ns": 5,
                    "compile_ns": 0, "file": TRAIN, "line": 33, "function": "train", "via": ""}],
     )  # fmt: skip
-    assert found.value == 1.0
-    assert lines(found) == [(33, 1.0, 8, "aten::nonzero")]
+    assert counted.value == 1.0
+    assert lines(counted) == [(33, 1.0, 8, "aten::nonzero")]
 
 
 # Memory
 
 
 def test_memory_is_that_of_the_largest_graph() -> None:
-    found = count("peak_memory", compilation=[
+    counted = count("peak_memory", compilation=[
         compilation(0, memory_bytes=100), compilation(1, memory_bytes=900, cause="user step"),
         compilation(2, memory_bytes=300, line=50)])  # fmt: skip
-    assert (found.value, found.reason) == (900.0, None)
-    assert lines(found) == [(40, 900.0, 2, "user step"), (50, 300.0, 1, "user torch_xla.sync")]
+    assert (counted.value, counted.reason) == (900.0, None)
+    assert lines(counted) == [(40, 900.0, 2, "user step"), (50, 300.0, 1, "user torch_xla.sync")]
 
 
 def test_memory_of_some_graphs_alone_is_a_part() -> None:
-    found = count("peak_memory", compilation=[compilation(0, memory_bytes=100), compilation(1)])
-    assert found.value == 100.0
-    assert found.reason == "torch_xla's log does not say what 1 of 2 graphs take"
+    counted = count("peak_memory", compilation=[compilation(0, memory_bytes=100), compilation(1)])
+    assert counted.value == 100.0
+    assert counted.reason == "torch_xla's log does not say what 1 of 2 graphs take"
 
 
 def test_memory_that_no_log_tells_is_unknown() -> None:

@@ -37,21 +37,21 @@ def findings(
 
 
 def only(*rows: Row, **options: Any) -> Finding:
-    (found,) = findings(*rows, **options)
-    return found
+    (finding,) = findings(*rows, **options)
+    return finding
 
 
 # Merging
 
 
 def test_rows_of_several_processes_at_one_line_are_one_finding_with_the_slowest_s_cost() -> None:
-    found = only(
+    finding = only(
         row(process=10, cost_ns=10**9, count=3),
         row(process=9, cost_ns=2 * 10**9, count=2, per_step=0.123456),
     )
-    assert found.processes == ["10", "9"]
-    assert (found.count, found.per_step) == (3, 0.1235)  # of the one that has most
-    assert found.cost == Cost(2.0, 0.2, "measured")
+    assert finding.processes == ["10", "9"]
+    assert (finding.count, finding.per_step) == (3, 0.1235)  # of the one that has most
+    assert finding.cost == Cost(2.0, 0.2, "measured")
 
 
 @pytest.mark.parametrize(
@@ -83,10 +83,10 @@ def test_cost_without_a_loop_has_no_share() -> None:
 
 
 def test_cost_that_is_not_known() -> None:
-    found = only(row(cost_ns=None))
-    assert found.cost == Cost(None, None, "none")
-    assert found.saving.basis == "none"
-    assert found.per_step is None
+    finding = only(row(cost_ns=None))
+    assert finding.cost == Cost(None, None, "none")
+    assert finding.saving.basis == "none"
+    assert finding.per_step is None
 
 
 @pytest.mark.parametrize(
@@ -104,12 +104,12 @@ def test_severity_follows_from_the_row(columns: Row, severity: str) -> None:
 
 
 def test_locations_are_the_guilty_line_its_caller_and_what_explains_it() -> None:
-    found = only(row(
+    finding = only(row(
         file=LIBRARY, line=7, function="core", user_file=TRAIN, user_line=41,
         user_function="<module>", related_file=TRAIN, related_line=43, related_function="",
         related_role="made",
     ))  # fmt: skip
-    assert found.locations == [
+    assert finding.locations == [
         Location("venv/lib/site-packages/lib/core.py", 7, "core", "guilty", None),
         Location("train.py", 41, "<module>", "caller", "    total += loss.item()"),
         Location("train.py", 43, None, "made", "    total  +=  loss.item()  "),
@@ -133,8 +133,10 @@ def test_source_is_read_from_the_file_where_it_has_not_changed_since(tmp_path: P
     for began, source in ((changed + 1, "loss.item()"), (changed - 1, None), (None, None)):
         given = evidence({}, began_ns=began)
         rows = [row(file=str(path), line=2)]
-        (found,) = from_rows(rule(), rows, given, LOOP, Savings(WhatIf(given.database), LOOP, None))
-        assert found.locations[0].source == source
+        (finding,) = from_rows(
+            rule(), rows, given, LOOP, Savings(WhatIf(given.database), LOOP, None)
+        )
+        assert finding.locations[0].source == source
 
 
 # Words
@@ -146,8 +148,8 @@ def test_message_is_one_line_with_the_row_s_values() -> None:
         {%- if cause.op %} ({{ cause.op }}){% endif %},
         unknown: {{ cause.nothing }}
     """
-    found = only(row(cause={"op": "aten::nonzero"}), message=message)
-    assert found.message == "40 times at train.py:41 (aten::nonzero), unknown: None"
+    finding = only(row(cause={"op": "aten::nonzero"}), message=message)
+    assert finding.message == "40 times at train.py:41 (aten::nonzero), unknown: None"
 
 
 def test_cause_holds_what_is_known_with_shown_paths() -> None:
@@ -196,7 +198,7 @@ def test_fingerprint_stays_when_the_line_moves() -> None:
 
 
 @pytest.mark.parametrize("change", [{"line": 44}, {"function": "other"}, {"file": LIBRARY},
-                                    {"cause": {"op": "aten::nonzero"}}], ids=str)  # fmt: skip
+                                    {"subject": "aten::nonzero"}], ids=str)  # fmt: skip
 def test_fingerprint_changes_with_what_it_names(change: Row) -> None:
     assert fingerprint() != fingerprint(change)
 

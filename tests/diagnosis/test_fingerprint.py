@@ -40,7 +40,7 @@ def test_spaces_and_comments_do_not_matter(source: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("before", "after"),
     [
         ("log('loss', x.item())", 'log("loss", x.item())'),
         ("log(x.item(),)", "log(x.item())"),
@@ -52,17 +52,17 @@ def test_spaces_and_comments_do_not_matter(source: str) -> None:
         ('    """text of many lines # 1', '"""text of many lines # 1'),
     ],
 )
-def test_what_formatters_change_does_not_matter(one: str, other: str) -> None:
-    assert code(one) == code(other)
+def test_what_formatters_change_does_not_matter(before: str, after: str) -> None:
+    assert code(before) == code(after)
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("before", "after"),
     [("log('#1')", "log('#2')"), ("a = x.item()", "b = x.item()"), ("x.item()", "y.item()"),
      ("log(a, b)", "log(a)"), ("", "x")],
 )  # fmt: skip
-def test_other_code_is_other_code(one: str, other: str) -> None:
-    assert code(one) != code(other)
+def test_other_code_is_other_code(before: str, after: str) -> None:
+    assert code(before) != code(after)
 
 
 @given(st.text(st.characters(exclude_characters="#'\"")), st.text())
@@ -72,9 +72,9 @@ def test_comment_is_no_part_of_the_code(line: str, comment: str) -> None:
 
 @given(st.text())
 def test_code_of_any_text_has_no_space_and_is_its_own_code(source: str) -> None:
-    found = code(source)
-    assert found == "".join(found.split())
-    assert isinstance(code(found), str)
+    text = code(source)
+    assert text == "".join(text.split())
+    assert isinstance(code(text), str)
 
 
 @pytest.mark.parametrize(
@@ -146,14 +146,14 @@ def test_file_outside_of_the_repository_keeps_its_path() -> None:
 
 def test_equal_ones_are_numbered_in_the_order_of_their_lines() -> None:
     lines = {line: finding(fingerprint="f", locations=[location(line=line)]) for line in (30, 9, 7)}
-    numbered = {one.locations[0].line: one.fingerprint for one in distinct(list(lines.values()))}
+    numbered = {each.locations[0].line: each.fingerprint for each in distinct(list(lines.values()))}
     assert numbered == {7: "f", 9: "f-2", 30: "f-3"}
-    moved = [replace(one, locations=[location(line=line + 100)]) for line, one in lines.items()]
-    assert {one.locations[0].line - 100: one.fingerprint for one in distinct(moved)} == numbered
+    moved = [replace(each, locations=[location(line=line + 100)]) for line, each in lines.items()]
+    assert {each.locations[0].line - 100: each.fingerprint for each in distinct(moved)} == numbered
 
 
 @given(st.lists(st.sampled_from("abc"), max_size=9))
 def test_no_two_findings_have_the_same_identity(names: list[str]) -> None:
-    found = distinct([finding(fingerprint=each, locations=[location(line=line)])
-                      for line, each in enumerate(names)])  # fmt: skip
-    assert len({one.fingerprint for one in found}) == len(names)
+    findings = distinct([finding(fingerprint=each, locations=[location(line=line)])
+                         for line, each in enumerate(names)])  # fmt: skip
+    assert len({each.fingerprint for each in findings}) == len(names)

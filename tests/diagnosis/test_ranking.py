@@ -29,20 +29,20 @@ from xladoctor.diagnosis.rule import Severity
     ],
 )
 def test_severity(share: float | None, stalls: bool, unbounded: bool, expected: Severity) -> None:
-    def found(ceiling: Severity = "error", **state: bool) -> Severity:
+    def judged(ceiling: Severity = "error", **state: bool) -> Severity:
         calm = {"stalls": stalls, "unbounded": unbounded, "healthy": False, "settled": False}
         return severity(share, ceiling=ceiling, **{**calm, **state})
 
-    assert found() == expected
-    assert found(healthy=True) == "info"
-    assert found("info") == "info"
-    assert found(settled=True) == ("warning" if expected == "error" else expected)
+    assert judged() == expected
+    assert judged(healthy=True) == "info"
+    assert judged("info") == "info"
+    assert judged(settled=True) == ("warning" if expected == "error" else expected)
 
 
 def test_severity_stays_below_that_of_the_rule() -> None:
-    found = severity(0.9, stalls=True, unbounded=True, healthy=False, settled=False,
+    level = severity(0.9, stalls=True, unbounded=True, healthy=False, settled=False,
                      ceiling="warning")  # fmt: skip
-    assert found == "warning"
+    assert level == "warning"
 
 
 def saves(seconds: float | None, level: Severity = "warning", **fields: Any) -> Finding:

@@ -22,19 +22,19 @@ READ = Claim("remove", "read", "train.py", 41)
 FIX = Fix(3, [READ], count=40)
 
 
-class Told(WhatIf):
+class KnownEstimates(WhatIf):
     """Has estimates to give back, and no timeline."""
 
     def __init__(
-        self, found: Estimate | None = None, step_s: float | None = 0.2,
+        self, predicted: Estimate | None = None, step_s: float | None = 0.2,
         remaining: Sequence[float | None] = (),
     ) -> None:  # fmt: skip
         super().__init__(Database())
-        self.found, self.of_step, self.remaining = found, step_s, list(remaining)
+        self.predicted, self.of_step, self.remaining = predicted, step_s, list(remaining)
         self.asked: list[Fix | None] = []
 
     def estimate(self, fix: Fix) -> Estimate | None:
-        return self.found
+        return self.predicted
 
     def step_s(self, process: int) -> float | None:
         return self.of_step
@@ -45,20 +45,20 @@ class Told(WhatIf):
 
 
 def savings(
-    told: WhatIf,
+    whatif: WhatIf,
     time: TimeSpent = LOOP,
     steps: Steps | None = STEPS,
     total_steps: int | None = None,
 ) -> Savings:
-    return Savings(told, time, steps, total_steps)
+    return Savings(whatif, time, steps, total_steps)
 
 
 def estimated(
     steady: float = 1.0, late: float = 0.0, warmup: float = 0.0, *, fix: Fix = FIX,
     step_s: float | None = 0.2, **options: Any,
 ) -> Saving:  # fmt: skip
-    told = Told(Estimate(steady, late, warmup, "input"), step_s)
-    return savings(told, **options).saving(COST, fix)
+    whatif = KnownEstimates(Estimate(steady, late, warmup, "input"), step_s)
+    return savings(whatif, **options).saving(COST, fix)
 
 
 # One finding
@@ -80,27 +80,29 @@ def test_fix_gives_back_no_more_than_the_loop_and_no_less_than_nothing() -> None
 
 
 def test_estimate_without_a_loop_has_no_share() -> None:
-    found = estimated(99.0, time=NO_LOOP)
-    assert (found.seconds, found.share, found.basis) == (99.0, None, "estimate")
+    saving = estimated(99.0, time=NO_LOOP)
+    assert (saving.seconds, saving.share, saving.basis) == (99.0, None, "estimate")
 
 
 def test_estimate_without_steps_is_of_the_run_alone() -> None:
-    found = estimated(1.0, step_s=None, steps=None, total_steps=100)
-    assert found.seconds == 1.0
-    assert (found.per_step_ms, found.now_ms, found.after_ms) == (None, None, None)
-    assert found.projected_s is None
+    saving = estimated(1.0, step_s=None, steps=None, total_steps=100)
+    assert saving.seconds == 1.0
+    assert (saving.per_step_ms, saving.now_ms, saving.after_ms) == (None, None, None)
+    assert saving.projected_s is None
 
 
 def test_without_an_estimate_the_cost_is_a_bound() -> None:
     bound = Saving(4.0, 100.0, 0.5, "bound")
-    assert savings(Told()).saving(COST, FIX) == bound
-    unclaimed = savings(Told(Estimate(1.0, 0.0, 0.0, "input"))).saving(COST, Fix(0, [], 40))
+    assert savings(KnownEstimates()).saving(COST, FIX) == bound
+    unclaimed = savings(KnownEstimates(Estimate(1.0, 0.0, 0.0, "input"))).saving(
+        COST, Fix(0, [], 40)
+    )
     assert unclaimed == bound
 
 
 def test_without_any_cost_there_is_no_saving() -> None:
-    found = savings(Told()).saving(Cost(None, None, "none"), FIX)
-    assert found == Saving(None, None, None, "none")
+    saving = savings(KnownEstimates()).saving(Cost(None, None, "none"), FIX)
+    assert saving == Saving(None, None, None, "none")
 
 
 def test_findings_without_a_saving_come_last_by_count() -> None:
@@ -124,8 +126,8 @@ def test_saving_is_projected_on_a_longer_run() -> None:
     ids=str,
 )  # fmt: skip
 def test_projected_compiling_ends_where_the_graphs_do(fields: dict[str, Any], late: float) -> None:
-    found = estimated(0.0, 2.0, fix=Fix(3, [READ], count=40, **fields), total_steps=400)
-    assert found.projected_s == late
+    saving = estimated(0.0, 2.0, fix=Fix(3, [READ], count=40, **fields), total_steps=400)
+    assert saving.projected_s == late
 
 
 def test_projected_saving_is_not_below_nothing() -> None:
@@ -142,8 +144,8 @@ def saves(seconds: float | None, process: int | None = 3) -> Finding:
     )  # fmt: skip
 
 
-def remaining(given: Sequence[float | None], *found: Finding) -> list[float | None]:
-    ordered, _ = savings(Told(remaining=given)).in_order(list(found))
+def remaining(given: Sequence[float | None], *findings: Finding) -> list[float | None]:
+    ordered, _ = savings(KnownEstimates(remaining=given)).in_order(list(findings))
     return [each.saving.remaining_s for each in ordered]
 
 
@@ -153,10 +155,10 @@ def test_what_remains_may_be_more_than_alone_but_never_less_than_nothing() -> No
 
 
 def test_finding_without_a_replay_has_no_remainder() -> None:
-    told = Told(remaining=[1.0, None])
-    ordered, limit = savings(told).in_order([saves(2.0), saves(5.0, process=None)])
+    whatif = KnownEstimates(remaining=[1.0, None])
+    ordered, limit = savings(whatif).in_order([saves(2.0), saves(5.0, process=None)])
     assert [each.saving.remaining_s for each in ordered] == [1.0, None]
-    assert told.asked == [FIX, None]
+    assert whatif.asked == [FIX, None]
     assert limit == "device"
 
 

@@ -43,8 +43,8 @@ def test_comment_on_the_line_suppresses_its_finding(comment: str, reason: str) -
     ],
 )
 def test_line_that_does_not_ask_for_it_is_reported(source: str | None) -> None:
-    found = finding(locations=[location(source=source)])
-    assert suppress([found]) == ([found], [])
+    suppressed = finding(locations=[location(source=source)])
+    assert suppress([suppressed]) == ([suppressed], [])
 
 
 @pytest.mark.parametrize(("role", "suppressed"), [("caller", 1), ("made", 0), ("compiled", 0)])
@@ -60,5 +60,5 @@ def test_finding_without_a_line_is_reported() -> None:
 
 def test_other_findings_keep_their_order() -> None:
     asked = location(source="x  # xladoctor: ignore[XD203]")
-    found = [finding("XD201"), finding("XD203", locations=[asked]), finding("XD202")]
-    assert suppress(found)[0] == [found[0], found[2]]
+    findings = [finding("XD201"), finding("XD203", locations=[asked]), finding("XD202")]
+    assert suppress(findings)[0] == [findings[0], findings[2]]

@@ -129,16 +129,16 @@ def fix(*claims: Claim, count: int = 13, **fields: Any) -> Fix:
 
 
 def estimate(words: Sequence[str], *claims: Claim, count: int = 13, **options: Any) -> Estimate:
-    found = whatif(words, **options).estimate(fix(*claims, count=count))
-    assert found is not None
-    return found
+    estimated = whatif(words, **options).estimate(fix(*claims, count=count))
+    assert estimated is not None
+    return estimated
 
 
 def gain_us(words: str, *claims: Claim, **options: Any) -> float:
     """What a fix gives back in each of thirteen steps that are alike."""
-    found = estimate(steps_of(words), *claims, **options)
-    assert (found.late_s, found.warmup_s) == (0.0, 0.0)
-    return round(found.steady_s / 13 * 1e6, 3)
+    estimated = estimate(steps_of(words), *claims, **options)
+    assert (estimated.late_s, estimated.warmup_s) == (0.0, 0.0)
+    return round(estimated.steady_s / 13 * 1e6, 3)
 
 
 # The unchanged program
@@ -173,13 +173,15 @@ def measured(seed: int) -> dict[str, list[Row]]:
 
 def joined(processes: list[dict[str, list[Row]]]) -> Evidence:
     names = ("host_segment", "device_execution")
-    return evidence({name: [row for one in processes for row in one[name]] for name in names})
+    return evidence(
+        {name: [row for process in processes for row in process[name]] for name in names}
+    )
 
 
 def program_of(database: Any, process: int = 0) -> Program:
-    found = read_program(database, process)
-    assert found is not None
-    return found
+    program = read_program(database, process)
+    assert program is not None
+    return program
 
 
 seeds = st.lists(st.integers(0, 10**6), min_size=1, max_size=20, unique=True)
@@ -317,8 +319,8 @@ def test_every_tenth_call_is_kept() -> None:
 
 def test_part_of_the_calls_gives_back_that_part() -> None:
     words = steps_of("python 10; save@50: save 1000; barrier@40: dispatch 20 > 10", 23)
-    found = estimate(words, claim("remove", "save", 50, part=0.9), count=23)
-    assert found.steady_s == pytest.approx(0.9 * 23e-3)
+    estimated = estimate(words, claim("remove", "save", 50, part=0.9), count=23)
+    assert estimated.steady_s == pytest.approx(0.9 * 23e-3)
 
 
 def test_halves_that_two_fixes_claim_are_all_calls() -> None:
@@ -338,9 +340,9 @@ def test_calls_are_counted_by_the_turn_where_a_step_has_several_barriers() -> No
     tables = tables_of(["python 100; read@41: python 100", "python 100"] * 10)
     tables["step_period"] = [{"process": 0, "thread": 1, "barriers": 2}]
     model = WhatIf(explained(tables).database)
-    found = model.estimate(fix(claim("remove", "read", 41), count=10))
-    assert found is not None
-    assert found.steady_s == pytest.approx(10 * 100e-6, rel=0.1)
+    estimated = model.estimate(fix(claim("remove", "read", 41), count=10))
+    assert estimated is not None
+    assert estimated.steady_s == pytest.approx(10 * 100e-6, rel=0.1)
 
 
 CALM = "python 100; barrier@40: dispatch 20 > 10"
@@ -379,9 +381,9 @@ def test_python_inside_a_call_is_not_the_loop_s() -> None:
 def test_timeline_without_our_calls_tells_by_activity() -> None:
     tables = tables_of(steps_of("input 300; python 100; dispatch 20 > 10"))
     del tables["step"]
-    found = WhatIf(explained(tables).database).estimate(fix(claim("overlap", "input")))
-    assert found is not None
-    assert found.steady_s == pytest.approx(13 * 120e-6)
+    estimated = WhatIf(explained(tables).database).estimate(fix(claim("overlap", "input")))
+    assert estimated is not None
+    assert estimated.steady_s == pytest.approx(13 * 120e-6)
 
 
 # Compilations
@@ -396,11 +398,11 @@ def compiling(compile_us: int = 600) -> list[str]:
 
 
 def test_compilations_give_back_their_seconds_late_and_in_warm_up() -> None:
-    found = estimate(compiling(), claim("compile_once", "compile", compilations=[0, 1, 2]))
-    assert found.steady_s == 0.0
-    assert found.warmup_s == pytest.approx(600e-6)
-    assert found.late_s == pytest.approx(1200e-6)
-    assert found.seconds == pytest.approx(1800e-6)
+    estimated = estimate(compiling(), claim("compile_once", "compile", compilations=[0, 1, 2]))
+    assert estimated.steady_s == 0.0
+    assert estimated.warmup_s == pytest.approx(600e-6)
+    assert estimated.late_s == pytest.approx(1200e-6)
+    assert estimated.seconds == pytest.approx(1800e-6)
 
 
 def compiling_meanwhile(compile_us: int) -> Estimate | None:
@@ -411,15 +413,15 @@ def compiling_meanwhile(compile_us: int) -> Estimate | None:
 
 
 def test_compiling_while_the_device_works_gives_back_less() -> None:
-    found = compiling_meanwhile(2500)
-    assert found is not None
-    assert found.late_s == pytest.approx(2 * 1500e-6, rel=0.02)
+    estimated = compiling_meanwhile(2500)
+    assert estimated is not None
+    assert estimated.late_s == pytest.approx(2 * 1500e-6, rel=0.02)
 
 
 def test_compiling_that_the_device_hides_gives_back_nothing() -> None:
-    found = compiling_meanwhile(600)
-    assert found is not None
-    assert found.seconds == 0
+    estimated = compiling_meanwhile(600)
+    assert estimated is not None
+    assert estimated.seconds == 0
 
 
 def test_compilations_of_constant_cost_take_so_long_all_together() -> None:
@@ -428,24 +430,24 @@ def test_compilations_of_constant_cost_take_so_long_all_together() -> None:
 
 
 def test_longer_run_has_more_late_compilations_unless_they_are_settled_or_exhausted() -> None:
-    found = Estimate(steady_s=1.0, late_s=2.0, warmup_s=4.0, limited_by="device")
-    assert found.projected(fix(), 10, 100) == 10 + 20 + 4
-    assert found.projected(fix(settled=True), 10, 100) == 10 + 2 + 4
-    assert found.projected(fix(count=2, at_most=6), 10, 100) == 10 + 2 * 3 + 4
-    assert found.projected(fix(count=2, at_most=1), 10, 100) == 10 + 2 + 4
+    estimated = Estimate(steady_s=1.0, late_s=2.0, warmup_s=4.0, limited_by="device")
+    assert estimated.projected(fix(), 10, 100) == 10 + 20 + 4
+    assert estimated.projected(fix(settled=True), 10, 100) == 10 + 2 + 4
+    assert estimated.projected(fix(count=2, at_most=6), 10, 100) == 10 + 2 * 3 + 4
+    assert estimated.projected(fix(count=2, at_most=1), 10, 100) == 10 + 2 + 4
 
 
 # Where nothing can be told
 
 
 @pytest.mark.parametrize(
-    "one",
+    "absent",
     [claim("remove", "read", 7), claim("remove", "cut"), claim("remove", "read", 40),
      claim("compile_once", "compile", compilations=[99])],
     ids=str,
 )  # fmt: skip
-def test_claim_about_what_the_timeline_does_not_have_has_no_estimate(one: Claim) -> None:
-    assert whatif(steps_of(READ.format(100))).estimate(fix(one)) is None
+def test_claim_about_what_the_timeline_does_not_have_has_no_estimate(absent: Claim) -> None:
+    assert whatif(steps_of(READ.format(100))).estimate(fix(absent)) is None
 
 
 def test_process_without_timeline_has_no_estimate() -> None:
@@ -475,7 +477,7 @@ def test_remainders_add_up_to_all_fixes_at_once() -> None:
     model = whatif(steps_of(words))
     claims = [claim("remove", "read", 41), claim("overlap", "input", 9), claim("remove", "tracing"),
               claim("make_asynchronous", "barrier", 40)]  # fmt: skip
-    given, _ = model.in_order([fix(one) for one in claims])
+    given, _ = model.in_order([fix(absent) for absent in claims])
     # the calls of two claims: barriers and Python have none that are counted
     together = model.estimate(fix(*claims, count=2 * 13))
     assert together is not None
@@ -576,36 +578,36 @@ def logged(traced: int, untraced: int) -> list[Row]:
 
 
 def test_steps_outside_the_window_tell_the_pace() -> None:
-    found = rates(step=logged(traced=4, untraced=5))
-    assert found == Rates(12, 12, 12e-6, {}, frozenset())
-    assert found.step_s == pytest.approx(1e-6)
+    measured = rates(step=logged(traced=4, untraced=5))
+    assert measured == Rates(12, 12, 12e-6, {}, frozenset())
+    assert measured.step_s == pytest.approx(1e-6)
 
 
 def test_few_steps_outside_the_window_tell_no_pace_of_their_own() -> None:
-    found = rates(step=logged(traced=4, untraced=4))
-    assert found is not None
-    assert found.step_s == pytest.approx(1.5e-6)
+    measured = rates(step=logged(traced=4, untraced=4))
+    assert measured is not None
+    assert measured.step_s == pytest.approx(1.5e-6)
 
 
 def test_step_includes_what_is_compiled_late() -> None:
-    found = rates(**tables_of(compiling()))
-    assert found is not None
-    assert found.late == frozenset({1, 2})
-    assert sorted(found.compilations) == [0, 1, 2]
-    assert found.late_compile_s == pytest.approx(1200e-6)
-    assert found.step_s == pytest.approx(132e-6 + 1200e-6 / 13)
+    measured = rates(**tables_of(compiling()))
+    assert measured is not None
+    assert measured.late == frozenset({1, 2})
+    assert sorted(measured.compilations) == [0, 1, 2]
+    assert measured.late_compile_s == pytest.approx(1200e-6)
+    assert measured.step_s == pytest.approx(132e-6 + 1200e-6 / 13)
 
 
 def test_loop_without_barriers_is_taken_as_a_whole() -> None:
-    found = rates(step=[step(0, tail=True, duration_ns=9 * SECOND, compile_ns=SECOND)])
-    assert found == Rates(0, 0, 8.0, {}, frozenset())
-    assert found.step_s is None
+    measured = rates(step=[step(0, tail=True, duration_ns=9 * SECOND, compile_ns=SECOND)])
+    assert measured == Rates(0, 0, 8.0, {}, frozenset())
+    assert measured.step_s is None
 
 
 def test_without_step_log_the_timeline_tells() -> None:
     tables = tables_of(steps_of(CALM))
-    found = rates(timeline_step=tables["timeline_step"])
-    assert found == Rates(13, 13, 1560e-6, {}, frozenset())
+    measured = rates(timeline_step=tables["timeline_step"])
+    assert measured == Rates(13, 13, 1560e-6, {}, frozenset())
 
 
 def test_without_any_step_nothing_is_known() -> None:

@@ -65,10 +65,10 @@ def test_headline(unmet: Unmet, text: str) -> None:
 
 def test_text_of_a_failure() -> None:
     unmet = [Unmet("compilations", 1, 0), Unmet("host_syncs", 40, 0)]
-    own = finding(rule="", title="First graph of a call site", count=1, locations=[])
+    first = finding(rule="", title="First graph of a call site", count=1, locations=[])
 
     text = render(
-        unmet, {"compilations": [own], "host_syncs": [finding()]}, ["And so on."], Style()
+        unmet, {"compilations": [first], "host_syncs": [finding()]}, ["And so on."], Style()
     )
 
     assert text.splitlines() == [

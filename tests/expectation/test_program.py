@@ -64,15 +64,15 @@ def test_program(tmp_path: Path) -> None:
     done = run(sys.executable, program, cwd=tmp_path, env=settings)
 
     assert done.status == 0, done.stderr
-    said = {key: " ".join(text.split()) for key, text in json.loads(done.stdout).items()}
-    assert "Graph of a call site whose earlier graphs are not known" in said["late"]
-    assert "xladoctor.expect(compilations=100)" in said["late"]
-    assert said["fork"] == "counted"
+    texts = {key: " ".join(text.split()) for key, text in json.loads(done.stdout).items()}
+    assert "Graph of a call site whose earlier graphs are not known" in texts["late"]
+    assert "xladoctor.expect(compilations=100)" in texts["late"]
+    assert texts["fork"] == "counted"
     sent = f"XD101 Input whose shape keeps changing train.py:{line_of(program, 'inputs =')} in step"
     for key, sizes in {"compared": (4, 5), "after": (8, 9)}.items():
-        assert sent in said[key]
-        assert "last from f32[{},8] to f32[{},8]".format(*sizes) in said[key]
-    assert f"train.py:{line_of(program, 'return result')} in step" in said["captured"]
-    assert "1 compilation" in said["shape"]
+        assert sent in texts[key]
+        assert "last from f32[{},8] to f32[{},8]".format(*sizes) in texts[key]
+    assert f"train.py:{line_of(program, 'return result')} in step" in texts["captured"]
+    assert "1 compilation" in texts["shape"]
     assert (tmp_path / "out/diagnosis.json").exists()
     assert list((tmp_path / "temporary").glob("xladoctor-expect-*")) == []

@@ -58,10 +58,10 @@ def test_fixture(project: Path, pytester: pytest.Pytester) -> None:
     result = pytester.runpytest_subprocess(*arguments("-n", "1", "test_steps.py"))
 
     output = result.stdout.str()
-    found = failures(output)
+    failed = failures(output)
     result.assert_outcomes(passed=len(PASSING), failed=8)
-    assert not set(found) & set(PASSING)
-    assert all(len(line) <= 80 for text in found.values() for line in text.splitlines()[1:])
+    assert not set(failed) & set(PASSING)
+    assert all(len(line) <= 80 for text in failed.values() for line in text.splitlines()[1:])
     assert "block.py" not in output
     assert list((project / "temporary").glob("xladoctor-*")) == []
     steps = project / "test_steps.py"
@@ -70,7 +70,7 @@ def test_fixture(project: Path, pytester: pytest.Pytester) -> None:
     barrier = next(n for n, line in enumerate(steps.read_text().splitlines(), 1)
                    if line.strip() == "torch_xla.sync()")  # fmt: skip
 
-    shape = words(found["shape"])
+    shape = words(failed["shape"])
     assert "UnmetExpectation: 1 compilation where none was expected 1 XD101 Input whose" in shape
     assert f"test_steps.py:{made} in step │ inputs = torch.randn(batch, 16).to(DEVICE)" in shape
     assert f"compiled at test_steps.py:{barrier} in Trainer.step │ torch_xla.sync()" in shape
@@ -78,37 +78,37 @@ def test_fixture(project: Path, pytester: pytest.Pytester) -> None:
     assert "changed shape, last from f32[8,16] to f32[7,16]; dimension 0 became 7." in shape
     assert "fix Keep the shapes that reach the device few and fixed" in shape
 
-    number = words(found["number"])
+    number = words(failed["number"])
     assert "3 compilations where at most 1 was expected" in number
     assert "XD104 Python number that is compiled into the graph (3 times)" in number
     assert f"test_steps.py:{loss} in step" in number
     assert "3 of 3 launches" in number
     assert "it took 3 values: 4.5, 5.5, 6.5." in number
 
-    first = words(found["first"])
+    first = words(failed["first"])
     assert "1 First graph of a call site test_steps.py:" in first
     assert "fix Run the step a few times before the block" in first
 
-    second = words(found["second_launch"])
+    second = words(failed["second_launch"])
     assert "XD101" in second
     assert "also This is launch 2 of the line that compiled it" in second
 
-    read = words(found["read"])
+    read = words(failed["read"])
     assert "3 host syncs where at most 1 was expected 1 XD201" in read
     assert f"test_steps.py:{line_of(steps, 'print(float')} in test_read" in read
     assert "reads a scalar (float), and waits until the device has computed it: 2 reads." in read
     assert "2 XD203 Tensor copied to the host in the step loop" in read
 
-    fallback = words(found["fallback"])
+    fallback = words(failed["fallback"])
     assert "2 fallbacks where none was expected 1 XD401" in fallback
     assert f"test_steps.py:{robust} in Trainer.robust │ loss = huber_loss" in fallback
     assert "aten::huber_loss has no XLA lowering: it ran 2 times on the CPU (1 of" in fallback
 
-    dependent = words(found["data_dependent"])
+    dependent = words(failed["data_dependent"])
     assert "1 XD102 Operator whose result's shape depends on the data" in dependent
     assert f"test_steps.py:{line_of(steps, 'chosen = tensor[mask]')} in masked" in dependent
 
-    cut = words(found["graph_cut"])
+    cut = words(failed["graph_cut"])
     assert f"compiled at test_steps.py:{robust} in Trainer.robust" in cut
     assert "changed shape, last from f32[8,16] to f32[9,16]" in cut
 
@@ -118,10 +118,10 @@ def test_below_xladoctor_run(project: Path, pytester: pytest.Pytester) -> None:
     result = pytester.run(sys.executable, "-m", "xladoctor", "run", "-o", "out", "-m", "pytest",
                           *asked)  # fmt: skip
 
-    found = failures(result.stdout.str())
-    assert set(found) == {"shape", "read"}
-    assert "changed shape, last from f32[8,16] to f32[7,16]" in words(found["shape"])
-    assert "XD201" in found["read"]
+    failed = failures(result.stdout.str())
+    assert set(failed) == {"shape", "read"}
+    assert "changed shape, last from f32[8,16] to f32[7,16]" in words(failed["shape"])
+    assert "XD201" in failed["read"]
     assert (project / "out/diagnosis.json").exists()
     assert list((project / "temporary").glob("xladoctor-*")) == []
 

@@ -125,8 +125,8 @@ class Captured:
 
     def findings(self, rule: str) -> list[dict[str, Any]]:
         """The findings of one rule, by line."""
-        found = [finding for finding in self.report["findings"] if finding["rule"] == rule]
-        return sorted(found, key=lambda f: [place["line"] for place in f["locations"]])
+        findings = [finding for finding in self.report["findings"] if finding["rule"] == rule]
+        return sorted(findings, key=lambda f: [place["line"] for place in f["locations"]])
 
     @property
     def process(self) -> Path:

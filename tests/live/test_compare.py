@@ -23,12 +23,12 @@ def compared(a: Path, b: Path) -> Finished:
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Run directories of the healed program and of the other, both ``train.py``."""
-    found = []
+    directories = []
     for name in ("scalar_read_healed", "scalar_read"):
         folder = tmp_path_factory.mktemp(name)
         shutil.copy(EXAMPLES / f"{name}.py", folder / "train.py")
-        found.append(capture(folder / "run", folder / "train.py", cwd=folder).directory)
-    return found[0], found[1]
+        directories.append(capture(folder / "run", folder / "train.py", cwd=folder).directory)
+    return directories[0], directories[1]
 
 
 def test_defect_is_new_and_its_fix_is_better(pair: tuple[Path, Path]) -> None:
@@ -37,11 +37,11 @@ def test_defect_is_new_and_its_fix_is_better(pair: tuple[Path, Path]) -> None:
     assert (there.status, back.status) == (1, 0), there.stderr + back.stderr
     for done, outcome, state in ((there, "worse", "new"), (back, "better", "fixed")):
         report: dict[str, Any] = json.loads(done.stdout)
-        assert {one["what"] for one in report["differences"]} <= {
+        assert {difference["what"] for difference in report["differences"]} <= {
             "profiler"
         }  # when it opens varies
         assert report["verdict"]["outcome"] == outcome
-        judged = [one for one in report["findings"] if one["judged_by"] == "counts"]
-        assert [(one["rule"], one["state"]) for one in judged] == [("XD201", state)]
-        reads = next(one for one in report["counts"] if one["name"] == "host_syncs_per_step")
+        judged = [finding for finding in report["findings"] if finding["judged_by"] == "counts"]
+        assert [(finding["rule"], finding["state"]) for finding in judged] == [("XD201", state)]
+        reads = next(count for count in report["counts"] if count["name"] == "host_syncs_per_step")
         assert abs(reads["change"]) == 1

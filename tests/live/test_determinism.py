@@ -55,8 +55,8 @@ def test_runs_give_the_same_findings_and_counts(program: Path, times: int, tmp_p
             for number in range(1, times + 1)]  # fmt: skip
     for diagnosis in runs[1:]:
         assert facts(diagnosis) == facts(runs[0])
-    named = {(one["rule"], place["line"]) for one in runs[0]["findings"]
-             for place in one["locations"][:1]}  # fmt: skip
+    named = {(finding["rule"], place["line"]) for finding in runs[0]["findings"]
+             for place in finding["locations"][:1]}  # fmt: skip
     wanted = {(rule, line_of(program, text)) for rule, text in PROGRAMS[program].items()}
     assert wanted <= named
     decided = json.loads((tmp_path / "gate.json").read_text())

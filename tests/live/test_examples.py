@@ -224,13 +224,13 @@ def test_recompilation_that_goes_on_is_an_error(example: Captured) -> None:
 def test_sick_program_fires_exactly_its_rule_at_its_lines(example: Captured) -> None:
     sick = SICK[example.program.stem]
     report = example.report
-    found = example.findings(sick.rule)
+    findings = example.findings(sick.rule)
 
     fired = {f["rule"] for f in report["findings"]}
     assert sorted(report["rules"]["fired"]) == sorted(fired)
     assert fired - set(sick.maybe) == {sick.rule, *sick.also}
-    assert len(found) == len(sick.findings)
-    for finding, expected in zip(found, sick.findings, strict=True):
+    assert len(findings) == len(sick.findings)
+    for finding, expected in zip(findings, sick.findings, strict=True):
         lines = {place["role"]: (place["file"], place["line"]) for place in finding["locations"]}
         assert lines == {
             role: (str(example.program.relative_to(ROOT)), line_of(example.program, text))

@@ -64,8 +64,8 @@ def test_part_of_a_program_again_and_again(tmp_path: Path) -> None:
     )  # the report of the first, and no other
     assert done.stdout.endswith("steps [30, 12]\n")
     report = json.loads((tmp_path / "first/diagnosis.json").read_text())
-    found = {finding["rule"]: finding for finding in report["findings"]}
-    assert found["XD101"]["locations"][0]["line"] == line_of(program, "inputs = torch.ones")
+    findings = {finding["rule"]: finding for finding in report["findings"]}
+    assert findings["XD101"]["locations"][0]["line"] == line_of(program, "inputs = torch.ones")
     assert any("before the capture began" in note for note in report["warnings"])
 
 

@@ -71,10 +71,10 @@ def _without_temporary_folders(seen: str) -> dict[str, Any]:
 def test_program_without_torch_sees_the_world_as_it_is(tmp_path: Path, form: str) -> None:
     write(tmp_path, "around.py", LOOK_AROUND)
     words = {"script": ["around.py"], "module": ["-m", "around"], "command": ["around.py"]}[form]
-    own = ["--", sys.executable, *words] if form == "command" else words
+    arguments = ["--", sys.executable, *words] if form == "command" else words
 
     bare = python(*words, *ARGUMENTS, cwd=tmp_path, stdin="one\ntwo")
-    captured = doctor("-o", "out", *own, *ARGUMENTS, cwd=tmp_path, stdin="one\ntwo")
+    captured = doctor("-o", "out", *arguments, *ARGUMENTS, cwd=tmp_path, stdin="one\ntwo")
 
     assert json.loads(captured.stdout)["argv"][1:] == list(ARGUMENTS)
     assert_same_world(bare, captured, SET_AT_START)
@@ -124,9 +124,9 @@ def test_report_follows_the_output_of_a_shell_that_runs_the_program(tmp_path: Pa
 
     done = doctor("-o", "out", "--", "sh", "-c", shell, cwd=tmp_path, env={"COLUMNS": "400"})
 
-    own, report = done.stdout.split("xladoctor  ", 1)
+    output, report = done.stdout.split("xladoctor  ", 1)
     assert done.status == 5
-    assert own == 10 * "sum True\n"
+    assert output == 10 * "sum True\n"
     assert "exit status 5" in report.splitlines()[0]
     assert "XD201" in report
     assert "train.py:11" in report

@@ -21,8 +21,8 @@ pytestmark = [
 
 
 def place(finding: dict[str, Any], role: str) -> dict[str, Any]:
-    (found,) = [location for location in finding["locations"] if location["role"] == role]
-    return dict(found)
+    (location,) = [location for location in finding["locations"] if location["role"] == role]
+    return dict(location)
 
 
 @only("transformers_unpadded")

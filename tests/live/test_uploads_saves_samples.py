@@ -311,16 +311,16 @@ def test_waits_and_saves_stand_in_the_timeline_with_their_lines(
 ) -> None:
     (file,) = run.directory.glob("plugins/profile/*/*.xplane.pb")
     events = reference.read(file.read_bytes())
-    found = {
+    places = {
         name: {(event.stat("file"), event.stat("line")) for event in events if event.name == name}
         for name in ("xladoctor.input", "xladoctor.save")
     }
     program = str(run.program)
 
-    assert found["xladoctor.input"] == {(program, line_of(run.program, "for step, batch"))}
+    assert places["xladoctor.input"] == {(program, line_of(run.program, "for step, batch"))}
     host = ("torch.save(batch", "xm.save([batch]")
     lines = [*save_lines, *(line_of(run.program, text) for text in host)]
-    assert found["xladoctor.save"] == {(program, line) for line in lines}
+    assert places["xladoctor.save"] == {(program, line) for line in lines}
 
 
 def test_moves_are_regions_of_the_loop_with_their_lines(
@@ -329,13 +329,13 @@ def test_moves_are_regions_of_the_loop_with_their_lines(
     folder = tmp_path_factory.mktemp("moves")
     program = write(folder, "moves.py", MOVES)
     run = capture(folder / "out", program, cwd=folder, trace_after=0)
-    found = load(str(run.directory)).database.rows(
+    calls = load(str(run.directory)).database.rows(
         "SELECT region, file, line, count(DISTINCT call) AS calls FROM host_segment"
         " WHERE step > 0 AND region <> 'barrier' GROUP BY ALL ORDER BY line"
     )
     to_device, to_host = (line_of(run.program, text) for text in ("inputs =", "total ="))
 
-    assert [tuple(row.values()) for row in found] == [
+    assert [tuple(row.values()) for row in calls] == [
         ("upload", str(run.program), to_device, 9), ("read", str(run.program), to_host, 9),
     ]  # fmt: skip
 

@@ -39,8 +39,8 @@ SICK = Diagnosis(
     run=RunFacts("run", "runs/2026-01-05-train", ["python", "train.py", "--größe", "3"], None, 9, 2,
                  "TPU", 8, "torch_xla", {"torch": "2.9.0", "torch_xla": "2.9.0"}, "train.py",
                  "/home/größe/code", "/home/größe/code"),
-    verdict=Verdict("compilation", "61 % of the loop's 10 s went compiling graphs; 3 findings to"
-                    " fix."),
+    verdict=Verdict("compilation", "59 % of the loop's 9.5 s (after 500 ms of compiling in warm-up)"
+                    " was spent compiling graphs; 3 findings to fix."),
     time=TimeSpent(12.5, 10.0, TimeParts(6.1, 1.2, 0.04, 1.66, 0.9, 0.1), 0.5),
     steps=Steps(40, 3, 12.1),
     devices=[DeviceUse("0", 0, "/device:TPU:0", "TPU", 37, 0.34, {"compile": 0.41, "wait": 0.004,
@@ -108,8 +108,8 @@ TEXT = Diagnosis(
     schema_version=2,
     tool=Tool("xladoctor", "0.1.0"),
     run=RunFacts("text", "report.txt"),
-    verdict=Verdict("unknown", "No step log in this evidence: what bounds the program cannot be"
-                    " told; nothing to fix."),
+    verdict=Verdict("unknown", "No step log in this evidence, so what limits the program is not"
+                    " known; nothing to fix."),
     time=TimeSpent(None, None, None, None),
     steps=None,
     devices=[],

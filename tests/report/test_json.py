@@ -12,8 +12,8 @@ import jsonschema
 import pytest
 
 from tests.report.diagnoses import SICK, TEXT
-from xladoctor.diagnosis.facts import duration, percent
 from xladoctor.diagnosis.interface import Diagnosis
+from xladoctor.quantities import duration, percent
 from xladoctor.report import terminal
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.json import render, schema

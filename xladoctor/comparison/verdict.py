@@ -14,8 +14,8 @@ from xladoctor.comparison.interface import (
     StepTime,
     Verdict,
 )
-from xladoctor.diagnosis.facts import duration
 from xladoctor.diagnosis.interface import CountName, NotChecked
+from xladoctor.quantities import duration
 
 REGRESSION = 1
 NOT_ENOUGH = 3

@@ -29,10 +29,10 @@ _ABSENT = {
 
 def counts(evidence: Evidence, steps: Steps | None) -> list[Count]:
     """All of them, known or not; see :class:`~xladoctor.diagnosis.interface.Count`."""
-    found = [_count(name, evidence) for name in _COUNTED]
+    counted = [_count(name, evidence) for name in _COUNTED]
     median = steps.median_ms if steps else None
     reason = None if median is not None else "no step after warm-up that compiled nothing"
-    return [*found, Count("step_ms", median, reason)]
+    return [*counted, Count("step_ms", median, reason)]
 
 
 def _count(name: CountName, evidence: Evidence) -> Count:

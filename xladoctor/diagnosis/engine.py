@@ -12,8 +12,8 @@ from xladoctor.diagnosis import devices, facts, findings, ranking
 from xladoctor.diagnosis.counts import counts
 from xladoctor.diagnosis.interface import (
     SCHEMA_VERSION,
+    DeviceUse,
     Diagnosis,
-    Finding,
     NotChecked,
     RuleOutcomes,
     Tool,
@@ -21,6 +21,7 @@ from xladoctor.diagnosis.interface import (
 from xladoctor.diagnosis.rule import Rule, RuleError
 from xladoctor.diagnosis.savings import Savings
 from xladoctor.diagnosis.suppression import suppress
+from xladoctor.diagnosis.verdict import verdict
 from xladoctor.diagnosis.whatif import WhatIf
 from xladoctor.evidence.interface import Evidence
 
@@ -34,56 +35,73 @@ def diagnose(
     """Judge the evidence by each rule that applies to the program's frontend, in its words.
 
     Args:
-        total_steps: length of a run to project the savings on.
-        off: ids of the rules that were switched off.
+        total_steps: length of a run to project the savings to.
+        off: ids of rules that are switched off.
 
     Raises:
         RuleError: a rule's query or message fails on this evidence.
     """
-    database = evidence.database
-    database.close_to_the_outside()
-    time = facts.time_spent(evidence)
-    steps = facts.steps(evidence)
-    savings = Savings(WhatIf(database), time, steps, total_steps)
-    raw: list[Finding] = []
-    fired: list[str] = []
-    clear: list[str] = []
-    not_checked: list[NotChecked] = []
-    for rule in filter(None, (rule.for_frontend(evidence.frontend) for rule in rules)):
-        reason = _missing(rule, evidence.available) or _empty(rule, evidence)
-        if reason:
-            not_checked.append(NotChecked(rule.id, reason))
-            continue
-        rows = judge(rule, evidence)
-        raw += findings.from_rows(rule, rows, evidence, time, savings)
-        (fired if rows else clear).append(rule.id)
+    evidence.database.close_to_the_outside()
+    time, steps = facts.time_spent(evidence), facts.steps(evidence)
+    savings = Savings(WhatIf(evidence.database), time, steps, total_steps)
+    judged, not_checked = _judge_all(rules, evidence)
+    raw = [finding for rule, rows in judged
+           for finding in findings.from_rows(rule, rows, evidence, time, savings)]  # fmt: skip
     kept, ignored = suppress(raw)
     ordered, limit = savings.in_order(ranking.ranked(kept))
     pack = {rule.id: rule for rule in rules}
     used = devices.device_use(evidence)
-    lead = database.scalar("SELECT process FROM lead") or 0
-    bound = savings.whatif.limited_by(lead) == "device"
-    busy = max((device.busy for device in used), default=None) if bound else None
-    outcomes = RuleOutcomes(fired, clear, [skipped.rule for skipped in not_checked],
-                            list(off))  # fmt: skip
+    busy = _busy(evidence, savings, used)
     return Diagnosis(
         schema_version=SCHEMA_VERSION, tool=Tool("xladoctor", __version__),
         run=facts.run(evidence),
-        verdict=facts.verdict(time, ordered, pack, bool(fired or clear), limit, busy),
-        time=time, steps=steps,
-        devices=used, counts=counts(evidence, steps), findings=ordered, rules=outcomes,
-        not_checked=not_checked, ignored=ignored, warnings=list(evidence.notes),
-        total_steps=total_steps, pack=pack,
+        verdict=verdict(time, ordered, pack, bool(judged), limit, busy),
+        time=time, steps=steps, devices=used, counts=counts(evidence, steps), findings=ordered,
+        rules=_outcomes(judged, not_checked, off), not_checked=not_checked, ignored=ignored,
+        warnings=list(evidence.notes), total_steps=total_steps, pack=pack,
     )  # fmt: skip
+
+
+def _judge_all(
+    rules: Sequence[Rule], evidence: Evidence
+) -> tuple[list[tuple[Rule, list[Row]]], list[NotChecked]]:
+    """The rows of each rule that applies, in its frontend's words; and the rules that lack data."""
+    judged, not_checked = [], []
+    for rule in filter(None, (rule.for_frontend(evidence.frontend) for rule in rules)):
+        reason = _missing(rule, evidence.available) or _empty(rule, evidence)
+        if reason:
+            not_checked.append(NotChecked(rule.id, reason))
+        else:
+            judged.append((rule, judge(rule, evidence)))
+    return judged, not_checked
+
+
+def _outcomes(
+    judged: Sequence[tuple[Rule, list[Row]]], not_checked: Sequence[NotChecked], off: Sequence[str]
+) -> RuleOutcomes:
+    return RuleOutcomes(
+        fired=[rule.id for rule, rows in judged if rows],
+        clear=[rule.id for rule, rows in judged if not rows],
+        not_evaluated=[skipped.rule for skipped in not_checked],
+        off=list(off),
+    )
+
+
+def _busy(evidence: Evidence, savings: Savings, used: Sequence[DeviceUse]) -> float | None:
+    """The share of the time that the busiest device works, if that limits the steps as they are."""
+    lead = evidence.database.scalar("SELECT process FROM lead") or 0
+    if savings.whatif.limited_by(lead) != "device":
+        return None
+    return max((device.busy for device in used), default=None)
 
 
 def judge(
     rule: Rule, evidence: Evidence, thresholds: Mapping[str, float] | None = None
 ) -> list[Row]:
-    """The rows that a rule's query gives: a finding each, not yet merged.
+    """The rows that a rule's query returns: a finding each, not yet merged.
 
     Args:
-        thresholds: take the place of the rule's own of the same name.
+        thresholds: replace the rule's own of the same name.
 
     Raises:
         RuleError: the query fails on this evidence.
@@ -97,14 +115,14 @@ def judge(
 def _missing(rule: Rule, available: Iterable[str]) -> str | None:
     """The rule's own sentence for the first need that the evidence does not meet.
 
-    A need is a table, or several joined by ``|`` of which one is enough.
+    A need is a table, or several joined by ``|``, any of which will do.
     """
     absent = [need for need in rule.needs if not set(need.split("|")) & set(available)]
     return rule.not_evaluated[absent[0]] if absent else None
 
 
 def _empty(rule: Rule, evidence: Evidence) -> str | None:
-    """The rule's own sentence for the first table or view that has no row but has to."""
+    """The rule's own sentence for the first table or view that must have rows but has none."""
     for name, sentence in rule.needs_rows.items():
         if not evidence.database.scalar(f'SELECT EXISTS (SELECT 1 FROM "{name}")'):  # noqa: S608
             return sentence

@@ -1,43 +1,12 @@
-"""What is true of the run whatever the rules say: its time, its steps, its verdict."""
+"""What is true of the run whatever the rules say: its command, its time, its steps."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from xladoctor.diagnosis.interface import (
-    Finding,
-    RunFacts,
-    SavingBasis,
-    Steps,
-    TimeParts,
-    TimeSpent,
-    Verdict,
-)
-from xladoctor.diagnosis.rule import Rule
+from xladoctor.diagnosis.interface import RunFacts, Steps, TimeParts, TimeSpent
 from xladoctor.evidence.interface import Evidence
 from xladoctor.warmup import WARMUP
-
-_PARTS: dict[str, tuple[Any, str]] = {
-    "compile_s": ("compilation", "compiling graphs"),
-    "blocked_s": ("host_sync", "blocked while the host reads device values"),
-    "input_s": ("input", "waiting for input"),
-    "tracing_s": ("tracing", "in Python between barriers"),
-    "device_s": ("device", "waiting for the device"),
-}
-
-
-#: What a step can be limited by, in words.
-LIMITS = {
-    "compilation": "compiling", "host_sync": "synchronization", "input": "input",
-    "upload": "sending tensors", "checkpoint": "saving checkpoints",
-    "dispatch": "handing over graphs", "tracing": "tracing on the host",
-    "host": "other Python on the host", "device": "the device",
-}  # fmt: skip
-_MANY = 10
-_MOST = 1000.0
-_NO_GAIN = 1.02
 
 
 def run(evidence: Evidence) -> RunFacts:
@@ -159,113 +128,3 @@ def _steps_of_timeline(evidence: Evidence) -> Steps | None:
     median = rows[0]["median_ms"]
     return Steps(rows[0]["count"], min(WARMUP, rows[0]["count"]),
                  None if median is None else round(median, 4))  # fmt: skip
-
-
-def verdict(
-    time: TimeSpent,
-    findings: list[Finding],
-    pack: Mapping[str, Rule],
-    judged: bool = True,
-    limit: str | None = None,
-    busy: float | None = None,
-) -> Verdict:
-    """What bounds the loop, in a sentence that a newcomer understands.
-
-    Args:
-        pack: the rules of the findings, by id.
-        judged: whether any rule could be; if none could, nothing is known to be right.
-        limit: what a step is limited by once all findings are fixed.
-        busy: share of the steady steps in which a device worked, if that is their limit.
-    """
-    serious = [finding for finding in findings if finding.severity != "info"]
-    speedup, basis = _speedup(time, serious)
-    gain: dict[str, Any] = {
-        "speedup": speedup, "speedup_basis": basis, "limited_by": limit if speedup else None,
-    }  # fmt: skip
-    more = any(finding.saving.basis == "none" for finding in serious)
-    tail = (
-        f"{len(serious)} finding{'s' * (len(serious) != 1)} to fix"
-        f"{_gain(speedup, basis, limit, more)}"
-        if serious
-        else "nothing to fix"
-        if judged
-        else "no rule could be judged"
-    )
-    for said in (pack[finding.rule].verdict for finding in serious):
-        if said:
-            return Verdict(said.bound_by, f"{said.text}; {tail}.", **gain)
-    if time.parts is None or not time.loop_s:
-        text = "No step log in this evidence: what bounds the program cannot be told"
-        return Verdict("unknown", f"{text}; {tail}.")
-    warmup = time.warmup_compile_s or 0.0
-    spent = {key: getattr(time.parts, key) for key in _PARTS}
-    spent["compile_s"] -= warmup
-    waits = [finding for finding in findings if pack[finding.rule].waits]
-    synchronizing = _synchronizing(spent["blocked_s"], waits)
-    spent["device_s"] += spent["blocked_s"] - synchronizing
-    spent["blocked_s"] = synchronizing
-    largest = max(spent, key=lambda key: spent[key])
-    bound_by, words = _PARTS[largest]
-    apart = f" (after {duration(warmup)} of compiling in warm-up)" if warmup else ""
-    share = percent(spent[largest] / time.steady_s)
-    if busy is not None and bound_by != "device":  # as where the host runs ahead of it
-        return Verdict(
-            "device", f"The device worked for {percent(busy)} of the time; meanwhile {share} of the"
-            f" loop's {duration(time.steady_s)}{apart} went {words}; {tail}.", **gain,
-        )  # fmt: skip
-    return Verdict(
-        bound_by,
-        f"{share} of the loop's {duration(time.steady_s)}{apart} went {words}; {tail}.",
-        **gain,
-    )
-
-
-def _synchronizing(blocked_s: float, waits: list[Finding]) -> float:
-    """What of the time blocked in reads is their own: the rest the device works for the loop."""
-    given = [wait.saving.remaining_s for wait in waits]
-    if not given or None in given:
-        return blocked_s
-    return min(blocked_s, sum(seconds or 0.0 for seconds in given))
-
-
-def _speedup(time: TimeSpent, findings: list[Finding]) -> tuple[float | None, SavingBasis]:
-    """How many times as fast the loop is without its warm-up's compiling, if all are fixed."""
-    savings = [finding.saving for finding in findings if finding.saving.seconds is not None]
-    if not time.loop_s or not savings:
-        return None, "none"
-    given = [s.remaining_s for s in savings if s.remaining_s is not None]
-    seconds = sum(given) if given else sum(s.seconds or 0.0 for s in savings)
-    of_warmup = any(claim.do == "constant_cost" for s in savings for claim in s.assumes)
-    whole = time.loop_s if of_warmup else time.steady_s
-    left = max(whole - seconds, whole / _MOST)
-    return round(whole / left, 3), "estimate" if given else "bound"
-
-
-def _gain(speedup: float | None, basis: SavingBasis, limit: str | None, more: bool) -> str:
-    """What fixing them brings; ``more`` if what some of them bring is not known."""
-    if speedup is None or basis == "bound" or (more and speedup < _NO_GAIN):
-        return ""
-    then = f", then limited by {LIMITS[limit]}" if limit else ""
-    if speedup < _NO_GAIN:
-        return f", which gains next to nothing{then}"
-    return f" for a loop {_times(speedup)} as fast{' or more' * more}{then}"
-
-
-def _times(factor: float) -> str:
-    return f"{factor:.0f} times" if factor >= _MANY else f"{float(f'{factor:.3g}'):g} times"
-
-
-def duration(seconds: float) -> str:
-    """A duration for people: ``840 µs``, ``12.1 ms``, ``3.4 s``, ``2 min 05 s``."""
-    for unit, name in ((1e-6, "µs"), (1e-3, "ms"), (1.0, "s")):
-        value = float(f"{seconds / unit:.3g}")
-        if value < (120 if name == "s" else 1000):
-            return f"{value:.0f} µs" if name == "µs" else f"{value:g} {name}"
-    whole = round(seconds)
-    return f"{whole // 60} min {whole % 60:02d} s"
-
-
-def percent(share: float) -> str:
-    """A share for people; what is there is never shown as nothing."""
-    shown = f"{share * 100:.0f}"
-    return "<1 %" if share > 0 and shown == "0" else f"{shown} %"

@@ -117,15 +117,15 @@ def _cost(row: Row, time: TimeSpent) -> Cost:
 
 def located(row: Row, evidence: Evidence) -> list[Location]:
     """The lines of a row, each with its role and its text."""
-    found: list[Location] = []
+    locations: list[Location] = []
     for role, prefix in _PLACES.items():
         file, line = row.get(f"{prefix}file"), row.get(f"{prefix}line")
         if file is None or line is None:
             continue
         shown = evidence.shown(file) or file
-        if any((known.file, known.line) == (shown, line) for known in found):
+        if any((known.file, known.line) == (shown, line) for known in locations):
             continue
-        found.append(
+        locations.append(
             Location(
                 file=shown,
                 line=line,
@@ -134,7 +134,7 @@ def located(row: Row, evidence: Evidence) -> list[Location]:
                 source=source_line(evidence, file, line),
             )
         )
-    return found
+    return locations
 
 
 def _message(rule: Rule, row: Row, cause: dict[str, Any], evidence: Evidence) -> str:

@@ -114,7 +114,7 @@ def same(then: Sequence[Sighting], now: Sequence[Sighting]) -> dict[str, str]:
     pairing.pair(_line)
     pairing.pair_alone(_block, _alike)
     pairing.pair_alone(_rule, lambda a, b: None in (a.file, b.file))
-    return pairing.found
+    return pairing.pairs
 
 
 def _with_subject(seen: Sighting, subjects: set[str]) -> Sighting:
@@ -134,19 +134,19 @@ class _Pairing:
 
     def __init__(self, then: list[Sighting], now: list[Sighting]) -> None:
         self.then, self.now = then, now
-        self.found: dict[str, str] = {}
+        self.pairs: dict[str, str] = {}
 
     def pair(self, key: Key) -> None:
         """Those of equal key, in the order of their numbers."""
         for then, now in self._groups(key):
             for a, b in zip(sorted(then, key=_number), sorted(now, key=_number), strict=False):
-                self.found[b.fingerprint] = a.fingerprint
+                self.pairs[b.fingerprint] = a.fingerprint
 
     def pair_alone(self, key: Key, accept: Callable[[Sighting, Sighting], bool]) -> None:
         """Those that are alone of their key on both sides."""
         for then, now in self._groups(key):
             if len(then) == len(now) == 1 and accept(then[0], now[0]):
-                self.found[now[0].fingerprint] = then[0].fingerprint
+                self.pairs[now[0].fingerprint] = then[0].fingerprint
 
     def rename(self, scope: Callable[[Sighting], Scope | None], content: Key) -> None:
         """Give the files (or functions) then the names that they have now."""
@@ -161,7 +161,7 @@ class _Pairing:
         """What is not paired yet, by key; what has None for a key is left out."""
         groups: dict[Hashable, tuple[list[Sighting], list[Sighting]]]
         groups = defaultdict(lambda: ([], []))
-        paired = set(self.found.values()), self.found.keys()
+        paired = set(self.pairs.values()), self.pairs.keys()
         for side, all_seen in enumerate((self.then, self.now)):
             for seen in all_seen:
                 if seen.fingerprint not in paired[side] and (name := key(seen)) is not None:

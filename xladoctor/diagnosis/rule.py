@@ -216,8 +216,8 @@ class Rule(BaseModel):
         """The rule with the texts of that frontend; None where it does not apply to it."""
         if name not in self.applies_to.frontend:
             return None
-        own = self.per_frontend.get(name, Texts())
-        return self.model_copy(update={key: text for key, text in own if text is not None})
+        texts = self.per_frontend.get(name, Texts())
+        return self.model_copy(update={key: text for key, text in texts if text is not None})
 
     @property
     def _parameters(self) -> set[str]:

@@ -28,9 +28,9 @@ class Savings:
 
     def saving(self, cost: Cost, fix: Fix) -> Saving:
         """What one fix gives back by itself."""
-        found = self.whatif.estimate(fix) if fix.claims else None
-        if found is not None:
-            return self._estimated(found, fix)
+        estimate = self.whatif.estimate(fix) if fix.claims else None
+        if estimate is not None:
+            return self._estimated(estimate, fix)
         if cost.seconds is None:
             return Saving(None, None, None, "none")
         return Saving(cost.seconds, self._each(cost.seconds), cost.share, "bound")
@@ -45,24 +45,24 @@ class Savings:
         pairs = zip(findings, given, strict=True)
         return [_with_remaining(finding, seconds) for finding, seconds in pairs], limit
 
-    def _estimated(self, found: Estimate, fix: Fix) -> Saving:
-        seconds = max(0.0, found.seconds)
+    def _estimated(self, estimate: Estimate, fix: Fix) -> Saving:
+        seconds = max(0.0, estimate.seconds)
         if self.time.loop_s:
             seconds = min(seconds, self.time.loop_s)
         each, step_s = self._each(seconds), self.whatif.step_s(fix.process)
         now = None if step_s is None else 1e3 * step_s
-        gone = self._each(max(0.0, found.steady_s + found.late_s))
+        gone = self._each(max(0.0, estimate.steady_s + estimate.late_s))
         return Saving(
             seconds, each, min(1.0, seconds / self.time.steady_s) if self.time.loop_s else None,
             "estimate", now, None if now is None or gone is None else max(0.0, now - gone),
-            found.limited_by, projected_s=self._projected(found, fix), process=fix.process,
+            estimate.limited_by, projected_s=self._projected(estimate, fix), process=fix.process,
             assumes=list(fix.claims),
         )  # fmt: skip
 
-    def _projected(self, found: Estimate, fix: Fix) -> float | None:
+    def _projected(self, estimate: Estimate, fix: Fix) -> float | None:
         if not self.total_steps or not self.steps or not self.steps.count:
             return None
-        return max(0.0, found.projected(fix, self.steps.count, self.total_steps))
+        return max(0.0, estimate.projected(fix, self.steps.count, self.total_steps))
 
     def _each(self, seconds: float) -> float | None:
         return 1e3 * seconds / self.steps.count if self.steps and self.steps.count else None

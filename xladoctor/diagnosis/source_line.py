@@ -21,6 +21,6 @@ def comment(source: str) -> str:
 
 
 def _parted(source: str) -> tuple[str, str]:
-    found = _CODE.match(source)
-    end = found.end() if found else 0
+    match = _CODE.match(source)
+    end = match.end() if match else 0
     return source[:end], source[end:]

@@ -8,8 +8,8 @@ from pathlib import Path
 from xladoctor.diagnosis.engine import judge
 from xladoctor.diagnosis.interface import Finding
 from xladoctor.evidence.database import Database
+from xladoctor.expectation.builder import FindingBuilder, Row
 from xladoctor.expectation.interface import Happened
-from xladoctor.expectation.words import Row, Words
 from xladoctor.report.compilations import phrase
 from xladoctor.warmup import WARMUP
 
@@ -55,24 +55,28 @@ _ALSO = (
 )
 
 
-def explain_compilations(words: Words, happened: Happened) -> tuple[list[Finding], list[str]]:
+def explain_compilations(
+    builder: FindingBuilder, happened: Happened
+) -> tuple[list[Finding], list[str]]:
     """A finding for each cause, in the order of the compilations; and what is not known."""
-    database = words.evidence.database
+    database = builder.evidence.database
     rows = {row["index"]: row for row in database.rows(_COMPILED)}
-    late = (Path(words.evidence.origin["path"]) / _EARLIER).exists()
-    explained = _by_rules(words, rows, late)
+    late = (Path(builder.evidence.origin["path"]) / _EARLIER).exists()
+    explained = _by_rules(builder, rows, late)
     known = {index for indices, _ in explained for index in indices}
-    explained += [([index], _without_rule(words, row, late))
+    explained += [([index], _without_rule(builder, row, late))
                   for index, row in rows.items() if index not in known]  # fmt: skip
     explained.sort(key=lambda pair: pair[0][0])
     return [finding for _, finding in explained], _notes(database, rows.values(), happened)
 
 
-def _by_rules(words: Words, rows: dict[int, Row], late: bool) -> list[tuple[list[int], Finding]]:
+def _by_rules(
+    builder: FindingBuilder, rows: dict[int, Row], late: bool
+) -> list[tuple[list[int], Finding]]:
     """The findings of all rules on recompilation, each with the compilations that it is of."""
     explained = []
-    for rule in words.about("compilations"):
-        for row in judge(rule, words.evidence):
+    for rule in builder.rules_on("compilations"):
+        for row in judge(rule, builder.evidence):
             compiled = [rows[index] for index in row.get("compilations") or ()]
             if all(map(_is_nowhere, compiled)):
                 continue
@@ -80,21 +84,21 @@ def _by_rules(words: Words, rows: dict[int, Row], late: bool) -> list[tuple[list
             placed = all(each["file"] for each in compiled)
             early = placed and turn < WARMUP and not late
             row["consequences"] = [_ALSO.format(turn + 1)] if early else []
-            explained.append((row["compilations"], words.of_rule(rule, row)))
+            explained.append((row["compilations"], builder.from_rule(rule, row)))
     return explained
 
 
-def _without_rule(words: Words, row: Row, late: bool) -> Finding:
+def _without_rule(builder: FindingBuilder, row: Row, late: bool) -> Finding:
     """The first of a call site, and what follows from an operator that runs on the CPU."""
     if _is_nowhere(row):
-        return words.own(_NOWHERE, {**row, "count": 1}, _NOWHERE_WHY, _NOWHERE_FIX)
+        return builder.without_rule(_NOWHERE, {**row, "count": 1}, _NOWHERE_WHY, _NOWHERE_FIX)
     if row["kind"] is None:
         title, why, fix = (_LATE, _LATE_WHY, _LATE_FIX) if late else _FIRST_TEXTS
-        return words.own(title, {**row, "count": 1}, why, fix)
-    rule = words.of_cause(row["kind"])
+        return builder.without_rule(title, {**row, "count": 1}, why, fix)
+    rule = builder.rule_for(row["kind"])
     change = phrase({**row, "file": row["made_file"]})
     by_operator = rule.events == "fallbacks"  # whose findings count its runs, not the graphs
-    return words.own(
+    return builder.without_rule(
         rule.title if by_operator else "Graph compiled again", {**_guilty(row), "count": 1},
         (_DEPENDENT if by_operator else _AGAIN).format(change), rule.fix,
         rule.id if by_operator else "",

@@ -11,8 +11,8 @@ from xladoctor.diagnosis.engine import judge
 from xladoctor.diagnosis.interface import Finding
 from xladoctor.diagnosis.rule import Rule
 from xladoctor.doctor import evidence_of
+from xladoctor.expectation.builder import FindingBuilder, Row
 from xladoctor.expectation.interface import Happened
-from xladoctor.expectation.words import Row, Words
 from xladoctor.ingest.interface import Ingested
 
 Places = Callable[[int | None], Any]
@@ -28,24 +28,26 @@ _UNSEEN = (
 )
 
 
-def explain_waits(words: Words, happened: Happened, place: Places) -> list[Finding]:
+def explain_waits(builder: FindingBuilder, happened: Happened, place: Places) -> list[Finding]:
     """A finding for each line that read, printed, copied or saved, by the rule on such reads."""
-    rules = {kind: rule for rule in words.rules for kind in rule.reads}
+    rules = {kind: rule for rule in builder.rules for kind in rule.reads}
     groups: dict[tuple[str, Any], dict[str, int]] = defaultdict(dict)
     for (site, kind), count in happened.waits.items():
         key = rules[kind].id if kind in rules else "", place(site)
         groups[key][kind] = groups[key].get(kind, 0) + count
-    return [_waited(words, rules, spot, kinds) for (_, spot), kinds in groups.items()]
+    return [_waited(builder, rules, spot, kinds) for (_, spot), kinds in groups.items()]
 
 
-def _waited(words: Words, rules: dict[str, Rule], spot: Any, kinds: dict[str, int]) -> Finding:
+def _waited(
+    builder: FindingBuilder, rules: dict[str, Rule], spot: Any, kinds: dict[str, int]
+) -> Finding:
     row: Row = {**columns(spot), "count": sum(kinds.values())}
     via = row.pop("via")
     rule = rules.get(next(iter(kinds)))
     if rule is None:
-        return words.own(_WAIT, row, _WAIT_WHY, _WAIT_FIX)
+        return builder.without_rule(_WAIT, row, _WAIT_WHY, _WAIT_FIX)
     cause = {"kinds": sorted(kinds), "share_of_steps": None, "via": via}
-    return words.of_rule(rule, {**row, "cause": cause})
+    return builder.from_rule(rule, {**row, "cause": cause})
 
 
 def columns(spot: Any) -> Row:
@@ -53,16 +55,16 @@ def columns(spot: Any) -> Row:
     return dict.fromkeys(PLACE) if spot is None else dict(zip(PLACE, spot, strict=True))
 
 
-def explain_fallbacks(words: Words, happened: Happened, place: Places) -> list[Finding]:
+def explain_fallbacks(builder: FindingBuilder, happened: Happened, place: Places) -> list[Finding]:
     """A finding for each operator and line, from evidence that has nothing but the block."""
     small = evidence_of(_of_block(happened, place), kind="run", path="")
     seen = {op for op, _ in happened.lines}
     explained = []
-    for rule in words.about("fallbacks"):
+    for rule in builder.rules_on("fallbacks"):
         for row in judge(rule, small, {"times": 1}):
             placed, op = row["file"] is not None, row["subject"]
             row["consequences"] = [] if op in seen else [_EARLIER if placed else _UNSEEN]
-            explained.append(words.of_rule(rule, row))
+            explained.append(builder.from_rule(rule, row))
     return explained
 
 

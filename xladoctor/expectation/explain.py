@@ -9,10 +9,10 @@ from typing import Any
 from xladoctor.diagnosis.interface import Finding
 from xladoctor.doctor import evidence_of
 from xladoctor.evidence.interface import Evidence, Period
+from xladoctor.expectation.builder import FindingBuilder
 from xladoctor.expectation.compiled import explain_compilations
 from xladoctor.expectation.events import Places, columns, explain_fallbacks, explain_waits
 from xladoctor.expectation.interface import Happened
-from xladoctor.expectation.words import Words
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.run_directory import read_process
 
@@ -24,15 +24,15 @@ def explain(
 ) -> tuple[dict[str, list[Finding]], list[str]]:
     """Findings on the events of these kinds, and what else there is to say."""
     place = session.tally.place
-    words = Words(_evidence(Path(session.flush()), happened, place))
+    builder = FindingBuilder(_evidence(Path(session.flush()), happened, place))
     explainers: dict[str, Callable[[], Explained]] = {
-        "compilations": lambda: explain_compilations(words, happened),
-        "host_syncs": lambda: (explain_waits(words, happened, place), []),
-        "fallbacks": lambda: (explain_fallbacks(words, happened, place), []),
+        "compilations": lambda: explain_compilations(builder, happened),
+        "host_syncs": lambda: (explain_waits(builder, happened, place), []),
+        "fallbacks": lambda: (explain_fallbacks(builder, happened, place), []),
     }
     explained = {kind: explainers[kind]() for kind in kinds}
     notes = [note for _, some in explained.values() for note in some]
-    return {kind: found for kind, (found, _) in explained.items()}, notes
+    return {kind: findings for kind, (findings, _) in explained.items()}, notes
 
 
 def _evidence(folder: Path, happened: Happened, place: Places) -> Evidence:

@@ -27,7 +27,7 @@ def message(session: Any, happened: Happened, bounds: Mapping[Kind, int]) -> str
         try:
             from xladoctor.expectation.explain import explain
 
-            findings, notes = explain(session, happened, [one.kind for one in unmet])
+            findings, notes = explain(session, happened, [bound.kind for bound in unmet])
             return render(unmet, findings, notes, Style(_WIDTH, False, unicode))
         except Exception as fault:  # the expectation failed all the same
             what = ", ".join(map(headline, unmet))

@@ -24,13 +24,13 @@ from xladoctor.errors import XladoctorError
 _PACKAGES = ("_xladoctor", "xladoctor.capture.bootstrap._xladoctor")
 
 
-class _Own(NamedTuple):
+class _Started(NamedTuple):
     session: Any
     folder: str
     pid: int
 
 
-_own: list[_Own] = []
+_started: list[_Started] = []
 
 
 def active() -> Any:
@@ -58,17 +58,17 @@ def _running() -> Any:
     """Somebody else's first: it knows what the report at its end is made of."""
     running = [session for name in _PACKAGES if name in sys.modules
                for session in sys.modules[name].running()]  # fmt: skip
-    others = [session for session in running if not _own or session is not _own[0].session]
-    return others[-1] if others else _own[0].session if _own else None
+    others = [session for session in running if not _started or session is not _started[0].session]
+    return others[-1] if others else _started[0].session if _started else None
 
 
 def _begin() -> Any:
     framework = installed()
     import_module(framework)  # below `xladoctor run`, its session begins with this
-    return _running() or _begin_own(framework)
+    return _running() or _start(framework)
 
 
-def _begin_own(framework: str) -> Any:
+def _start(framework: str) -> Any:
     folder = tempfile.mkdtemp(prefix="xladoctor-expect-")
     options = Options(trace_steps=0, counts_only=True)
     try:
@@ -76,7 +76,7 @@ def _begin_own(framework: str) -> Any:
     except RuntimeError as error:
         with open(os.path.join(folder, "python.log"), encoding="utf-8") as log:  # noqa: PTH118, PTH123
             raise XladoctorError("the session that counts could not begin", log.read()) from error
-    _own.append(_Own(session, folder, os.getpid()))
+    _started.append(_Started(session, folder, os.getpid()))
     atexit.register(end)
     return session
 
@@ -84,8 +84,8 @@ def _begin_own(framework: str) -> Any:
 def end() -> None:
     """End the session of this process that is of expectations alone, and remove its folder."""
     atexit.unregister(end)
-    while _own:
-        own = _own.pop()
-        if own.pid == os.getpid():  # not in a forked child
-            own.session.uninstall()
-            shutil.rmtree(own.folder, ignore_errors=True)
+    while _started:
+        started = _started.pop()
+        if started.pid == os.getpid():  # not in a forked child
+            started.session.uninstall()
+            shutil.rmtree(started.folder, ignore_errors=True)

@@ -18,8 +18,8 @@ from xladoctor.comparison.interface import (
     RunSummary,
 )
 from xladoctor.comparison.verdict import change_text
-from xladoctor.diagnosis.facts import duration
 from xladoctor.diagnosis.interface import CountName
+from xladoctor.quantities import duration
 from xladoctor.report.interface import Style
 from xladoctor.report.text import plain, write
 from xladoctor.report.words import COUNTS, framework, number

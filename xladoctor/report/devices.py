@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from xladoctor.diagnosis.facts import percent
 from xladoctor.diagnosis.interface import DeviceUse
+from xladoctor.quantities import percent
 
 _WORDS = {
     "compile": "compiling", "wait": "waiting", "upload": "uploads", "input": "input",

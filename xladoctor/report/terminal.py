@@ -11,8 +11,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from xladoctor.diagnosis.facts import duration, percent
 from xladoctor.diagnosis.interface import Diagnosis, Finding, Location, TimeParts
+from xladoctor.quantities import duration, percent
 from xladoctor.report import devices, gate
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.levels import judgements

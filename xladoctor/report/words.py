@@ -7,7 +7,6 @@ import signal
 from collections.abc import Callable, Iterable
 from pathlib import Path, PurePath
 
-from xladoctor.diagnosis.facts import LIMITS, duration, percent
 from xladoctor.diagnosis.interface import (
     CountName,
     Diagnosis,
@@ -17,6 +16,8 @@ from xladoctor.diagnosis.interface import (
     RunFacts,
     Steps,
 )
+from xladoctor.diagnosis.verdict import LIMITS
+from xladoctor.quantities import duration, percent
 
 #: What a location has to do with its finding; nothing for the guilty line.
 ROLES = {

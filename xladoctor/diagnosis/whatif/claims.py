@@ -43,7 +43,7 @@ def claims_of(rule: str, value: Any) -> list[Claim]:
         RuleError: a word that is not in the vocabulary.
     """
     given = value if isinstance(value, list) else [] if value is None else [value]
-    return [_claim(rule, one) for one in given if one is not None]
+    return [_claim(rule, claim) for claim in given if claim is not None]
 
 
 def _claim(rule: str, given: Mapping[str, Any]) -> Claim:
@@ -67,17 +67,17 @@ class Applied:
 
     Attributes:
         calls: how many calls in the program's steady steps they are about.
-        found: whether the program has any of what they are about.
+        present: whether the program has any of what they are about.
     """
 
     change: Change
     calls: float
-    found: bool
+    present: bool
 
 
 def apply(program: Program, claims: Iterable[Claim]) -> Applied:
     """The change that claims make; those about compilations are not in it."""
-    change, calls, found = Change.none(program), 0.0, False
+    change, calls, present = Change.none(program), 0.0, False
     for claim in claims:
         if claim.what == "compile":
             continue
@@ -86,8 +86,8 @@ def apply(program: Program, claims: Iterable[Claim]) -> Applied:
         if claim.what not in (*_PYTHON_KINDS, "barrier"):  # barriers are as frequent as steps
             rest = program.call[items & program.rest]
             calls += len(np.unique(rest[rest >= 0])) * (claim.part if claim.what == "cut" else 1.0)
-        found = found or bool(np.any(items))
-    return Applied(change, calls, found)
+        present = present or bool(np.any(items))
+    return Applied(change, calls, present)
 
 
 def _items(program: Program, claim: Claim) -> Array:
@@ -176,8 +176,8 @@ def _launched(program: Program, items: Array) -> Array:
 
 def _calls(program: Program) -> Array:
     """The call of each item; one outside the calls that are known is one of its own."""
-    own = int(program.call.max(initial=0)) + 1 + np.arange(len(program.call))
-    return np.where(program.call >= 0, program.call, own)
+    alone = int(program.call.max(initial=0)) + 1 + np.arange(len(program.call))
+    return np.where(program.call >= 0, program.call, alone)
 
 
 def _chosen(program: Program, items: Array, part: float) -> Array:

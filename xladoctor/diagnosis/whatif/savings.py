@@ -134,7 +134,7 @@ class _Model:
         """What one fix gives back."""
         applied = apply(self.program, fix.claims)
         late, warmup = self._compiled(fix)
-        if not applied.found and not _compilations(fix) & self.rates.compilations.keys():
+        if not applied.present and not _compilations(fix) & self.rates.compilations.keys():
             return None
         outcome = self._steady(applied.change)
         saved = self._saved(self._steady_base, outcome) * self._frequency(applied, fix)
@@ -144,10 +144,10 @@ class _Model:
     def further(self, before: list[Fix], fix: Fix) -> float:
         """What a fix gives back after others."""
         change = self._joined(before)
-        own = apply(self.program, fix.claims)
-        gain = self._saved(self._steady(change), self._steady(change | own.change))
+        applied = apply(self.program, fix.claims)
+        gain = self._saved(self._steady(change), self._steady(change | applied.change))
         taken = frozenset[int]().union(*map(_compilations, before))
-        return gain * self._frequency(own, fix) + sum(self._compiled(fix, taken))
+        return gain * self._frequency(applied, fix) + sum(self._compiled(fix, taken))
 
     def limit_after(self, fixes: list[Fix]) -> str:
         """What a step is limited by after all of these."""

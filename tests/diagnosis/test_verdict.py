@@ -1,0 +1,187 @@
+"""The verdict on a loop, by its times and its findings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support import PACK, finding
+from xladoctor.diagnosis.interface import (
+    Claim,
+    Finding,
+    Saving,
+    SavingBasis,
+    TimeParts,
+    TimeSpent,
+    Verdict,
+)
+from xladoctor.diagnosis.verdict import verdict
+
+
+def spent(**parts: float) -> TimeSpent:
+    zero = dict.fromkeys(("compile_s", "blocked_s", "input_s", "tracing_s", "device_s", "other_s"),
+                         0.0)  # fmt: skip
+    warmup = parts.pop("warmup", 0.0)
+    return TimeSpent(20.0, 10.0, TimeParts(**{**zero, **parts}), warmup)
+
+
+def judge(time: TimeSpent, findings: list[Finding], **options: Any) -> Verdict:
+    return verdict(time, findings, PACK, **options)
+
+
+@pytest.mark.parametrize(
+    ("time", "bound_by", "text"),
+    [
+        (spent(compile_s=6.0, tracing_s=4.0), "compilation",
+         "60 % of the loop's 10 s was spent compiling graphs; nothing to fix."),
+        (spent(compile_s=6.0, tracing_s=4.0, warmup=6.0), "tracing",
+         "100 % of the loop's 4 s (after 6 s of compiling in warm-up) was spent in Python"
+         " between barriers; nothing to fix."),
+        (spent(blocked_s=7.0, device_s=3.0), "host_sync",
+         "70 % of the loop's 10 s was spent waiting for values read from the device; nothing to"
+         " fix."),
+        (spent(input_s=7.0, device_s=3.0), "input",
+         "70 % of the loop's 10 s was spent waiting for input; nothing to fix."),
+        (spent(device_s=9.0, other_s=1.0), "device",
+         "90 % of the loop's 10 s was spent waiting for the device; nothing to fix."),
+    ],
+)  # fmt: skip
+def test_verdict_names_the_largest_part(time: TimeSpent, bound_by: str, text: str) -> None:
+    judged = judge(time, [])
+    assert (judged.bound_by, judged.text) == (bound_by, text)
+
+
+@pytest.mark.parametrize(
+    ("levels", "text"),
+    [([], "nothing to fix."), (["info"], "nothing to fix."), (["warning"], "1 finding to fix."),
+     (["error", "warning", "info"], "2 findings to fix.")],
+)  # fmt: skip
+def test_verdict_counts_the_findings_to_fix(levels: list[Any], text: str) -> None:
+    findings = [finding(severity=level) for level in levels]
+    assert judge(spent(device_s=1.0), findings).text.endswith(f"; {text}")
+    assert judge(TimeSpent(None, None, None, None), findings).text == (
+        f"No step log in this evidence, so what limits the program is not known; {text}"
+    )
+
+
+def test_missing_barrier_comes_before_all_parts() -> None:
+    judged = judge(spent(device_s=1.0), [finding("XD301")])
+    assert judged.bound_by == "missing_barrier"
+    assert judged.text == "Steps pile up in one graph for lack of a barrier; 1 finding to fix."
+
+
+def saves(seconds: float | None, remaining: float | None = None, **fields: Any) -> Finding:
+    """A finding that an estimate tells of where something remains, else a bound, or nothing."""
+    basis: SavingBasis = "none" if seconds is None else "estimate" if remaining else "bound"
+    saving = Saving(seconds, None, None, basis, remaining_s=remaining)
+    return finding(**{"saving": saving, **fields})
+
+
+HALF, LITTLE, BOUND, UNKNOWN = saves(6.0, 5.0), saves(6.0, 0.1), saves(6.0), saves(None)
+
+
+@pytest.mark.parametrize(
+    ("findings", "limit", "tail"),
+    [
+        ([HALF], "device", "1 finding to fix for a loop 2 times as fast, then limited by the"
+         " device."),
+        ([HALF], None, "1 finding to fix for a loop 2 times as fast."),
+        ([HALF, saves(6.0, 2.5)], "upload", "2 findings to fix for a loop 4 times as fast, then"
+         " limited by uploads."),
+        ([HALF, BOUND], None, "2 findings to fix for a loop 2 times as fast."),
+        ([HALF, UNKNOWN], "host", "2 findings to fix for a loop 2 times as fast or more, then"
+         " limited by other Python on the host."),
+        ([HALF, saves(9.0, 4.0, severity="info")], None, "1 finding to fix for a loop 2 times as"
+         " fast."),
+        ([LITTLE], "device", "1 finding to fix, which would save next to nothing, then limited by"
+         " the device."),
+        ([LITTLE, UNKNOWN], "device", "2 findings to fix."),
+        ([BOUND], "device", "1 finding to fix."),
+        ([UNKNOWN], "device", "1 finding to fix."),
+    ],
+)  # fmt: skip
+def test_verdict_says_what_fixing_all_brings(
+    findings: list[Finding], limit: str | None, tail: str
+) -> None:
+    text = judge(spent(device_s=10.0), findings, limit=limit).text
+    assert text == f"100 % of the loop's 10 s was spent waiting for the device; {tail}"
+
+
+@pytest.mark.parametrize(
+    ("findings", "speedup", "basis", "limit"),
+    [([HALF], 2.0, "estimate", "device"), ([HALF, BOUND], 2.0, "estimate", "device"),
+     ([BOUND], 2.5, "bound", "device"), ([BOUND, BOUND], 1000.0, "bound", "device"),
+     ([UNKNOWN], None, "none", None), ([], None, "none", None)],
+    ids=["estimate", "with a bound", "bound", "bounds overlap", "unknown", "no finding"],
+)  # fmt: skip
+def test_verdict_has_the_speedup_and_how_it_is_known(
+    findings: list[Finding], speedup: float | None, basis: str, limit: str | None
+) -> None:
+    judged = judge(spent(device_s=10.0), findings, limit="device")
+    assert (judged.speedup, judged.speedup_basis, judged.limited_by) == (speedup, basis, limit)
+
+
+def test_speedup_is_of_the_loop_after_warm_up_unless_that_gets_shorter() -> None:
+    time = spent(device_s=5.0, compile_s=5.0, warmup=5.0)
+    assert judge(time, [saves(2.5, 2.5)]).speedup == 2.0
+    cheaper = Saving(6.0, None, None, "estimate", remaining_s=6.0,
+                     assumes=[Claim("constant_cost", "compile")])  # fmt: skip
+    assert judge(time, [finding(saving=cheaper)]).speedup == 2.5
+
+
+def test_missing_barrier_has_a_speedup_too() -> None:
+    judged = judge(spent(device_s=1.0), [saves(6.0, 5.0, rule="XD301")])
+    assert (judged.bound_by, judged.speedup) == ("missing_barrier", 2.0)
+    assert judged.text.endswith("; 1 finding to fix for a loop 2 times as fast.")
+
+
+def test_without_a_loop_there_is_no_speedup() -> None:
+    judged = judge(TimeSpent(None, None, None, None), [HALF], limit="device")
+    assert (judged.speedup, judged.limited_by) == (None, None)
+
+
+def test_small_speedup_is_told_to_the_hundredth() -> None:
+    text = judge(spent(device_s=10.0), [saves(6.0, 1.0)]).text
+    assert text.endswith("; 1 finding to fix for a loop 1.11 times as fast.")
+
+
+@pytest.mark.parametrize(
+    ("time", "busy", "bound_by", "text"),
+    [(spent(tracing_s=10.0), 0.96, "device", "The device was busy 96 % of the time; meanwhile"
+      " 100 % of the loop's 10 s was spent in Python between barriers; nothing to fix."),
+     (spent(tracing_s=10.0), None, "tracing", "100 % of the loop's 10 s was spent in Python"
+      " between barriers; nothing to fix."),
+     (spent(device_s=10.0), 0.96, "device", "100 % of the loop's 10 s was spent waiting for the"
+      " device; nothing to fix.")],
+)  # fmt: skip
+def test_loop_whose_host_runs_ahead_is_bound_by_the_device(
+    time: TimeSpent, busy: float | None, bound_by: str, text: str
+) -> None:
+    judged = judge(time, [], busy=busy)
+    assert (judged.bound_by, judged.text) == (bound_by, text)
+
+
+def test_large_speedup_needs_no_exponent() -> None:
+    text = judge(spent(tracing_s=10.0), [saves(9.92, 9.92)]).text
+    assert "e+" not in text
+
+
+@pytest.mark.parametrize(
+    ("findings", "bound_by", "share"),
+    [
+        ([saves(7.0, 1.0)], "device", "90 %"),
+        ([saves(7.0, 6.0)], "host_sync", "60 %"),
+        ([saves(7.0, 4.0), saves(7.0, 4.0, rule="XD203")], "host_sync", "70 %"),
+        ([saves(7.0, 1.0), saves(7.0)], "host_sync", "70 %"),
+        ([saves(7.0, 1.0, rule="XD204")], "host_sync", "70 %"),
+        ([], "host_sync", "70 %"),
+    ],
+    ids=["the device works", "the host waits", "no more than blocked", "one is not known",
+         "an upload is no read", "no read"],
+)  # fmt: skip
+def test_blocked_time_that_the_device_needs_is_the_device_s(
+    findings: list[Finding], bound_by: str, share: str
+) -> None:
+    judged = judge(spent(blocked_s=7.0, device_s=3.0), findings)
+    assert (judged.bound_by, judged.text.partition(" of")[0]) == (bound_by, share)
