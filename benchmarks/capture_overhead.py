@@ -6,7 +6,7 @@ Both programs of a pair run at the same time but in turn, a slice each, and whic
 alternates. For each kind it prints, as median, quartiles and range over the pairs:
 
 step, outside   median step outside the timeline's window, captured by bare
-time, outside   all the time outside the window, captured by bare: with what comes only seldom
+time, outside   all the time outside the window, captured by bare: includes rare costs
 step, inside    median step inside the window, captured by bare
 window's ends   seconds by which opening and closing the window made steps longer
 warm-up         seconds that the first five steps, which compile, took longer
@@ -16,7 +16,7 @@ finish          seconds from the program's last line to the end of its process, 
 diagnosis       seconds from there to the end of `xladoctor run`
 
 The programs of a pair must compile and execute as often, and end with the same loss to the last
-bit. It is said whether their graph hashes are the same as well.
+bit. The output says whether their graph hashes agree as well.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def faults(run: Path) -> str:
 
 
 def figures(bare: Program, captured: Program, run: Path) -> dict[str, float]:
-    """One pair, as the table has it, less what no step tells: all may lie in the window."""
+    """The figures of a pair, without those that no step shows, as all may be in the window."""
     ours, theirs = Steps.of(captured), Steps.of(bare)
     spans = [(window["begin_ns"], window["end_ns"]) for window in windows(run)]
     ends = [
@@ -131,14 +131,14 @@ def figures(bare: Program, captured: Program, run: Path) -> dict[str, float]:
 
 
 def ratio(reduce: Any, ours: Steps, theirs: Steps, chosen: Any) -> float:
-    """Of the same steps of both programs; not a number where there are none."""
+    """The ratio over the same steps of both programs; NaN if there are none."""
     if not chosen.any():
         return float("nan")
     return float(reduce(ours.spent[chosen]) / reduce(theirs.spent[chosen]))
 
 
 def added_s(steps: Steps, chosen: Any, typical: float) -> float:
-    """By how much these steps were longer than the typical one; not a number where none are."""
+    """By how much these steps were longer than the typical one; NaN if there are none."""
     return float((steps.spent[chosen] - typical).sum()) / 1e9 if chosen.any() else float("nan")
 
 
@@ -163,7 +163,7 @@ def finish_s(program: Program, process_end_ns: int) -> float:
 def pair(
     kind: str, steps: int | None, bare_first: bool, options: list[str]
 ) -> dict[str, float] | None:
-    """Run one pair; nothing where the capture had a fault, which is printed.
+    """Run one pair; None if the capture had a fault, which is printed.
 
     Raises:
         SystemExit: one of them failed, or they did not compute the same.
@@ -187,7 +187,7 @@ def pair(
 
 
 def targets(bare_ms: float) -> dict[str, float]:
-    """What each figure may be at most."""
+    """The limit of each figure."""
     return {"step, outside": 1.03 if bare_ms >= LONG_MS else 1.05, "step, inside": 1.15,
             "start-up": 0.3, "finish": 2.0}  # fmt: skip
 
@@ -206,7 +206,7 @@ def table(kind: str, pairs: list[dict[str, float]]) -> str:
 
 
 def rows(pairs: list[dict[str, float]], names: Iterable[str], most: dict[str, float]) -> str:
-    """A row a figure, below their heading."""
+    """A heading, and a row for each figure."""
     lines = [f"{'':16}{'median':>9}{'quartiles':>18}{'range':>18}{'target':>12}"]
     for name in names:
         values = [figures_of_pair[name] for figures_of_pair in pairs if name in figures_of_pair]

@@ -35,7 +35,7 @@ def autocorrelated(random: np.random.Generator, n: int, rho: float) -> list[floa
 
 
 def simulated() -> None:
-    """Pairs of equal distribution: how many are told apart, and how many have too few steps."""
+    """Pairs of equal distribution: how many are called different, and how many are too short."""
     random = np.random.default_rng(1)
     print("| Correlation of neighbours | Steps | Too few to tell | Told apart |")
     print("| --- | --- | --- | --- |")
@@ -52,7 +52,7 @@ def simulated() -> None:
 
 
 def of_runs(folder: Path) -> None:
-    """All pairs of the runs in a folder, which are to be of one program."""
+    """All pairs of the runs in a folder, which must be of one program."""
     rules = load_rules()
     judged_by = {rule.id: rule.judged_by for rule in rules}
     paths = sorted(path.parent for path in folder.glob("*/run.json"))

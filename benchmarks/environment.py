@@ -4,5 +4,5 @@ import os
 
 
 def for_cpu() -> dict[str, str]:
-    """That of this process, with the CPU as the device."""
+    """The environment of this process, with the CPU as device."""
     return {**os.environ, "PJRT_DEVICE": "CPU"}

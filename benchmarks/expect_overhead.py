@@ -1,12 +1,12 @@
-"""What ``xladoctor.expect`` costs where it is met: a block, and a step inside one.
+"""What ``xladoctor.expect`` costs if it is met: a block, and a step inside one.
 
     python -m benchmarks.expect_overhead [--kind tiny] [--rounds 40] [--steps 50]
 
 Three processes run the same training loop, some steps each in turn, so that noise hits all alike:
 bare; inside one block for all of its turn; and inside a block for each step. For each it prints the
 median step, and its ratio to the bare one's of the same round: median, quartiles and range over the
-rounds. Then the microseconds of an empty block. Steps are those of a loop at rest: while graphs are
-new, source lines are recorded, which takes a tenth of the tracing.
+rounds. Then the microseconds of an empty block. Steps are steady: while graphs are new,
+source lines are recorded, which takes a tenth of the tracing.
 """
 
 from __future__ import annotations

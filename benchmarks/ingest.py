@@ -1,6 +1,6 @@
 """What reading a timeline costs, beside XProf and protobuf.
 
-Run it on a quiet machine, which the spread tells: `make benchmark-ingest`, or
+Run it on a quiet machine, as the spread shows: `make benchmark-ingest`, or
 `python -m benchmarks.ingest --parts decode --rounds 9`. Parts, each measured in fresh processes
 with the files in the page cache:
 
@@ -51,7 +51,7 @@ class Process:
 
 
 def process(*command: str | Path, **environment: str) -> Process:
-    """Run a command to its end. Where it fails, the benchmark ends with what it printed."""
+    """Run a command to its end; if it fails, the benchmark ends with its output."""
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
         began = time.perf_counter()
         child = subprocess.Popen(
@@ -74,7 +74,7 @@ def spread(values: Iterable[float], unit: str = "", digits: int = 2) -> str:
 
 
 def peers_python(venv: Path) -> Path:
-    """The Python of the environment that XProf is in, which is made if need be."""
+    """The Python of XProf's environment, which is made if missing."""
     python = venv / "bin" / "python"
     version = "import importlib.metadata as m; print('xprof==' + m.version('xprof'))"
     made = python.exists() and subprocess.run(
@@ -95,7 +95,7 @@ def cache(path: Path) -> None:
 
 
 def measure_decode(path: Path, rounds: int, peers: Path) -> None:
-    """The decoders in turn, each round beginning with another."""
+    """The decoders in turn, each round starting with a different one."""
     print(f"\ndecode {path.name}: {path.stat().st_size / 1e6:.1f} MB")
     print(f"{'':10}{'set-up':>10}{'decode':>10}{'CPU':>10}{'peak':>11}{'events':>13}")
     seconds: dict[str, list[float]] = {name: [] for name in (*OURS, *PEERS)}
@@ -166,7 +166,7 @@ def measure_start(rounds: int) -> None:
 
 
 def main() -> None:
-    """Make what is missing and print the parts that are asked for."""
+    """Make what is missing, and print the requested parts."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--steps", type=int, nargs="+", default=[3000, 10000, 30000])

@@ -89,7 +89,7 @@ def follow(command: list[str]) -> Memory:
     """Run the program to its end, and watch its memory.
 
     Raises:
-        SystemExit: it failed, which it also does where it executed more or less than it was to.
+        SystemExit: it failed, also if it executed more or less than it should.
     """
     memory, over = Memory(), threading.Event()
     with tempfile.TemporaryFile("w+") as errors:
@@ -151,7 +151,7 @@ def within(value: float, target: float) -> str:
 
 
 def main() -> None:
-    """Measure the modes that are asked for."""
+    """Measure the requested modes."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
     parser.add_argument("--executions", type=int, help="of every mode, instead of each mode's own")

@@ -19,14 +19,14 @@ Tables = Mapping[str, Sequence[Row]]
 
 
 def rows(columns: Columns) -> list[Row]:
-    """A table as one dictionary a row."""
+    """The rows of a table, as dictionaries."""
     return [
         dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
     ]
 
 
 def ingested(tables: Tables) -> Ingested:
-    """Tables as a reader returns them; what a row does not give is unknown."""
+    """Tables as a reader returns them; columns that a row lacks are unknown."""
     result = Ingested()
     for name, given in tables.items():
         result.table(name)
@@ -58,7 +58,7 @@ def step(index: int, **columns: Any) -> Row:
 
 
 def rule(**fields: Any) -> Rule:
-    """A rule that is in order; ``fields`` replace what matters."""
+    """A valid rule; ``fields`` replace what matters."""
     texts = dict.fromkeys(("query", "message", "why", "fix", "false_positives"), "…")
     return Rule.model_validate({
         "id": "XD901", "name": "odd-thing", "title": "Something odd", "category": "capture",

@@ -1,7 +1,7 @@
-"""The application: from a path to a diagnosis, by way of all stages.
+"""The application: takes a path through all stages to a diagnosis.
 
 load (``ingest``, ``evidence``) → derive (``causes``) → diagnose (``diagnosis``) → keep, in the run
-directory. Commands, the capture from inside, expectations and comparisons call this and nothing
+directory. Commands, the in-process capture, expectations and comparisons call this and nothing
 below it.
 """
 
@@ -41,11 +41,11 @@ def load_evidence(
     Args:
         path: a run directory or file, ``-`` for standard input.
         session: which of several timelines to read.
-        progress: is told how far the reading of large files is.
-        lost: what else is missing, in words.
+        progress: told how much of a large file has been read.
+        lost: what else is missing, as sentences.
 
     Raises:
-        IngestError: nothing is there, or it is of no kind that can be read.
+        IngestError: there is nothing, or nothing that can be read.
     """
     from xladoctor.causes import derive
     from xladoctor.evidence.load import load
@@ -56,7 +56,7 @@ def load_evidence(
 
 
 def evidence_of(ingested: Ingested, within: Period | None = None, **origin: object) -> Evidence:
-    """The same of what a reader returned.
+    """The same from what a reader returned.
 
     Args:
         within: the part of the run that is judged, if not all of it.
@@ -72,7 +72,7 @@ def diagnose(evidence: Evidence, selection: Selection, total_steps: int | None =
     """Judge evidence by the rules that are selected.
 
     Args:
-        total_steps: length of a run that savings are projected on.
+        total_steps: length of a run that savings are projected to.
 
     Raises:
         RuleError: a rule's query or message fails on this evidence.
@@ -86,7 +86,7 @@ def examine(
     path: str, selection: Selection, total_steps: int | None = None, *,
     session: str | None = None, progress: Progress | None = None, lost: tuple[str, ...] = (),
 ) -> Diagnosis:  # fmt: skip
-    """Load what is there, and diagnose it; arguments and errors as above."""
+    """Load a path, and diagnose it; arguments and errors as above."""
     return diagnose(load_evidence(path, session, progress, lost), selection, total_steps)
 
 
@@ -94,7 +94,7 @@ def examine_run(
     run: RunDirectory, selection: Selection, total_steps: int | None = None, *,
     progress: Progress | None = None, lost: tuple[str, ...] = (),
 ) -> Diagnosis:  # fmt: skip
-    """The same of a run directory, named as seen from here; leaves it there if there is room."""
+    """The same for a run directory, in which the diagnosis is kept if it can be written."""
     here = Path.cwd()
     shown = run.path.relative_to(here) if run.path.is_relative_to(here) else run.path
     diagnosis = examine(str(shown), selection, total_steps, progress=progress, lost=lost)
@@ -124,9 +124,9 @@ def examine_outcome(
 
 
 def _keep(run: RunDirectory, diagnosis: Diagnosis) -> None:
-    """Leave the diagnosis in the run directory, with the text of the lines that it names.
+    """Write the diagnosis to the run directory, with the source of the lines that it names.
 
-    A finding's identity goes by these lines, and elsewhere their files may be missing.
+    A finding's identity depends on these lines, whose files may be missing on another machine.
     """
     from xladoctor.report import json as json_report
     from xladoctor.report.interface import Report, Style

@@ -1,4 +1,4 @@
-"""The one family of errors that a user can cause; the command line turns it into exit status 2."""
+"""The base of all errors that a user can cause; the command line exits with status 2."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ class XladoctorError(Exception):
     """What is wrong and where, what was expected, and what to do about it.
 
     Args:
-        what: the problem, with the path and position it was found at.
+        what: the problem, with its path and position.
         hint: what the user can do next; shown on a line of its own.
     """
 
@@ -16,4 +16,4 @@ class XladoctorError(Exception):
         self.what = what
         self.hint = hint
         if hint:
-            self.add_note(hint)  # where it ends in a traceback
+            self.add_note(hint)  # for tracebacks

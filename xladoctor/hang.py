@@ -1,4 +1,4 @@
-"""What is done with a program that takes longer than it may: where it stands, then its end."""
+"""Ends a program that hangs, after writing down where it stands."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from xladoctor.errors import XladoctorError
 from xladoctor.stacks.process import tree
 
 FILE = "stacks-{pid}.txt"
-_PATIENCE_S = 5.0  # between asking and forcing
+_PATIENCE_S = 5.0  # between SIGTERM and SIGKILL
 _WIDTH = 100
 
 
 def end(child: subprocess.Popen[bytes], directory: RunDirectory) -> None:
-    """Write the stacks of all its processes, then end them: politely first."""
+    """Write the stacks of all its processes, then end them: SIGTERM first, then SIGKILL."""
     _write_stacks(child.pid, directory.path)
     with contextlib.ExitStack() as stack:
         processes = [_open(pid, stack) for pid in tree(child.pid)]
         for how in (signal.SIGTERM, signal.SIGKILL):
             for process in processes:
-                with contextlib.suppress(OSError):  # it has ended, or is of another user
+                with contextlib.suppress(OSError):  # it has ended, or belongs to another user
                     signal.pidfd_send_signal(process, how)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 child.wait(_PATIENCE_S)
 
 
 def _open(pid: int, stack: contextlib.ExitStack) -> int:
-    """A descriptor of the process, as numbers are used again; -1 where it has ended."""
+    """A descriptor of the process, as its number may be reused; -1 if it has ended."""
     try:
         descriptor = os.pidfd_open(pid)
     except OSError:
@@ -60,5 +60,5 @@ def _write_stacks(pid: int, folder: Path) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    with contextlib.suppress(OSError):  # the disk is full, or the run directory gone
+    with contextlib.suppress(OSError):  # the disk is full, or the run directory is gone
         path.write_text(text, encoding="utf-8")

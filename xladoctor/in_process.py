@@ -1,4 +1,4 @@
-"""Capture from inside: a notebook's cell, or a part of a program."""
+"""Captures a notebook's cell, or a part of a program, from inside."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ from xladoctor.capture.interface import CaptureError, RunRequest
 if TYPE_CHECKING:
     from xladoctor.diagnosis.interface import Diagnosis
 
-#: What the capture and the analysis set in the environment, beside what :data:`OURS` lists.
+#: What the capture and the analysis set in the environment, besides what :data:`OURS` lists.
 _CHANGED = ("PYTHONPATH", launcher.RUN_DIRECTORY, VARIABLE, OURS, "NUMBA_CACHE_DIR")
 
 
 class InProcessCapture:
-    """``with xladoctor.capture("out"): …`` captures what is inside, and prints the report.
+    """``with xladoctor.capture("out"): …`` captures the block, and prints the report.
 
-    Processes that are started inside are captured as well.
+    Processes that the block starts are captured too.
 
     Args:
-        output: the run directory to make; ``xladoctor-runs/<date>-<program>`` unless given.
+        output: the run directory to create; by default ``xladoctor-runs/<date>-<program>``.
         report: whether to print the report at the end.
-        options: as those of ``xladoctor run``: ``trace_steps``, ``trace_after``,
+        options: those of ``xladoctor run``: ``trace_steps``, ``trace_after``,
             ``trace_seconds``, ``trace_bytes``.
 
     Attributes:
         directory: the run directory.
-        diagnosis: what was found; None until the end, or where nothing ran on the device.
+        diagnosis: None until the end, or if nothing ran on the device.
 
     Raises:
-        CaptureError: (on entering) the framework is missing, the run directory cannot be made, or
-            this process is being captured already.
+        CaptureError: (on entering) the framework is missing, the run directory cannot be created,
+            or this process is already being captured.
         ConfigurationError: (on entering) the configuration cannot be used.
     """
 
@@ -54,7 +54,7 @@ class InProcessCapture:
         self.diagnosis: Diagnosis | None = None
 
     def __enter__(self) -> InProcessCapture:
-        """Begin."""
+        """Start the capture."""
         from xladoctor import doctor
         from xladoctor.configuration.load import load_configuration
 
@@ -76,7 +76,7 @@ class InProcessCapture:
         self, kind: type[BaseException] | None, error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:  # fmt: skip
-        """End it, and say what was found."""
+        """End the capture, and print the report."""
         self._session.finish()
         self._session.uninstall()
         seconds = time.monotonic() - self._began
@@ -90,7 +90,7 @@ class InProcessCapture:
             self._restore()
 
     def _restore(self) -> None:
-        """The environment as it was, but for what the program itself changed."""
+        """Restore the environment, except for what the program itself changed."""
         settings = os.environ.get(OURS, "").split(",")
         for name in (*_CHANGED, *filter(None, settings)):
             if name in self._environment:
@@ -110,8 +110,8 @@ class InProcessCapture:
 
 def _framework() -> str:
     if launcher.RUN_DIRECTORY in os.environ:
-        raise CaptureError("this process is being captured already",
-                           "leave out xladoctor.capture under `xladoctor run`")  # fmt: skip
+        raise CaptureError("this process is already being captured",
+                           "xladoctor.capture is not needed under `xladoctor run`")  # fmt: skip
     return installed()
 
 

@@ -2,7 +2,7 @@
 
 Only the fields that are used are named; protobuf keeps the others as unknown fields. Each set of
 messages is in a descriptor pool of its own, so that TensorFlow's or XProf's copies of the same
-messages do not collide, and independent of the protobuf release that happens to be installed.
+messages do not collide, and independent of the protobuf release that is installed.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ def described(messages: Mapping[str, str]) -> Callable[[str], Any]:
     """A function from the name of a message to its class.
 
     Args:
-        messages: message -> its fields, ``"name number type"`` each, between commas; a star behind
-            the type marks repeated fields; a type that is no scalar is another message.
+        messages: message -> its fields, ``"name number type"`` each, between commas; a star after
+            the type marks repeated fields; a type that is not a scalar is another message.
     """
     pool = descriptor_pool.DescriptorPool()
     pool.Add(_file(messages))

@@ -1,4 +1,4 @@
-"""The pytest plugin: a fixture. It costs nothing where it is not used, and imports nothing."""
+"""The pytest plugin: a fixture. Unless used, it costs nothing and imports nothing."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def xladoctor_expect() -> Callable[..., Block]:
-    """``with xladoctor_expect(compilations=0): …``: at most so many events in the block.
+    """``with xladoctor_expect(compilations=0): …``: limits the events in the block.
 
-    As ``xladoctor.expect``, but counting begins with the test's set-up: what a warm-up compiles can
-    then be compared with what is compiled in the block.
+    Like ``xladoctor.expect``, but counting starts with the test's set-up, so that graphs of the
+    block can be compared with those of a warm-up.
     """
     from xladoctor.expectation import expect, session
 

@@ -23,7 +23,7 @@ def parse_duration(text: str, *, zero: bool = False) -> float:
     """Seconds of ``90s``, ``500ms``, ``1.5m``, ``2h``, or of a number without a unit.
 
     Args:
-        zero: whether no time at all will do.
+        zero: whether 0 is allowed.
 
     Raises:
         QuantityError: it is none of these, or not above zero.
@@ -38,7 +38,7 @@ def parse_size(text: str, *, zero: bool = False) -> int:
     """Bytes of ``256M``, ``800 MB`` (powers of 1000), ``2GiB`` (of 1024) or ``1000000``.
 
     Args:
-        zero: whether nothing at all will do.
+        zero: whether 0 is allowed.
 
     Raises:
         QuantityError: it is none of these, or not above zero.
@@ -64,6 +64,6 @@ def duration(seconds: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share for people; what is there is never shown as nothing."""
+    """A share for people; a small one is never shown as 0 %."""
     shown = f"{share * 100:.0f}"
     return "<1 %" if share > 0 and shown == "0" else f"{shown} %"

@@ -1,4 +1,4 @@
-"""The repository that a program lies in, and paths as they are on any machine."""
+"""The repository that a program is in, and paths that are the same on any machine."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ def repository(folder: Path) -> Path | None:
 
 
 def installed(file: str) -> str | None:
-    """The path of an installed file from where Python's packages are; None for any other."""
+    """The path of an installed file, relative to Python's packages; None for other files."""
     match = _INSTALLED.search(file)
     return match[1] if match else None
 
 
 def portable(file: str, cwd: str | None, root: str | None) -> str:
-    """A path relative to the repository, or to where Python's packages are; else as it is.
+    """A path relative to Python's packages or to the repository; any other stays as it is.
 
     Args:
         file: absolute, or relative to ``cwd``.

@@ -1,4 +1,4 @@
-"""Runs a composite action as GitHub's runner does, as far as ours needs it."""
+"""Runs a composite action as GitHub's runner does, as far as this one needs it."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def definition() -> dict[str, Any]:
 
 
 def scripts() -> dict[str, str]:
-    """The shell parts, by the step's name."""
+    """The shell scripts, by step name."""
     return {step["name"]: step["run"] for step in definition()["runs"]["steps"] if "run" in step}
 
 
 @dataclass
 class Step:
-    """A step as it went: its exit status and log, or the inputs of the action that it uses."""
+    """A finished step: its exit status and log, or the inputs of the action that it uses."""
 
     status: int = 0
     log: str = ""
@@ -43,7 +43,7 @@ class Step:
 
 @dataclass
 class Job:
-    """What came of the action."""
+    """The result of the action."""
 
     steps: dict[str, Step] = field(default_factory=dict)
     outputs: dict[str, str] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class Job:
 
     @property
     def status(self) -> int:
-        """The first status that is not 0: what fails the job."""
+        """The first status that is not 0, which fails the job."""
         return next((step.status for step in self.steps.values() if step.status), 0)
 
     @property
@@ -65,8 +65,8 @@ def play(repository: Path, temporary: Path, env: Mapping[str, str], **inputs: st
 
     Args:
         repository: the workspace.
-        temporary: the runner's folder, where it keeps its files too.
-        env: further variables of the job.
+        temporary: the runner's temporary folder, which also holds its files.
+        env: more environment variables of the job.
         inputs: with ``_`` for ``-``.
     """
     action, job = definition(), Job()

@@ -1,4 +1,4 @@
-"""A sample repository, and what the action makes of its sick program: captured once."""
+"""A sample repository, and the action's result for its sick program, captured once."""
 
 from __future__ import annotations
 

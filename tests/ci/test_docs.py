@@ -1,4 +1,4 @@
-"""The examples of the pages on the gate, CI and configuration are what they say they are."""
+"""The examples in the pages on the gate, CI and configuration are valid."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NAMED = re.compile(r"# (\S+)\n")
 
 
 def examples(language: str) -> list[Any]:
-    """Fenced texts of the pages, each with the file that its first line names."""
+    """Code blocks of the pages, each with the file that its first line names."""
     blocks: list[Any] = []
     for page in PAGES:
         for fence in _FENCE.finditer((ROOT / page).read_text(encoding="utf-8")):
@@ -82,7 +82,7 @@ def test_yaml_is_valid(file: str, text: str) -> None:
 def _as_merged(document: Any) -> Any:
     """The pipeline as GitLab sees it, with the template's job in it.
 
-    The schema at hand is older than components, and than inputs of an include.
+    The available schema is older than components and inputs of an include.
     """
     for include in document.pop("include", []):
         assert include["inputs"].keys() <= documents()[0]["spec"]["inputs"].keys()

@@ -30,7 +30,7 @@ def documents() -> list[Any]:
 
 
 def filled(node: Any, inputs: Mapping[str, str]) -> Any:
-    """The job with the inputs put in, as GitLab does: in each text by itself."""
+    """The job with its inputs filled in, as GitLab does: in each text separately."""
     if isinstance(node, str):
         return _INPUT.sub(lambda match: inputs[match[1]], node)
     if isinstance(node, list):
@@ -51,7 +51,7 @@ def job(**inputs: str) -> dict[str, Any]:
 
 
 def plain(variables: Mapping[str, Any]) -> dict[str, str]:
-    """Variables as a shell gets them; GitLab would expand those that do not say otherwise."""
+    """Variables as a shell gets them; GitLab expands those without ``expand: false``."""
     assert all(
         variable["expand"] is False for variable in variables.values() if isinstance(variable, dict)
     )
@@ -62,7 +62,7 @@ def plain(variables: Mapping[str, Any]) -> dict[str, str]:
 
 
 def play(folder: Path, **inputs: str) -> Finished:
-    """Run the script as the runner does: its lines in one shell."""
+    """Run the script as the runner does: all lines in one shell."""
     described = job(**inputs)
     text = "\n".join(described["script"])
     done = subprocess.run(
@@ -76,7 +76,7 @@ def play(folder: Path, **inputs: str) -> Finished:
 
 def test_the_template_is_one_of_gitlab() -> None:
     described = job(command="python train.py")
-    # The schema that is at hand is older than `expand` in the variables of a job.
+    # The available schema is older than `expand` in the variables of a job.
     described["variables"] = plain(described["variables"])
     assert problems({JOB: described}, GITLAB_CI) == []
 

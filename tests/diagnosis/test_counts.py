@@ -1,4 +1,4 @@
-"""What a run does, in numbers, with the lines that make them up."""
+"""The counts of a run, with the lines that contribute to them."""
 
 from __future__ import annotations
 
@@ -244,7 +244,7 @@ def test_memory_is_that_of_the_largest_graph() -> None:
 def test_memory_of_some_graphs_alone_is_a_part() -> None:
     counted = count("peak_memory", compilation=[compilation(0, memory_bytes=100), compilation(1)])
     assert counted.value == 100.0
-    assert counted.reason == "torch_xla's log does not say what 1 of 2 graphs take"
+    assert counted.reason == "torch_xla's log does not say how much memory 1 of 2 graphs take"
 
 
 def test_memory_that_no_log_tells_is_unknown() -> None:

@@ -1,4 +1,4 @@
-"""From rows to findings: merged by line, costed, worded, and with an identity."""
+"""From rows to findings: merged by line, with cost, message and fingerprint."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_rows_of_several_processes_at_one_line_are_one_finding_with_the_slowest_
         row(process=9, cost_ns=2 * 10**9, count=2, per_step=0.123456),
     )
     assert finding.processes == ["10", "9"]
-    assert (finding.count, finding.per_step) == (3, 0.1235)  # of the one that has most
+    assert (finding.count, finding.per_step) == (3, 0.1235)  # of the process with the highest
     assert finding.cost == Cost(2.0, 0.2, "measured")
 
 

@@ -1,4 +1,4 @@
-"""A finding keeps its identity when its line moves, is formatted anew, or runs elsewhere."""
+"""A finding keeps its identity when its line moves, is reformatted, or runs elsewhere."""
 
 from __future__ import annotations
 

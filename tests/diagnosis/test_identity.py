@@ -43,10 +43,10 @@ def at(
 
 @dataclass(frozen=True)
 class Case:
-    """What there was, what there is, and which line is which.
+    """Findings before and after, and which line is which.
 
     Attributes:
-        pairs: line then and line now; 0 where a finding names none, None where there is none.
+        pairs: line before and line after; 0 for a finding without a line, None for no finding.
     """
 
     name: str
@@ -146,7 +146,7 @@ def line_of(finding: Finding | None) -> int | None:
 
 
 def script(then: Run) -> baseline.Script:
-    """The baseline that was written of a run."""
+    """The baseline written from a run."""
     diagnosis = then.diagnosis
     return baseline.Script(steps=40, findings=[
         baseline.entry(each, "warning", diagnosis.run) for each in diagnosis.findings
@@ -154,7 +154,7 @@ def script(then: Run) -> baseline.Script:
 
 
 def in_gate(then: Run, now: Run) -> Pairs:
-    """What the gate makes of them: by judgement and entry."""
+    """How the gate pairs them, by judgement and entry."""
     kept, before = script(then), {each.fingerprint: each for each in then.diagnosis.findings}
     entries = baseline.known(kept, now.diagnosis)
     outcome = judge(now.diagnosis, terms(baseline=kept))
@@ -175,7 +175,7 @@ def where(occurrence: Occurrence | None) -> int | None:
 
 
 def in_comparison(then: Run, now: Run) -> Pairs:
-    """What a comparison makes of them."""
+    """How a comparison pairs them."""
     pairs: Pairs = set()
     for change in compared(then, now).findings:
         assert (change.state == "new") == (change.a is None)

@@ -1,4 +1,4 @@
-"""Severity at its borders, and the order of findings."""
+"""Severity at its limits, and the order of findings."""
 
 from __future__ import annotations
 

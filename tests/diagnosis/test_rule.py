@@ -1,4 +1,4 @@
-"""Rule files: each defect is an error with file and line; the pack has none."""
+"""Rule files: each mistake is an error with file and line; the pack has none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Savings of findings: an estimate or a bound, never more than there is, and what remains."""
+"""Savings of findings: an estimate or a bound, never more than the loop, and what remains."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FIX = Fix(3, [READ], count=40)
 
 
 class KnownEstimates(WhatIf):
-    """Has estimates to give back, and no timeline."""
+    """Returns given estimates, without a timeline."""
 
     def __init__(
         self, predicted: Estimate | None = None, step_s: float | None = 0.2,

@@ -1,4 +1,4 @@
-"""Comments in the source that ask to ignore a finding."""
+"""Comments in the source that suppress a finding."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def test_missing_barrier_comes_before_all_parts() -> None:
 
 
 def saves(seconds: float | None, remaining: float | None = None, **fields: Any) -> Finding:
-    """A finding that an estimate tells of where something remains, else a bound, or nothing."""
+    """A finding with an estimate if ``remaining`` is given, else with a bound or nothing."""
     basis: SavingBasis = "none" if seconds is None else "estimate" if remaining else "bound"
     saving = Saving(seconds, None, None, basis, remaining_s=remaining)
     return finding(**{"saving": saving, **fields})

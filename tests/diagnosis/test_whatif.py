@@ -1,4 +1,4 @@
-"""Replays of small programs, laid out by hand: what a claim gives back, and what is left then."""
+"""Replays of small programs made by hand: what a claim saves, and what limits them then."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BEGIN = 7 * SECOND  # of the window: a replay begins at 0
 
 @dataclass
 class Timeline:
-    """What a process did, act by act; the device runs what is launched in order."""
+    """What a process did, act by act; the device runs launches in order."""
 
     segments: list[Row] = field(default_factory=list)
     executions: list[Row] = field(default_factory=list)
@@ -44,8 +44,8 @@ class Timeline:
     def add(self, words: str, tracing: float | None) -> None:
         """A step: calls and Python, ``;`` between them.
 
-        ``read@41: dispatch 5 > 400, wait 10`` is a call at line 41 that hands over a graph in
-        5 µs, which takes the device 400 µs, and then waits for it, and 10 µs for its value.
+        ``read@41: dispatch 5 > 400, wait 10`` is a call at line 41 that launches a graph in 5 µs,
+        which takes the device 400 µs, then waits for it, and 10 µs for its value.
         """
         begin, first = self.now, len(self.segments)
         for call in words.split("; "):
@@ -115,7 +115,7 @@ def whatif(words: Sequence[str], tracing: float | None = None) -> WhatIf:
 
 
 def steps_of(words: str, count: int = 13) -> list[str]:
-    """A loop: three steps to warm up, and ten at rest."""
+    """A loop: three steps of warm-up, and ten steady ones."""
     return [words] * count
 
 
@@ -124,7 +124,7 @@ def claim(do: str, what: str, line: int | None = None, **fields: Any) -> Claim:
 
 
 def fix(*claims: Claim, count: int = 13, **fields: Any) -> Fix:
-    """A fix of what happened once in each step, unless ``count`` says otherwise."""
+    """A fix of a defect that occurs once a step, unless ``count`` says otherwise."""
     return Fix(0, claims, count, **fields)
 
 
@@ -135,7 +135,7 @@ def estimate(words: Sequence[str], *claims: Claim, count: int = 13, **options: A
 
 
 def gain_us(words: str, *claims: Claim, **options: Any) -> float:
-    """What a fix gives back in each of thirteen steps that are alike."""
+    """What a fix saves in each of thirteen equal steps."""
     estimated = estimate(steps_of(words), *claims, **options)
     assert (estimated.late_s, estimated.warmup_s) == (0.0, 0.0)
     return round(estimated.steady_s / 13 * 1e6, 3)
@@ -145,7 +145,7 @@ def gain_us(words: str, *claims: Claim, **options: Any) -> float:
 
 
 def measured(seed: int) -> dict[str, list[Row]]:
-    """A process whose host and device did anything that hosts and devices do."""
+    """A process with random work on its host and its device."""
     random = Random(seed)
     items: list[Row] = []
     runs: list[Row] = []
@@ -406,7 +406,7 @@ def test_compilations_give_back_their_seconds_late_and_in_warm_up() -> None:
 
 
 def compiling_meanwhile(compile_us: int) -> Estimate | None:
-    """Saved where the device works for 1000 µs of each compilation."""
+    """What is saved if the device works for 1000 µs of each compilation."""
     words = ["python 10; barrier@40: wait 2, dispatch 20 > 1000"] * 13
     words[5] = words[8] = words[5].replace("barrier", f"compile {compile_us}; barrier")
     return whatif(words).estimate(fix(claim("compile_once", "compile", compilations=[0, 1])))

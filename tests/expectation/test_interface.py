@@ -1,4 +1,4 @@
-"""What can be expected, how counts are compared, and what the plugin costs who does not use it."""
+"""What can be expected, how counts are compared, and what the plugin costs if it is not used."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from xladoctor.report.interface import Style
     ("asked", "error", "message"),
     [
         ({}, TypeError, "expect() needs at least one of compilations, host_syncs, fallbacks"),
-        ({"compilations": 1.5}, TypeError, "compilations is a number of events, not 1.5"),
-        ({"host_syncs": True}, TypeError, "host_syncs is a number of events, not True"),
-        ({"fallbacks": -1}, ValueError, "fallbacks cannot be less than 0, as -1 is"),
+        ({"compilations": 1.5}, TypeError, "compilations must be a number of events, not 1.5"),
+        ({"host_syncs": True}, TypeError, "host_syncs must be a number of events, not True"),
+        ({"fallbacks": -1}, ValueError, "fallbacks must be 0 or more, not -1"),
     ],
 )
 def test_what_is_no_expectation(asked: Any, error: type[Exception], message: str) -> None:

@@ -36,13 +36,13 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def arguments(*words: str) -> list[str]:
-    """Of pytest; the plugin is named where this checkout is not installed."""
+    """Arguments of pytest; they name the plugin if this checkout is not installed."""
     installed = any(entry.name == "xladoctor" for entry in entry_points(group="pytest11"))
     return [*([] if installed else ["-p", "xladoctor.pytest_plugin"]), "-W", "error", *words]
 
 
 def failures(output: str) -> dict[str, str]:
-    """What pytest says of each test that failed: the message alone."""
+    """The message of each failed test in pytest's output."""
     parts = re.split(r"^_+ test_(\w+) _+$", output, flags=re.MULTILINE)
     texts = (re.findall(r"^E {3}(.*)$", part, re.MULTILINE) for part in parts[2::2])
     return {name: "\n".join(line.removeprefix("    ").rstrip() for line in text)

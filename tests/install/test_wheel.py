@@ -1,4 +1,4 @@
-"""The wheel, installed alone in a fresh environment: complete, and of use without torch."""
+"""The wheel, installed in a fresh environment: complete, and usable without torch."""
 
 from __future__ import annotations
 

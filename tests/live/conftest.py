@@ -10,15 +10,15 @@ import pytest
 
 from tests.live.harness import GENERAL, Captured, Captures
 
-# A background job of a shell ignores SIGINT, and its children inherit that: programs under test
-# must meet the signal as they do from a terminal.
+# Background jobs of a shell ignore SIGINT, and so do their children: programs under test must
+# receive it as they do in a terminal.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored below nohup
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored under nohup
 
 
 @pytest.fixture(scope="session")
 def captured(tmp_path_factory: pytest.TempPathFactory) -> Captures:
-    """``captured(program)``: a captured run of the program, made at the first call."""
+    """``captured(program)``: a captured run of the program, made on the first call."""
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     folder = shared / "captured"

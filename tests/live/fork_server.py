@@ -1,14 +1,13 @@
-"""Stands in for ``python program.py``: a fork of a process that has imported torch_xla already.
+"""Runs programs in forks of a process that has already imported torch_xla.
 
-Importing takes four seconds, more than most programs run. torch_xla starts its runtime and reads
-its settings only when a device is used, so that a fork is as good as a new process. For programs
-that set variables which torch_xla reads while it is imported, it is not: those need a process of
-their own.
+A fork saves the four seconds of the import, which is more than most programs take. It behaves like
+a new process because torch_xla starts its runtime and reads its settings only when a device is
+first used. Programs that set variables which torch_xla reads during import need a new process.
 
-Reads a line of JSON for each program from standard input: ``program``, ``arguments``, ``cwd``,
-``env`` (the whole environment), ``stdout`` and ``stderr`` (files), ``limit_s``, and ``compiled``
-(a file for the number of compilations, or null). Answers with a line: the exit status, -n for
-signal n. With the capture's variables in ``env``, the capture begins as it does in a new process.
+Each line of standard input is a request in JSON: ``program``, ``arguments``, ``cwd``, ``env`` (the
+whole environment), ``stdout`` and ``stderr`` (files), ``limit_s``, and ``compiled`` (a file for the
+number of compilations, or null). The answer is a line with the exit status, -n for signal n. If
+``env`` has the capture's variables, the program is captured as in a new process.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ import torch_xla
 
 
 class AlreadyImported(Loader):
-    """Finds ``torch_xla`` for a program's first import of it: the module that is there."""
+    """Gives a program that imports ``torch_xla`` the module that is already there."""
 
     _module: ModuleType = torch_xla
 
@@ -49,13 +48,13 @@ class AlreadyImported(Loader):
         return self._module
 
     def exec_module(self, module: ModuleType) -> None:
-        """What importing does to the environment, by torch_xla's own functions."""
+        """Set the environment variables that importing torch_xla sets."""
         module._setup_default_env()
         module._setup_xla_flags()
 
 
 def serve() -> dict[str, Any] | None:
-    """Fork for each request; in the child, return it. None at the end of standard input."""
+    """Fork for each request, and return it in the child; return None when there are no more."""
     for line in sys.stdin:
         request: dict[str, Any] = json.loads(line)
         child = os.fork()
@@ -67,10 +66,10 @@ def serve() -> dict[str, Any] | None:
     return None
 
 
-def become(request: dict[str, Any]) -> CodeType:
-    """Make this process what a new interpreter is before the first line of the program."""
+def prepare(request: dict[str, Any]) -> CodeType:
+    """Bring this process to where a new interpreter is before the first line of the program."""
     signal.alarm(request["limit_s"])
-    threading.main_thread()._set_native_id()  # type: ignore[attr-defined]  # else the parent's
+    threading.main_thread()._set_native_id()  # type: ignore[attr-defined]  # still the parent's
     for name, descriptor in (("stdout", 1), ("stderr", 2)):
         file = os.open(request[name], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(file, descriptor)
@@ -87,12 +86,12 @@ def become(request: dict[str, Any]) -> CodeType:
     main.__dict__.update(__file__=str(program), __builtins__=__builtins__)
     del sys.modules["torch_xla"]
     sys.meta_path.insert(0, AlreadyImported())
-    customize(program)
+    set_path(program)
     return compile(program.read_bytes(), str(program), "exec")
 
 
-def customize(program: Path) -> None:
-    """As at an interpreter's start: what lies on PYTHONPATH, where the capture waits."""
+def set_path(program: Path) -> None:
+    """Set ``sys.path``, and run the ``sitecustomize`` on PYTHONPATH, which starts the capture."""
     ahead = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
     sys.path[:1] = [str(program.resolve().parent), *ahead]
     if ahead:
@@ -101,11 +100,12 @@ def customize(program: Path) -> None:
 
 
 def write_compilations(file: Path) -> None:
+    """Write how many graphs this process compiled."""
     file.write_text(str(torch_xla._XLAC._xla_counter_value("UncachedCompile") or 0))
 
 
 if __name__ == "__main__":
-    gc.freeze()  # a collection in a child would copy all that is shared
-    if (asked := serve()) is not None:
-        code = become(asked)
-        exec(code, sys.modules["__main__"].__dict__)  # so that it ends as a program does
+    gc.freeze()  # else garbage collection in a child copies all shared memory
+    if (request := serve()) is not None:
+        code = prepare(request)
+        exec(code, sys.modules["__main__"].__dict__)  # here, so that it ends like any program

@@ -1,7 +1,7 @@
-"""Programs in forks of one process, bare and captured, without the command line around them.
+"""Runs programs in forks of one process, bare or captured, without the command line.
 
-Everything that depends on the inside of the package is here: what the launcher does around a
-program, and the diagnosis afterwards, which the calling process makes.
+Only this module depends on the package's internals: it does what the launcher does around a
+program, and makes the diagnosis in the calling process.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Finished:
 
 
 class ForkServer:
-    """A process of ``fork_server.py``; programs run one after the other."""
+    """A process that runs ``fork_server.py``; its programs run one after the other."""
 
     def __init__(self) -> None:
         self._server = subprocess.Popen(
@@ -49,8 +49,8 @@ class ForkServer:
         """Run a program to its end.
 
         Args:
-            limit_s: ended by SIGALRM after so long.
-            compiled: where the number of its compilations is written.
+            limit_s: the program is ended by SIGALRM after this long.
+            compiled: file for the number of its compilations.
         """
         assert self._server.stdin is not None
         assert self._server.stdout is not None
@@ -75,7 +75,7 @@ class ForkServer:
 
 @cache
 def server() -> ForkServer:
-    """The one of this process, which is started when it is first needed."""
+    """The fork server of this process, started when first needed."""
     started = ForkServer()
     atexit.register(started.close)
     return started
@@ -85,7 +85,7 @@ def capture(
     directory: Path, program: Path, *arguments: str, options: Options, cwd: Path,
     environment: dict[str, str], limit_s: int,
 ) -> Finished:  # fmt: skip
-    """As ``xladoctor run --output directory program``, but for the report, which is not printed."""
+    """Like ``xladoctor run --output directory program``, but without printing the report."""
     command = (sys.executable, str(program), *arguments)
     with chdir(cwd):
         run = launcher.make_directory(directory, str(program))

@@ -1,4 +1,9 @@
-"""Runs programs as a user would: bare, and under the installed ``xladoctor run``."""
+"""Runs programs for the tests: bare or captured, by the command line or in a fork.
+
+``python`` and ``doctor`` run commands as a user does. ``bare`` and ``capture`` are faster: they
+fork a process that has imported torch_xla (see ``fork_server.py``). ``command`` captures a program
+by the command line; :class:`Captures` captures each example once for all tests.
+"""
 
 from __future__ import annotations
 
@@ -27,23 +32,23 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 PROGRAMS = sorted(program for folder in (".", "clean", "recompilation", "third_party")
                   for program in (EXAMPLES / folder).glob("*.py"))  # fmt: skip
-#: What every test of captured runs in general looks at; the others have tests of their own.
+#: Programs of the tests that apply to any captured run.
 GENERAL = [program for program in PROGRAMS
            if program.parent.name not in ("recompilation", "third_party")]  # fmt: skip
-#: Programs that are captured by the command line, one of each kind; all others in a fork.
+#: Programs that are captured by the command line, one of each kind; the others are forked.
 BY_COMMAND = {
     "recompiling", "dynamic_shape", "scalar_read", "large_upload", "missing_barrier",
     "missing_lowering", "input_bound", "frequent_checkpoint", "host_work", "debug_settings",
     "two_threads", "mp_device_loader", "last_batch", "evicted",
 }  # fmt: skip
-LIMIT_S = 240  # for one program; on a busy machine torch_xla alone takes ten seconds to import
+LIMIT_S = 240  # for one program; on a busy machine importing torch_xla takes ten seconds
 
 LIVE = [
     pytest.mark.live,
     pytest.mark.skipif(find_spec("torch_xla") is None, reason="torch_xla is not installed"),
 ]
 
-#: A device and a tensor on it: how most programs of these tests begin.
+#: How most programs of these tests begin: a device, and a tensor on it.
 ON_DEVICE = """
 import os, signal, sys, time
 import torch
@@ -52,16 +57,16 @@ device = torch_xla.device()
 weights = torch.ones(8, 8).to(device)
 """
 
-_LEFT_BY_OTHERS = ("PYTEST_", "XLADOCTOR_", "XLA_", "PT_XLA_", "COV_")
-_OF_THE_TERMINAL = {"NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES", "PYTHONPATH"}
+_FOREIGN_PREFIXES = ("PYTEST_", "XLADOCTOR_", "XLA_", "PT_XLA_", "COV_")
+_FOREIGN_VARIABLES = {"NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES", "PYTHONPATH"}
 
 
 def environment(**changes: str) -> dict[str, str]:
-    """This environment without what a shell or the test runner may have left in it."""
+    """This environment without what a shell or the test runner may have set."""
     kept = {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith(_LEFT_BY_OTHERS) and name not in _OF_THE_TERMINAL
+        if not name.startswith(_FOREIGN_PREFIXES) and name not in _FOREIGN_VARIABLES
     }
     return {**kept, "PJRT_DEVICE": "CPU", **changes}
 
@@ -73,7 +78,11 @@ def run(
     env: Mapping[str, str] | None = None,
     programs: int = 1,
 ) -> Finished:
-    """Run a command, which runs so many programs, to its end."""
+    """Run a command to its end.
+
+    Args:
+        programs: how many programs it runs, each of which may take :data:`LIMIT_S`.
+    """
     done = subprocess.run(
         [str(word) for word in command],
         cwd=cwd, input=stdin, env=environment(**(env or {})), capture_output=True, text=True,
@@ -88,12 +97,12 @@ def python(*words: str | Path, **options: Any) -> Finished:
 
 
 def doctor(*words: str | Path, **options: Any) -> Finished:
-    """Run ``xladoctor run`` with these words."""
+    """Run ``xladoctor run`` with these arguments."""
     return run(sys.executable, "-m", "xladoctor", "run", *words, **options)
 
 
 def write(folder: Path, name: str, source: str) -> Path:
-    """Write a program (or any text) into a new file."""
+    """Write a program, or any text, to a file; indentation is removed."""
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(dedent(source), encoding="utf-8")
@@ -101,7 +110,7 @@ def write(folder: Path, name: str, source: str) -> Path:
 
 
 def line_of(program: Path, text: str) -> int:
-    """The one line of a program that begins with ``text``."""
+    """The number of the only line of a program that begins with ``text``."""
     lines = program.read_text(encoding="utf-8").splitlines()
     (number,) = [n for n, line in enumerate(lines, 1) if line.strip().startswith(text)]
     return number
@@ -109,7 +118,7 @@ def line_of(program: Path, text: str) -> int:
 
 @dataclass(frozen=True)
 class Captured:
-    """A captured run: its directory, and how ``xladoctor run`` ended."""
+    """A captured run: its directory, and how it ended."""
 
     program: Path
     directory: Path
@@ -117,7 +126,7 @@ class Captured:
 
     @property
     def report(self) -> dict[str, Any]:
-        """The JSON report that every run leaves in its directory."""
+        """The JSON report in the run directory."""
         file = self.directory / "diagnosis.json"
         assert file.exists(), self.finished.stderr
         report: dict[str, Any] = json.loads(file.read_text())
@@ -144,10 +153,10 @@ def capture(
     directory: Path, program: Path, *arguments: str | Path, cwd: Path = ROOT,
     env: Mapping[str, str] | None = None, **options: Any,
 ) -> Captured:  # fmt: skip
-    """Capture a program in a fork, and diagnose it here.
+    """Capture a program in a fork, and diagnose it in this process.
 
     Args:
-        options: of the capture, as :class:`Options` names them.
+        options: those of the capture; see :class:`Options`.
     """
     finished = forked.capture(
         directory, program, *map(str, arguments), options=Options(**options), cwd=cwd,
@@ -157,7 +166,7 @@ def capture(
 
 
 def bare(program: Path, log: Path, env: Mapping[str, str]) -> tuple[Finished, int]:
-    """Run a program bare in a fork, its analysis log kept; how often it compiled."""
+    """Run a program bare in a fork, with an analysis log; also returns how often it compiled."""
     compiled = log.with_suffix(".compiled")
     debugging = {"PT_XLA_DEBUG_LEVEL": "1", "PT_XLA_DEBUG_FILE": str(log)}
     finished = forked.server().run(
@@ -167,33 +176,33 @@ def bare(program: Path, log: Path, env: Mapping[str, str]) -> tuple[Finished, in
 
 
 def command(
-    directory: Path, program: Path, *arguments: str | Path, asked: tuple[str, ...] = (),
+    directory: Path, program: Path, *arguments: str | Path, flags: tuple[str, ...] = (),
     **options: Any,
 ) -> Captured:  # fmt: skip
-    """Capture a program by the command line, its standard output kept apart from the report.
+    """Capture a program by the command line; the report goes to a file, not to standard output.
 
     Args:
-        asked: options of ``xladoctor run``.
+        flags: options of ``xladoctor run``.
     """
     report = directory.with_name(f"{directory.name}.report")
-    words = ("--output", directory, "--format", f"terminal={report}", *asked, program, *arguments)
+    words = ("--output", directory, "--format", f"terminal={report}", *flags, program, *arguments)
     return Captured(program, directory, doctor(*words, **options))
 
 
 def settings_of(program: Path) -> dict[str, str]:
-    """The environment of an example, bare or captured."""
+    """The environment variables that an example needs, bare or captured."""
     if program.stem == "two_threads":
         return {"CPU_NUM_DEVICES": "2"}
     if program.parent.name in ("recompilation", "third_party"):
-        # Not optimized by LLVM, graphs compile in half the time; they are the same graphs.
+        # Without LLVM's optimization the same graphs compile in half the time.
         return {"XLA_FLAGS": "--xla_backend_optimization_level=0"}
     return {}
 
 
 class Captures:
-    """Captures each program once, whichever worker asks for it first; the others wait for it.
+    """Captures each program once: the first worker that asks does it, the others wait.
 
-    Those of :data:`BY_COMMAND` by the command line.
+    Programs in :data:`BY_COMMAND` are captured by the command line, the others in a fork.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -205,9 +214,9 @@ class Captures:
         record = directory.with_suffix(".json")
         with _locked(directory.with_suffix(".lock")):
             if not record.exists():
-                shutil.rmtree(directory, ignore_errors=True)  # of a run that took too long
-                way = command if program.stem in BY_COMMAND else capture
-                finished = way(directory, program, env=settings_of(program)).finished
+                shutil.rmtree(directory, ignore_errors=True)  # left by a run that was cut off
+                capture_by = command if program.stem in BY_COMMAND else capture
+                finished = capture_by(directory, program, env=settings_of(program)).finished
                 record.write_text(json.dumps(asdict(finished)))
         return Captured(program, directory, Finished(**json.loads(record.read_text())))
 

@@ -39,7 +39,7 @@ class Screen:
 
     @property
     def text(self) -> list[str]:
-        """All lines that were ever shown and not overwritten, without what is blank at the end."""
+        """All lines that were ever shown and not overwritten, without trailing blanks."""
         lines = [line.rstrip() for line in (*self.scrolled_off, *self.lines)]
         while lines and not lines[-1]:
             lines.pop()

@@ -1,4 +1,4 @@
-"""The figures of a report against those that the program, or torch_xla itself, gives."""
+"""Figures of a report against those of the program or of torch_xla itself."""
 
 from __future__ import annotations
 

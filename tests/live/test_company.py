@@ -1,4 +1,4 @@
-"""Programs that fork, compile or profile by themselves get on with being captured."""
+"""Programs that fork, compile or profile by themselves work under capture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Defects that are there, but cost little, as the device is busy all the time anyway."""
+"""Defects that cost little, because the device is busy all the time anyway."""
 
 from __future__ import annotations
 

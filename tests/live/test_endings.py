@@ -132,7 +132,7 @@ def test_hanging_program_leaves_its_stacks_and_is_ended(tmp_path: Path) -> None:
     hang = "import threading\nlock = threading.Lock()\nlock.acquire()\nlock.acquire()\n"
     program = write(tmp_path, "train.py", f"{TRAIN}\n{hang}")
 
-    run = command(tmp_path / "out", program, asked=("--timeout", "25s"), cwd=tmp_path)
+    run = command(tmp_path / "out", program, flags=("--timeout", "25s"), cwd=tmp_path)
 
     assert run.finished.status == 124
     (stacks,) = run.directory.glob("stacks-*.txt")

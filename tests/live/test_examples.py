@@ -1,4 +1,4 @@
-"""Every example: the sick ones fire exactly their rule at its line, the others nothing."""
+"""Every example: sick ones fire exactly their rule at its line, the others fire nothing."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class Expected:
 
 @dataclass(frozen=True)
 class Sick:
-    """What a sick program must fire, in the order of the lines, and nothing else but ``also``;
-    and what it may fire besides, where the machine is slow.
+    """What a sick program must fire, by line, with nothing else but ``also``; ``maybe`` is what it
+    may fire on a slow machine.
     """
 
     rule: str

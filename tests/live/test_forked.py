@@ -1,4 +1,4 @@
-"""A program captured in a fork is captured as by the command line."""
+"""Capturing a program in a fork gives what capturing it by the command line gives."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tests.live.test_determinism import facts
 pytestmark = LIVE
 
 
-def told_of_itself(run: Captured) -> dict[str, Any]:
-    """What the process says of itself, but for numbers and times of its own."""
+def process_record(run: Captured) -> dict[str, Any]:
+    """What the capture writes of the process, without numbers and times that differ."""
     record: dict[str, Any] = json.loads((run.process / "process.json").read_text())
     for name in ("pid", "parent", "began_ns", "ended_ns", "windows", "modules"):
         del record[name]
@@ -41,5 +41,5 @@ def test_fork_gives_what_the_command_line_gives(
 
     assert in_fork.finished == by_command.finished
     assert facts(in_fork.report) == facts(by_command.report)
-    assert told_of_itself(in_fork) == told_of_itself(by_command)
+    assert process_record(in_fork) == process_record(by_command)
     assert in_fork.report["warnings"] == by_command.report["warnings"]

@@ -1,4 +1,4 @@
-"""The gate on programs that run: statuses, and findings that stay the same when lines move."""
+"""The gate on running programs: statuses, and findings that stay the same when lines move."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept of a long run: the timeline's windows, every compilation's cause, a gentle end."""
+"""What is kept of a long run: the timeline's windows, all causes of compilations, a clean end."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ for step in range({STEPS}):
 
 
 def record(of: Captured) -> dict[str, Any]:
-    """What the process says of itself."""
+    """The record of the only process."""
     described: dict[str, Any] = json.loads((of.process / "process.json").read_text())
     return described
 
@@ -96,9 +96,9 @@ finally:
     print("finally")
 """,
     )
-    asked = ("--stop-after", "200", "--trace-after", "20", "--trace-bytes", "1k")
+    flags = ("--stop-after", "200", "--trace-after", "20", "--trace-bytes", "1k")
 
-    captured = command(tmp_path / "out", program, cwd=tmp_path, asked=asked)
+    captured = command(tmp_path / "out", program, cwd=tmp_path, flags=flags)
 
     assert captured.finished.status == 0
     assert captured.finished.stdout == "finally\natexit\n"

@@ -83,18 +83,18 @@ if __name__ == "__main__":
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Where the programs lie."""
+    """The folder of the programs."""
     write(tmp_path, "work.py", WORK)
     return tmp_path
 
 
 def processes(of: Captured) -> list[dict[str, Any]]:
-    """What each captured process says of itself."""
+    """The record of each captured process."""
     return [json.loads(file.read_text()) for file in of.directory.glob("process-*/process.json")]
 
 
 def assert_causes_are_known(of: Captured, folder: Path, count: int) -> None:
-    """Each of so many processes recompiled for the shape that is sent on one line."""
+    """Each process recompiled because of the shape that one line sends."""
     (finding,) = of.findings("XD101")
     assert finding["count"] == 3
     assert len(finding["processes"]) == count

@@ -62,7 +62,7 @@ def spawn(
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str, Captured]:
-    """What the terminal got until the program's last step was shown, what after Ctrl-C; the run."""
+    """What the terminal received up to the program's last step, and after Ctrl-C; and the run."""
     folder = tmp_path_factory.mktemp("session")
     program = write(folder, "train.py", TRAIN)
     with spawn(folder, program.name) as terminal:

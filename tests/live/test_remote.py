@@ -1,4 +1,4 @@
-"""``xladoctor capture``: profiles of a training program that runs already."""
+"""``xladoctor capture``: profiles a training program that is already running."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Training:
     folder: Path
 
     def captured(self, name: str, *words: str) -> tuple[Finished, Path]:
-        """Run ``xladoctor capture`` with these words; where the run directory should be."""
+        """Run ``xladoctor capture``; also returns where the run directory should be."""
         directory = self.folder / name
         done = run(sys.executable, "-m", "xladoctor", "capture", *words, "-o", directory)
         return done, directory
@@ -73,7 +73,7 @@ def report_of(directory: Path) -> dict[str, Any]:
 
 
 def test_a_program_that_starts_and_runs_is_diagnosed(training: Training) -> None:
-    """The first: the program is still importing torch when it is asked."""
+    """Runs first: the program is still importing torch when it is asked."""
     done, directory = training.captured("run", training.address, "--wait", "2m")
 
     report = report_of(directory)
@@ -118,7 +118,7 @@ def test_a_program_that_is_idle_leaves_nothing_to_analyze(training: Training) ->
 
 
 def test_a_program_that_ends_meanwhile_is_said(training: Training) -> None:
-    """The last: the program is killed."""
+    """Runs last: the program is killed."""
     Timer(5, training.process.kill).start()
     done, directory = training.captured("ended", training.address, "--duration", "1m")
 

@@ -1,4 +1,4 @@
-"""``xladoctor run``: the program's world is as without us, whatever way it is named."""
+"""``xladoctor run``: the program sees the same world as without capture, however it is started."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def changed(before: dict[str, Any], after: dict[str, Any]) -> set[str]:
 
 
 def assert_same_world(bare: Finished, captured: Finished, allowed: set[str]) -> None:
-    """The program saw the same, but for the environment variables that are ``allowed``."""
+    """The program saw the same, except for the environment variables in ``allowed``."""
     before, after = (_without_temporary_folders(run.stdout) for run in (bare, captured))
     assert changed(before["environ"], after["environ"]) <= allowed
     assert {**after, "environ": None} == {**before, "environ": None}

@@ -1,4 +1,4 @@
-"""Models and pipelines of others, with the finding at its line inside their package."""
+"""Third-party models and pipelines: findings name the line inside the package."""
 
 from __future__ import annotations
 

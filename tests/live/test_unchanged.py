@@ -1,4 +1,4 @@
-"""A captured program computes what it computes without us: the same graphs, the same numbers."""
+"""A captured program computes the same graphs and numbers as a bare one."""
 
 from __future__ import annotations
 

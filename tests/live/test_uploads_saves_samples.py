@@ -1,4 +1,4 @@
-"""What is sent and saved, with its line; and the lines that samples find Python at."""
+"""Uploads and saves with their lines, and the lines at which samples find Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs in which there is nothing to diagnose: said in a sentence, with status 2."""
+"""Programs with nothing to diagnose: a sentence says so, with status 2."""
 
 from __future__ import annotations
 

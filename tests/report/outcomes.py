@@ -57,7 +57,7 @@ FAILED = Report(
             BudgetOutcome("max_barriers_per_step", "barriers_per_step", 1.0, 2.0, "over",
                           "acknowledged up to 1.5 only"),
             BudgetOutcome("max_peak_memory", "peak_memory", 2.0**31, None, "unknown",
-                          "torch_xla's log does not say what graphs take"),
+                          "torch_xla's log does not say how much memory graphs take"),
         ],
         missing=[Missing("XD401", "no counters"), Missing("max_peak_memory", "not in the log")],
         gone=[Gone("aa", "XD101", "data.py", "x.to(device)", True),

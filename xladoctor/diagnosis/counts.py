@@ -1,6 +1,6 @@
-"""What a run does, in numbers that a budget can limit: per step, of the process that has most.
+"""Numbers that a budget can limit: per step, of the process with the highest value.
 
-All but the step's time are counts of the program's own doings, and so the same in each run of it.
+All but the time of a step are counts of what the program does, so each run has the same.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ABSENT = {
 
 
 def counts(evidence: Evidence, steps: Steps | None) -> list[Count]:
-    """All of them, known or not; see :class:`~xladoctor.diagnosis.interface.Count`."""
+    """All counts, known or not; see :class:`~xladoctor.diagnosis.interface.Count`."""
     counted = [_count(name, evidence) for name in _COUNTED]
     median = steps.median_ms if steps else None
     reason = None if median is not None else "no step after warm-up that compiled nothing"
@@ -48,7 +48,7 @@ def _count(name: CountName, evidence: Evidence) -> Count:
         loops[row["process"], row["thread"]].append(row)
     if not loops:
         if name == "peak_memory":
-            return Count(name, None, f"{_log(evidence)} does not say what graphs take")
+            return Count(name, None, f"{_log(evidence)} does not say how much memory graphs take")
         return Count(name, 0.0)
     values = {loop: whole(row["value"] for row in rows) for loop, rows in loops.items()}
     most = max(values, key=lambda loop: values[loop])  # the first of equals
@@ -64,7 +64,7 @@ def _graphs_unknown(evidence: Evidence) -> str | None:
     )[0].values()
     if not unknown:
         return None
-    return f"{_log(evidence)} does not say what {unknown} of {compiled} graphs take"
+    return f"{_log(evidence)} does not say how much memory {unknown} of {compiled} graphs take"
 
 
 def _log(evidence: Evidence) -> str:
@@ -72,7 +72,7 @@ def _log(evidence: Evidence) -> str:
 
 
 def _rounded(value: float) -> float:
-    """To people's digits; what there is, however little, stays more than nothing."""
+    """Rounded for people, but never to 0 if there is anything at all."""
     return round(value, 4) or value
 
 

@@ -12,7 +12,7 @@ _TOP = 5
 
 
 def device_use(evidence: Evidence) -> list[DeviceUse]:
-    """Every device of the timeline; none without steps, whose time the shares are of."""
+    """The use of each device in the timeline; empty without steps, of whose time the shares are."""
     sums = ", ".join(f"coalesce(sum(u.idle_{reason}_ns), 0) AS {reason}" for reason in _REASONS)
     rows = evidence.database.rows(f"""
         WITH chosen AS (

@@ -1,4 +1,4 @@
-"""From the rows of a rule's query to findings: merged by line, costed, worded."""
+"""Makes findings from the rows of a rule's query: merged by line, with cost and message."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PLACES = {"guilty": "", "caller": "user_", "related": "related_"}
 def from_rows(
     rule: Rule, rows: list[Row], evidence: Evidence, time: TimeSpent, savings: Savings
 ) -> list[Finding]:
-    """One finding a line (and kind of event there), whatever number of processes have it."""
+    """One finding for each line and subject, however many processes have it."""
     places: dict[Any, list[Row]] = defaultdict(list)
     for row in rows:
         unknown = sorted(set(row) - set(ROW_COLUMNS))
@@ -46,7 +46,7 @@ def _subject(row: Row) -> str:
 def _finding(
     rule: Rule, rows: list[Row], evidence: Evidence, time: TimeSpent, savings: Savings
 ) -> Finding:
-    # Processes and threads run side by side: the slowest of them is what the user waits for.
+    # Processes and threads run in parallel: the user waits for the slowest.
     worst = max(rows, key=lambda row: (row.get("cost_ns") or 0, row.get("count") or 0))
     cost = _cost(worst, time)
     saving = savings.saving(cost, _fix(rule, worst))
@@ -88,7 +88,7 @@ def _shown(value: Any, evidence: Evidence) -> Any:
 
 
 def _severity_by_counts(rule: Rule, row: Row) -> Severity:
-    if row.get("by_counts"):  # `healthy` may go by a time
+    if row.get("by_counts"):  # `healthy` may depend on a time
         return row["by_counts"]  # type: ignore[no-any-return]
     return ranking.severity(
         None, stalls=bool(row.get("stalls")), unbounded=bool(row.get("unbounded")),
@@ -116,7 +116,7 @@ def _cost(row: Row, time: TimeSpent) -> Cost:
 
 
 def located(row: Row, evidence: Evidence) -> list[Location]:
-    """The lines of a row, each with its role and its text."""
+    """The lines of a row, each with its role and text."""
     locations: list[Location] = []
     for role, prefix in _PLACES.items():
         file, line = row.get(f"{prefix}file"), row.get(f"{prefix}line")

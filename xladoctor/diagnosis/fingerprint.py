@@ -1,6 +1,6 @@
 """A finding's fingerprint: the same when its line moves or is reformatted.
 
-Which findings are the same beyond that: :mod:`xladoctor.diagnosis.identity`.
+When findings with different fingerprints are the same: :mod:`xladoctor.diagnosis.identity`.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ from xladoctor.diagnosis.interface import Finding, Location
 from xladoctor.diagnosis.source_line import code
 from xladoctor.evidence.interface import Evidence
 
-DIGITS = 16  # before the number that tells equal ones apart
+DIGITS = 16  # before the number that tells equal fingerprints apart
 
 
 def fingerprint(rule: str, subject: str, locations: Sequence[Location], evidence: Evidence) -> str:
-    """Of rule, file, function and the line's code.
+    """The fingerprint of rule, file, function and the line's code.
 
     Args:
         rule: its id.
-        subject: tells findings of a rule at one line apart.
-        locations: the first one counts; a finding without any is one of the whole run.
+        subject: tells apart findings of a rule on the same line.
+        locations: the first one counts; a finding without any is of the whole run.
         evidence: knows the repository that paths are relative to.
     """
     parts = [rule, subject]
     for place in locations[:1]:
-        known = code(place.source) if place.source else str(place.line)  # rather new than mistaken
+        known = code(place.source) if place.source else str(place.line)  # in doubt a new finding
         parts += [evidence.portable(place.file), place.function or "", known]
     return digest(*parts)
 
 
 def digest(*parts: str) -> str:
-    """Of what these texts tell, as 16 hexadecimal digits."""
+    """A hash of these texts, as 16 hexadecimal digits."""
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:DIGITS]
 
 
 def distinct(findings: list[Finding]) -> list[Finding]:
-    """Number equal fingerprints (the same code twice in a function) by their lines' order."""
+    """Number equal fingerprints (the same code twice in a function) in the order of their lines."""
     seen: dict[str, int] = defaultdict(int)
     numbered = []
     for finding in sorted(findings, key=lambda each: [(at.file, at.line) for at in each.locations]):

@@ -1,4 +1,4 @@
-"""How often something happens, against another run, which may be of another length."""
+"""Compares how often something happens in two runs, which may differ in length."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ _SLACK = 0.10  # of a rate, between runs of different length
 
 @dataclass(frozen=True, slots=True)
 class Often:
-    """Of a finding in a run.
+    """How often a finding happens in a run.
 
     Attributes:
-        recurs: whether it happens again and again; else it may be over after some steps.
+        recurs: whether it keeps happening; if not, it may be over after some steps.
         count: in the whole run.
-        per_step: its rate, where its rule gives one.
+        per_step: its rate, if its rule gives one.
         steps: of the run.
     """
 
@@ -25,15 +25,15 @@ class Often:
 
     @property
     def rate(self) -> float | None:
-        """A step; None of what may be over after some steps."""
+        """Occurrences a step; None if it may be over after some steps."""
         return self.per_step if self.recurs else None
 
 
 def growth(before: Often, after: Often) -> int:
-    """1 where it happens more often, -1 where less, else 0.
+    """1 if it happens more often, -1 if less often, else 0.
 
-    In runs of as many steps counts decide; else rates, with a tenth of slack and one step. What has
-    no rate grew only where its count did too.
+    In runs of the same length counts decide; otherwise rates, with a slack of 10 % and one step. If
+    there is no rate, the count must have changed in the same direction.
     """
     by_count = sign(before.count, after.count)
     if before.steps == after.steps or not before.steps or not after.steps:
@@ -45,12 +45,12 @@ def growth(before: Often, after: Often) -> int:
 
 
 def rate_growth(before: float, after: float, before_steps: int, after_steps: int) -> int:
-    """The same of rates a step."""
+    """The same for rates a step."""
     return sign(before, after, _SLACK * min(before, after) + 1 / min(before_steps, after_steps))
 
 
 def sign(before: float, after: float, slack: float = 0.0) -> int:
-    """The same of any numbers that may differ by as much."""
+    """The same for any numbers, which may differ by ``slack``."""
     return 0 if abs(after - before) <= slack else 1 if after > before else -1
 
 

@@ -1,4 +1,4 @@
-"""Rules, findings and the diagnosis: what is handed to the reports.
+"""The diagnosis, its findings and all that reports show of them.
 
 :class:`Diagnosis` is the JSON report, field by field; ``docs/json.md`` and the published schema
 are made from it. Seconds and milliseconds are floats; a share is of the loop's wall time, 0 to 1.
@@ -21,7 +21,7 @@ SavingBasis = Literal["estimate", "bound", "none"]
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """Who made the report."""
+    """What made the report."""
 
     name: str
     version: str
@@ -32,11 +32,11 @@ class Location:
     """A line: the guilty one, or one that explains it.
 
     Attributes:
-        file: path, relative to the program's working directory where it lies below it.
-        role: guilty, caller (the user's line that led into a library), made (where the tensor
-            was made that changed), used (where it is first used), compiled (where the graph
-            was cut and compiled), or due (the barrier that a step should have).
-        source: text of the line as it ran, if it is known.
+        file: path, relative to the program's working directory if it is below it.
+        role: guilty, caller (the user's line that led into a library), made (where the tensor that
+            changed was made), used (where it is first used), compiled (where the graph was cut
+            and compiled), or due (the barrier that a step should have).
+        source: text of the line as it ran, if known.
     """
 
     file: str
@@ -67,9 +67,9 @@ class Claim:
             call, or all compilations named together, take ``to_ns``).
         what: calls (read, upload, input, save, barrier), a cut (graphs that an operator on the CPU
             cuts), compile, or Python's time: tracing and other.
-        file, line: of the calls; all of this kind where they are None.
-        part: share of the calls, or of the Python time, that it is about.
-        to_ns: nanoseconds that remain.
+        file, line: of the calls; None for all calls of this kind.
+        part: share of the calls, or of the Python time, that the claim covers.
+        to_ns: nanoseconds that are left.
         compilations: numbers of the compilations in their process.
     """
 
@@ -84,18 +84,18 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Saving:
-    """Wall time that a fix gives back: seconds of the run, milliseconds a step, share.
+    """Wall time that a fix saves: seconds of the run, milliseconds a step, share of the loop.
 
     Attributes:
         basis: estimate (a replay of the timeline without what the fix removes), bound (at most
             what the finding costs), or none.
-        now_ms: a step after warm-up, on average, as it is.
+        now_ms: a step after warm-up, on average, before the fix.
         after_ms: the same once this is fixed.
-        limited_by: what most of a step goes into then, as in ``verdict.limited_by``.
-        remaining_s: what the fix gives back once all findings before it are fixed; these add up.
-        projected_s: what it gives back in a run of ``Diagnosis.total_steps``.
+        limited_by: what most of a step is then spent on, as in ``verdict.limited_by``.
+        remaining_s: what the fix saves once all findings before it are fixed; these add up.
+        projected_s: what it saves in a run of ``Diagnosis.total_steps``.
         process: number of the process whose timeline was replayed.
-        assumes: what the replay took the fix to do.
+        assumes: what the replay assumed that the fix does.
     """
 
     seconds: float | None
@@ -113,15 +113,15 @@ class Saving:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that costs time, where, why, how much, and what to do.
+    """A defect: where it is, why it costs time, how much, and what to do.
 
     Attributes:
-        severity_by_counts: what it is whatever the times of this run are: the same in each run of
-            a program, on any machine. What the gate goes by.
-        subject: the operator or setting that it is about, which tells findings of the rule at one
-            line apart; empty where nothing has to.
-        recurs: whether it happens again and again as a run goes on, so that rates can be compared.
-        compilations: numbers of the compilations that it is about, in their process.
+        severity_by_counts: the severity without regard to time: the same in each run of a program,
+            on any machine. The gate uses it.
+        subject: the operator or setting that it is about, which tells apart findings of the rule
+            on the same line; empty if there is nothing to tell apart.
+        recurs: whether it keeps happening as a run goes on, so that rates can be compared.
+        compilations: numbers, in their process, of the compilations that it is about.
         fingerprint: of the rule, the file, the function and the line's code, so that it survives
             a move of the line.
     """
@@ -151,7 +151,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class NotChecked:
-    """A rule that could not be judged, and why."""
+    """A rule that could not be evaluated, and why."""
 
     rule: str
     reason: str
@@ -174,10 +174,10 @@ class Ignored:
 
 @dataclass(frozen=True, slots=True)
 class Consumer:
-    """A line that takes part in a count.
+    """A line that contributes to a count.
 
     Attributes:
-        value: its part, in the count's unit.
+        value: its contribution, in the count's unit.
         times: how often, in the whole run.
         what: the operator, the kind of read, the cause of the compilations.
     """
@@ -196,12 +196,12 @@ CountName = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """A number that a budget can limit; of several processes and threads, of the one with most.
+    """A number that a budget can limit: that of the process and thread with the highest value.
 
     Attributes:
-        value: None where the evidence does not tell, with the ``reason``; where it tells a part,
-            that is the value, which is too small then, and the reason says so.
-        consumers: the lines that make it up, largest first.
+        value: None if the evidence does not tell; if it tells only a part, the value of that part,
+            which is too low. Both have a ``reason``.
+        consumers: the lines that contribute to it, largest first.
     """
 
     name: CountName
@@ -212,13 +212,13 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the program is bound by, in one word and in one sentence.
+    """What limits the program, in one word and in one sentence.
 
     Attributes:
-        speedup: how many times as fast the loop is once all findings are fixed; None where no
-            finding has a saving.
+        speedup: how many times as fast the loop is once all findings are fixed; None if no finding
+            has a saving.
         speedup_basis: estimate (by replay) or bound (at most).
-        limited_by: what most of a step goes into then: as in ``bound_by``, or dispatch, upload,
+        limited_by: what most of a step is then spent on: as in ``bound_by``, or dispatch, upload,
             checkpoint, host (Python other than tracing).
     """
 
@@ -246,8 +246,8 @@ class TimeSpent:
     """Wall times: of the whole program, and of its loop with its parts.
 
     Attributes:
-        warmup_compile_s: what of ``parts.compile_s`` came in the first launches of a call site,
-            where it has to be.
+        warmup_compile_s: the part of ``parts.compile_s`` in the first launches of a call site,
+            where compiling is expected.
     """
 
     total_s: float | None
@@ -257,7 +257,7 @@ class TimeSpent:
 
     @property
     def steady_s(self) -> float:
-        """The loop without the compiling of warm-up: what shares are of. 0 without a loop."""
+        """The loop without the compiling of warm-up, of which shares are; 0 without a loop."""
         if not self.loop_s:
             return 0.0
         return max(self.loop_s - (self.warmup_compile_s or 0.0), 1e-9)
@@ -274,7 +274,7 @@ class Steps:
 
 @dataclass(frozen=True, slots=True)
 class DeviceOp:
-    """An operation on a device: its self time in seconds, and as a share of all operations'."""
+    """An operation on a device: its self time in seconds, and as a share of all self time."""
 
     module: str | None
     op: str
@@ -285,18 +285,18 @@ class DeviceOp:
 
 @dataclass(frozen=True, slots=True)
 class DeviceUse:
-    """What a device did in the timeline's steady steps (in all its steps where none is steady).
+    """What a device did in the timeline's steady steps (in all steps if none is steady).
 
     Attributes:
         process: number of the process.
         device: number of the device in it.
-        name: as the timeline names its plane.
+        name: the name of its plane in the timeline.
         kind: CPU, GPU, TPU or other.
-        steps: how many steps the shares are of.
+        steps: number of these steps.
         busy: share of their time in which it ran anything.
-        idle: what the host's thread did while it ran nothing, each as a share of that time; adds
-            up to 1 with ``busy``.
-        top_ops: those that took longest, over the whole timeline.
+        idle: what the host's thread did while it ran nothing, each as a share of that time; with
+            ``busy`` these add up to 1.
+        top_ops: the operations that took longest, in the whole timeline.
     """
 
     process: str
@@ -311,7 +311,7 @@ class DeviceUse:
 
 @dataclass(frozen=True, slots=True)
 class RuleOutcomes:
-    """How the rules that apply came out; each is in one list (``off``: by configuration)."""
+    """The outcome of the rules that apply, each in one list; ``off`` is by configuration."""
 
     fired: list[str]
     clear: list[str]
@@ -325,15 +325,14 @@ class RunFacts:
 
     Attributes:
         kind: ``run`` (a run directory), ``remote`` (timelines of profiler servers), ``timeline``
-            (of another's capture) or ``text`` (a report or a log).
-        status: exit status of the program, or None where it was ended by ``signal`` or unknown.
+            (captured by something else) or ``text`` (a report or a log).
+        status: exit status of the program; None if it was ended by ``signal``, or is unknown.
         frontend: the framework that was captured, by the name of its package.
         versions: of the framework's packages and of ``python``.
-        script: its main script, relative to ``root``, or as it was named; what baselines go by.
+        script: its main script, relative to ``root``, or as it was named; the key of baselines.
         cwd: its working directory.
-        root: the repository that this lies in; else the working directory itself.
-        incomplete: what the program did and the capture lost, so that what is not found, and what
-            is counted, may be too little.
+        root: the repository that ``cwd`` is in; if there is none, ``cwd`` itself.
+        incomplete: what the capture lost, so that findings may be missing and counts too low.
     """
 
     kind: str
@@ -354,11 +353,11 @@ class RunFacts:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Everything that a report shows; findings come ranked.
+    """Everything that a report shows; findings are ranked.
 
     Attributes:
-        total_steps: length of the run that savings are projected on, where one was asked about.
-        pack: the rules that were judged or could not be, by id; not part of the JSON report.
+        total_steps: length of the run that savings are projected to, if one was given.
+        pack: all rules that were selected, by id; not part of the JSON report.
     """
 
     schema_version: int

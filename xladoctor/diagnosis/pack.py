@@ -1,4 +1,4 @@
-"""Rule packs: folders of rule files, read and validated, each defect with its file and line."""
+"""Rule packs: folders of rule files, read and validated; errors name file and line."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pydantic import ValidationError
 
 from xladoctor.diagnosis.rule import Rule, RuleError
 
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C where PyYAML was built so
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # faster, if PyYAML has it
 
 
 def load_rules(folder: Path | None = None) -> list[Rule]:
-    """All rules of a folder (the pack that comes with xladoctor by default), by id.
+    """All rules of a folder (by default, the pack that comes with xladoctor), by id.
 
     Raises:
-        RuleError: naming every defect of every file, each with its line.
+        RuleError: names every error in every file, each with its line.
     """
     rules, problems = [], []
     for path in sorted(_rule_files(folder)):
@@ -39,7 +39,7 @@ def _rule_files(folder: Path | None) -> Iterator[Path]:
 
 
 def pack() -> Path:
-    """The folder of the rule pack: in the wheel inside the package, in a checkout beside it."""
+    """The folder of the rule pack: inside the package in a wheel, beside it in a checkout."""
     inside = Path(str(resources.files("xladoctor"))) / "rules"
     return inside if inside.is_dir() else inside.parent.parent / "rules"
 

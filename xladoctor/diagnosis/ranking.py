@@ -27,9 +27,9 @@ def severity(
         share: cost as a share of the loop, where it is known.
         stalls: on an accelerator it stalls the device each step, whatever it costs here.
         unbounded: it grows with the length of the run.
-        healthy: worth knowing, never more than info.
-        settled: over, so that a longer run has no more of it: never more than a warning.
-        ceiling: the rule's own severity, which is not exceeded.
+        healthy: worth knowing; never more than info.
+        settled: over, so that a longer run has no more of it; never more than a warning.
+        ceiling: the rule's severity, which is the highest possible.
     """
     if healthy:
         return "info"
@@ -44,12 +44,12 @@ def severity(
 
 
 def reaches(level: Severity, least: Severity | Literal["never"]) -> bool:
-    """Whether a severity is that one or above."""
+    """Whether a severity is at least ``least``."""
     return least != "never" and LEVELS.index(level) >= LEVELS.index(least)
 
 
 def ranked(findings: list[Finding]) -> list[Finding]:
-    """By what a fix gives back; those without a cost come below all with one, by count."""
+    """By what a fix saves, infos after the others; those of unknown saving come last, by count."""
     return sorted(
         findings,
         key=lambda f: (

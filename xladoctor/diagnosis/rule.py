@@ -1,7 +1,7 @@
-"""A rule: the format of its file, and what makes one valid.
+"""A rule: the format of its file, and what makes it valid.
 
-A rule is a YAML file that is its own documentation page. Its ``query`` is one SELECT over the
-evidence; each row is a finding. The columns that a row may have are in :data:`ROW_COLUMNS`.
+A rule is a YAML file from which its documentation page is made. Its ``query`` is one SELECT over
+the evidence; each row is a finding. The columns that a row may have are in :data:`ROW_COLUMNS`.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ Severity = Literal["error", "warning", "info"]
 BoundBy = Literal[
     "compilation", "host_sync", "input", "tracing", "device", "missing_barrier", "unknown"
 ]
-#: What can be expected of a block of a program, and counted in it.
+#: What can be counted in a block of a program, and expected of it.
 Events = Literal["compilations", "host_syncs", "fallbacks"]
 
 
 class RuleError(XladoctorError):
-    """A rule that cannot be used: names its file, the line and what was expected."""
+    """A rule that cannot be used; names its file, the line and what was expected."""
 
 
 ROW_COLUMNS = {
     "process": "number of the process; rows of several processes at one line are merged",
     "file": "path of the guilty line, or NULL where the evidence has no lines",
-    "line": "the guilty line",
+    "line": "number of the guilty line",
     "function": "function that it is in",
     "user_file": "the user's line that led there, where the guilty one is a library's",
-    "user_line": "that line",
+    "user_line": "its number",
     "user_function": "function that it is in",
     "related_file": "another line that explains the finding",
-    "related_line": "that line",
+    "related_line": "its number",
     "related_function": "function that it is in",
     "related_role": "made or used (a tensor that matters), compiled (where the graph was cut),"
     " due (the barrier that a step should have)",
@@ -60,17 +60,17 @@ ROW_COLUMNS = {
     "stalls": "true: stalls an accelerator each step, whatever it costs here (at least a warning)",
     "unbounded": "true: grows with the length of the run (an error)",
     "healthy": "true: worth knowing, not worth a warning",
-    "by_counts": "error, warning or info: how bad it is by its counts alone, where that is not what"
-    " stalls, unbounded and healthy say",
+    "by_counts": "error, warning or info: severity by counts alone, if it does not follow from"
+    " stalls, unbounded and healthy",
     "settled": "true: it is over, a longer run has no more of it (at most a warning)",
-    "subject": "tells findings of the rule at one line apart: the operator, the setting",
+    "subject": "tells apart findings of the rule on the same line: the operator, the setting",
     "compilations": "numbers of the compilations that it is about",
-    "at_most": "how often it can happen in a run of any length, where that is known",
+    "at_most": "how often it can happen in a run of any length, if known",
     "cause": "a struct with the concrete values, for the JSON report and the message; paths in it"
     " are called file",
-    "consequences": "a list of sentences: what else it brings",
+    "consequences": "a list of sentences: what else it causes",
 }
-#: Messages of rules from strangers can do nothing but put words together.
+#: Sandboxed: the message of a rule from a stranger can do nothing but make text.
 TEMPLATES = ImmutableSandboxedEnvironment(
     undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
 )
@@ -78,7 +78,7 @@ TEMPLATES = ImmutableSandboxedEnvironment(
 
 def _known(name: str) -> str:
     if name not in vocabularies():
-        raise ValueError(f"no such frontend: {name} (there are {', '.join(vocabularies())})")
+        raise ValueError(f"no such frontend: {name} (known: {', '.join(vocabularies())})")
     return name
 
 
@@ -86,7 +86,7 @@ Frontend = Annotated[str, AfterValidator(_known)]
 
 
 class Example(BaseModel):
-    """Code that triggers the rule, and the same healed."""
+    """Code that triggers the rule, and the same code fixed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     before: str
@@ -94,14 +94,14 @@ class Example(BaseModel):
 
 
 class AppliesTo(BaseModel):
-    """Where the rule makes sense."""
+    """The frontends that the rule makes sense for."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     frontend: list[Frontend] = [DEFAULT]
 
 
 class RuleVerdict(BaseModel):
-    """What a program with a serious finding of the rule is bound by, whatever its times say."""
+    """What limits a program with a serious finding of the rule, whatever its times say."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     bound_by: BoundBy
@@ -109,7 +109,7 @@ class RuleVerdict(BaseModel):
 
 
 class Texts(BaseModel):
-    """What the rule says in other words to programs of one frontend."""
+    """The rule's texts for one frontend, where they differ."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     why: str | None = None
@@ -122,11 +122,11 @@ class Rule(BaseModel):
 
     Attributes:
         about: what it judges: the loop, or the run as a whole (its settings, its capture).
-        recurs: whether it happens again and again as a run goes on, so that rates compare.
+        recurs: whether it keeps happening as a run goes on, so that rates can be compared.
         waits: whether its cost is a wait of the host for the device.
-        events: what its findings count, where expectations count it too.
-        causes: kinds of recompilation that it is for; ``$causes`` in the query.
-        reads: ways of reading that it is for; ``$reads`` in the query.
+        events: what its findings count, if expectations count it too.
+        causes: causes of recompilation that it covers; ``$causes`` in the query.
+        reads: kinds of reads that it covers; ``$reads`` in the query.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -213,7 +213,7 @@ class Rule(BaseModel):
         return self
 
     def for_frontend(self, name: str) -> Rule | None:
-        """The rule with the texts of that frontend; None where it does not apply to it."""
+        """The rule with the texts of a frontend; None if it does not apply to it."""
         if name not in self.applies_to.frontend:
             return None
         texts = self.per_frontend.get(name, Texts())
@@ -224,6 +224,6 @@ class Rule(BaseModel):
         return set(re.findall(r"\$([a-z_]+)", self.query))
 
     def parameters(self, thresholds: Mapping[str, float]) -> dict[str, Any]:
-        """What the query is run with: the rule's thresholds, or those given in their place."""
+        """The parameters of the query; ``thresholds`` replace the rule's."""
         given = {"causes": self.causes, "reads": self.reads, **self.thresholds, **thresholds}
         return {name: given[name] for name in self._parameters}

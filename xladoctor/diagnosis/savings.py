@@ -1,8 +1,8 @@
 """From costs and replays to the savings that findings show.
 
-Where the timeline can be replayed without what the fix removes, a saving is an estimate. Elsewhere
-fixing a finding gives back at most what it costs: a bound. Savings of findings that overlap must
-not be added up: ``remaining_s`` is what is left after the better fixes, and can be.
+Where the timeline can be replayed without what the fix removes, a saving is an estimate. Otherwise
+it is a bound: at most what the finding costs. Savings of findings overlap and must not be added up,
+but ``remaining_s``, what a fix saves after the better ones, can be.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from xladoctor.diagnosis.whatif import Estimate, Fix, WhatIf
 
 @dataclass(frozen=True, slots=True)
 class Savings:
-    """What fixes give back in a run.
+    """What fixes save in a run.
 
     Attributes:
-        total_steps: length of a run to project them on, if one is asked about.
+        total_steps: length of a run to project them to, if one was given.
     """
 
     whatif: WhatIf
@@ -27,7 +27,7 @@ class Savings:
     total_steps: int | None = None
 
     def saving(self, cost: Cost, fix: Fix) -> Saving:
-        """What one fix gives back by itself."""
+        """What one fix saves by itself."""
         estimate = self.whatif.estimate(fix) if fix.claims else None
         if estimate is not None:
             return self._estimated(estimate, fix)
@@ -36,9 +36,9 @@ class Savings:
         return Saving(cost.seconds, self._each(cost.seconds), cost.share, "bound")
 
     def in_order(self, findings: list[Finding]) -> tuple[list[Finding], str | None]:
-        """Say of each, in rank order, what it gives back after those before it.
+        """Add to each finding, in rank order, what it saves after those before it.
 
-        Also what the program is limited by once all are fixed, where that is known.
+        Also returns what limits the program once all are fixed, if that is known.
         """
         fixes = [_fix_of(finding) for finding in findings]
         given, limit = self.whatif.in_order(fixes)

@@ -1,22 +1,22 @@
-"""A line of Python, or a part of one: what is code in it, and what comment."""
+"""Splits a line of Python, or a part of one, into code and comment."""
 
 from __future__ import annotations
 
 import re
 
-# No tokenizer: those of Python's versions differ on parts of lines.
+# Not Python's tokenizer, as its versions differ on parts of lines.
 _CODE = re.compile(r"""(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[^#])*""", re.DOTALL)
 _LAST_COMMA = re.compile(r",(?=[)\]}])")
 
 
 def code(source: str) -> str:
-    """The line without what formatters change: comment, spaces, quotes, last commas."""
+    """The line without what formatters change: comment, spaces, kind of quotes, trailing commas."""
     text = "".join(_parted(source)[0].split())
     return _LAST_COMMA.sub("", text.replace("'", '"'))
 
 
 def comment(source: str) -> str:
-    """What follows the code, from its ``#`` on; a string that holds one is code."""
+    """What follows the code, from ``#`` on; a ``#`` in a string is code."""
     return _parted(source)[1]
 
 

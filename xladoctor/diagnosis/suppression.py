@@ -1,4 +1,4 @@
-"""Findings that the source itself asks to ignore: ``# xladoctor: ignore[RULE] reason``."""
+"""Findings that a comment suppresses: ``# xladoctor: ignore[RULE] reason``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _COMMENT = re.compile(r"#\s*xladoctor:\s*ignore\[([A-Z0-9,\s]+)\]\s*(.*)$")
 
 
 def suppress(findings: list[Finding]) -> tuple[list[Finding], list[Ignored]]:
-    """Split findings into those to report and those that a comment on a line of theirs ignores."""
+    """Split findings into those to report and those that a comment on their lines ignores."""
     kept, ignored = [], []
     for finding in findings:
         reason = _reason(finding)

@@ -1,4 +1,4 @@
-"""``with xladoctor.expect(…):`` counts what happens in a block, and fails where it is too much."""
+"""``with xladoctor.expect(…):`` counts what happens in a block, and fails if it is too much."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xladoctor.expectation.interface import Expectation, Happened, Kind, UnmetEx
 
 
 class Block:
-    """Can be entered again and again, also within itself."""
+    """Can be entered several times, also inside itself."""
 
     def __init__(self, expected: Expectation) -> None:
         self._bounds: dict[Kind, int] = {
@@ -21,7 +21,7 @@ class Block:
         self._entered: list[tuple[Any, bool, Any]] = []
 
     def __enter__(self) -> Block:
-        """Begin to count."""
+        """Start counting."""
         session = sessions.active()
         tally = session.tally
         before = tally.counts()
@@ -33,7 +33,7 @@ class Block:
         self, kind: type[BaseException] | None, error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:  # fmt: skip
-        """Compare; what the block itself raised passes through."""
+        """Compare, unless the block raised an exception."""
         __tracebackhide__ = True
         session, looks, before = self._entered.pop()
         if looks:
@@ -58,13 +58,13 @@ def expect(
 
     Args:
         compilations: graphs that may be compiled, at most; None for any number.
-        host_syncs: times that the host may wait for values of the device, at most: reads, prints,
-            copies to the host, saves. Those in step closures are not counted.
-        fallbacks: operators that may run on the CPU for want of a lowering, at most.
+        host_syncs: times that the host may wait for values from the device, at most: reads,
+            prints, copies to the host, saves. Those in step closures are not counted.
+        fallbacks: times that operators without a lowering may run on the CPU, at most.
 
     Raises:
-        TypeError: none of them is given, or one is no number.
-        UnmetExpectation: (on leaving) more happened; says where and why.
-        XladoctorError: (on entering) the framework is missing, or the counting had a fault.
+        TypeError: none of them is given, or one is not a number.
+        UnmetExpectation: (on leaving) more happened; the message says where and why.
+        XladoctorError: (on entering) the framework is missing, or counting failed.
     """
     return Block(Expectation(compilations, host_syncs, fallbacks))

@@ -21,44 +21,44 @@ _COMPILED = """
 """
 _FIRST = "First graph of a call site"
 _FIRST_WHY = """
-    This line launched a graph that was not compiled yet, and none before: there is no earlier graph
-    of it that this one could be compared with.
+    It is the first graph that this line launched, so it had to be compiled. There is no earlier one
+    to compare it with.
 """
 _FIRST_FIX = """
-    Run the step a few times before the block, at the same line (in a function that both call): what
-    is new compiles in its first launches.
+    Run the step a few times before the block, from the same line (put it in a function that both
+    call): its graphs are compiled in the first launches.
 """
 _FIRST_TEXTS = _FIRST, _FIRST_WHY, _FIRST_FIX
 _LATE = "Graph of a call site whose earlier graphs are not known"
 _LATE_WHY = """
-    It is the first graph that this line compiles since counting began; others were compiled before,
-    with which it cannot be compared.
+    It is the first graph that this line compiled since counting began. Others were compiled
+    earlier, but it cannot be compared with them.
 """
 _LATE_FIX = """
-    If the step is warmed up, have counting begin before that, so that the cause can be named:
-    request the fixture xladoctor_expect, or put the warm-up into a block as well, with
+    If the step is warmed up before the block, start counting before the warm-up, so that the cause
+    can be named: request the fixture xladoctor_expect, or put the warm-up in a block too, with
     xladoctor.expect(compilations=100).
 """
-_NOWHERE = "Graph compiled at a line that is not known"
+_NOWHERE = "Graph compiled at an unknown line"
 _NOWHERE_WHY = """
-    It was compiled at no barrier and at no read of a value: an operator that runs on the CPU cuts
-    the graph, and what lies before it is launched there.
+    It was compiled neither at a barrier nor at a read of a value: an operator that runs on the CPU
+    cuts the graph, and what was recorded before it is launched there.
 """
 _NOWHERE_FIX = """
-    Expect fallbacks=0 in this block as well, which names such operators and their lines.
+    Expect fallbacks=0 in this block as well: that names such operators and their lines.
 """
 _DEPENDENT = "The graph has an input whose size depends on the data ({})."
-_AGAIN = "The graph differs from the one before it at this call site ({})."
+_AGAIN = "The graph differs from the previous one at this call site ({})."
 _ALSO = (
-    "This is launch {} of the line that compiled it: in the first three, graphs of their own are"
-    " due (the optimizer makes its state in the second). Run the step three times before the block"
+    "This is launch {} of the line that compiled it: new graphs are expected in the first three"
+    " (the optimizer creates its state in the second). Run the step three times before the block"
 )
 
 
 def explain_compilations(
     builder: FindingBuilder, happened: Happened
 ) -> tuple[list[Finding], list[str]]:
-    """A finding for each cause, in the order of the compilations; and what is not known."""
+    """A finding for each cause, in the order of the compilations; and notes on what is unknown."""
     database = builder.evidence.database
     rows = {row["index"]: row for row in database.rows(_COMPILED)}
     late = (Path(builder.evidence.origin["path"]) / _EARLIER).exists()
@@ -73,7 +73,7 @@ def explain_compilations(
 def _by_rules(
     builder: FindingBuilder, rows: dict[int, Row], late: bool
 ) -> list[tuple[list[int], Finding]]:
-    """The findings of all rules on recompilation, each with the compilations that it is of."""
+    """The findings of all rules on recompilation, each with the compilations it is about."""
     explained = []
     for rule in builder.rules_on("compilations"):
         for row in judge(rule, builder.evidence):
@@ -89,7 +89,7 @@ def _by_rules(
 
 
 def _without_rule(builder: FindingBuilder, row: Row, late: bool) -> Finding:
-    """The first of a call site, and what follows from an operator that runs on the CPU."""
+    """On a compilation that no rule reports: the first of a call site, or one cut by a fallback."""
     if _is_nowhere(row):
         return builder.without_rule(_NOWHERE, {**row, "count": 1}, _NOWHERE_WHY, _NOWHERE_FIX)
     if row["kind"] is None:
@@ -106,12 +106,12 @@ def _without_rule(builder: FindingBuilder, row: Row, late: bool) -> Finding:
 
 
 def _is_nowhere(row: Row) -> bool:
-    """Compiled at a line that is not known, so that any may be compared with it."""
+    """Compiled at an unknown line, so that comparing it with other graphs means nothing."""
     return row["file"] is None and row["made_file"] is None
 
 
 def _guilty(row: Row) -> Row:
-    """The line that makes the difference first, where it is known; then the call site."""
+    """The line that makes the difference, where it is known, with the call site related to it."""
     if row["made_file"] is None:
         return row
     names = ("file", "line", "function")
@@ -124,9 +124,9 @@ def _notes(database: Database, rows: Collection[Row], happened: Happened) -> lis
     notes = []
     missing = happened.compilations - len(rows)
     if missing > 0:
-        notes.append(f"Of {missing} of the compilations nothing but their number is known.")
+        notes.append(f"Nothing more is known about {missing} of the compilations.")
     unknown = any(row["kind"] == "unknown" for row in rows)
     if unknown and not database.scalar("SELECT EXISTS (SELECT 1 FROM hlo_module)"):
-        notes.append("The compiled graphs could not be fetched, which a profile of the program's"
-                     " own prevents while it is open.")  # fmt: skip
+        notes.append("The compiled graphs could not be fetched: the program has a profiler session"
+                     " of its own open.")  # fmt: skip
     return notes

@@ -17,19 +17,17 @@ from xladoctor.ingest.interface import Ingested
 
 Places = Callable[[int | None], Any]
 _WAIT = "Host waits until the device is done"
-_WAIT_WHY = "wait_device_ops() holds the host until the device has done all that it was given."
-_WAIT_FIX = "Leave the wait out of the step: reading a value waits for what it needs."
-_EARLIER = (
-    "The line is where it fell back in an earlier step: this block was not looked at that closely"
-)
+_WAIT_WHY = "wait_device_ops() blocks the host until the device has finished all of its work."
+_WAIT_FIX = "Remove the wait from the step: reading a value waits for what it needs."
+_EARLIER = "The line is from an earlier step: this block was not watched closely enough to tell"
 _UNSEEN = (
-    "Run the step once or twice before the block, each time with its barrier: where operators fall"
-    " back, the next step is searched for their lines"
+    "Run the step once or twice before the block, each time with its barrier: after a step with"
+    " fallbacks, the next one is searched for their lines"
 )
 
 
 def explain_waits(builder: FindingBuilder, happened: Happened, place: Places) -> list[Finding]:
-    """A finding for each line that read, printed, copied or saved, by the rule on such reads."""
+    """A finding for each line that read, printed, copied or saved, in the words of its rule."""
     rules = {kind: rule for rule in builder.rules for kind in rule.reads}
     groups: dict[tuple[str, Any], dict[str, int]] = defaultdict(dict)
     for (site, kind), count in happened.waits.items():
@@ -51,12 +49,12 @@ def _waited(
 
 
 def columns(spot: Any) -> Row:
-    """The columns of a call site, where it is known."""
+    """The columns of a call site; all None where it is unknown."""
     return dict.fromkeys(PLACE) if spot is None else dict(zip(PLACE, spot, strict=True))
 
 
 def explain_fallbacks(builder: FindingBuilder, happened: Happened, place: Places) -> list[Finding]:
-    """A finding for each operator and line, from evidence that has nothing but the block."""
+    """A finding for each operator and line, from evidence of the block alone."""
     small = evidence_of(_of_block(happened, place), kind="run", path="")
     seen = {op for op, _ in happened.lines}
     explained = []
@@ -69,7 +67,7 @@ def explain_fallbacks(builder: FindingBuilder, happened: Happened, place: Places
 
 
 def _of_block(happened: Happened, place: Places) -> Ingested:
-    """Its counters; and the lines of its operators, else those from before it."""
+    """The block's counters, and the lines of its operators or, failing that, of earlier ones."""
     ingested = Ingested()
     ingested.add("process", process=0)
     ingested.table("fallback")

@@ -1,4 +1,4 @@
-"""What happened in a block, as findings: from what the session wrote down until now."""
+"""What happened in a block, as findings: from what the session has written so far."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Explained = tuple[list[Finding], list[str]]
 def explain(
     session: Any, happened: Happened, kinds: Sequence[str]
 ) -> tuple[dict[str, list[Finding]], list[str]]:
-    """Findings on the events of these kinds, and what else there is to say."""
+    """Findings on the events of these kinds, and further notes."""
     place = session.tally.place
     builder = FindingBuilder(_evidence(Path(session.flush()), happened, place))
     explainers: dict[str, Callable[[], Explained]] = {
@@ -36,7 +36,7 @@ def explain(
 
 
 def _evidence(folder: Path, happened: Happened, place: Places) -> Evidence:
-    """Of this process up to now, to be judged by the block; of its reads, those in the block."""
+    """All that this process did so far, with the block as the part to judge, and only its reads."""
     ingested = Ingested()
     read_process(folder, [], 0, ingested, None)
     ingested.tables.pop("host_sync", None)

@@ -1,4 +1,4 @@
-"""The message of a failed expectation. Loaded when one fails: it takes what an analysis takes."""
+"""The message of a failed expectation. Loaded only then, as it imports the whole analysis."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Any
 from xladoctor.expectation.interface import Happened, Kind
 
 _WIDTH = 76  # columns: pytest puts four before each line
-_CHANGED = "NUMBA_CACHE_DIR"  # by reading compiled modules
+_CHANGED = "NUMBA_CACHE_DIR"  # set by the readers of timelines
 
 
 def message(session: Any, happened: Happened, bounds: Mapping[Kind, int]) -> str:
-    """What was found against what was expected, and for each event its line, cause and fix."""
+    """What happened and what was expected, and for each event its line, cause and fix."""
     from xladoctor.report.expectation import Unmet, headline, render
     from xladoctor.report.interface import Style
 
@@ -29,14 +29,14 @@ def message(session: Any, happened: Happened, bounds: Mapping[Kind, int]) -> str
 
             findings, notes = explain(session, happened, [bound.kind for bound in unmet])
             return render(unmet, findings, notes, Style(_WIDTH, False, unicode))
-        except Exception as fault:  # the expectation failed all the same
+        except Exception as fault:  # the test must fail for its own reason
             what = ", ".join(map(headline, unmet))
-            return f"{what}\n(why cannot be said, for a fault of xladoctor: {fault!r})"
+            return f"{what}\n(xladoctor failed to find out why: {fault!r})"
 
 
 @contextmanager
 def _apart() -> Iterator[None]:
-    """Neither the libraries' warnings nor what they set reach the program."""
+    """Keep the libraries' warnings, and what they set, away from the program."""
     before = os.environ.get(_CHANGED)
     try:
         with warnings.catch_warnings():

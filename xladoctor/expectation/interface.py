@@ -1,4 +1,4 @@
-"""What an expectation is made of, what it found, and how it fails."""
+"""An expectation, what happened in its block, and how it fails."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ Kind = Literal["compilations", "host_syncs", "fallbacks"]
 
 
 class UnmetExpectation(AssertionError):  # noqa: N818  # a test fails with it, as with assert
-    """More happened in a block than was expected; the message says at which lines, and why."""
+    """More happened in a block than expected; the message says at which lines, and why."""
 
     __module__ = "xladoctor.expectation"  # as users name it
 
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """How often something may happen in a block, at most; None where it does not matter."""
+    """The most that may happen in a block; None for any number."""
 
     compilations: int | None = None
     host_syncs: int | None = None
     fallbacks: int | None = None
 
     def __post_init__(self) -> None:
-        """Raises TypeError or ValueError for what is no number of events."""
+        """Raises TypeError or ValueError for anything that is not a number of events."""
         values = {name: getattr(self, name) for name in self.__slots__}
         if all(value is None for value in values.values()):
             raise TypeError(f"expect() needs at least one of {', '.join(values)}")
         for name, value in values.items():
             if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
-                raise TypeError(f"{name} is a number of events, not {value!r}")
+                raise TypeError(f"{name} must be a number of events, not {value!r}")
             if value is not None and value < 0:
-                raise ValueError(f"{name} cannot be less than 0, as {value} is")
+                raise ValueError(f"{name} must be 0 or more, not {value}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Happened:
     Attributes:
         waits: by call site (its number in the session, or None) and kind.
         fallbacks: by operator.
-        lines: fallbacks by operator and call site, as far as the block was looked at that closely.
+        lines: fallbacks by operator and call site, where the block was watched closely.
         known_lines: the same since the session began.
     """
 
@@ -56,7 +56,7 @@ class Happened:
 
     @classmethod
     def between(cls, before: Any, after: Any) -> Happened:
-        """What came about from one reading of the counts to the next."""
+        """What happened from one reading of the counts to the next."""
         return cls(
             before.at_ns, after.at_ns, after.compiled - before.compiled,
             _grown(before.waits, after.waits), _grown(before.fallbacks, after.fallbacks),
@@ -71,6 +71,6 @@ class Happened:
 
 
 def _grown(before: dict[Any, int], after: dict[Any, int]) -> dict[Any, int]:
-    """By how much, of what did. What is less was cleared by the program meanwhile."""
+    """How much each count grew; one that is lower now was cleared by the program meanwhile."""
     pairs = ((key, n, before.get(key, 0)) for key, n in after.items())
     return {key: n - was if n >= was else n for key, n, was in pairs if n != was}

@@ -1,8 +1,8 @@
-"""The session that expectations count by.
+"""The session that counts for expectations.
 
-That of ``xladoctor run`` or ``xladoctor.capture`` where one is under way; else one of their own, a
-process, from its first use to its end. That one has wrappers, counters and a step log in a folder
-that is removed again; no timeline, no samples, no settings.
+It is that of ``xladoctor run`` or ``xladoctor.capture`` if the process has one. If not, the first
+expectation starts one that lasts until the process ends. That one has wrappers, counters and a step
+log in a temporary folder, but no timeline, no samples and no settings.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _started: list[_Started] = []
 
 
 def active() -> Any:
-    """The session of this process, awake; begins one where there is none.
+    """The session of this process, awake; starts one if there is none.
 
     Raises:
         CaptureError: the framework is missing.
-        XladoctorError: the session had a fault, so that nothing can be said.
+        XladoctorError: the session failed, so nothing can be counted.
     """
     session = _running() or _begin()
     if not session.awake:
@@ -48,14 +48,14 @@ def active() -> Any:
 
 
 def check(session: Any) -> None:
-    """Raises XladoctorError where it counts no more."""
+    """Raises XladoctorError if the session no longer counts."""
     if not session.awake or session.tally.off:
-        raise XladoctorError("what this block does cannot be counted: the session that counts"
-                             " ended, or had a fault")  # fmt: skip
+        raise XladoctorError("this block cannot be counted: the session that counts has ended"
+                             " or failed")  # fmt: skip
 
 
 def _running() -> Any:
-    """Somebody else's first: it knows what the report at its end is made of."""
+    """Prefer a session that others started: its report needs to know what happens here."""
     running = [session for name in _PACKAGES if name in sys.modules
                for session in sys.modules[name].running()]  # fmt: skip
     others = [session for session in running if not _started or session is not _started[0].session]
@@ -75,14 +75,14 @@ def _start(framework: str) -> Any:
         session = _xladoctor.start(folder, framework, options)
     except RuntimeError as error:
         with open(os.path.join(folder, "python.log"), encoding="utf-8") as log:  # noqa: PTH118, PTH123
-            raise XladoctorError("the session that counts could not begin", log.read()) from error
+            raise XladoctorError("counting could not start", log.read()) from error
     _started.append(_Started(session, folder, os.getpid()))
     atexit.register(end)
     return session
 
 
 def end() -> None:
-    """End the session of this process that is of expectations alone, and remove its folder."""
+    """End the session that expectations started, if any, and remove its folder."""
     atexit.unregister(end)
     while _started:
         started = _started.pop()

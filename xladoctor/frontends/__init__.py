@@ -1,1 +1,1 @@
-"""What is particular to a framework above XLA and must be known after capture: data, not code."""
+"""What must be known of each framework above XLA after capture: data, not code."""

@@ -1,8 +1,8 @@
 """The vocabulary of each frontend: a file ``<name>.yaml`` beside this one.
 
-A frontend is the framework that a program is written in, as far as it differs from others once its
-evidence lies there: how it names operators, metrics, events and frames that have a meaning. Readers
-and views go by the meaning. What XLA's own runtime names is no vocabulary: each frontend has it.
+A frontend is the framework that a program is written in. Its vocabulary is how it names what
+matters in evidence: operators, metrics, events and frames. Readers and views go by the meaning of a
+name. Names of XLA's own runtime are not in it, as they are the same for each frontend.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict
 
-#: That of evidence which does not say: metrics reports, and timelines of other profilers.
+#: For evidence that does not name its frontend: metrics reports, timelines of other profilers.
 DEFAULT = "torch_xla"
 
 Trait = Literal["constant", "device_data", "insignificant", "reads_scalar", "sized_by_data"]
@@ -26,7 +26,7 @@ Word = Literal["barrier", "device", "log", "install", "server"]
 SettingKind = Literal["place", "device"]
 _NONE = "(?!)"  # matches nothing
 
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C where PyYAML was built so
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # faster, if PyYAML has it
 
 
 class FramePattern(BaseModel):
@@ -49,21 +49,21 @@ class FramePattern(BaseModel):
 
 
 class Vocabulary(BaseModel):
-    """The names of one frontend; what it leaves out, it has no name for.
+    """The names of one frontend; it has no name for what is left out.
 
     Attributes:
         title: what people call it.
-        package: what is to be installed, and imported.
+        package: what to install and import.
         packages: those whose frames are the framework's, not the user's.
         requires: packages that a captured program needs, and whose versions matter.
-        words: how programs say a barrier, where tensors are to be, what logs graphs; the command
-            that installs it, and the code that starts its profiler's server on PORT.
+        words: how programs write a barrier and the device of a tensor, what logs graphs, the
+            command that installs it, and the code that starts its profiler's server on PORT.
         operators: by trait, as counters name them (``a::b``, which modules write ``a__b``).
             ``constant``: a number of the program; ``device_data``: a tensor that lies on the
             device; ``insignificant``: comes and goes with the optimization around it;
             ``reads_scalar``: its fallbacks are reads; ``sized_by_data``: the data decide the size
             of its result.
-        own_counters: how names of operators begin that are counted but are no fallbacks.
+        own_counters: prefixes of operators that are counted but are not fallbacks.
         settings: regular expressions for environment variables that only say where something is
             written (``place``), or on which devices the program runs (``device``).
         metrics: names by what they measure.
@@ -92,7 +92,7 @@ class Vocabulary(BaseModel):
 
 @cache
 def vocabularies() -> dict[str, Vocabulary]:
-    """All of them by name, the default one first."""
+    """All vocabularies by name, the default first."""
     files = {file.name.removesuffix(".yaml"): file
              for file in resources.files("xladoctor.frontends").iterdir()
              if file.name.endswith(".yaml")}  # fmt: skip
@@ -103,13 +103,13 @@ def vocabularies() -> dict[str, Vocabulary]:
 
 
 def vocabulary(name: str | None = None) -> Vocabulary:
-    """That of one frontend; the default one's where it has none, or is not known."""
+    """The vocabulary of a frontend; the default if it has none or is unknown."""
     return vocabularies().get(name or DEFAULT, vocabularies()[DEFAULT])
 
 
 @cache
 def events(meaning: Event) -> tuple[str, ...]:
-    """The names of events that mean this in any frontend: a timeline does not say which it is."""
+    """The names of events with this meaning in any frontend: a timeline does not say which."""
     return tuple(name for each in vocabularies().values() for name in each.events.get(meaning, ()))
 
 

@@ -1,7 +1,7 @@
-"""What a fix would give back: the captured timeline, replayed without what the fix removes.
+"""What a fix would save: the captured timeline, replayed without what the fix removes.
 
-``program`` reads a process's timeline from the evidence, ``replay`` runs it, ``claims`` are what
-rules say of their fixes, ``savings`` makes seconds of the run out of the difference.
+``program`` reads a process's timeline from the evidence, ``replay`` runs it, ``claims`` say what
+fixes do to it, ``savings`` turns the difference into seconds of the run.
 """
 
 from xladoctor.diagnosis.whatif.claims import claims_of

@@ -1,4 +1,4 @@
-"""What a rule says that its fix does to the timeline: the vocabulary of ``claim`` in its rows."""
+"""What a rule says its fix does to the timeline: the vocabulary of ``claim`` in its rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from xladoctor.diagnosis.whatif.replay import Change
 
 Array = np.ndarray[Any, Any]
 
-#: What a fix does -> what it can do it to; :class:`Claim` says what each means.
+#: What a fix can do -> to what; :class:`Claim` says what each means.
 VOCABULARY = {
     "remove": ("read", "upload", "input", "save", "cut", "tracing", "other"),
     "make_asynchronous": ("read", "barrier", "save"),
@@ -66,8 +66,8 @@ class Applied:
     """Claims as a change of a program.
 
     Attributes:
-        calls: how many calls in the program's steady steps they are about.
-        present: whether the program has any of what they are about.
+        calls: how many calls in the program's steady steps the claims cover.
+        present: whether the program has anything that the claims cover.
     """
 
     change: Change
@@ -76,7 +76,7 @@ class Applied:
 
 
 def apply(program: Program, claims: Iterable[Claim]) -> Applied:
-    """The change that claims make; those about compilations are not in it."""
+    """The change that claims make, without those about compilations."""
     change, calls, present = Change.none(program), 0.0, False
     for claim in claims:
         if claim.what == "compile":
@@ -91,12 +91,12 @@ def apply(program: Program, claims: Iterable[Claim]) -> Applied:
 
 
 def _items(program: Program, claim: Claim) -> Array:
-    """The host items that a claim is about."""
+    """The host items that a claim covers."""
     if claim.what in _PYTHON_KINDS:
         python = (program.activity == PYTHON) & (program.region < 0)
         return np.asarray(python | _of_recorded(program) if claim.what == "tracing" else python)
     items = program.region == REGIONS.index(claim.what)
-    if not np.any(items) and claim.what in ACTIVITIES:  # a timeline of another's, without our calls
+    if not np.any(items) and claim.what in ACTIVITIES:  # of another profiler, without our calls
         return np.asarray(program.activity == ACTIVITIES.index(claim.what))
     if claim.file is None:
         return np.asarray(items)
@@ -116,8 +116,8 @@ def _changed(program: Program, claim: Claim, items: Array) -> Change:
 
 
 def _of_recorded(program: Program) -> Array:
-    """What each recorded operation makes besides Python's time: its constants are sent outside of
-    any call of the program's, and the barrier walks through all operations to hand over the graph.
+    """What each recorded operation costs besides Python's time: its constants are sent outside any
+    call of the program, and the barrier walks through all operations to launch the graph.
     """
     sent = (program.activity == UPLOAD) & (program.region < 0)
     barriers = program.region == REGIONS.index("barrier")
@@ -125,7 +125,7 @@ def _of_recorded(program: Program) -> Array:
 
 
 def _python(program: Program, claim: Claim, items: Array) -> Array:
-    """What is gone of Python's time, and of what comes with each operation recorded in it."""
+    """The share that is gone of Python's time and of the other costs of recorded operations."""
     tracing = program.tracing
     kind = 1.0 if np.isnan(tracing) else tracing if claim.what == "tracing" else 1.0 - tracing
     share = np.where(program.activity == PYTHON, kind, np.sign(kind))
@@ -133,7 +133,7 @@ def _python(program: Program, claim: Claim, items: Array) -> Array:
 
 
 def _fewer_cuts(program: Program, claim: Claim, items: Array) -> Change:
-    """Which operator made a cut is not in the timeline: each becomes shorter by its part."""
+    """Shorten each cut by the claim's part, as the timeline does not say which operator made it."""
     runs = _launched(program, items)
     return replace(Change.none(program), part=np.where(items, claim.part, 0.0),
                    device_part=np.where(runs, claim.part, 0.0))  # fmt: skip
@@ -155,9 +155,9 @@ def _of_calls(program: Program, claim: Claim, items: Array) -> Change:
 
 
 def _own_waits(program: Program) -> Array:
-    """Waits of a barrier for the graph that it launched itself, as where memory is handed on.
+    """Waits of a barrier for the graph that it launched itself, as when memory is handed on.
 
-    They come now and then, and would not for a larger graph in proportion.
+    They come now and then; a larger graph would not make them longer in proportion.
     """
     barriers = program.region == REGIONS.index("barrier")
     launching = barriers & (program.launches >= 0)
@@ -167,7 +167,7 @@ def _own_waits(program: Program) -> Array:
 
 
 def _launched(program: Program, items: Array) -> Array:
-    """Which executions some items launch."""
+    """Which executions these items launch."""
     numbers = program.launches[items]
     runs = np.zeros(len(program.duration), bool)
     runs[numbers[numbers >= 0]] = True
@@ -175,20 +175,20 @@ def _launched(program: Program, items: Array) -> Array:
 
 
 def _calls(program: Program) -> Array:
-    """The call of each item; one outside the calls that are known is one of its own."""
+    """The call of each item; an item outside known calls is a call by itself."""
     alone = int(program.call.max(initial=0)) + 1 + np.arange(len(program.call))
     return np.where(program.call >= 0, program.call, alone)
 
 
 def _chosen(program: Program, items: Array, part: float) -> Array:
-    """Every so many of the calls, spread evenly, that make up a part of them."""
+    """A part of the calls, spread evenly."""
     calls = _calls(program)
     nth = np.searchsorted(np.unique(calls[items]), calls)
     return np.asarray(np.floor((nth + 1) * part + 1e-9) > np.floor(nth * part + 1e-9))
 
 
 def _beyond(program: Program, items: Array, to_ns: float) -> Array:
-    """What of each item is gone once its call takes a constant time."""
+    """The share of each item that is gone once its call takes a constant time."""
     _, at = np.unique(_calls(program), return_inverse=True)
     lasted = np.bincount(at, np.where(items, program.work, 0))
     left = np.minimum(1.0, to_ns / np.maximum(lasted, 1.0))[at]

@@ -1,9 +1,9 @@
 """The timeline of one process as a dependency graph, in arrays.
 
-The host's items come in program order. An item takes its ``work``; one that awaits an execution
-ends no earlier than ``after`` that has ended. At the end of an item an execution may be launched,
-which begins ``latency`` later, but not before the execution before it has ended, and a ``gap``.
-What was measured is taken apart so that the replay of the unchanged program gives it back.
+The host's items are in program order. An item takes its ``work``; if it awaits an execution, it
+ends no earlier than ``after`` nanoseconds past the end of that. The end of an item may launch an
+execution, which begins ``latency`` later, but no earlier than a ``gap`` after the one before it.
+Measured times are split so that replaying the unchanged program reproduces them.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ class Program:
     """What a process did in the timeline's window; times in nanoseconds.
 
     Attributes:
-        step: of each item the step, -1 for none.
+        step: step of each item, -1 for none.
         activity: index in :data:`ACTIVITIES`.
         region: index in :data:`REGIONS`, -1 for none.
         call: number of the call that the item is part of, -1 for none.
-        place: line of the call, as an index in ``places``, -1 where it is unknown.
-        work: time that the item takes at least.
-        awaits: execution that it waits for, -1 for none.
+        place: line of the call, as an index in ``places``, -1 if unknown.
+        work: least time that the item takes.
+        awaits: execution that the item waits for, -1 for none.
         after: time from the end of that execution to the item's own.
-        launches: execution that is launched at its end, -1 for none.
+        launches: execution that is launched at the item's end, -1 for none.
         latency: of each execution, time from launch to begin on an idle device.
-        gap: time from the end of the execution before, on a busy one; below 0 where they overlap.
+        gap: time from the end of the execution before, on a busy device; below 0 if they overlap.
         duration: time that the device takes.
         places: (file, line) of calls.
         warmup: numbers of the first steps, in which compiling is expected.
-        steady: numbers of the steps that tell of the program at rest.
-        tracing: share of the Python time in which the graph is recorded; NaN where it is unknown.
+        steady: numbers of the steps that show the steady state.
+        tracing: share of the Python time in which the graph is recorded; NaN if unknown.
     """
 
     step: Array
@@ -68,12 +68,12 @@ class Program:
 
     @property
     def rest(self) -> Array:
-        """Which items are of the program at rest."""
+        """Which items belong to the steady state."""
         return np.isin(self.step, self.steady)
 
 
 def read_program(database: Database, process: int) -> Program | None:
-    """The program of a process; None where its timeline does not show one."""
+    """The program of a process; None if its timeline does not show one."""
     items = database.arrays(_ITEMS.format(process=int(process)))
     runs = database.arrays(_EXECUTIONS.format(process=int(process)))
     if not len(items["step"]):
@@ -114,10 +114,10 @@ _EXECUTIONS = """
 def _waits(
     begin: Array, length: Array, region: Array, awaits: Array, ended: Array
 ) -> tuple[Array, Array]:
-    """Split each wait into what it takes in any case and what follows the awaited execution.
+    """Split each wait into its own work and what follows the end of the awaited execution.
 
-    One that did not have to wait shows its own time, but not how long it takes the host to go on
-    after an execution: that is taken from the waits of the same kind that had to.
+    A wait for an execution that had already ended does not show how long the host takes to go on
+    after one: that is taken from the other waits of the same kind.
     """
     work, after = length.copy(), np.zeros(len(length), np.int64)
     waits = np.flatnonzero(awaits >= 0)
@@ -135,9 +135,9 @@ def _waits(
 
 
 def _starts(launched: Array, begin: Array, end: Array) -> tuple[Array, Array]:
-    """Of each execution the latency after its launch, and the gap after the one before it.
+    """The latency of each execution after its launch, and the gap after the one before it.
 
-    Where one had to queue its latency is not seen: at most it is that of the others.
+    The latency of an execution that had to queue is not seen: at most it is that of the others.
     """
     if not len(begin):
         return begin.copy(), begin.copy()
@@ -153,7 +153,7 @@ def _starts(launched: Array, begin: Array, end: Array) -> tuple[Array, Array]:
 def _places(
     database: Database, process: int, items: dict[str, Array]
 ) -> tuple[list[tuple[str, int]], Array]:
-    """The line of each item's call; that of a barrier is in the step log."""
+    """The line of each item's call; for a barrier, from the step log."""
     rows = database.rows(
         """
         SELECT DISTINCT h.call, coalesce(h.file, s.file) AS file, coalesce(h.line, s.line) AS line
@@ -183,18 +183,18 @@ def _steps(database: Database, process: int) -> list[dict[str, Any]]:
 
 
 def _resting(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The steps that tell of the program at rest; those after warm-up where too few are."""
+    """The steady steps; if there are too few, those after warm-up."""
     steady = [step for step in steps if step["steady"]]
     return steady if len(steady) >= _ENOUGH else steps[WARMUP:] or steps
 
 
 def _numbers(steps: list[dict[str, Any]]) -> Array:
-    """Their numbers; that of items outside steps where there is none."""
+    """The numbers of these steps; without any, the number of items outside steps."""
     return np.array([step["step"] for step in steps] or [-1], np.int64)
 
 
 def _tracing(steps: list[dict[str, Any]]) -> float:
-    """The share of tracing in Python's time; NaN where no samples tell."""
+    """The share of tracing in Python's time; NaN without samples."""
     tracing = sum(step["tracing_ns"] or 0 for step in steps)
     python = tracing + sum(step["other_ns"] or 0 for step in steps)
     sampled = any(step["tracing_ns"] is not None for step in steps)

@@ -1,4 +1,4 @@
-"""How much of the run a process's timeline stands for: its steps, and what they took."""
+"""The steps of a whole run and their time, for which a process's timeline stands."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from xladoctor.evidence.database import Database
 
-_ENOUGH = 5  # steps outside the timeline's window, to leave those inside out: they are slower
+_ENOUGH = 5  # steps outside the window are enough to leave out the slower ones inside
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,11 +14,11 @@ class Rates:
     """What is known of a whole run.
 
     Attributes:
-        steps: steps (turns of the loop) in all; 0 where there is none.
-        barriers: steps of the step log or the timeline, of which a turn may have several.
-        steady_s: time of that many steps as they are at rest.
+        steps: number of steps (iterations of the loop), or 0.
+        barriers: steps of the step log or the timeline; an iteration may have several.
+        steady_s: time of that many steps in the steady state.
         compilations: seconds of each compilation, by its number.
-        late: numbers of those after warm-up.
+        late: numbers of the compilations after warm-up.
     """
 
     steps: int
@@ -29,7 +29,7 @@ class Rates:
 
     @property
     def late_compile_s(self) -> float:
-        """Time compiling in the loop after warm-up."""
+        """Time spent compiling after warm-up."""
         return sum(self.compilations.get(number, 0.0) for number in self.late)
 
     @property
@@ -39,7 +39,7 @@ class Rates:
 
 
 def read_rates(database: Database, process: int) -> Rates | None:
-    """From the step log, or else the timeline; None where neither shows any time."""
+    """The rates from the step log, or else the timeline; None if neither shows any time."""
     compiled = database.rows(_COMPILED, {"process": process})
     compilations = {row["index"]: row["duration_ns"] / 1e9 for row in compiled}
     late = frozenset(row["index"] for row in compiled if row["late"])

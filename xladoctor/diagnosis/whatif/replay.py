@@ -17,15 +17,15 @@ _NOTHING = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What is other than captured; changes of several fixes are joined.
+    """How the program differs from the captured one; ``|`` joins the changes of several fixes.
 
     Attributes:
-        gone: of each host item the share of its work that is gone with whole calls, 0 to 1.
-        part: the same as a part of what many have, such as Python's time; parts add up.
+        gone: share of each host item's work that is gone with whole calls, 0 to 1.
+        part: the same for work that many fixes reduce, such as Python's time; parts add up.
         waits: whether the item still waits for its execution.
-        ahead: call of the item, where a thread of its own does it ahead of the loop; else -1.
-        device: of each execution the share of its duration that is gone.
-        device_part: the same as a part; parts add up.
+        ahead: call of the item if a thread of its own does it ahead of the loop, else -1.
+        device: share of each execution's duration that is gone.
+        device_part: the same for several fixes; parts add up.
         merged: whether the execution runs as a part of the next one.
     """
 
@@ -75,14 +75,14 @@ class Outcome:
         return np.diff(self.ended, prepend=0)
 
     def steady_ns(self) -> float:
-        """The time of the steps at rest, all together.
+        """The time of all steady steps.
 
-        Where the host runs ahead of the device it is the device's, which has the work still to do.
+        If the host runs ahead of the device, it is the device's time: its work is still to be done.
         """
         return max(float(self.of_items()[self.program.rest].sum()), self.device_ns())
 
     def host_ns(self) -> dict[str, float]:
-        """That time by what the host did; Python by its share of tracing, where that is known."""
+        """The host's time in steady steps by activity; tracing and other share Python's."""
         rest = self.program.rest
         lasted = np.bincount(self.program.activity[rest], self.of_items()[rest], len(ACTIVITIES))
         spent = dict(zip(ACTIVITIES, lasted.tolist(), strict=True))
@@ -91,7 +91,7 @@ class Outcome:
         return {**spent, "tracing": tracing * python, "other": (1 - tracing) * python}
 
     def device_ns(self) -> float:
-        """How long the device worked for the executions launched in those steps."""
+        """How long the device worked for the executions launched in steady steps."""
         launches = self.program.launches[self.program.rest]
         launches = launches[launches >= 0]
         return float((self.run_end - self.run_begin)[launches].sum())
@@ -114,7 +114,7 @@ def replay(program: Program, change: Change) -> Outcome:
 
 
 def _left(gone: Array, part: Array) -> Array:
-    """The factor that is left; what lacks less than a thousandth of being gone is."""
+    """The factor that is left; less than a thousandth counts as 0."""
     left = 1.0 - np.maximum(gone, part)
     return np.where(left < _NOTHING, 0.0, left)
 
@@ -128,7 +128,7 @@ def _run(  # noqa: PLR0913  # the columns of hosts and executions
     now, free, worker, taken, pending, call = 0, 0, 0, 0, 0, -1
     for item in range(len(work)):
         if ahead[item] >= 0:
-            if ahead[item] != call:  # the thread is one call ahead: the one before was taken
+            if ahead[item] != call:  # the thread is one call ahead: the last result was taken
                 worker, taken, call = max(worker, taken), now, ahead[item]
             worker += work[item]
             now = max(now, worker)

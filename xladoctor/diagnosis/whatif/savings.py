@@ -1,4 +1,4 @@
-"""From replays to what a fix gives back: of a step, of the run, alone and after better fixes."""
+"""From replays to what a fix saves: in a step and in the run, alone and after better fixes."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from xladoctor.diagnosis.whatif.rates import Rates, read_rates
 from xladoctor.diagnosis.whatif.replay import Change, Outcome, replay
 from xladoctor.evidence.database import Database
 
-#: What the host does for most of the step -> what the step is limited by.
+#: What the host does for most of the step -> what limits the step.
 _LIMITS = {"compile": "compilation", "upload": "upload", "input": "input", "save": "checkpoint",
            "dispatch": "dispatch", "tracing": "tracing", "other": "host"}  # fmt: skip
-_FULL = 0.85  # share of the step in which the device works, for little else to matter
-_BUSY = 0.5  # share of the step in which the device works, for waits to be for its work
+_FULL = 0.85  # share of the step in which the device works: above, little else matters
+_BUSY = 0.5  # share of the step in which the device works: above, waits are for its work
 
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """What the fix of a finding does, in which process, and how often what it is about happened.
+    """What the fix of a finding does, in which process, and how often the defect occurred.
 
     Attributes:
-        settled: no more of it comes in a longer run.
-        at_most: how often it can happen in a run of any length, where that is known.
+        settled: a longer run has no more of it.
+        at_most: how often it can happen in a run of any length, if known.
     """
 
     process: int
@@ -40,13 +40,13 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a fix gives back, in seconds of the run.
+    """What a fix saves, in seconds of the run.
 
     Attributes:
-        steady_s: of steps as they are at rest.
+        steady_s: of steps in the steady state.
         late_s: of compiling after warm-up.
         warmup_s: of compiling in warm-up.
-        limited_by: what most of a step goes into afterwards.
+        limited_by: what most of a step is spent on afterwards.
     """
 
     steady_s: float
@@ -63,7 +63,7 @@ class Estimate:
 
     @property
     def seconds(self) -> float:
-        """Of the run in all."""
+        """The whole saving."""
         return self.steady_s + self.late_s + self.warmup_s
 
 
@@ -75,7 +75,7 @@ class WhatIf:
         self._models: dict[int, _Model | None] = {}
 
     def model(self, process: int) -> _Model | None:
-        """The model of a process; None where its timeline does not allow one."""
+        """The model of a process; None if its timeline does not allow one."""
         if process not in self._models:
             program = read_program(self._database, process)
             rates = read_rates(self._database, process)
@@ -83,7 +83,7 @@ class WhatIf:
         return self._models[process]
 
     def estimate(self, fix: Fix) -> Estimate | None:
-        """What a fix gives back by itself; None where the timeline cannot tell."""
+        """What a fix saves by itself; None if the timeline cannot tell."""
         model = self.model(fix.process)
         return model.estimate(fix) if model else None
 
@@ -93,14 +93,14 @@ class WhatIf:
         return model.rates.step_s if model else None
 
     def limited_by(self, process: int) -> str | None:
-        """What most of a step of a process goes into, as it is."""
+        """What most of a step of a process is spent on now."""
         model = self.model(process)
         return model.limit_after([]) if model else None
 
     def in_order(self, fixes: Sequence[Fix | None]) -> tuple[list[float | None], str | None]:
-        """What each fix gives back after those before it, in seconds; None where it is not known.
+        """What each fix saves after those before it, in seconds; None if unknown.
 
-        Also what the process of the first of them is limited by after all.
+        Also returns what limits the process of the first one after all fixes.
         """
         joined: dict[int, list[Fix]] = {}
         given: list[float | None] = []
@@ -131,7 +131,7 @@ class _Model:
         return replay(self.program, Change.none(self.program))
 
     def estimate(self, fix: Fix) -> Estimate | None:
-        """What one fix gives back."""
+        """What one fix saves."""
         applied = apply(self.program, fix.claims)
         late, warmup = self._compiled(fix)
         if not applied.present and not _compilations(fix) & self.rates.compilations.keys():
@@ -142,7 +142,7 @@ class _Model:
         return Estimate(saved, late, warmup, self._limit(outcome, left))
 
     def further(self, before: list[Fix], fix: Fix) -> float:
-        """What a fix gives back after others."""
+        """What a fix saves after others."""
         change = self._joined(before)
         applied = apply(self.program, fix.claims)
         gain = self._saved(self._steady(change), self._steady(change | applied.change))
@@ -171,7 +171,7 @@ class _Model:
         return self._steady(Change.none(self.program))
 
     def _saved(self, before: Outcome, after: Outcome) -> float:
-        """Seconds of the run: as the host's steps in the window to all of its steps."""
+        """Seconds of the run, scaled from the steps in the window to all steps."""
         return (before.steady_ns() - after.steady_ns()) / 1e9 * self._scale
 
     @cached_property
@@ -187,9 +187,9 @@ class _Model:
         return (fix.count / self.rates.barriers) / (applied.calls / steps)
 
     def _compiled(self, fix: Fix, taken: frozenset[int] = frozenset()) -> tuple[float, float]:
-        """Seconds of compiling that a fix gives back, late and in warm-up.
+        """Seconds of compiling that a fix saves, after warm-up and in it.
 
-        Late, the device may work meanwhile, so that less is gained.
+        After warm-up the device may work meanwhile, so that less is saved.
         """
         late = warmup = 0.0
         for claim in fix.claims:
@@ -215,7 +215,7 @@ class _Model:
         return min(1.0, max(0.0, (self.base.total_ns - without.total_ns) / compiling))
 
     def _limit(self, outcome: Outcome, compile_s: float) -> str:
-        """What most of a step goes into; ``compile_s``: what is compiled late in the run."""
+        """What most of a step is spent on; ``compile_s`` is the compiling after warm-up."""
         spent = {key: value / 1e9 * self._scale for key, value in outcome.host_ns().items()}
         device, steady = (
             nanoseconds / 1e9 * self._scale
