@@ -24,7 +24,7 @@ def main(executions: int, steps_a_read: int) -> None:
     """Run the loop: the shortest one that there is of an operation, a barrier and, rarely, a read.
 
     Raises:
-        SystemExit: the value or torch_xla's counters are not those of so many executions.
+        SystemExit: the value or torch_xla's counters do not match the number of executions.
     """
     value = torch.zeros((), dtype=torch.int64, device=torch_xla.device())
     twentieth = max(1, executions // 20)

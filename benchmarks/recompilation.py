@@ -24,7 +24,7 @@ _OPCODES = ("multiply", "add", "dot", "maximum", "constant", "reduce")
 
 
 def made(modules: int, instructions: int) -> Ingested:
-    """Evidence of a site that compiled so many modules of so many instructions."""
+    """Evidence of a call site that compiled this many modules of this many instructions."""
     ingested = Ingested()
     site = {"file": "/train.py", "line": 900, "function": "train", "via": ""}
     for number in range(modules):

@@ -80,9 +80,9 @@ def captured(program: Path, run: Path, *options: str) -> Path:
 
 
 def seconds(run: Path, whole: bool) -> float:
-    """The loop of a run, as it is at rest with what compiles late; or as it was.
+    """The loop of a run in its steady state, plus late compiling; or, if ``whole``, as it was.
 
-    With the wait after it, in which the device ends what the host has run ahead of.
+    The former includes the wait at its end for work of the device that the host ran ahead of.
     """
     database = load_evidence(str(run)).database
     if whole:

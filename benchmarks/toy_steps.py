@@ -1,4 +1,4 @@
-"""A training loop of small steps, each of which leaves about 170 events in the timeline."""
+"""A training loop of small steps with about 170 events of the timeline each."""
 
 import sys
 

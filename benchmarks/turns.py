@@ -115,7 +115,7 @@ class Program:
 
 
 def run_in_turn(programs: list[Program], slice_s: float) -> None:
-    """Run programs from start to end, their loops in slices of so many seconds."""
+    """Run programs from start to end, their loops in turn, ``slice_s`` seconds each."""
     started: list[Program] = []
     try:
         for program in programs:

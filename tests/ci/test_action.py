@@ -53,7 +53,7 @@ def test_actions_that_it_uses_are_pinned_by_hash() -> None:
 def test_shell_parts_are_sound(name: str, tmp_path: Path) -> None:
     path = tmp_path / "step.sh"
     path.write_text(f"#!/usr/bin/env bash\n{scripts()[name]}", encoding="utf-8")
-    # SC2153: variables of the step's environment, of which two have names that are alike.
+    # SC2153: variables of the step's environment, two of which have similar names.
     done = subprocess.run(
         ["shellcheck", "--exclude=SC2153", path], capture_output=True, text=True, check=False
     )

@@ -67,7 +67,7 @@ def estimated(
 def test_estimate_says_what_a_step_takes_now_and_after() -> None:
     assert estimated(1.0, 2.0, 1.0) == Saving(
         seconds=4.0, per_step_ms=100.0, share=0.5, basis="estimate", now_ms=200.0,
-        after_ms=125.0,  # what is compiled in warm-up is no part of a step
+        after_ms=125.0,  # compiling in warm-up is not part of a step
         limited_by="input", process=3, assumes=[READ],
     )  # fmt: skip
 

@@ -178,7 +178,7 @@ def test_large_speedup_needs_no_exponent() -> None:
         ([], "host_sync", "70 %"),
     ],
     ids=["the device works", "the host waits", "no more than blocked", "one is not known",
-         "an upload is no read", "no read"],
+         "an upload is not a read", "no read"],
 )  # fmt: skip
 def test_blocked_time_that_the_device_needs_is_the_device_s(
     findings: list[Finding], bound_by: str, share: str

@@ -390,7 +390,7 @@ def test_timeline_without_our_calls_tells_by_activity() -> None:
 
 
 def compiling(compile_us: int = 600) -> list[str]:
-    """Thirteen steps, of which one in warm-up and two later compile."""
+    """Thirteen steps; one in warm-up and two later ones compile."""
     words = ["python 10; barrier@40: dispatch 20 > 100, wait 2"] * 13
     for index in (0, 5, 8):
         words[index] = words[index].replace("barrier", f"compile {compile_us}; barrier")

@@ -61,7 +61,7 @@ def time_spent(evidence: Evidence) -> TimeSpent:
 
 
 def _time_of_timeline(evidence: Evidence, total: float | None) -> TimeSpent:
-    """The same from the timeline's steps, where there is no step log."""
+    """The same from the timeline's steps, if there is no step log."""
     parts = ("compile", "wait", "upload", "input", "save", "dispatch", "tracing", "other")
     sums = ", ".join(f"coalesce(sum({part}_ns), 0) / 1e9 AS {part}" for part in parts)
     rows = evidence.database.rows(f"""
@@ -93,7 +93,7 @@ def _warmup_compile(evidence: Evidence, process: int) -> float:
 
 
 def steps(evidence: Evidence) -> Steps | None:
-    """The steps of the thread that took longest; None where there is no barrier."""
+    """The steps of the thread that took longest; None without barriers."""
     query = """
         SELECT l.steps, count(*) FILTER (s.ordinal < $warmup) AS warmup,
                (SELECT median(r.duration_ns / r.barriers) FROM steady_step r

@@ -257,7 +257,7 @@ class TimeSpent:
 
     @property
     def steady_s(self) -> float:
-        """The loop without the compiling of warm-up, of which shares are; 0 without a loop."""
+        """The loop without the compiling of warm-up; shares refer to it. 0 without a loop."""
         if not self.loop_s:
             return 0.0
         return max(self.loop_s - (self.warmup_compile_s or 0.0), 1e-9)
