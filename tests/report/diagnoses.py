@@ -127,10 +127,10 @@ GATED = Report(
     replace(SICK, findings=[
         *SICK.findings,
         finding("XD102", name="data-dependent-shape", severity="error", severity_by_counts="error",
-                title="Operator whose result's shape depends on the data", count=3,
+                title="Operator whose result shape depends on the data", count=3,
                 cost=Cost(2.0, 0.2, "measured"), saving=Saving(2.0, 50.0, 0.2, "bound"),
                 locations=[location("../shared/a model.py", 7, function="forward")]),
-        finding("XD903", name="step-time-outlier", title="Single steps take much longer",
+        finding("XD903", name="step-time-outlier", title="Some steps take much longer",
                 severity_by_counts="info", cost=Cost(0.2, 0.02, "measured"),
                 saving=Saving(None, None, None, "none"), locations=[location(line=90)]),
     ]),
