@@ -42,8 +42,8 @@ def log(run: RunDirectory, *processes: tuple[int, int]) -> None:
 
 def split_into(run: RunDirectory) -> dict[str, list[str]]:
     """By the name of each run, its processes; by "." where nothing was moved."""
-    return {str(one.path.relative_to(run.path)): [folder.name for folder in one.processes()]
-            for one in split(run)}  # fmt: skip
+    return {str(part.path.relative_to(run.path)): [folder.name for folder in part.processes()]
+            for part in split(run)}  # fmt: skip
 
 
 def test_one_program_stays_where_it_is(run: RunDirectory) -> None:
@@ -89,8 +89,8 @@ def test_program_without_a_script(run: RunDirectory) -> None:
     process(run, 30, main=None, argv=[])
     log(run, (20, SHELL), (30, SHELL))
     runs = split(run)
-    assert [one.path.name for one in runs] == ["1-program", "2-program"]
-    commands = [json.loads(one.manifest.read_text())["command"] for one in runs]
+    assert [part.path.name for part in runs] == ["1-program", "2-program"]
+    commands = [json.loads(part.manifest.read_text())["command"] for part in runs]
     assert commands == [["-c"], MANIFEST["command"]]
 
 

@@ -100,17 +100,17 @@ def test_the_request_is_what_servers_need() -> None:
 
 
 def test_several_servers_are_several_processes_of_one_session(tmp_path: Path) -> None:
-    with profiler(sends) as one, profiler(writes) as two:
-        fetched(tmp_path / "run", one, two)
+    with profiler(sends) as first, profiler(writes) as second:
+        fetched(tmp_path / "run", first, second)
 
     evidence = load(str(tmp_path / "run"))
     assert evidence.database.scalar("SELECT count(*) FROM process") == 2
 
 
 def test_one_that_fails_is_said_and_the_others_analyzed(tmp_path: Path) -> None:
-    with profiler(sends) as one:
+    with profiler(sends) as server:
         closed = f"localhost:{closed_port()}"
-        result = fetched(tmp_path / "run", closed, one)
+        result = fetched(tmp_path / "run", closed, server)
 
     assert [profile.here for profile in result.profiles] == [False, True]
     notes = load(str(tmp_path / "run")).notes

@@ -16,9 +16,9 @@ SOME = 50  # samples, enough for what was before to fade
 
 @pytest.fixture
 def interval() -> Iterator[SwitchInterval]:
-    one = SwitchInterval()
-    yield one
-    one.restore()
+    adjusted = SwitchInterval()
+    yield adjusted
+    adjusted.restore()
 
 
 def spinning(stop: threading.Event) -> None:
@@ -36,10 +36,10 @@ def test_one_thread_alone_has_it_shortened_and_put_back(interval: SwitchInterval
 
 def test_threads_that_compete_keep_the_program_s_own(interval: SwitchInterval) -> None:
     before, stop = sys.getswitchinterval(), threading.Event()
-    others = [threading.Thread(target=spinning, args=(stop,)) for _ in range(2)]
-    for other in others:
-        other.start()
-    idents = [other.ident for other in others if other.ident]
+    threads = [threading.Thread(target=spinning, args=(stop,)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    idents = [thread.ident for thread in threads if thread.ident]
     try:
         interval.adjust(idents)
         assert sys.getswitchinterval() < before
@@ -48,20 +48,20 @@ def test_threads_that_compete_keep_the_program_s_own(interval: SwitchInterval) -
             time.sleep(0.005)
     finally:
         stop.set()
-        for other in others:
-            other.join()
+        for thread in threads:
+            thread.join()
 
 
 def test_threads_that_wait_do_not_compete(interval: SwitchInterval) -> None:
     before, stop = sys.getswitchinterval(), threading.Event()
-    other = threading.Thread(target=stop.wait)
-    other.start()
+    waiting = threading.Thread(target=stop.wait)
+    waiting.start()
     for _ in range(SOME):
-        interval.adjust([threading.get_ident(), other.ident or 0])
+        interval.adjust([threading.get_ident(), waiting.ident or 0])
         time.sleep(0.001)
     assert sys.getswitchinterval() < before
     stop.set()
-    other.join()
+    waiting.join()
 
 
 def test_thread_that_ended_meanwhile_is_no_fault(

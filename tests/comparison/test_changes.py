@@ -96,22 +96,22 @@ def test_how_often_is_not_compared_without_steps() -> None:
 
 def test_rule_that_was_not_judged_in_b() -> None:
     comparison = compared(told([bad()]), told(not_checked=[NotChecked("XD201", "no counters")]))
-    (found,) = comparison.findings
-    assert (found.state, found.reason) == ("unknown", "not judged in B: no counters")
+    (finding,) = comparison.findings
+    assert (finding.state, finding.reason) == ("unknown", "not judged in B: no counters")
     assert (comparison.verdict.outcome, comparison.status) == ("unclear", 3)
 
 
 def test_rule_that_was_not_judged_in_a() -> None:
     comparison = compared(told(not_checked=[NotChecked("XD201", "no counters")]), told([bad()]))
-    (found,) = comparison.findings
-    assert (found.state, found.fails) == ("unknown", False)
+    (finding,) = comparison.findings
+    assert (finding.state, finding.fails) == ("unknown", False)
     assert comparison.status == 3
 
 
 def test_rule_without_findings_that_was_judged_in_one_run_only() -> None:
     unjudged = told(not_checked=[NotChecked("XD201", "no counters")])
     comparison = compared(told(), unjudged)
-    assert [one.rule for one in comparison.not_judged] == ["XD201"]
+    assert [skipped.rule for skipped in comparison.not_judged] == ["XD201"]
     assert comparison.status == 3
     assert compared(unjudged, told()).status == 0
     assert compared(unjudged, unjudged).status == 0

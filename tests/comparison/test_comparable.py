@@ -53,24 +53,24 @@ def test_difference_forbids_judging_times(what: str, changed: dict[str, Any]) ->
 
 
 def test_other_device_than_the_cpu_is_alike_on_any_machine() -> None:
-    found = differing(captured(process={"host": "ada", "device_kind": "TPU"}),
-                      captured(process={"host": "bob", "device_kind": "TPU"}))  # fmt: skip
-    assert found["host"].forbids == "nothing"
+    by_name = differing(captured(process={"host": "ada", "device_kind": "TPU"}),
+                        captured(process={"host": "bob", "device_kind": "TPU"}))  # fmt: skip
+    assert by_name["host"].forbids == "nothing"
 
 
 def test_small_release_of_python_is_worth_knowing() -> None:
-    found = differing(captured(), captured(versions={"python": "3.11.9"}))
-    assert found["python"] == Difference("python", "3.11.7", "3.11.9", "nothing")
+    by_name = differing(captured(), captured(versions={"python": "3.11.9"}))
+    assert by_name["python"] == Difference("python", "3.11.7", "3.11.9", "nothing")
 
 
 def test_shapes_and_settings_name_what_differs_shortened() -> None:
     a = captured(shapes=[f"f32[16,{n}]" for n in range(1, 6)], settings={"XLA_USE_BF16": "1"})
-    found = differing(a, captured(shapes=["f32[16,1]"]))
-    assert found["shapes"].a == (
+    by_name = differing(a, captured(shapes=["f32[16,1]"]))
+    assert by_name["shapes"].a == (
         "f32[16,2] in train, f32[16,3] in train, f32[16,4] in train and 1 more"
     )
-    assert found["shapes"].b == "none of its own"
-    assert (found["settings"].a, found["settings"].b) == ("XLA_USE_BF16=1", "none of its own")
+    assert by_name["shapes"].b == "none of its own"
+    assert (by_name["settings"].a, by_name["settings"].b) == ("XLA_USE_BF16=1", "none of its own")
 
 
 def test_setting_of_the_device_and_path_of_a_file_are_no_difference() -> None:
@@ -100,11 +100,11 @@ def test_remarks_forbid_nothing() -> None:
     a = captured(times(10), command=["python", "train.py", "--epochs", "1"])
     b = captured(times(10)[:30], command=["python", "train.py"], options={"trace_steps": 9},
                  ended={"status": 3, "signal": None, "seconds": 1})  # fmt: skip
-    found = differing(a, b)
-    assert {one.forbids for one in found.values()} == {"nothing"}
-    assert (found["arguments"].a, found["arguments"].b) == ("--epochs 1", "none")
-    assert (found["ending"].a, found["ending"].b) == ("in order", "exit status 3")
-    assert (found["steps"].a, found["steps"].b) == ("43", "33")
+    by_name = differing(a, b)
+    assert {difference.forbids for difference in by_name.values()} == {"nothing"}
+    assert (by_name["arguments"].a, by_name["arguments"].b) == ("--epochs 1", "none")
+    assert (by_name["ending"].a, by_name["ending"].b) == ("in order", "exit status 3")
+    assert (by_name["steps"].a, by_name["steps"].b) == ("43", "33")
 
 
 def test_program_that_never_ended_was_cut_short() -> None:
@@ -113,8 +113,8 @@ def test_program_that_never_ended_was_cut_short() -> None:
 
 def test_what_neither_run_knows_is_said() -> None:
     unknown: dict[str, Any] = {"process": {"host": None}, "versions": {"torch": ""}}
-    found = differing(captured(**unknown), captured(**unknown))
-    assert found["unknown"].a == "host, torch"
+    by_name = differing(captured(**unknown), captured(**unknown))
+    assert by_name["unknown"].a == "host, torch"
     assert differing(captured(**unknown), captured())["torch"].forbids == "times"
 
 

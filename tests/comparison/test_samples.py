@@ -13,7 +13,7 @@ def of(*rows: Row, period: int = 1) -> Samples:
 
 
 def steps(*ms: float, first: int = 3, **fields: object) -> list[Row]:
-    return [step(first + n, duration_ns=round(one * 1e6), **fields) for n, one in enumerate(ms)]
+    return [step(first + n, duration_ns=round(time * 1e6), **fields) for n, time in enumerate(ms)]
 
 
 def test_steps_after_warm_up_that_compile_nothing_in_order() -> None:

@@ -15,8 +15,8 @@ def autocorrelated(seed: int, n: int, rho: float, spread: float = 0.1) -> list[f
     """Step times about 10 ms whose logarithms are an AR(1)."""
     noise = np.random.default_rng(seed).standard_normal(n)
     values = [noise[0]]
-    for one in noise[1:]:
-        values.append(rho * values[-1] + np.sqrt(1 - rho * rho) * one)
+    for sample in noise[1:]:
+        values.append(rho * values[-1] + np.sqrt(1 - rho * rho) * sample)
     return [float(10 * np.exp(spread * value)) for value in values]
 
 
@@ -50,12 +50,12 @@ def test_run_is_like_itself(a: list[float]) -> None:
 @settings(max_examples=30, deadline=None)
 @given(samples, samples, st.floats(0.001, 1000))
 def test_unit_does_not_matter(a: list[float], b: list[float], unit: float) -> None:
-    one, other = change(a, b), change([x * unit for x in a], [x * unit for x in b])
-    assume(one is not None)
-    assert one is not None
-    assert other is not None
+    expected, scaled = change(a, b), change([x * unit for x in a], [x * unit for x in b])
+    assume(expected is not None)
+    assert expected is not None
+    assert scaled is not None
     for name in ("change", "low", "high"):
-        assert getattr(one, name) == pytest.approx(getattr(other, name), abs=1e-6)
+        assert getattr(scaled, name) == pytest.approx(getattr(expected, name), abs=1e-6)
 
 
 @settings(max_examples=30, deadline=None)

@@ -61,7 +61,7 @@ def test_lines_are_those_of_a_run_that_has_the_median() -> None:
 
 def test_count_of_which_one_run_knows_a_part_is_a_part() -> None:
     part = Count("peak_memory", 5.0, "of 1 graph it is not known")
-    combined = aggregate([run(1.0, counts=counted(peak_memory=one)) for one in (part, 5.0, 5.0)])
+    combined = aggregate([run(1.0, counts=counted(peak_memory=peak)) for peak in (part, 5.0, 5.0)])
     assert value(combined, "peak_memory").reason == "of 1 graph it is not known"
 
 

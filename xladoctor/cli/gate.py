@@ -114,20 +114,20 @@ def gate(
     outputs = parse_outputs(formats)
     changes = {"fail_on": fail_on, "time": time, "allow_missing": allow_missing}
     with launcher.signals_kept():
-        found = configured(Asked(config, select, ignore, level, budget, changes))
-    policy = policy_of(found, _named(baseline, new=update_baseline))
+        configuration = configured(Asked(config, select, ignore, level, budget, changes))
+    policy = policy_of(configuration, _named(baseline, new=update_baseline))
     words = arguments or []
     if after_dashes(words) and words:
         options = _options(stop_after)
         repeat = _Repeat(tuple(words), output, timeout, runs, quiet)
-        diagnoses = _run(repeat, options, found)
+        diagnoses = _run(repeat, options, configuration)
     else:
         of_command = {"--runs": runs > 1, "--output": output, "--stop-after": stop_after,
                       "--timeout": timeout}  # fmt: skip
         if needless := [option for option, given in of_command.items() if given]:
             raise typer.BadParameter("only valid with a command: -- python train.py",
                                      param_hint=needless[0])  # fmt: skip
-        diagnoses = [[_of_directory(words, found)]]
+        diagnoses = [[_of_directory(words, configuration)]]
     judged = programs(diagnoses, script)
     if update_baseline:
         policy = policy.updated(judged)
@@ -156,7 +156,7 @@ def delivered(
 
     deliver(reports, outputs, color)
     if not quiet and all(output.path for output in outputs):
-        lines = [f"{verdict(one.outcome)}\n" for one in reports if one.outcome]
+        lines = [f"{verdict(report.outcome)}\n" for report in reports if report.outcome]
         emit("".join(lines), sys.stderr)
     return status_of(reports)
 
@@ -168,7 +168,7 @@ def decided(policy: Policy, judged: Sequence[Program]) -> list[Report]:
     return [Report(*policy.decide(program)) for program in judged]
 
 
-def policy_of(found: Configured, baseline: Path | None = None) -> Policy:
+def policy_of(configuration: Configured, baseline: Path | None = None) -> Policy:
     """What programs are judged by today.
 
     Args:
@@ -181,18 +181,19 @@ def policy_of(found: Configured, baseline: Path | None = None) -> Policy:
     from xladoctor.gate.baseline import read
     from xladoctor.gate.programs import Policy
 
-    gate = found.settings.gate
-    path = baseline or found.folder / gate.baseline
+    gate = configuration.settings.gate
+    path = baseline or configuration.folder / gate.baseline
     here = Path.cwd()
     shown = path.relative_to(here) if path.is_relative_to(here) else path
-    accepted = acknowledged.read(found.folder / gate.acknowledged)
-    return Policy(found.settings, shown, read(shown), accepted, datetime.now(UTC).date())
+    accepted = acknowledged.read(configuration.folder / gate.acknowledged)
+    today = datetime.now(UTC).date()
+    return Policy(configuration.settings, shown, read(shown), accepted, today)
 
 
 def status_of(reports: Sequence[Report]) -> int:
     """The exit status: a failure outranks what is missing."""
-    found = {report.outcome.status for report in reports if report.outcome}
-    return next((_STATUS[one] for one in ("failed", "missing") if one in found), 0)
+    statuses = {report.outcome.status for report in reports if report.outcome}
+    return next((_STATUS[status] for status in ("failed", "missing") if status in statuses), 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,12 +213,13 @@ def _options(stop_after: int | None) -> Options:
     return Options(stop_after=stop_after or 0)
 
 
-def _run(repeat: _Repeat, options: Options, found: Configured) -> list[list[Diagnosis]]:
+def _run(repeat: _Repeat, options: Options, configuration: Configured) -> list[list[Diagnosis]]:
     """Run the command under capture; one that fails is not judged."""
     from xladoctor import doctor, hang
     from xladoctor.capture import launcher, progress
     from xladoctor.gate.interface import GateError
 
+    selection = doctor.selection(configuration)
     diagnoses = []
     for number in range(1, repeat.times + 1):
         output = repeat.output
@@ -232,7 +234,7 @@ def _run(repeat: _Repeat, options: Options, found: Configured) -> list[list[Diag
             raise GateError(f"the command ended with status {outcome.status}: not judged",
                             f"to see what was captured: xladoctor analyze {where}")  # fmt: skip
         with launcher.signals_kept():
-            diagnoses.append(list(doctor.examine_outcome(outcome, doctor.selection(found))))
+            diagnoses.append(list(doctor.examine_outcome(outcome, selection)))
     return diagnoses
 
 
@@ -242,7 +244,7 @@ def _with_python(command: tuple[str, ...]) -> tuple[str, ...]:
     return (sys.executable, *command) if is_script else command
 
 
-def _of_directory(words: Sequence[str], found: Configured) -> Diagnosis:
+def _of_directory(words: Sequence[str], configuration: Configured) -> Diagnosis:
     from xladoctor import doctor
     from xladoctor.cli.progress_bar import progress_bar
 
@@ -253,7 +255,7 @@ def _of_directory(words: Sequence[str], found: Configured) -> Diagnosis:
         raise typer.BadParameter(f"put -- before a program: -- python {words[0]}", param_hint="RUN")
     with progress_bar() as bar:
         return doctor.examine(
-            words[0] if words else _newest(), doctor.selection(found), progress=bar
+            words[0] if words else _newest(), doctor.selection(configuration), progress=bar
         )
 
 
@@ -269,6 +271,7 @@ def _newest() -> str:
 
 
 def _written(policy: Policy, judged: Sequence[Program]) -> str:
-    entries = {one.entry: len(policy.baseline.scripts[one.entry].findings) for one in judged}
-    lines = [f"  {name}: {count} finding{'s' * (count != 1)}\n" for name, count in entries.items()]
+    scripts = policy.baseline.scripts
+    counts = {program.entry: len(scripts[program.entry].findings) for program in judged}
+    lines = [f"  {name}: {count} finding{'s' * (count != 1)}\n" for name, count in counts.items()]
     return f"wrote {policy.path}\n{''.join(lines)}"

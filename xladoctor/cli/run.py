@@ -110,13 +110,13 @@ def run(
 
     outputs = parse_outputs(formats)
     with launcher.signals_kept():
-        found = configured(Asked(config, select, ignore))
-        chosen = doctor.selection(found)
+        configuration = configured(Asked(config, select, ignore))
+        selection = doctor.selection(configuration)
     options = Options(
         trace_steps=trace_steps, trace_after=trace_after, trace_seconds=trace_seconds,
         trace_bytes=parse_size(trace_bytes), stop_after=stop_after or 0,
     )  # fmt: skip
-    policy = policy_of(found) if gate else None
+    policy = policy_of(configuration) if gate else None
     words = arguments or []
     request = request_for(words, output, options, timeout, module=module,
                           own_command=not module and after_dashes(words))  # fmt: skip
@@ -125,7 +125,7 @@ def run(
     diagnoses: list[Diagnosis] = []
     try:
         try:
-            diagnoses.extend(doctor.examine_outcome(outcome, chosen, total_steps))
+            diagnoses.extend(doctor.examine_outcome(outcome, selection, total_steps))
             if policy and not outcome.status:
                 reports = decided(policy, programs([diagnoses]))
             else:

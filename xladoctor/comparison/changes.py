@@ -67,15 +67,15 @@ def _became(
     a: Seen | None, b: Seen | None, runs: tuple[Run, Run], by: JudgedBy
 ) -> tuple[State, str]:
     if isinstance(a, Finding) and isinstance(b, Finding):
-        return _of_both(a, b, runs, by)
+        return _in_both(a, b, runs, by)
     if a is None and isinstance(b, Finding):
-        return _of_one("new", b, runs[0], runs[1])
+        return _in_one("new", b, runs[0], runs[1])
     if b is None and isinstance(a, Finding):
-        return _of_one("fixed", a, runs[1], runs[0])
+        return _in_one("fixed", a, runs[1], runs[0])
     return "same", f"suppressed by a comment in {'A' if isinstance(a, Ignored) else 'B'}"
 
 
-def _of_one(state: State, finding: Finding, lacking: Run, having: Run) -> tuple[State, str]:
+def _in_one(state: State, finding: Finding, lacking: Run, having: Run) -> tuple[State, str]:
     """Of a finding that one of the runs does not show: it may have it all the same."""
     name, diagnosis = ("A" if state == "new" else "B"), lacking.diagnosis
     for skipped in diagnosis.not_checked:
@@ -97,7 +97,7 @@ def _occurrence(finding: Seen | None) -> Occurrence | None:
                       place)  # fmt: skip
 
 
-def _of_both(a: Finding, b: Finding, runs: tuple[Run, Run], by: JudgedBy) -> tuple[State, str]:
+def _in_both(a: Finding, b: Finding, runs: tuple[Run, Run], by: JudgedBy) -> tuple[State, str]:
     if by == "time":
         return "same", "judged by time"
     if a.severity_by_counts != b.severity_by_counts:
@@ -120,12 +120,12 @@ def _of_both(a: Finding, b: Finding, runs: tuple[Run, Run], by: JudgedBy) -> tup
 
 def count_changes(a: Run, b: Run) -> list[CountChange]:
     """All counts but the step's time, which is a matter of its own; more of each is worse."""
-    others = {count.name: count for count in b.diagnosis.counts}
+    b_counts = {count.name: count for count in b.diagnosis.counts}
     steps = [run.diagnosis.steps.count if run.diagnosis.steps else None for run in (a, b)]
     return [
-        _count(count, others[count.name], steps[0], steps[1])
+        _count(count, b_counts[count.name], steps[0], steps[1])
         for count in a.diagnosis.counts
-        if count.name != "step_ms" and count.name in others
+        if count.name != "step_ms" and count.name in b_counts
     ]
 
 

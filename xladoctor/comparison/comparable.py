@@ -51,11 +51,11 @@ def complete(run: Run) -> bool:
 
 def broke_off(run: Run, other: Run, name: str) -> str | None:
     """How it ended before the other's number of steps, if it did: it may not have got to all."""
-    steps, others = run.diagnosis.steps, other.diagnosis.steps
+    steps, expected = run.diagnosis.steps, other.diagnosis.steps
     done = steps.count if steps else 0
-    if complete(run) or not others or done >= others.count:
+    if complete(run) or not expected or done >= expected.count:
         return None
-    return f"{name} broke off after {done} of {others.count} steps"
+    return f"{name} broke off after {done} of {expected.count} steps"
 
 
 def differences(a: Run, b: Run, demand: Demand) -> list[Difference]:
@@ -63,28 +63,32 @@ def differences(a: Run, b: Run, demand: Demand) -> list[Difference]:
 
     Of evidence of different kinds, what only one can tell is no difference of its own.
     """
-    grounds, others = _grounds(a), _grounds(b)
-    alike = grounds["evidence"] == others["evidence"]
+    a_grounds, b_grounds = _grounds(a), _grounds(b)
+    alike = a_grounds["evidence"] == b_grounds["evidence"]
     differing = []
-    for what in GROUNDS:
-        mine, its = grounds[what], others[what]
-        unsure = None in (mine, its) and (not alike or what == "profiler")
-        if mine == its or unsure:
+    for ground in GROUNDS:
+        of_a, of_b = a_grounds[ground], b_grounds[ground]
+        unsure = None in (of_a, of_b) and (not alike or ground == "profiler")
+        if of_a == of_b or unsure:
             continue
-        forbids = _forbids(what, grounds, others)
-        accepted = what in demand.despite and forbids != "nothing"
-        differing.append(Difference(what, _only(mine, its), _only(its, mine), forbids, accepted))
-    unknown = [what for what in GROUNDS if grounds[what] is None and others[what] is None]
+        forbids = _forbids(ground, a_grounds, b_grounds)
+        accepted = ground in demand.despite and forbids != "nothing"
+        differing.append(
+            Difference(ground, _only(of_a, of_b), _only(of_b, of_a), forbids, accepted)
+        )
+    unknown = [
+        ground for ground in GROUNDS if a_grounds[ground] is None and b_grounds[ground] is None
+    ]
     order = ("everything", "times", "nothing")
     differing.sort(key=lambda difference: order.index(difference.forbids))
     return [*differing, *_remarks(a, b), *_unknown(unknown)]
 
 
-def _only(of: frozenset[str] | None, other: frozenset[str] | None) -> str | None:
-    """What is of the one alone, shortened."""
-    if of is None:
+def _only(values: frozenset[str] | None, other: frozenset[str] | None) -> str | None:
+    """What the other run does not have, shortened."""
+    if values is None:
         return None
-    own = sorted(of - (other or frozenset()))
+    own = sorted(values - (other or frozenset()))
     more = f" and {len(own) - _MOST_NAMED} more" if len(own) > _MOST_NAMED else ""
     return (", ".join(own[:_MOST_NAMED]) + more) or "none of its own"
 
@@ -95,16 +99,16 @@ def _unknown(names: list[Ground]) -> list[Difference]:
 
 
 def _forbids(
-    what: Ground, a: dict[Ground, frozenset[str] | None], b: dict[Ground, frozenset[str] | None]
+    ground: Ground, a: dict[Ground, frozenset[str] | None], b: dict[Ground, frozenset[str] | None]
 ) -> Forbids:
     """The CPU device is as fast as its machine; other devices are alike on any."""
-    if what == "script":
-        return "everything" if a[what] and b[what] else "nothing"
-    if what == "host":
+    if ground == "script":
+        return "everything" if a[ground] and b[ground] else "nothing"
+    if ground == "host":
         kinds = (a["device"] or frozenset()) | (b["device"] or frozenset())
         return "nothing" if kinds and "CPU" not in kinds else "times"
-    if what == "python":
-        minor = [{text.rpartition(".")[0] for text in side[what] or ()} for side in (a, b)]
+    if ground == "python":
+        minor = [{text.rpartition(".")[0] for text in side[ground] or ()} for side in (a, b)]
         return "nothing" if minor[0] == minor[1] else "times"
     return "times"
 
@@ -123,10 +127,12 @@ def _grounds(run: Run) -> dict[Ground, frozenset[str] | None]:
         "profiler": ("on" if samples.traced else "off") if samples.ms else None,
     }  # fmt: skip
     sets = {"settings": _settings(run), "shapes": _shapes(run)}
-    return {what: sets[what] if what in sets else _one(texts[what]) for what in GROUNDS}
+    return {
+        ground: sets[ground] if ground in sets else _single(texts[ground]) for ground in GROUNDS
+    }
 
 
-def _one(text: str | None) -> frozenset[str] | None:
+def _single(text: str | None) -> frozenset[str] | None:
     return None if text is None else frozenset([text])
 
 
@@ -180,9 +186,9 @@ def _remarks(a: Run, b: Run) -> list[Difference]:
     }
     ended_badly = not (complete(a) and complete(b))
     return [
-        Difference(what, of_a, of_b, "nothing")
-        for what, (of_a, of_b) in pairs.items()
-        if (of_a != of_b and None not in (of_a, of_b)) or (what == "ending" and ended_badly)
+        Difference(remark, of_a, of_b, "nothing")
+        for remark, (of_a, of_b) in pairs.items()
+        if (of_a != of_b and None not in (of_a, of_b)) or (remark == "ending" and ended_badly)
     ]
 
 

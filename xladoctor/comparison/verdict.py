@@ -53,11 +53,11 @@ def verdict(grounds: Grounds) -> Verdict:
     Only findings that go by counts and are of warning or above decide, or of what fails. Times do
     not: they differ between runs of one program.
     """
-    others = [
+    programs = [
         difference for difference in grounds.differences if difference.forbids == "everything"
     ]
-    if any(not difference.accepted for difference in others):
-        named = f"{others[0].a} and {others[0].b}"
+    if any(not difference.accepted for difference in programs):
+        named = f"{programs[0].a} and {programs[0].b}"
         return Verdict("unclear", f"The runs are of different programs, {named}: nothing is judged."
                                   " --despite script judges them all the same.")  # fmt: skip
     parts = [_more_or_less(grounds.counts), step_text(grounds.step)]

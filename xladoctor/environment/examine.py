@@ -74,6 +74,6 @@ def _guarded(name: str, check: Callable[[], Check | list[Check]]) -> list[Check]
 
 def _never_started(error: OSError) -> Outcomes:
     """As if the first step had failed: the process for it could not be made."""
-    first, *others = STEPS
-    unreached = dict.fromkeys(others, Outcome("unreached"))
+    first, *rest = STEPS
+    unreached = dict.fromkeys(rest, Outcome("unreached"))
     return {first: Outcome("died", f"cannot start a process: {error}"), **unreached}

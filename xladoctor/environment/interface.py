@@ -36,19 +36,19 @@ class Check:
     advice: str = ""
 
 
-def ok(name: str, found: str) -> Check:
+def ok(name: str, result: str) -> Check:
     """All is well."""
-    return Check(name, "ok", found)
+    return Check(name, "ok", result)
 
 
-def warning(name: str, found: str, advice: str) -> Check:
+def warning(name: str, result: str, advice: str) -> Check:
     """It works, but not as well as it should."""
-    return Check(name, "warning", found, advice)
+    return Check(name, "warning", result, advice)
 
 
-def failure(name: str, found: str, advice: str) -> Check:
+def failure(name: str, result: str, advice: str) -> Check:
     """It does not work."""
-    return Check(name, "failure", found, advice)
+    return Check(name, "failure", result, advice)
 
 
 def skipped(name: str, reason: str) -> Check:

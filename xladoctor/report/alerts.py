@@ -82,11 +82,11 @@ def missing(report: Report) -> Iterator[Alert]:
     outcome = report.outcome
     if outcome is None:
         return
-    for one in outcome.missing:
+    for missed in outcome.missing:
         yield Alert(
-            one.name, "missing", "error" if outcome.status == "missing" else "warning",
-            "Could not be judged", [_said(one.reason)], None,
-            digest("missing", one.name, outcome.script), name_of(report.diagnosis.run),
+            missed.name, "missing", "error" if outcome.status == "missing" else "warning",
+            "Could not be judged", [_said(missed.reason)], None,
+            digest("missing", missed.name, outcome.script), name_of(report.diagnosis.run),
         )  # fmt: skip
 
 

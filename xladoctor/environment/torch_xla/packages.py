@@ -17,11 +17,11 @@ _OTHER_PYTHON = "or check the Python that has it: /path/to/python -m xladoctor e
 
 def system() -> Check:
     """Whether torch_xla can be installed on this system at all."""
-    found = f"{platform.system()} {platform.release()}, {platform.machine()}"
+    description = f"{platform.system()} {platform.release()}, {platform.machine()}"
     if sys.platform != "linux":
         advice = "torch_xla is built for Linux only; here, `xladoctor analyze` can read what was"
-        return failure("system", found, f"{advice} captured elsewhere")
-    return ok("system", found)
+        return failure("system", description, f"{advice} captured elsewhere")
+    return ok("system", description)
 
 
 def torch(outcomes: Outcomes) -> Check:
