@@ -177,7 +177,7 @@ def test_whatever_listens_there_is_named_and_nothing_is_left(tmp_path: Path) -> 
         (closed, http, mute, hole, other, "no.such.invalid:1"),
         ("connection refused", "does not answer as a profiler server",
          "does not answer as a profiler server", "cannot be reached: timed out",
-         "speaks gRPC, but is no profiler server", "the name is not known"),
+         "speaks gRPC, but is not a profiler server", "unknown host name"),
         strict=True,
     ):  # fmt: skip
         assert line.startswith(f"  {address}: ")
@@ -191,12 +191,15 @@ def test_whatever_listens_there_is_named_and_nothing_is_left(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("answer", "what"),
     [
-        (lambda *_: message("ProfileResponse")(empty_trace=True), "did nothing in 0.02 s"),
+        (lambda *_: message("ProfileResponse")(empty_trace=True), "did nothing visible in 0.02 s"),
         (
             refuses(grpc.StatusCode.INTERNAL, "/elsewhere/x; Permission denied"),
             "cannot write its profile: /elsewhere/x; Permission denied",
         ),
-        (refuses(grpc.StatusCode.UNAVAILABLE, "Socket closed"), "ended while it was captured"),
+        (
+            refuses(grpc.StatusCode.UNAVAILABLE, "Socket closed"),
+            "ended while it was being captured",
+        ),
         (refuses(grpc.StatusCode.INTERNAL, "odd\x1b[31m"), "took no profile: INTERNAL: odd [31m"),
         (refuses(grpc.StatusCode.DEADLINE_EXCEEDED, ""), "no answer within 30 s"),
         (lambda *_: 1 / 0, "took no profile: UNKNOWN"),

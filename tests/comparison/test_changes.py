@@ -141,7 +141,7 @@ def test_which_of_several_lines_cannot_be_told() -> None:
 
 def test_run_that_broke_off_earlier_tells_nothing_of_what_it_lacks() -> None:
     became = change(told([bad()], steps=40), told(steps=9, status=1))
-    assert (became.state, became.reason) == ("unknown", "B broke off after 9 of 40 steps")
+    assert (became.state, became.reason) == ("unknown", "B stopped after 9 of 40 steps")
     assert change(told([bad()], steps=40), told(steps=40, status=1)).state == "fixed"
     assert change(told(steps=9, status=1), told([bad()], steps=40)).state == "unknown"
 
@@ -149,7 +149,7 @@ def test_run_that_broke_off_earlier_tells_nothing_of_what_it_lacks() -> None:
 def test_run_that_broke_off_earlier_is_not_like_the_other() -> None:
     comparison = compared(told(steps=40), told(steps=9, status=1))
     assert (comparison.verdict.outcome, comparison.status) == ("unclear", 3)
-    assert "B broke off after 9 of 40 steps" in comparison.verdict.text
+    assert "B stopped after 9 of 40 steps" in comparison.verdict.text
     assert compared(told(steps=40), told(steps=None, status=1)).status == 3
     assert compared(told(steps=40), told(steps=40, status=1)).status == 0
     assert compared(told(steps=9, status=1), told(steps=40)).status == 0

@@ -103,7 +103,7 @@ def test_remarks_forbid_nothing() -> None:
     by_name = differing(a, b)
     assert {difference.forbids for difference in by_name.values()} == {"nothing"}
     assert (by_name["arguments"].a, by_name["arguments"].b) == ("--epochs 1", "none")
-    assert (by_name["ending"].a, by_name["ending"].b) == ("in order", "exit status 3")
+    assert (by_name["ending"].a, by_name["ending"].b) == ("normal", "exit status 3")
     assert (by_name["steps"].a, by_name["steps"].b) == ("43", "33")
 
 

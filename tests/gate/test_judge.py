@@ -291,12 +291,12 @@ def test_failure_counts_more_than_what_is_missing() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_loop_that_was_seen_in_its_warm_up_only_is_not_in_order(count: int) -> None:
+def test_loop_that_was_seen_in_its_warm_up_only_does_not_pass(count: int) -> None:
     outcome = judge(diagnosis(steps=Steps(count, count, None)), terms())
     assert outcome.status == "missing"
     (missing,) = outcome.missing
     assert missing.name == "steps"
-    assert missing.reason.startswith(f"{count} step")
+    assert missing.reason.startswith(f"only {count} step")
 
 
 @pytest.mark.parametrize(("count", "status"), [(4, "missing"), (5, "passed")])
@@ -343,7 +343,7 @@ def test_gate_of_which_nothing_can_fail_is_refused(clear: list[str]) -> None:
 def test_budgets_for_other_programs_are_mentioned() -> None:
     typo = configuration({"scripts": {"trian.py": {"max_step_ms": 5}}})
     outcome = judge(diagnosis(), terms(typo))
-    assert outcome.notes == ["the budgets for trian.py are not for this program"]
+    assert outcome.notes == ["the budgets for trian.py do not apply to this program"]
     right = configuration({"scripts": {"trian.py": {}, "train.py": {}}})
     assert judge(diagnosis(), terms(right)).notes == []
 

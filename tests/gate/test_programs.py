@@ -43,7 +43,7 @@ def test_run_that_failed_or_did_nothing_is_refused(changes: dict[str, Any], mess
         programs([[diagnosis(**changes)]])
     assert caught.value.what.startswith("a-run: ")
     assert message in caught.value.what
-    assert caught.value.hint == "what was seen of it: xladoctor analyze a-run"
+    assert caught.value.hint == "to see what was captured: xladoctor analyze a-run"
 
 
 @pytest.mark.parametrize(

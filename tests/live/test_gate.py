@@ -78,4 +78,4 @@ def test_program_that_fails_before_its_first_step_is_status_2(tmp_path: Path) ->
     assert (done.status, done.stdout) == (2, "")
     assert "ValueError: no data" in done.stderr
     assert "the command ended with status 1: not judged" in done.stderr
-    assert "what was seen of it: xladoctor analyze" in done.stderr
+    assert "to see what was captured: xladoctor analyze" in done.stderr

@@ -113,7 +113,7 @@ def test_a_program_that_is_idle_leaves_nothing_to_analyze(training: Training) ->
         (training.folder / "idle").unlink()
 
     assert done.status == 2
-    assert f"{training.address}: the program did nothing in 0.5 s that can be seen" in done.stderr
+    assert f"{training.address}: the program did nothing visible in 0.5 s" in done.stderr
     assert not directory.exists()
 
 
@@ -123,6 +123,6 @@ def test_a_program_that_ends_meanwhile_is_said(training: Training) -> None:
     done, directory = training.captured("ended", training.address, "--duration", "1m")
 
     assert done.status == 2
-    assert f"{training.address}: the program ended while it was captured" in done.stderr
+    assert f"{training.address}: the program ended while it was being captured" in done.stderr
     assert "Traceback" not in done.stderr
     assert not directory.exists()

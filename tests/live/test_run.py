@@ -184,7 +184,7 @@ def test_run_directory_below_a_file_is_refused_before_the_program_runs(tmp_path:
 
     assert done.status == 2
     assert done.stdout == ""
-    assert f"cannot make the run directory {program}/out: Not a directory" in done.stderr
+    assert f"cannot create the run directory {program}/out: Not a directory" in done.stderr
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
@@ -196,7 +196,7 @@ def test_run_directory_that_cannot_be_made_is_said_before_the_program_runs(tmp_p
 
     assert done.status == 2
     assert done.stdout == ""
-    assert "cannot make the run directory out: Permission denied" in done.stderr
+    assert "cannot create the run directory out: Permission denied" in done.stderr
 
 
 def test_script_that_does_not_exist_is_pythons_to_complain_about(tmp_path: Path) -> None:

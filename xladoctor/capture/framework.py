@@ -1,4 +1,4 @@
-"""Whether there is a framework whose programs can be captured, in this interpreter."""
+"""Whether this interpreter has a framework whose programs can be captured."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xladoctor.frontends.vocabulary import vocabulary
 
 
 def require_installed() -> None:
-    """Raises CaptureError, saying how to install it, where this interpreter lacks a part."""
+    """Raises CaptureError, saying how to install it, if this interpreter lacks a part."""
     missing = [name for name in vocabulary().requires if find_spec(name) is None]
     if missing:
         raise CaptureError(
@@ -23,7 +23,7 @@ def require_installed() -> None:
 
 
 def installed() -> str:
-    """The framework that this process can be captured with, by the name of its module.
+    """The module name of the framework that this process can be captured with.
 
     Raises:
         CaptureError: there is none.

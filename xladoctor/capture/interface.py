@@ -1,4 +1,4 @@
-"""What capture takes and leaves behind."""
+"""What the capture takes, and what it leaves behind."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xladoctor.errors import XladoctorError
 
 
 class CaptureError(XladoctorError):
-    """The program could not be run, or the run directory not be made."""
+    """The program could not be run, or the run directory not created."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,10 +18,10 @@ class RunRequest:
     """A program to run, as the user asked for it.
 
     Attributes:
-        command: the command as it is executed, interpreter first where there is one.
+        command: the command as executed, interpreter first if there is one.
         script: what the user named (a script, a module, a command); names the run directory.
-        output: the run directory to make, or None for ``xladoctor-runs/<date>-<script>/``.
-        needs_framework: whether this interpreter is the one that will run the program.
+        output: the run directory to create, or None for ``xladoctor-runs/<date>-<script>/``.
+        needs_framework: whether this interpreter will run the program.
         options: what is asked of the capture itself.
         timeout_s: seconds after which the program counts as hanging: the stacks of its threads
             are written, then it is ended. None for never.
@@ -69,9 +69,9 @@ class RunOutcome:
     """How the program ended.
 
     Attributes:
-        status: the exit status to pass on (128 + n where signal n ended it, 124 after a time-out).
-        runs: what was captured: a directory for each program that ran, in order.
-        lost: what went wrong on the way, in words.
+        status: the exit status to pass on (128 + n if signal n ended it, 124 after a timeout).
+        runs: a directory for each program that was captured, in order.
+        lost: what went wrong, in words.
     """
 
     status: int

@@ -37,20 +37,20 @@ _LONG_OPTION = "--check-hash-based-pycs"  # the only one with a value
 
 
 class Observer(Protocol):
-    """Hears twice a second that the program still runs."""
+    """Hears twice a second that the program is still running."""
 
     def started(self, directory: Path) -> None:
         """The program is about to start; its evidence will be in ``directory``."""
 
     def tick(self) -> None:
-        """It still runs."""
+        """It is still running."""
 
     def ended(self) -> None:
         """It has ended."""
 
 
-#: Ends a program, given as a child process, that takes longer than it may; it may leave files in
-#: the run directory.
+#: Ends a program, given as a child process, that exceeds its time limit; may leave files in the
+#: run directory.
 End = Callable[[subprocess.Popen[bytes], RunDirectory], None]
 
 
@@ -59,12 +59,12 @@ def run(request: RunRequest, observer: Observer, end: End) -> RunOutcome:
 
     Args:
         request: what to run.
-        observer: hears of it.
+        observer: hears of its progress.
         end: what to do once the program has taken ``request.timeout_s``.
 
     Raises:
-        CaptureError: the framework is missing, the program cannot be started or not be captured, or
-            the run directory cannot be made. Nothing was run then.
+        CaptureError: the framework is missing, the program cannot be started or captured, or the
+            run directory cannot be created. Nothing was run then.
     """
     _refuse_isolated(request.command)
     if request.needs_framework:
@@ -92,7 +92,7 @@ def run(request: RunRequest, observer: Observer, end: End) -> RunOutcome:
 
 
 def _refuse_isolated(command: tuple[str, ...]) -> None:
-    """Python's own options that keep the capture out of the program."""
+    """Refuse Python's own options that keep the capture out of the program."""
     if not _PYTHON.match(Path(command[0]).name):
         return
     hindering = _isolating(command[1:])
@@ -128,7 +128,7 @@ def make_directory(output: Path | None, script: str) -> RunDirectory:
     """Make the run directory: the one that was asked for, or a new one named after the script.
 
     Raises:
-        CaptureError: it exists with something in it, or cannot be made.
+        CaptureError: it exists and is not empty, or cannot be created.
     """
     path = output or _default_output(script)
     try:
@@ -143,8 +143,8 @@ def make_directory(output: Path | None, script: str) -> RunDirectory:
             ) from None
     except OSError as error:
         raise CaptureError(
-            f"cannot make the run directory {path}: {error.strerror}",
-            "name a directory that you may write to with --output",
+            f"cannot create the run directory {path}: {error.strerror}",
+            "name a directory that you can write to with --output",
         ) from error
     return RunDirectory(path.resolve())
 
@@ -160,7 +160,7 @@ def _default_output(script: str) -> Path:
 
 
 def handed_down(run: Path, options: Options) -> dict[str, str]:
-    """The environment variables by which processes find the capture, and it the run directory."""
+    """The environment variables by which processes find the capture and the run directory."""
     path = os.environ.get("PYTHONPATH")
     return {
         "PYTHONPATH": os.pathsep.join([str(_BOOTSTRAP), *([path] if path else [])]),
@@ -175,7 +175,7 @@ def _supervise(
     """Start the child and wait for it; signals meant for the program reach it exactly once.
 
     Returns:
-        Its status (-n where signal n ended it), and whether it took longer than it may.
+        Its status (-n if signal n ended it), and whether it exceeded its time limit.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     try:
@@ -202,10 +202,10 @@ def _supervise(
 
 @contextlib.contextmanager
 def signals_kept() -> Iterator[None]:
-    """Threads that are started meanwhile never get a signal that is meant for the program.
+    """Threads started meanwhile never get a signal that is meant for the program.
 
-    Where a thread does not block a signal, as those of DuckDB, the signal ends this process and
-    the program runs on alone.
+    If a thread does not block a signal, as DuckDB's do not, the signal ends this process and the
+    program runs on alone.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _FORWARDED)
     try:
@@ -215,7 +215,7 @@ def signals_kept() -> Iterator[None]:
 
 
 def _until_the_end_of(child: subprocess.Popen[bytes]) -> Iterator[int]:
-    """Count ticks until the child has ended, of which it tells at once."""
+    """Count ticks until the child ends; returns at once when it does."""
     waiter = select.poll()
     descriptor = os.pidfd_open(child.pid)  # Linux 5.3
     waiter.register(descriptor, select.POLLIN)
@@ -230,8 +230,8 @@ def _until_the_end_of(child: subprocess.Popen[bytes]) -> Iterator[int]:
 
 
 def _forward_signals(child: subprocess.Popen[bytes]) -> None:
-    """Those that were sent to us alone. Never waits: Python's ``sigtimedwait`` makes up a signal
-    when it is itself stopped and continued meanwhile."""
+    """Pass on those sent to us alone. Never waits: Python's ``sigtimedwait`` makes up a signal if
+    it is stopped and continued meanwhile."""
     while (received := signal.sigtimedwait(_FORWARDED, 0)) is not None:
         if received.si_code != _SENT_BY_KERNEL:
             child.send_signal(received.si_signo)

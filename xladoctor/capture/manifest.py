@@ -17,7 +17,7 @@ SCHEMA_VERSION = 1
 
 
 def begin(directory: RunDirectory, request: RunRequest) -> dict[str, Any]:
-    """Write the manifest as far as it is known before the program starts."""
+    """Write what is known before the program starts."""
     root = repository(Path.cwd())
     record = {
         "schema_version": SCHEMA_VERSION,
@@ -42,7 +42,7 @@ def finish(
     """Add how the program ended: its exit status, or the signal that ended it.
 
     Args:
-        timeout_s: where it hung, the time that it was given.
+        timeout_s: if it hung, the time that it was given.
     """
     ended = {
         "status": status if status >= 0 else None,
@@ -54,7 +54,7 @@ def finish(
 
 
 def write(directory: RunDirectory, record: dict[str, Any]) -> None:
-    """Replace ``run.json``. Raises CaptureError where that is not possible."""
+    """Replace ``run.json``. Raises CaptureError if that is not possible."""
     new = directory.manifest.with_suffix(".json.new")
     try:
         new.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")

@@ -1,7 +1,7 @@
 """One command, several programs: a script that trains and then evaluates makes two runs.
 
-Every Python process says in ``python.log`` who its parent is. Processes that go back to the same
-Python process are one program, as the workers of a launcher are; others are programs of their own.
+Every Python process names its parent in ``python.log``. Processes that descend from the same Python
+process are one program, as the workers of a launcher are; others are programs of their own.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LOG = "python.log"
 def split(directory: RunDirectory) -> list[RunDirectory]:
     """A run directory for each program that used XLA, in the order of their start.
 
-    Where there are several, they become folders of the run directory: ``1-train``, ``2-evaluate``.
+    If there are several, they become folders in the run directory: ``1-train``, ``2-evaluate``.
 
     Raises:
         OSError: the run directory is gone, or its disk full.
@@ -59,7 +59,7 @@ def _move(
 
 
 def _parents(log: Path) -> dict[int, int]:
-    """By process, its parent."""
+    """The parent of each process."""
     parents: dict[int, int] = {}
     for line in (
         log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else ()
@@ -79,7 +79,7 @@ def _root(pid: int, parents: dict[int, int]) -> int:
 
 
 def _record(folder: Path) -> dict[str, Any] | None:
-    """What a process said of itself; None where it did not use XLA or left nothing readable."""
+    """What a process recorded about itself; None if it did not use XLA or left nothing readable."""
     try:
         record = json.loads((folder / "process.json").read_text(encoding="utf-8"))
         used = record["used_device"] or (folder / "steps.jsonl").stat().st_size > 0

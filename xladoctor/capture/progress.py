@@ -1,8 +1,8 @@
 """A status line on the terminal's last row while the program writes above it.
 
-The program owns the terminal: its output must look as without us. So the last row is taken out of
-the scrolling region (as package managers do for their progress bar) and written with the cursor
-saved and restored. Nothing is drawn where standard error is not a terminal.
+The program owns the terminal: its output must look as it would without us. So the last row is taken
+out of the scrolling region (as package managers do for their progress bar) and written with the
+cursor saved and restored. Nothing is drawn if standard error is not a terminal.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class StatusLine:
         self._began = time.monotonic()
 
     def tick(self) -> None:
-        """Draw the line anew."""
+        """Redraw the line."""
         self._follow()
         minutes, seconds = divmod(int(time.monotonic() - self._began), 60)
         text = (
@@ -89,6 +89,6 @@ class Silence:
 
 
 def observer(quiet: bool) -> StatusLine | Silence:
-    """A status line where one can be seen."""
+    """A status line, if it would be seen."""
     visible = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
     return StatusLine() if visible and not quiet else Silence()

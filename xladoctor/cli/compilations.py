@@ -124,7 +124,7 @@ def _of_site(rows: list[Row], site: str) -> list[Row]:
 
 
 def _sites_of(rows: list[Row], sites: list[Row]) -> list[Row]:
-    """The call sites that these compilations are of."""
+    """The call sites of these compilations."""
     chosen = {(row["process"], row["file"], row["line"]) for row in rows}
     return [site for site in sites if (site["process"], site["file"], site["line"]) in chosen]
 

@@ -151,7 +151,7 @@ def _named(baseline: str | None, *, new: bool) -> Path | None:
 def delivered(
     reports: Sequence[Report], outputs: Sequence[Output], color: Color, *, quiet: bool
 ) -> int:
-    """Write the reports; where all go to files, the verdict is said. Gives the exit status."""
+    """Write the reports; if all go to files, print the verdict. Returns the exit status."""
     from xladoctor.report.gate import verdict
 
     deliver(reports, outputs, color)
@@ -172,7 +172,7 @@ def policy_of(configuration: Configured, baseline: Path | None = None) -> Policy
     """What programs are judged by today.
 
     Args:
-        baseline: its file, if it is not the configured one.
+        baseline: its file, if not the configured one.
 
     Raises:
         XladoctorError: the baseline or the acknowledgements are unusable.

@@ -29,13 +29,13 @@ class ProgressBar:
         self._total = self._read = 0
 
     def start(self, total_bytes: int, label: str) -> None:
-        """A file of that size, named for people, is going to be read."""
+        """A file of that size is about to be read."""
         self.done()
         self._label, self._total, self._read = label, total_bytes, 0
         self._began = time.monotonic()
 
     def advance(self, count: int) -> None:
-        """So many bytes more were read."""
+        """More bytes were read."""
         self._read += count
         if time.monotonic() - self._began < _PATIENCE_S:
             return
@@ -54,7 +54,7 @@ class ProgressBar:
 
 @contextmanager
 def progress_bar() -> Iterator[ProgressBar | None]:
-    """A bar where one can be seen, removed whatever ends the reading; else None."""
+    """A bar, if one can be seen, removed however the reading ends; else None."""
     if not sys.stderr.isatty() or os.environ.get("TERM", "dumb") == "dumb":
         yield None
         return

@@ -159,7 +159,7 @@ def _checked(evidence: Evidence, text: str) -> Query:
 
 @contextmanager
 def _target(output: Path | None) -> Iterator[BinaryIO]:
-    """The file, or standard output; a reader that has gone is not a fault."""
+    """The file, or standard output; a reader that has gone is not an error."""
     try:
         if output is None:
             yield sys.stdout.buffer

@@ -130,7 +130,7 @@ def run(
                 reports = decided(policy, programs([diagnoses]))
             else:
                 reports = list(map(Report, diagnoses))
-        except XladoctorError:  # one program's report is not lost with the next's
+        except XladoctorError:  # the next program's error must not lose this one's report
             if diagnoses:
                 deliver(list(map(Report, diagnoses)), outputs, color)
             raise

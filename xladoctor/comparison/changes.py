@@ -33,7 +33,7 @@ def finding_changes(
 
     Args:
         judged_by: of each rule.
-        demand: from which severity on a new or worse finding fails.
+        demand: the lowest severity at which a new or worse finding fails.
     """
     changes = [
         _change(before, after, (a, b), judged_by, demand)
@@ -76,7 +76,7 @@ def _became(
 
 
 def _in_one(state: State, finding: Finding, lacking: Run, having: Run) -> tuple[State, str]:
-    """Of a finding that one of the runs does not show: it may have it all the same."""
+    """What became of a finding that one run does not show, though it may still have it."""
     name, diagnosis = ("A" if state == "new" else "B"), lacking.diagnosis
     for skipped in diagnosis.not_checked:
         if skipped.rule == finding.rule:
@@ -105,7 +105,7 @@ def _in_both(a: Finding, b: Finding, runs: tuple[Run, Run], by: JudgedBy) -> tup
         return ("worse" if risen else "better"), f"{a.severity_by_counts} → {b.severity_by_counts}"
     steps = [run.diagnosis.steps.count if run.diagnosis.steps else None for run in runs]
     if steps[0] is None or steps[1] is None:
-        return "same", "how often cannot be compared: the number of steps is not known"
+        return "same", "frequencies cannot be compared: the number of steps is not known"
     often = [
         Often(finding.recurs, finding.count, finding.per_step, number)
         for finding, number in zip((a, b), steps, strict=True)
@@ -119,7 +119,7 @@ def _in_both(a: Finding, b: Finding, runs: tuple[Run, Run], by: JudgedBy) -> tup
 
 
 def count_changes(a: Run, b: Run) -> list[CountChange]:
-    """All counts but the step's time, which is a matter of its own; more of each is worse."""
+    """All counts but the step's time, which is judged separately; more of each is worse."""
     b_counts = {count.name: count for count in b.diagnosis.counts}
     steps = [run.diagnosis.steps.count if run.diagnosis.steps else None for run in (a, b)]
     return [

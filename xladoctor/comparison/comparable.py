@@ -1,4 +1,4 @@
-"""Whether two runs can be compared, and what they differ in."""
+"""Whether two runs can be compared, and how they differ."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SHAPES = """
 
 
 def summary(run: Run) -> RunSummary:
-    """What is shown of a run."""
+    """The facts about a run to show."""
     python = _version(run, "python")
     tool = run.evidence.origin.get("tool") or {}
     return RunSummary(run.diagnosis.run, _of_processes(run, "host"), python, tool.get("version"),
@@ -43,25 +43,25 @@ def summary(run: Run) -> RunSummary:
 
 
 def complete(run: Run) -> bool:
-    """Whether the program ended by itself, without a fault, as far as is known."""
+    """Whether the program ended by itself, without an error, as far as is known."""
     origin, facts = run.evidence.origin, run.diagnosis.run
     cut_short = facts.kind == "run" and not origin.get("ended") and "part_of" not in origin
     return not (facts.status or facts.signal or cut_short)
 
 
 def broke_off(run: Run, other: Run, name: str) -> str | None:
-    """How it ended before the other's number of steps, if it did: it may not have got to all."""
+    """How it stopped short of the other run's steps, if it did: it may have missed findings."""
     steps, expected = run.diagnosis.steps, other.diagnosis.steps
     done = steps.count if steps else 0
     if complete(run) or not expected or done >= expected.count:
         return None
-    return f"{name} broke off after {done} of {expected.count} steps"
+    return f"{name} stopped after {done} of {expected.count} steps"
 
 
 def differences(a: Run, b: Run, demand: Demand) -> list[Difference]:
-    """Everything that they differ in: first what forbids most.
+    """Everything that they differ in: what forbids most comes first.
 
-    Of evidence of different kinds, what only one can tell is no difference of its own.
+    Between different kinds of evidence, what only one of them can tell is not a difference.
     """
     a_grounds, b_grounds = _grounds(a), _grounds(b)
     alike = a_grounds["evidence"] == b_grounds["evidence"]
@@ -101,7 +101,7 @@ def _unknown(names: list[Ground]) -> list[Difference]:
 def _forbids(
     ground: Ground, a: dict[Ground, frozenset[str] | None], b: dict[Ground, frozenset[str] | None]
 ) -> Forbids:
-    """The CPU device is as fast as its machine; other devices are alike on any."""
+    """The CPU device is as fast as its machine; other devices are the same on any machine."""
     if ground == "script":
         return "everything" if a[ground] and b[ground] else "nothing"
     if ground == "host":
@@ -114,7 +114,7 @@ def _forbids(
 
 
 def _grounds(run: Run) -> dict[Ground, frozenset[str] | None]:
-    """What has to agree, each as a set of texts; None where it is not known."""
+    """What has to agree, each as a set of texts; None if unknown."""
     facts, origin = run.diagnosis.run, run.evidence.origin
     samples = step_samples(run.evidence)
     texts: dict[Ground, str | None] = {
@@ -150,7 +150,7 @@ def _version(run: Run, package: str) -> str | None:
 
 
 def _joined(values: Iterable[Any]) -> str | None:
-    """Each once; None where none is known."""
+    """Each value once; None if none is known."""
     return ", ".join(dict.fromkeys(str(value) for value in values if value is not None)) or None
 
 
@@ -177,7 +177,7 @@ def _shapes(run: Run) -> frozenset[str] | None:
 
 
 def _remarks(a: Run, b: Run) -> list[Difference]:
-    """What is worth knowing and forbids nothing."""
+    """What is worth knowing but forbids nothing."""
     pairs: dict[Remark, tuple[str | None, str | None]] = {
         "arguments": (_arguments(a), _arguments(b)),
         "capture": (_capture(a), _capture(b)),
@@ -216,7 +216,7 @@ def _ending(run: Run) -> str:
         return f"ended by signal {facts.signal}"
     if facts.status:
         return f"exit status {facts.status}"
-    return "in order" if complete(run) else "cut short"
+    return "normal" if complete(run) else "cut short"
 
 
 def _steps(run: Run) -> str | None:

@@ -1,4 +1,4 @@
-"""Two runs beside each other: A, what it was, and B, what it is now.
+"""Two runs side by side: A, what it was, and B, what it is now.
 
 :class:`Comparison` is the JSON output of ``compare``, field by field. Milliseconds, shares and
 ratios are floats; a relative change is B's value over A's, less 1.
@@ -23,9 +23,9 @@ from xladoctor.evidence.interface import Evidence
 from xladoctor.frontends.vocabulary import vocabularies
 
 SCHEMA_VERSION = 2
-#: Independent steps that a run must be worth; with fewer, intervals are too narrow.
+#: Independent steps that a run must be worth; with fewer, intervals would be too narrow.
 LEAST = 12
-#: What two runs can differ in so that comparing them, or their times, would mislead.
+#: Differences between two runs that make comparing them, or their times, misleading.
 Ground = str
 #: Packages whose versions differ are grounds of their own.
 PACKAGES = tuple(package for each in vocabularies().values() for package in each.requires)
@@ -50,10 +50,10 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """A run, as a comparison names it.
+    """A run as a comparison describes it.
 
     Attributes:
-        complete: whether the program ended by itself, without a fault.
+        complete: whether the program ended by itself, without an error.
     """
 
     run: RunFacts
@@ -66,14 +66,14 @@ class RunSummary:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Something in which the runs differ.
+    """A difference between the runs.
 
     Attributes:
         what: its name, as ``--despite`` takes it.
-        a, b: the values, in words; None where not known.
-        forbids: what cannot be judged for it: everything (the runs are of different programs), only
-            times, or nothing.
-        accepted: whether the user asked to judge in spite of it.
+        a, b: the values, in words; None if unknown.
+        forbids: what cannot be judged because of it: everything (the runs are of different
+            programs), only times, or nothing.
+        accepted: whether the user asked to judge despite it.
     """
 
     what: Ground | Remark
@@ -99,8 +99,8 @@ class FindingChange:
     """A finding, and what became of it from A to B.
 
     Attributes:
-        state: ``unknown`` where one of the runs does not tell, so that it is neither new nor fixed.
-        reason: why that is so, or what of it got worse or better, in a sentence without its stop.
+        state: ``unknown`` if one of the runs does not tell: it is neither new nor fixed.
+        reason: why, or what got worse or better, in a sentence without the full stop.
         judged_by: counts are the same in each run of a program; times are not, and such a finding
             never makes B worse.
         fails: whether it makes the command fail.
@@ -119,7 +119,7 @@ class FindingChange:
 
     @property
     def severity(self) -> Severity:
-        """The one that it is judged by, in B, or in A where it is gone."""
+        """The one that it is judged by, in B, or in A if it is gone."""
         seen = self.b or self.a
         assert seen is not None  # noqa: S101  # one of the runs has it
         return seen.severity_by_counts if self.judged_by == "counts" else seen.severity
@@ -127,7 +127,7 @@ class FindingChange:
 
 @dataclass(frozen=True, slots=True)
 class CountChange:
-    """A count of both runs; None, and the reason, where one does not tell."""
+    """A count in both runs; None, with the reason, if a run does not tell."""
 
     name: CountName
     a: float | None
@@ -139,7 +139,7 @@ class CountChange:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """The relative change of the median step, and the range that holds it with 95 %."""
+    """The relative change of the median step, and its 95 % interval."""
 
     change: float
     low: float
@@ -148,17 +148,17 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class StepTime:
-    """The steps after warm-up, of the thread that took longest.
+    """The steps after warm-up of the thread that took longest.
 
     Attributes:
         a_ms, b_ms: their medians.
-        a_samples, b_samples: how many steps these are of.
-        a_worth, b_worth: how many independent samples these are worth, as steps that follow each
-            other are alike.
-        interval: None where there are too few steps.
-        verdict: slower or faster, where the whole interval lies beyond the floor; too_few steps to
-            tell; not_judged where the runs are not comparable in time; unknown without steps.
-        floor: relative change that is not told from none.
+        a_samples, b_samples: how many steps these come from.
+        a_worth, b_worth: how many independent samples these are worth, as successive steps are
+            alike.
+        interval: None if there are too few steps.
+        verdict: slower or faster if the whole interval lies beyond the floor; too_few steps to
+            tell; not_judged if the runs' times are not comparable; unknown without steps.
+        floor: relative change that cannot be told from none.
         statement: the same in a sentence.
         fails: whether it makes the command fail (``--max-slowdown``).
     """
@@ -178,7 +178,7 @@ class StepTime:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """In one word and in one sentence; ``unclear`` where there is not enough to judge by."""
+    """In one word and in one sentence; ``unclear`` if there is too little evidence."""
 
     outcome: Literal["worse", "same", "better", "unclear"]
     text: str
@@ -186,11 +186,11 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What fails, and what is overlooked.
+    """What makes the command fail, and which differences to overlook.
 
     Attributes:
-        fail_on: severity by counts from which a new or worse finding fails; ``never`` none.
-        max_slowdown: relative change of the step's time that is allowed; None: any.
+        fail_on: lowest severity by counts at which a new or worse finding fails; or ``never``.
+        max_slowdown: allowed relative change of the step's time; None for any.
         despite: differences that do not stop the comparison.
     """
 
@@ -204,9 +204,9 @@ class Comparison:
     """Everything that the output shows.
 
     Attributes:
-        not_judged: rules that go by counts, were judged in A and could not be in B: there may be
-            findings of them that are new.
-        status: exit status of the command: 0, 1 where something fails, 3 where what was asked for
+        not_judged: rules by counts that were judged in A but could not be in B: they may have
+            new findings.
+        status: exit status of the command: 0, 1 if something fails, 3 if what was asked for
             cannot be judged.
     """
 

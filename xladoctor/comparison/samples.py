@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from xladoctor.comparison.interface import LEAST
 from xladoctor.evidence.interface import Evidence
 
-# A step is a turn of the loop: `period` barriers in a row, all of them at rest. In very long runs
-# a row covers many barriers, and is one sample of their average.
+# A step is an iteration of the loop: `period` steady barriers in a row. In very long runs a row
+# covers many barriers, and is one sample of their average.
 _OF_STEP_LOG = """
     SELECT sum(s.duration_ns) / sum(s.barriers) * coalesce(any_value(p.barriers), 1) / 1e6 AS ms,
            bool_or(s.traced) AS traced, min(s.index) AS first
@@ -29,11 +29,11 @@ _OF_TIMELINE = """
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """Steps after warm-up in the order in which they ran.
+    """Steps after warm-up, in the order in which they ran.
 
     Attributes:
         ms: how long each took, in milliseconds.
-        traced: whether the profiler ran meanwhile, which makes steps slower.
+        traced: whether the profiler was running, which slows steps down.
     """
 
     ms: tuple[float, ...]
@@ -41,7 +41,7 @@ class Samples:
 
 
 def step_samples(evidence: Evidence) -> Samples:
-    """Of the thread that took longest: those outside the timeline's window, if these are enough."""
+    """Of the thread that took longest: those outside the timeline's window, if there are enough."""
     rows = evidence.database.rows(_OF_STEP_LOG)
     if not rows:
         times = evidence.database.rows(_OF_TIMELINE)

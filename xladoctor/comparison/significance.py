@@ -1,7 +1,7 @@
 """Whether one run's steps take longer than another's, from all of them.
 
-Steps that follow each other are alike (a busy neighbour, a growing buffer), so that *n* of them
-tell less than *n* independent ones. The interval comes from a moving-block bootstrap, which keeps
+Successive steps are alike (a busy neighbour, a growing buffer), so *n* of them tell less than *n*
+independent ones. The interval comes from a moving-block bootstrap, which keeps
 neighbours together: Künsch, "The jackknife and the bootstrap for general stationary observations",
 Annals of Statistics 17 (1989), on a circle as in Politis and Romano, "A circular block-resampling
 procedure for stationary data" (1992). ``python -m benchmarks.comparison`` measures how often it is
@@ -21,7 +21,7 @@ from xladoctor.comparison.interface import LEAST, Interval
 
 Values = npt.NDArray[np.float64]
 _RESAMPLES = 1000
-_MOST = 4096  # samples that are resampled; of more, evenly spaced ones
+_MOST = 4096  # samples that are resampled; if there are more, evenly spaced ones
 _TAIL = 0.025
 _SEED = 20_031_989
 _STRONGEST = 0.97
@@ -35,7 +35,7 @@ def change(a: Sequence[float], b: Sequence[float]) -> Interval | None:
 
     Returns:
         None if either is worth fewer than ``LEAST`` independent steps. Each resample of A is held
-        against each of B, so that exchanging the runs turns the interval into its inverse.
+        against each of B, so exchanging the runs inverts the interval.
     """
     if min(effective(a), effective(b)) < LEAST:
         return None
@@ -52,7 +52,7 @@ def effective(samples: Sequence[float]) -> float:
 
 
 def block_length(samples: Sequence[float]) -> int:
-    """Samples that are kept together: (√6 ρ / (1 - ρ²))^⅔ n^⅓ for an AR(1), at most a third.
+    """Number of samples to keep together: (√6 ρ / (1 - ρ²))^⅔ n^⅓ for an AR(1), at most a third.
 
     The length that is best for the variance of a mean: Carlstein, "The use of subseries values",
     Annals of Statistics 14 (1986), with the constant of moving blocks.

@@ -1,4 +1,4 @@
-"""The time of a step in both runs, and what can be said of the difference."""
+"""The time of a step in both runs, and what can be said about the difference."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from xladoctor.comparison.interface import Demand, Difference, Interval, StepTim
 from xladoctor.comparison.samples import step_samples
 from xladoctor.evidence.interface import Evidence
 
-#: Below it two runs are the same, whatever their steps say: see docs/compare.md.
+#: Two runs that differ by less are the same, whatever their steps say: see docs/compare.md.
 FLOOR = 0.10
 
 

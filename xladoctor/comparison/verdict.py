@@ -1,4 +1,4 @@
-"""What a comparison comes to: in a word, in a sentence, and as an exit status."""
+"""The verdict of a comparison: in a word, in a sentence, and as an exit status."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _MORE: dict[CountName, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Grounds:
-    """What a verdict is made of.
+    """What a verdict is based on.
 
     Attributes:
         judged: whether any rule that goes by counts was judged in both runs.
-        broke_off: how B ended before A's number of steps, if it did.
+        broke_off: how B stopped short of A's number of steps, if it did.
     """
 
     differences: Sequence[Difference]
@@ -50,8 +50,8 @@ class Grounds:
 def verdict(grounds: Grounds) -> Verdict:
     """Worse by a finding that is new or worse (or a slower step, if that was asked about).
 
-    Only findings that go by counts and are of warning or above decide, or of what fails. Times do
-    not: they differ between runs of one program.
+    Only findings that go by counts and are warnings or above, or that fail, decide. Times do
+    not: they differ between runs of the same program.
     """
     programs = [
         difference for difference in grounds.differences if difference.forbids == "everything"
@@ -59,7 +59,7 @@ def verdict(grounds: Grounds) -> Verdict:
     if any(not difference.accepted for difference in programs):
         named = f"{programs[0].a} and {programs[0].b}"
         return Verdict("unclear", f"The runs are of different programs, {named}: nothing is judged."
-                                  " --despite script judges them all the same.")  # fmt: skip
+                                  " --despite script judges them anyway.")  # fmt: skip
     parts = [_more_or_less(grounds.counts), step_text(grounds.step)]
     tail = "".join(f"; {part}" for part in parts if part) + "."
     if not grounds.judged and not grounds.step.fails:
@@ -70,17 +70,19 @@ def verdict(grounds: Grounds) -> Verdict:
     if told["new"] or told["worse"] or grounds.step.fails:
         return Verdict("worse", f"B is worse: {f'{changes}{tail}' if changes else tail[2:]}")
     number = len(grounds.not_judged)
-    rules = f"{number} rule{'s' * (number != 1)} judged in A could not be in B" if number else ""
+    rules = (
+        f"{number} rule{'s' * (number != 1)} judged in A could not be judged in B" if number else ""
+    )
     if told["unknown"] or rules or grounds.broke_off:
         why = ", ".join(filter(None, (changes, rules, grounds.broke_off)))
-        return Verdict("unclear", f"Nothing is worse as far as can be told: {why}{tail}")
+        return Verdict("unclear", f"As far as can be told, nothing is worse: {why}{tail}")
     if told["fixed"] or told["better"]:
         return Verdict("better", f"B is better: {changes}{tail}")
     return Verdict("same", f"B is like A: no finding is new, worse or gone{tail}")
 
 
 def status(outcome: Verdict, grounds: Grounds) -> int:
-    """1: something fails; 3: it is unclear, or a time that is limited is not known; else 0."""
+    """1: something fails; 3: it is unclear, or a limited time is unknown; else 0."""
     if outcome.outcome == "unclear":
         return NOT_ENOUGH
     if grounds.step.fails or any(finding.fails for finding in grounds.findings):
@@ -108,7 +110,7 @@ def _named(state: str, number: int) -> str:
 
 
 def _more_or_less(counts: Sequence[CountChange]) -> str:
-    """The first two counts that changed, those that got worse first."""
+    """The first two counts that changed; those that got worse come first."""
     changed = [
         count for count in counts if count.direction in ("worse", "better") and count.name in _MORE
     ]

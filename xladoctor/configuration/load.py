@@ -1,4 +1,4 @@
-"""Finds and reads the configuration: the nearest file upward counts, alone."""
+"""Finds and reads the configuration: only the nearest file upward counts."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def load_configuration(named: Path | None = None, start: Path | None = None) -> 
     """Read ``named``, or the nearest file from ``start`` (the working directory) upward.
 
     In a folder ``xladoctor.toml`` goes before ``pyproject.toml``, which only counts where it has
-    ``[tool.xladoctor]``. Without a file all is as by default, and paths are relative to the
-    repository.
+    ``[tool.xladoctor]``. Without a file all settings are the defaults, and paths are relative to
+    the repository.
 
     Raises:
         ConfigurationError: with file and line of each defect.
@@ -49,7 +49,7 @@ def _table_of(path: Path) -> tuple[str, ...]:
 
 
 def _has_table(path: Path) -> bool:
-    """Whether the file has our table; one that is no TOML, nor names us, is not our matter."""
+    """Whether the file has our table; broken TOML that does not name us is ignored."""
     try:
         content = path.read_bytes()
         document = tomllib.loads(content.decode())

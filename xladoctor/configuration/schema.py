@@ -19,7 +19,7 @@ def schema() -> dict[str, Any]:
 
 
 def _cleaned(node: Any) -> Any:
-    """Without null, which TOML has not, and without titles and defaults that say nothing."""
+    """Without null, which TOML lacks, and without titles and defaults that say nothing."""
     if isinstance(node, list):
         return [_cleaned(item) for item in node]
     if not isinstance(node, dict):
@@ -30,7 +30,7 @@ def _cleaned(node: Any) -> Any:
         kept["anyOf"] = [kind for kind in kinds if kind != {"type": "null"}]
     if len(kept.get("anyOf", [])) == 1:
         kept.update(kept.pop("anyOf")[0])
-    if "patternProperties" in kept:  # a key that is none of these is refused
+    if "patternProperties" in kept:  # other keys are refused
         kept["additionalProperties"] = False
     return kept
 

@@ -1,4 +1,4 @@
-"""Which rules are judged, with which thresholds, and how the gate takes each."""
+"""Which rules are judged, with which thresholds, and how the gate treats each."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def select(rules: Sequence[Rule], settings: Configuration, where: str) -> Select
         where: names the configuration in errors.
 
     Raises:
-        ConfigurationError: a rule, family or threshold that there is not.
+        ConfigurationError: a rule, family or threshold that does not exist.
     """
     _check(rules, settings, where)
     kept, off = [], []

@@ -12,20 +12,20 @@ SCHEMA_VERSION = 1
 #: Seconds for each step that touches the framework: importing it takes 5 to 10 s, or more.
 TIMEOUT_S = 60.0
 
-#: ``skipped``: it could not be checked, or is of no use here; ``found`` then says why.
+#: ``skipped``: it could not be checked, or does not matter here; ``found`` then says why.
 Status = Literal["ok", "warning", "failure", "skipped"]
 
-#: Hears what is going to be checked next, in a word or two.
+#: Hears what is about to be checked, in a word or two.
 Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at.
+    """Something that was checked.
 
     Attributes:
-        name: what was looked at; several warnings about settings share one name.
-        status: how it stands.
+        name: what was checked; several warnings about settings share one name.
+        status: the outcome.
         found: what was found, or why nothing could be.
         advice: what to do about it; empty where nothing has to be done.
     """
@@ -58,7 +58,7 @@ def skipped(name: str, reason: str) -> Check:
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """All checks, in the order in which one thing builds on another."""
+    """All checks, each after those that it builds on."""
 
     checks: tuple[Check, ...]
 

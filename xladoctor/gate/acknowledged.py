@@ -1,4 +1,4 @@
-"""Regressions that somebody accepted by hand: a line each in a reviewed TOML file.
+"""Regressions accepted by hand: one line each in a reviewed TOML file.
 
 ::
 
@@ -24,19 +24,19 @@ _MODEL = ConfigDict(extra="forbid", frozen=True)
 
 
 class Accepted(BaseModel):
-    """Why, and until when (that day included)."""
+    """Why, and until which day (inclusive)."""
 
     model_config = _MODEL
     reason: str = Field(min_length=3)
     expires: date
 
     def expired(self, today: date) -> bool:
-        """Whether it holds no more."""
+        """Whether it no longer holds."""
         return today > self.expires
 
 
 class AcceptedOverrun(Accepted):
-    """Of a budget: also up to what."""
+    """For a budget: also up to what value."""
 
     up_to: Limit
 
@@ -59,12 +59,12 @@ class Acknowledged(BaseModel):
         return value
 
     def overrun(self, script: str, budget: str) -> AcceptedOverrun | None:
-        """What is accepted of a budget in a program."""
+        """What is accepted for a budget of a program."""
         fitting = [names[budget] for glob, names in self.budgets.items()
                    if of_script(glob, script) and budget in names]  # fmt: skip
         return fitting[-1] if fitting else None
 
 
 def read(path: Path) -> Acknowledged:
-    """The file; an empty one where there is none. Raises ConfigurationError with file and line."""
+    """The file; an empty one if there is none. Raises ConfigurationError with file and line."""
     return read_toml(path, (), Acknowledged) if path.exists() else Acknowledged()

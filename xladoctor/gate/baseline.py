@@ -1,4 +1,4 @@
-"""The baseline: findings that were there before, in a file that is reviewed like code."""
+"""The baseline: known findings, in a file that is reviewed like code."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _AGAIN = "remove the file (or take one side of a merge), then: xladoctor gate --
 
 
 class Known(BaseModel):
-    """A finding that was there.
+    """A known finding.
 
     Attributes:
-        file, function, code: where it was; ``file`` as on any machine.
+        file, function, code: where it was; ``file`` is the same on every machine.
         count: how often it occurred in the script's ``steps``.
     """
 
@@ -42,13 +42,13 @@ class Known(BaseModel):
 
     @property
     def sighting(self) -> Sighting:
-        """What tells which finding it is."""
+        """What identifies the finding."""
         return Sighting(self.fingerprint, self.rule, None, self.file, self.function, self.code,
                         self.count, self.per_step)  # fmt: skip
 
 
 class Script(BaseModel):
-    """What was there in one program."""
+    """The known findings of one program."""
 
     model_config = _MODEL
     steps: int | None = Field(ge=0)
@@ -59,12 +59,12 @@ class Script(BaseModel):
     def _once_each(cls, value: list[Known]) -> list[Known]:
         names = [entry.fingerprint for entry in value]
         if twice := next((name for name in names if names.count(name) > 1), None):
-            raise ValueError(f"{twice} is there twice")
+            raise ValueError(f"{twice} appears twice")
         return value
 
 
 class Baseline(BaseModel):
-    """The file: a program each, by its path in the repository."""
+    """The file: programs by their paths in the repository."""
 
     model_config = _MODEL
     tool: Literal["xladoctor"]
@@ -76,7 +76,7 @@ def read(path: Path) -> Baseline:
     """The baseline; an empty one where there is no file.
 
     Raises:
-        GateError: it cannot be read, is not a baseline, or is of a newer version.
+        GateError: it cannot be read, is not a baseline, or has a newer version.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -88,14 +88,14 @@ def read(path: Path) -> Baseline:
         document = json.loads(text, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
         raise GateError(f"{path}: the baseline is not JSON: {error}",
-                        f"a merge may have torn it; {_AGAIN}") from error  # fmt: skip
+                        f"a merge may have corrupted it; {_AGAIN}") from error  # fmt: skip
     if not isinstance(document, dict) or document.get("tool") != "xladoctor":
-        raise GateError(f"{path}: not a baseline of xladoctor", _AGAIN)
+        raise GateError(f"{path}: not an xladoctor baseline", _AGAIN)
     version = document.get("schema_version")
     if type(version) is not int or version < 1:
         raise GateError(f"{path}: not a baseline: schema_version: {version!r}", _AGAIN)
     if version > VERSION:
-        raise GateError(f"{path}: the baseline is of version {version}, this xladoctor reads"
+        raise GateError(f"{path}: the baseline has version {version}; this xladoctor reads"
                         f" version {VERSION}", "install the xladoctor that wrote it")  # fmt: skip
     try:
         return Baseline.model_validate(document)
@@ -106,16 +106,16 @@ def read(path: Path) -> Baseline:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose keys are there once: after a merge the second would hide the first."""
+    """An object without repeated keys: after a merge the second would hide the first."""
     names = [name for name, _ in pairs]
     for name in names if len(set(names)) < len(names) else ():
         if names.count(name) > 1:
-            raise ValueError(f"{name!r} is there twice")
+            raise ValueError(f"{name!r} appears twice")
     return dict(pairs)
 
 
 def write(path: Path, baseline: Baseline) -> None:
-    """Write it sorted, a value a line, so that merges of branches stay readable."""
+    """Write it sorted, one value per line, so that merges stay readable."""
     document = baseline.model_dump(mode="json")
     document["scripts"] = dict(sorted(document["scripts"].items()))
     for script in document["scripts"].values():
@@ -135,7 +135,7 @@ def write(path: Path, baseline: Baseline) -> None:
 
 
 def entry(finding: Finding, severity: Severity, run: RunFacts) -> Known:
-    """A finding as the baseline keeps it."""
+    """A finding as the baseline stores it."""
     place = finding.locations[0] if finding.locations else None
     return Known(
         fingerprint=finding.fingerprint, rule=finding.rule, severity=severity,
@@ -154,7 +154,7 @@ def known(script: Script | None, diagnosis: Diagnosis) -> dict[str, Known]:
 
 
 def gone(script: Script | None, diagnosis: Diagnosis) -> list[Gone]:
-    """Entries that do not occur, not even suppressed; certain where their rule was judged."""
+    """Entries that no longer occur, not even suppressed; certain if their rule was judged."""
     present = {entry.fingerprint for entry in known(script, diagnosis).values()}
     judged = set() if unseen(diagnosis) else {*diagnosis.rules.fired, *diagnosis.rules.clear}
     return [
@@ -164,7 +164,7 @@ def gone(script: Script | None, diagnosis: Diagnosis) -> list[Gone]:
 
 
 def is_more(finding: Finding, known: Known, steps: int | None, known_steps: int | None) -> bool:
-    """Whether a finding occurs more often than it did."""
+    """Whether a finding occurs more often than before."""
     before = Often(finding.recurs, known.count, known.per_step, known_steps)
     return growth(before, Often(finding.recurs, finding.count, finding.per_step, steps)) > 0
 
@@ -177,7 +177,7 @@ def merged(
 
     Args:
         entries: the new ones.
-        judges: whether the gate goes by a rule, given its id.
+        judges: whether the gate judges a rule, given its id.
     """
     before = baseline.scripts.get(name)
     unknown = {entry.fingerprint for entry in gone(before, diagnosis) if not entry.certain}

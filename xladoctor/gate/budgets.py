@@ -10,19 +10,19 @@ from xladoctor.diagnosis.interface import Count, Diagnosis
 from xladoctor.gate.interface import BudgetOutcome
 
 _PREFIX = "max_"
-_LINES = 5  # of those that take most
+_LINES = 5  # named, of those that take most
 _EXACT = 1e-9
 
 
 def of_script(glob: str, script: str) -> bool:
-    """Whether a path or glob means a program: the whole path, or its last parts."""
+    """Whether a path or glob matches a program: its whole path, or the last parts of it."""
     parts = script.split("/")
     names = ("/".join(parts[first:]) for first in range(len(parts)))
     return any(fnmatch.fnmatchcase(name, glob) for name in names)
 
 
 def limits(gate: Gate, script: str) -> dict[str, float]:
-    """The budgets of a program, by name; those for it alone go before those for all."""
+    """The budgets of a program, by name; its own override those for all programs."""
     limits = gate.budgets.given()
     for glob, budgets in gate.scripts.items():
         if of_script(glob, script):
@@ -31,7 +31,7 @@ def limits(gate: Gate, script: str) -> dict[str, float]:
 
 
 def kept(diagnosis: Diagnosis, budgets: dict[str, float]) -> Iterator[BudgetOutcome]:
-    """Each budget with what was found; one that is over names the lines that take most."""
+    """Each budget with its outcome; one that is over names the lines that take most."""
     counts = {count.name: count for count in diagnosis.counts}
     for name, limit in budgets.items():
         count = counts[name.removeprefix(_PREFIX)]  # type: ignore[index]  # a budget's own name

@@ -11,7 +11,7 @@ from xladoctor.errors import XladoctorError
 
 
 class GateError(XladoctorError):
-    """The gate cannot judge: a baseline or acknowledgement that is unusable, or no run to judge."""
+    """The gate cannot judge: an unusable baseline or acknowledgement, or no run to judge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +24,9 @@ class Judgement:
         state: new or worse (than the baseline, if there is one), known (in it), acknowledged (by
             hand), tolerated (below the threshold, or by its level), or not_judged (judged by time,
             which was not asked for).
-        reason: why, in a sentence without its stop.
-        known_as: its fingerprint in the baseline, if it is there by another: platforms and
-            acknowledgements go on knowing it by that.
+        reason: why, in a sentence without the full stop.
+        known_as: its fingerprint in the baseline, if it differs: platforms and acknowledgements
+            still know it by that.
     """
 
     fingerprint: str
@@ -39,14 +39,14 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class BudgetOutcome:
-    """A budget, and how it was kept.
+    """A budget, and whether it was kept.
 
     Attributes:
         name: as in the configuration, for instance ``max_host_syncs_per_step``.
         count: the number that it limits.
         limit: what it allows.
-        found: what there was; None where the evidence does not tell.
-        state: within, over, acknowledged (over, but so accepted by hand), or unknown.
+        found: the actual value; None if the evidence does not tell.
+        state: within, over, acknowledged (over, but accepted by hand), or unknown.
         reason: why it is unknown, or how it was acknowledged.
         consumers: the lines that take most of it, if it is over.
     """
@@ -70,10 +70,10 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """An entry of the baseline that does not occur any more.
+    """An entry of the baseline that no longer occurs.
 
     Attributes:
-        certain: whether its rule was judged in this run; if not, nothing is known of it.
+        certain: whether its rule was judged in this run; if not, it may still occur.
     """
 
     fingerprint: str
@@ -100,12 +100,12 @@ class GateOutcome:
         status: failed, missing (nothing failed, but something asked for could not be judged), or
             passed.
         script: the program, as the baseline names it.
-        fail_on: severity from which a finding without a level fails.
+        fail_on: lowest severity at which a finding without a level fails.
         baseline: path of the baseline, if there is one for the program.
         judgements: one for each finding, in the diagnosis' order.
-        notes: what the user should know: acknowledgements that expired, budgets for others only.
-        runs: values of several runs; empty for one.
-        acknowledged: path of the file in which things are accepted by hand.
+        notes: what the user should know: expired acknowledgements, budgets for other programs only.
+        runs: values of several runs; empty for a single run.
+        acknowledged: path of the file of what was accepted by hand.
     """
 
     status: Literal["passed", "failed", "missing"]

@@ -35,8 +35,8 @@ class Terms:
 
     Attributes:
         by_time: ids of the rules that go by time.
-        baseline: what was there before in this program; None where nothing is known of it.
-        baseline_path: the file that this is from.
+        baseline: the known findings of this program; None if it is not in the baseline.
+        baseline_path: the baseline's file.
         today: the day on which acknowledgements must hold.
     """
 
@@ -54,16 +54,16 @@ class Terms:
         return level_of(rule, self.settings.levels)
 
     def judges(self, rule: str) -> bool:
-        """Whether the rule is judged: those that go by time only when asked for."""
+        """Whether the rule is judged: those that go by time only on request."""
         asked = self.settings.gate.time or self.level(rule) == "error"
         return asked or rule not in self.by_time
 
     def severity(self, finding: Finding) -> Severity:
-        """What a finding counts as: by its counts, where its rule goes by these."""
+        """What a finding counts as: its severity by counts, unless its rule goes by time."""
         return finding.severity if finding.rule in self.by_time else finding.severity_by_counts
 
     def fails(self, finding: Finding) -> bool:
-        """Whether it would fail the gate if nothing were known of it before."""
+        """Whether it would fail the gate if it were new."""
         level = self.level(finding.rule)
         if level == "warning" or not self.judges(finding.rule):
             return False
@@ -76,15 +76,15 @@ def judge(diagnosis: Diagnosis, terms: Terms) -> GateOutcome:
     """Decide.
 
     Raises:
-        GateError: no rule is judged, and there is no budget: nothing could ever fail.
+        GateError: no rule is judged and there is no budget, so nothing could ever fail.
     """
     limits = budgets.limits(terms.settings.gate, terms.script)
     outcomes = diagnosis.rules
     rules = [*outcomes.fired, *outcomes.clear, *outcomes.not_evaluated]
     if not limits and not any(map(terms.judges, rules)):
-        raise GateError(f"{terms.script}: nothing to judge: no rule is selected that goes by"
-                        " counts, and there is no budget", "see select, ignore and levels in the"
-                        " configuration and on the command line; --time judges times as well"
+        raise GateError(f"{terms.script}: nothing to judge: no selected rule goes by counts,"
+                        " and there is no budget", "see select, ignore and levels in the"
+                        " configuration and on the command line; --time judges times too"
                         )  # fmt: skip
     known = baselines.known(terms.baseline, diagnosis)
     judgements = [_judgement(finding, known, diagnosis, terms) for finding in diagnosis.findings]
@@ -107,7 +107,7 @@ def judge(diagnosis: Diagnosis, terms: Terms) -> GateOutcome:
 
 
 def entries(diagnosis: Diagnosis, terms: Terms) -> list[baselines.Known]:
-    """What a new baseline of the program keeps: what would fail, and is not accepted by hand."""
+    """What a new baseline of the program holds: what would fail and is not accepted by hand."""
     known = baselines.known(terms.baseline, diagnosis)
     return [
         baselines.entry(finding, terms.severity(finding), diagnosis.run)
@@ -135,13 +135,13 @@ def _judgement(
 
 
 def _names(finding: Finding, known: Mapping[str, baselines.Known]) -> list[str]:
-    """The finding's fingerprint, and the one that it has in the baseline."""
+    """The finding's fingerprint, and its fingerprint in the baseline."""
     before = known.get(finding.fingerprint)
     return [finding.fingerprint, *([before.fingerprint] if before else [])]
 
 
 def _known_as(finding: Finding, before: baselines.Known | None, diagnosis: Diagnosis) -> str | None:
-    """Unless that is another's by now, as it can be with equal lines."""
+    """Its fingerprint in the baseline, unless another finding has it now, as with equal lines."""
     taken = {other.fingerprint for other in diagnosis.findings}
     return before.fingerprint if before and before.fingerprint not in taken else None
 
@@ -166,7 +166,7 @@ def _against(
 
 
 def _as_was(known: baselines.Known, now: baselines.Known) -> str:
-    """Under which code, file or function the baseline has it, if not under the same."""
+    """The code, file or function under which the baseline has it, if that differs."""
     if known.fingerprint == now.fingerprint:
         return ""
     pairs = ((known.code, now.code), (known.file, now.file), (known.function, now.function))
@@ -186,7 +186,7 @@ def _why_new(finding: Finding, terms: Terms) -> str:
 
 
 def _acceptance(names: Sequence[str], terms: Terms) -> str | None:
-    """In words, if a finding of these fingerprints is accepted by hand and that holds."""
+    """In words, if a finding with one of these fingerprints is accepted by hand and still is."""
     accepted = [terms.acknowledged.findings[name] for name in names
                 if name in terms.acknowledged.findings]  # fmt: skip
     valid = [each for each in accepted if not each.expired(terms.today)]
@@ -214,7 +214,7 @@ def _notes(
     diagnosis: Diagnosis, known: Mapping[str, baselines.Known], kept: Sequence[BudgetOutcome],
     terms: Terms,
 ) -> list[str]:  # fmt: skip
-    """Budgets for other programs only; acknowledgements that expired, of findings of this run."""
+    """Budgets for other programs only; expired acknowledgements of findings in this run."""
     by_hand, globs = terms.acknowledged, terms.settings.gate.scripts
     meant = [glob for glob in globs if _alike(glob, terms.script)]
     of_others = meant and not any(of_script(glob, terms.script) for glob in globs)
@@ -227,7 +227,7 @@ def _notes(
         f"the acknowledgement of {name} expired on {accepted.expires}: {accepted.reason}"
         for name, accepted in (*findings, *over) if accepted and accepted.expired(terms.today)
     ]  # fmt: skip
-    others = [f"the budgets for {', '.join(meant)} are not for this program"] * bool(of_others)
+    others = [f"the budgets for {', '.join(meant)} do not apply to this program"] * bool(of_others)
     return [*others, *expired]
 
 

@@ -1,4 +1,4 @@
-"""The programs that are judged: what can be judged at all, and each with its terms."""
+"""The programs to judge: which can be judged at all, and the terms of each."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Program:
     """A program, and the diagnoses of its runs: one or several.
 
     Attributes:
-        nth: of the programs of this name that the command runs, from 1.
+        nth: number among the programs of this name that the command runs, from 1.
     """
 
     name: str
@@ -31,12 +31,12 @@ class Program:
 
     @property
     def entry(self) -> str:
-        """What the baseline calls it."""
+        """Its name in the baseline."""
         return self.name if self.nth == 1 else f"{self.name} ({self.nth})"
 
     @property
     def diagnosis(self) -> Diagnosis:
-        """Of its only run, or of all as one."""
+        """Of its only run, or of all its runs as one."""
         return self.diagnoses[0] if len(self.diagnoses) == 1 else aggregate(self.diagnoses)
 
 
@@ -45,7 +45,7 @@ def programs(runs: Sequence[Sequence[Diagnosis]], name: str | None = None) -> li
 
     Args:
         runs: for each run, a diagnosis for each program that it ran.
-        name: what to call the program; only where there is one.
+        name: what to call the program, if there is only one.
 
     Raises:
         GateError: a run that cannot be judged, or runs that ran different programs.
@@ -67,13 +67,13 @@ def programs(runs: Sequence[Sequence[Diagnosis]], name: str | None = None) -> li
 
 
 def _refuse(diagnosis: Diagnosis) -> None:
-    """A program that failed, or did nothing, must never look healthy."""
+    """A program that failed or did nothing must never look healthy."""
     run = diagnosis.run
     if run.kind != "run":
         return
     steps = diagnosis.steps.count if diagnosis.steps else 0
     after = f"after {steps} step{'s' * (steps != 1)}" if steps else "before its first step"
-    again = f"what was seen of it: xladoctor analyze {run.path}"
+    again = f"to see what was captured: xladoctor analyze {run.path}"
     if run.signal or run.status:
         how = f"was ended by signal {run.signal}" if run.signal else f"ended with {run.status}"
         raise GateError(f"{run.path}: the program {how} {after}: not judged", again)
@@ -106,7 +106,7 @@ class Policy:
         return diagnosis, judge(diagnosis, self._terms(program))
 
     def updated(self, judged: Sequence[Program]) -> Policy:
-        """Write what there is now into the baseline; returns the policy with that baseline."""
+        """Write the current findings to the baseline; returns the policy with it."""
         baseline = self.baseline
         for program in judged:
             diagnosis = program.diagnosis

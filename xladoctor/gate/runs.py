@@ -20,9 +20,9 @@ def repeated(diagnoses: Sequence[Diagnosis]) -> list[Repeated]:
 
 
 def aggregate(diagnoses: Sequence[Diagnosis]) -> Diagnosis:
-    """The run whose step time lies in the middle, with what more than half of all runs have.
+    """The run with the median step time, with what more than half of the runs have.
 
-    What some runs alone have is said in ``warnings``.
+    What only some runs have is said in ``warnings``.
     """
     middle = sorted(diagnoses, key=_step_ms)[len(diagnoses) // 2]
     seen = Counter(finding.fingerprint for each in diagnoses for finding in each.findings)
@@ -57,7 +57,7 @@ def _not_checked(diagnoses: Sequence[Diagnosis], fired: set[str]) -> list[NotChe
 
 
 def _typical(finding: Finding, diagnoses: Sequence[Diagnosis]) -> Finding:
-    """With the count of the middle of those runs that have it."""
+    """With the median count of the runs that have it."""
     same = [other for each in diagnoses for other in each.findings
             if other.fingerprint == finding.fingerprint]  # fmt: skip
     middle = sorted(same, key=lambda other: other.count)[(len(same) - 1) // 2]
@@ -66,7 +66,7 @@ def _typical(finding: Finding, diagnoses: Sequence[Diagnosis]) -> Finding:
 
 
 def _aggregated(count: Count, diagnoses: Sequence[Diagnosis]) -> Count:
-    """The median, with the lines of the run that comes next to it; unknown if half of them are."""
+    """The median, with the lines of the run nearest to it; unknown if half of them are."""
     each = [_count(diagnosis, count.name) for diagnosis in diagnoses]
     unknown = [count for count in each if count.value is None]
     if 2 * len(unknown) >= len(each):

@@ -1,4 +1,4 @@
-"""How much of a program a run shows: what it does not show must not pass for being in order."""
+"""How much of a program a run shows: what was not seen must not pass as healthy."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ def unseen(diagnosis: Diagnosis) -> list[Missing]:
 
 
 def _loop(diagnosis: Diagnosis) -> list[Missing]:
-    """Nothing can be found wrong with a loop whose steady state was not seen."""
+    """Nothing wrong can be found in a loop whose steady state was not seen."""
     steps = diagnosis.steps
     if steps is not None:
         steady = steps.count - steps.warmup
         if steady >= _LEAST:
             return []
         warmup = "all of them" if not steady else f"{steps.warmup} of them"
-        return [Missing("steps", f"{steps.count} step{'s' * (steps.count != 1)} only, {warmup}"
+        return [Missing("steps", f"only {steps.count} step{'s' * (steps.count != 1)}, {warmup}"
                         " warm-up: the steady state was not seen")]  # fmt: skip
     if diagnosis.run.kind != "run" or in_loop(diagnosis):
         return []
     barrier = vocabulary(diagnosis.run.frontend).words["barrier"]
-    return [Missing("steps", f"no barrier ({barrier}), nor anything else that repeats:"
+    return [Missing("steps", f"no barrier ({barrier}), and nothing else that repeats:"
                      " no loop was seen")]  # fmt: skip
 
 
 def in_loop(diagnosis: Diagnosis) -> bool:
-    """Whether something was found that happens in a loop (suppressed or not)."""
+    """Whether any finding, suppressed or not, is about a loop."""
     rules = [
         *(finding.rule for finding in diagnosis.findings),
         *(ignored.rule for ignored in diagnosis.ignored),

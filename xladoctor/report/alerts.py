@@ -1,4 +1,4 @@
-"""What a platform is told of: findings, budgets that are exceeded, and what could not be judged.
+"""What a platform is told: findings, exceeded budgets, and what could not be judged.
 
 Annotations, code scanning and code quality show the same things in different forms.
 """
@@ -121,7 +121,7 @@ def _over(report: Report) -> Iterator[Alert]:
 
 
 def budget_text(budget: BudgetOutcome, diagnosis: Diagnosis) -> list[str]:
-    """How it was kept, and which lines take most of it, in sentences."""
+    """Its value and limit, and which lines take most of it, in sentences."""
     value, limit = amount(budget.count, budget.found), amount(budget.count, budget.limit)
     text = [_said(f"{COUNTS[budget.count][0]}: {value}, at most {limit} allowed")]
     text += [_said(budget.reason)] if budget.reason else []

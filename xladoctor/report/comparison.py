@@ -1,4 +1,4 @@
-"""Two runs beside each other, on a terminal."""
+"""Two runs side by side, on a terminal."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def render(comparison: Comparison, output: TextIO, style: Style) -> None:
 
 
 def _heading(comparison: Comparison, style: Style) -> Group:
-    """What both runs have in common behind the title, the rest behind each."""
+    """What both runs share after the title, the rest after each."""
     told = facts(comparison.a), facts(comparison.b)
     common = [fact for fact in told[0] if fact in told[1]]
     head = Text("xladoctor compare  ", style="bold")
@@ -139,7 +139,7 @@ def _findings(comparison: Comparison, style: Style) -> Group:
 
 
 def missing(comparison: Comparison) -> str:
-    """The rules that say something of A alone."""
+    """The rules that say something about A alone."""
     names = ", ".join(rule.rule for rule in comparison.not_judged)
     return f"judged in A, but could not be judged in B: {names}"
 
@@ -170,7 +170,7 @@ def details(finding: FindingChange) -> str:
 
 
 def _counts(counts: Sequence[CountChange], style: Style) -> Group:
-    """A table of those that both runs tell, and what keeps the others from being told."""
+    """A table of the counts that both runs have, and why the others are unknown."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(overflow="fold")
     for _ in range(3):
@@ -195,7 +195,7 @@ def counted(name: CountName) -> str:
 
 
 def unknown_counts(counts: Sequence[CountChange]) -> str:
-    """Those of which nothing can be said, and why; empty if there are none."""
+    """Those about which nothing can be said, and why; empty if there are none."""
     reasons: dict[str, list[str]] = {}
     for count in counts:
         if count.direction == "unknown":
@@ -231,7 +231,7 @@ def step_line(comparison: Comparison) -> str:
 
 
 def step_notes(comparison: Comparison) -> str:
-    """What the medians are of, and how far a difference can be trusted."""
+    """What the medians come from, and how far a difference can be trusted."""
     step = comparison.step
     if step.a_ms is None or step.b_ms is None:
         return ""

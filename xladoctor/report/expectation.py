@@ -22,7 +22,7 @@ class Unmet:
     """More events of a kind than were expected."""
 
     kind: str
-    found: int
+    count: int
     bound: int
 
 
@@ -50,9 +50,9 @@ def render(
 
 def headline(unmet: Unmet) -> str:
     """As ``1 compilation where none was expected``."""
-    noun = _NOUNS[unmet.kind] + "s" * (unmet.found != 1)
+    noun = _NOUNS[unmet.kind] + "s" * (unmet.count != 1)
     bound = f"at most {unmet.bound}" if unmet.bound else "none"
-    return f"{unmet.found} {noun} where {bound} {'were' if unmet.bound > 1 else 'was'} expected"
+    return f"{unmet.count} {noun} where {bound} {'were' if unmet.bound > 1 else 'was'} expected"
 
 
 def _event(number: int, finding: Finding, style: Style) -> RenderableType:

@@ -1,7 +1,7 @@
 """Annotations of GitHub Actions: workflow commands on standard output.
 
 The commands and their escapes are those of ``actions/toolkit`` (``packages/core/src/command.ts``).
-Of each level the platform shows ten annotations of a step and drops the rest without a word; so ten
+Of each level the platform shows ten annotations of a step and drops the rest silently; so ten
 are written, those with most to save first, and the last one says how many there are besides.
 """
 

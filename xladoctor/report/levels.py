@@ -1,4 +1,4 @@
-"""How loud a finding is on a platform that knows errors, warnings and notes.
+"""The level of a finding on a platform that knows errors, warnings and notes.
 
 Where the gate has decided, an error is what fails, and nothing else is one. What the baseline or an
 acknowledgement knows is a note. The rest keeps its severity by counts, which the gate goes by, as a

@@ -1,6 +1,6 @@
 """Text of the user's program in Markdown and HTML: shown as it is, obeyed nowhere.
 
-Mentions and references to issues are found in the rendered text, so that no escape of Markdown's
+Mentions and references to issues are found in the rendered text, so no escape of Markdown's
 keeps them from being links; a space of no width does.
 """
 

@@ -1,7 +1,7 @@
 """Where a platform shows a finding: a line of the repository, by its path from the root.
 
-Installed packages count as outside of it even where their environment lies in the repository:
-nobody commits them, so that no platform could show their lines.
+Installed packages count as outside of it even if their environment lies in the repository: nobody
+commits them, so no platform could show their lines.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def dump(pid: int, native: bool = False) -> Stacks:
         native: with the frames of C++ and C; where that is impossible, a note says so.
 
     Raises:
-        StacksError: there is no such process, it is no Python process, it may not be traced, or
+        StacksError: there is no such process, it is not a Python process, it may not be traced, or
             py-spy is missing, does not know this Python, or took longer than 30 s.
     """
     target = _running(pid)

@@ -1,4 +1,4 @@
-"""Addresses and durations as they are written on a command line."""
+"""Addresses and durations as written on a command line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ADDRESS = re.compile(
 _MINUTE = 60_000  # milliseconds
 #: Programs of 1 ms steps make 4 MB of timeline a second; one beyond protobuf's 2 GiB is lost.
 RECORDING = 1, 5 * _MINUTE
-#: Jobs may wait that long for their machines.
+#: Jobs may wait this long for their machines.
 WAITING = 0, 24 * 60 * _MINUTE
 
 
@@ -38,7 +38,7 @@ def parse_addresses(texts: list[str]) -> tuple[Address, ...]:
     """The addresses of several servers.
 
     Raises:
-        CaptureError: one is no address, or is there twice.
+        CaptureError: one is not an address, or appears twice.
     """
     addresses = tuple(map(parse_address, texts))
     for number, address in enumerate(addresses):
@@ -51,7 +51,7 @@ def parse_milliseconds(text: str, option: str, shortest_ms: int, longest_ms: int
     """A duration in milliseconds, rounded to whole ones; see :mod:`xladoctor.quantities`.
 
     Raises:
-        CaptureError: it is no duration, or not within the limits; names ``option``.
+        CaptureError: it is not a duration, or not within the limits; names ``option``.
     """
     try:
         milliseconds = round(parse_duration(text, zero=True) * 1000)

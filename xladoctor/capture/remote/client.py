@@ -1,4 +1,4 @@
-"""One profile of one server, by gRPC."""
+"""One profile from one server, by gRPC."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from xladoctor.frontends.vocabulary import vocabulary
 if TYPE_CHECKING:
     import grpc
 
-_CONNECT_S = 5.0  # a server on the other side of the world answers within one
-#: Taking the events together: 13 s of 1.3 ms steps, 1.8 million events, took 5 s.
+_CONNECT_S = 5.0  # a server on the other side of the world answers within one second
+#: To collect the events: 13 s of 1.3 ms steps, 1.8 million events, took 5 s.
 _COLLECT_S, _COLLECT_SHARE = 30.0, 2.0
 _BUSY = "Another profiling session active"  # tsl/profiler/lib/profiler_lock.h
-_NO_GRPC = "failed to connect to all addresses"  # gRPC itself: nobody answered in its protocol
+_NO_GRPC = "failed to connect to all addresses"  # gRPC itself: nobody spoke its protocol
 _OPTIONS = [
-    ("grpc.enable_http_proxy", 0),  # what was connected to is what is asked
+    ("grpc.enable_http_proxy", 0),  # ask the server that was connected to
     ("grpc.max_receive_message_length", -1),  # a timeline has no usual size
     ("grpc.min_reconnect_backoff_ms", round(_CONNECT_S * 1e3)),  # also ends the first attempt
 ]
@@ -31,7 +31,7 @@ _WHICH_PORT = "Is it the port that the program gave to xp.start_server?"
 
 
 class NotYetError(CaptureError):
-    """No profile now, but perhaps in a moment."""
+    """No profile yet, but perhaps in a moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +57,17 @@ def take_profile(address: Address, order: Order) -> Profile:
     """Let the server record, and put its timeline into the session's folder.
 
     Raises:
-        NotYetError: nothing listens there, or it takes another profile now.
-        CaptureError: it cannot be reached, is no profiler server, or recorded nothing.
+        NotYetError: nothing listens there, or it is taking another profile.
+        CaptureError: it cannot be reached, is not a profiler server, or recorded nothing.
     """
     response = _ask(address, order)
     here, there = order.folder / address.file, Path(order.path(address))
     if response.empty_trace:
         here.unlink(missing_ok=True)
         raise CaptureError(
-            f"{address}: the program did nothing in {order.duration_ms / 1e3:g} s that can be seen",
+            f"{address}: the program did nothing visible in {order.duration_ms / 1e3:g} s",
             "it is idle or hangs, or a single operation (a compilation) took longer than that:"
-            " a longer --duration tells",
+            " try a longer --duration",
         )
     try:
         if response.xspace:
@@ -75,7 +75,7 @@ def take_profile(address: Address, order: Order) -> Profile:
         elif there != here and there.is_file():
             shutil.copyfile(there, here)
     except OSError as error:
-        raise CaptureError(f"{address}: cannot bring its timeline to {here}: {error}") from error
+        raise CaptureError(f"{address}: cannot copy its timeline to {here}: {error}") from error
     return Profile(address, left_at=None if here.is_file() else order.path(address))
 
 
@@ -104,7 +104,7 @@ def _ask(address: Address, order: Order) -> Any:
 def _connect(address: Address) -> str:
     """The numeric address that answered, as gRPC writes it.
 
-    A plain connection tells why there is none, where gRPC has one status for everything.
+    A plain connection says why it failed, where gRPC has one status for everything.
     """
     try:
         with socket.create_connection((address.host, address.port), timeout=_CONNECT_S) as probe:
@@ -116,11 +116,11 @@ def _connect(address: Address) -> str:
         ) from error
     except (socket.gaierror, UnicodeError) as error:
         why = getattr(error, "strerror", None) or error
-        raise CaptureError(f"{address}: the name is not known: {why}") from error
+        raise CaptureError(f"{address}: unknown host name: {why}") from error
     except OSError as error:
         raise CaptureError(
             f"{address}: cannot be reached: {error.strerror or error}",
-            "a firewall may be in between: ssh -L 9012:localhost:9012 HOST leads a port through",
+            "a firewall may be in the way; to forward a port: ssh -L 9012:localhost:9012 HOST",
         ) from error
     return f"ipv6:[{host}]:{port}" if ":" in host else f"ipv4:{host}:{port}"
 
@@ -141,17 +141,17 @@ def _cause(status: str, details: str, order: Order, seconds: float) -> tuple[str
     if _NO_GRPC in details:
         return (
             "something listens there, but does not answer as a profiler server",
-            f"{_WHICH_PORT} And does the program run? A stopped one does not answer.",
+            f"{_WHICH_PORT} And is the program running? A stopped one does not answer.",
         )
     if order.root in details:
         return (
             f"the server cannot write its profile: {details}",
-            "name a folder of its machine that the program may write to:"
+            "name a folder on its machine that the program can write to:"
             " --server-directory /tmp/profiles",
         )
     known = {
-        "UNIMPLEMENTED": (f"speaks gRPC, but is no profiler server ({details})", _WHICH_PORT),
-        "UNAVAILABLE": (f"the program ended while it was captured ({details})", ""),
+        "UNIMPLEMENTED": (f"speaks gRPC, but is not a profiler server ({details})", _WHICH_PORT),
+        "UNAVAILABLE": (f"the program ended while it was being captured ({details})", ""),
         "DEADLINE_EXCEEDED": (f"no answer within {seconds:.0f} s",
                               "a shorter --duration has less to collect"),
     }  # fmt: skip

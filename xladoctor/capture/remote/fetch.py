@@ -1,4 +1,4 @@
-"""Profiles of all servers at the same time, into one run directory."""
+"""Takes profiles of all servers at the same time, into one run directory."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def fetch(request: RemoteRequest, observer: Observer) -> Fetched:
     """Profile every server, and write what came as a run directory.
 
     Raises:
-        CaptureError: no profile is in the run directory. It is removed again, unless a server left
-            its profile on its own machine: the directory then waits for it.
+        CaptureError: no profile reached the run directory. It is removed again, unless a server
+            left its profile on its own machine: the directory then waits for it.
     """
     _require_grpc()
     _require_absolute(request.server_directory)
@@ -48,7 +48,7 @@ def fetch(request: RemoteRequest, observer: Observer) -> Fetched:
 
 def _require_grpc() -> None:
     if importlib.util.find_spec("grpc") is None:
-        raise CaptureError("profiler servers are asked by gRPC, which is not installed",
+        raise CaptureError("profiler servers speak gRPC, which is not installed",
                            "pip install 'xladoctor[remote]'    (that is grpcio)")  # fmt: skip
 
 
@@ -100,7 +100,7 @@ def _patiently(address: Address, order: Order, patience_s: float, observer: Obse
 def _record(
     request: RemoteRequest, session: str, began_ns: int, profiles: list[Profile]
 ) -> dict[str, Any]:
-    """``run.json`` of this kind: no command, but what was asked of whom, and what came."""
+    """``run.json`` of this kind: no command, but what was asked of each server, and the outcome."""
     return {
         "schema_version": manifest.SCHEMA_VERSION,
         "tool": {"name": "xladoctor", "version": __version__},
@@ -120,14 +120,14 @@ def _record(
 
 
 def _nothing_here(profiles: list[Profile], folder: Path, directory: RunDirectory) -> CaptureError:
-    """What to say where there is nothing to analyze, or not yet."""
+    """What to say if there is nothing to analyze, or not yet."""
     left = [profile for profile in profiles if profile.left_at]
     texts = [f"{p.address}: wrote its timeline on its own machine: {p.left_at}" for p in left]
     hints = [_copying(profile, folder) for profile in left]
     if left:
         hints.insert(0, "copy it here, for instance:")
         hints.append(f"then: xladoctor analyze {shlex.quote(str(directory.path))}")
-        hints.append("a folder that both machines see spares this: --output, --server-directory")
+        hints.append("a folder that both machines see avoids this: --output, --server-directory")
     errors = [profile.missing for profile in profiles if profile.missing]
     texts += [error.what for error in errors]
     hints += dict.fromkeys(error.hint for error in errors if error.hint)
@@ -137,7 +137,7 @@ def _nothing_here(profiles: list[Profile], folder: Path, directory: RunDirectory
 
 
 def _copying(profile: Profile, folder: Path) -> str:
-    """A command that brings a timeline from where its server left it."""
+    """A command that copies a timeline from where its server left it."""
     left, here = str(profile.left_at), shlex.quote(str(folder))
     if "://" in left:
         return f"  gcloud storage cp {shlex.quote(left)} {here}/"
@@ -152,14 +152,14 @@ def _make(folder: Path) -> None:
         folder.mkdir(parents=True)
     except OSError as error:
         raise CaptureError(
-            f"cannot make {folder}: {error.strerror}",
-            "name a directory that you may write to with --output",
+            f"cannot create {folder}: {error.strerror}",
+            "name a directory that you can write to with --output",
         ) from error
 
 
-def _remove_empty(folder: Path, upto: Path) -> None:
-    """Remove the folder and those above it that hold nothing else, ``upto`` included."""
-    while folder.is_relative_to(upto):
+def _remove_empty(folder: Path, last: Path) -> None:
+    """Remove the folder and those above it that hold nothing else, ``last`` included."""
+    while folder.is_relative_to(last):
         try:
             folder.rmdir()
         except OSError:

@@ -1,4 +1,4 @@
-"""What is asked of profiler servers, and what came of it."""
+"""What profiler servers are asked for, and the outcome."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ class RemoteRequest:
     Attributes:
         addresses: the servers, each once.
         duration_ms: how long each records.
-        wait_ms: how long to try again where no server listens yet, or another profile is taken.
+        wait_ms: how long to retry if no server listens yet, or another profile is being taken.
         output: the run directory to make, or None for ``xladoctor-runs/<date>-capture/``.
-        server_directory: where servers write that do not send their profile: a folder of *their*
-            machine, or of a bucket (``gs://…``); None for the run directory's own path.
+        server_directory: where servers that do not send their profile write it: a folder on
+            *their* machine, or in a bucket (``gs://…``); None for the run directory's own path.
     """
 
     addresses: tuple[Address, ...]
@@ -54,12 +54,12 @@ class RemoteRequest:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What came of one server; it is in the run directory where neither text says otherwise.
+    """The outcome of one server; its profile is in the run directory if both texts are None.
 
     Attributes:
         address: the server.
         left_at: where the server wrote its timeline, if that cannot be seen from here.
-        missing: why there is none.
+        missing: why there is no profile.
     """
 
     address: Address
@@ -78,7 +78,7 @@ class Fetched:
 
     Attributes:
         directory: the run directory.
-        profiles: what came of each server, in the order they were asked for.
+        profiles: the outcome of each server, in the order of the request.
     """
 
     directory: RunDirectory
@@ -86,7 +86,7 @@ class Fetched:
 
 
 class Observer(Protocol):
-    """Hears what the capture is at; called from several threads."""
+    """Hears how the capture is going; called from several threads."""
 
     def asking(self, request: RemoteRequest) -> None:
         """All servers are about to be asked."""

@@ -1,4 +1,4 @@
-"""What is checked of torch and torch_xla, in the order in which one thing builds on another."""
+"""What is checked of torch and torch_xla, each after those that it builds on."""
 
 from __future__ import annotations
 

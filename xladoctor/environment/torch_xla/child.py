@@ -32,8 +32,8 @@ class Outcome:
     """How a step ended.
 
     Attributes:
-        state: ``done``; ``raised`` an exception; ``died`` with the process; ``hung``, until the
-            time was over; or not ``reached``, since one before it did not end well.
+        state: ``done``; ``raised`` an exception; ``died`` with the process; ``hung`` until the
+            time limit; or not ``reached``, since one before it did not end well.
         error: one line about what went wrong.
         facts: what a step that is done has found.
         kind: class name of the exception.
@@ -84,7 +84,7 @@ class Probe:
         return {name: outcomes.get(name, Outcome("unreached")) for name in STEPS}
 
     def _lines(self, timeout_s: float) -> Iterator[dict[str, Any] | None]:
-        """What the probe says; None where it says nothing for so long."""
+        """What the probe says; None if it says nothing for that long."""
         rest = b""
         while True:
             if not select.select([self._pipe], [], [], timeout_s)[0]:
@@ -144,7 +144,7 @@ def probing(program: Path | None = None) -> Iterator[Probe]:
 
 
 def _environment() -> dict[str, str]:
-    """The user's, as it is, so that what breaks in it breaks here; but nothing is left behind."""
+    """The user's environment, so what breaks in it breaks here too; but nothing is left behind."""
     kept = {name: value for name, value in os.environ.items() if name not in _WRITE_FILES}
     if "XLA_FLAGS" in kept:
         flags = kept["XLA_FLAGS"].split()

@@ -1,4 +1,4 @@
-"""What is known about errors of torch and torch_xla: from the words of an error to what to do."""
+"""What is known about errors of torch and torch_xla: from the text of an error to what to do."""
 
 from __future__ import annotations
 

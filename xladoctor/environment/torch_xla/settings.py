@@ -1,6 +1,6 @@
 """Settings that hurt: those that a rule knows, and those that no captured run is needed to judge.
 
-Debugging settings are judged by the rules that judge them in a captured run, so that there is one
+Debugging settings are judged by the rules that judge them in a captured run, so there is only one
 list of them.
 """
 

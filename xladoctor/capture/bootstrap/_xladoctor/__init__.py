@@ -37,7 +37,7 @@ def start(run_directory: str, framework: str, options: Options | None = None) ->
 
     Args:
         run_directory: where its folder is made as soon as it uses a device.
-        framework: as of :func:`installed`.
+        framework: as :func:`installed` returns it.
         options: those of ``XLADOCTOR_OPTIONS`` unless given.
 
     Raises:
@@ -59,6 +59,6 @@ def start(run_directory: str, framework: str, options: Options | None = None) ->
 
 
 def running() -> list[Session]:
-    """The captures of this process, those that wait for a device to be used included."""
+    """The captures of this process, including those that wait for a device to be used."""
     module = sys.modules.get(f"{__name__}.session")
     return list(module.captures) if module else []

@@ -1,4 +1,4 @@
-"""A thread that the program does not see: it may count, list and join those of ``threading``."""
+"""A thread that the program does not see, which may count, list and join those of ``threading``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Background:
             self._running.release()
 
     def ended(self, timeout_s: float = 0.0) -> bool:
-        """Whether it has, waiting so long for it; also where it never began."""
+        """Whether it has ended within ``timeout_s``; also if it never began."""
         if not self._running.acquire(timeout=timeout_s):
             return False
         self._running.release()

@@ -1,8 +1,8 @@
-"""Which line of which file is to be named for what happens now.
+"""Which line of which file to name for what is happening now.
 
 A frame is *machinery* (the standard library, the *framework*, this package), *library* (any other
 installed package) or *user*. The named line is the innermost one that is not machinery;
-where that lies in a library, the nearest user line is kept as its context.
+if that lies in a library, the nearest user line is kept as its context.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How a call of the framework is timed and reported, whichever framework it is of.
+"""How a call of a framework is timed and reported, whichever framework it is.
 
 A frontend puts these wrappers around the calls that it knows. Each calls the original, whatever
 happens here. A save is one of the device's state if, on its own thread, it read a tensor or waited
@@ -38,7 +38,7 @@ class Calls:
             self.events.fail(fault)
 
     def line(self, depth: int = 3) -> int | None:
-        """The call site of the line that called the wrapper which asks."""
+        """The call site of the line that called the asking wrapper."""
         try:
             return self._sites.here(depth)
         except Exception as fault:
@@ -46,13 +46,13 @@ class Calls:
             return None
 
     def is_inside(self) -> bool:
-        """Whether another timed call of this thread is under way, which this one is part of."""
+        """Whether this call is part of another timed call of this thread."""
         state = self.recorder.thread()
         state.touched = state.touched or bool(state.inside)
         return bool(state.inside)
 
     def _enter(self, inside: str, hear: Callable[[ThreadState], None], depth: int = 3) -> Any:
-        """A call begins that is timed: the thread's state, and the line that calls.
+        """A timed call begins: the thread's state, and the calling line.
 
         None after a fault here, which ends the capture, never the program.
         """
@@ -106,7 +106,7 @@ class Calls:
     # -- reads and uploads -------------------------------------------------------------------
 
     def read(self, kind: str, original: Any, *args: Any, **kwargs: Any) -> Any:
-        """Call what reads a value of the device, from within a wrapper."""
+        """Call what reads a value from the device, within a wrapper."""
         events = self.events
         entered = self._enter("read", events.entering, 4)
         if entered is None:
@@ -121,7 +121,7 @@ class Calls:
             events.read_left(state, site, kind, begin, _clock())
 
     def upload(self, arrays: Any, original: Any, *args: Any, **kwargs: Any) -> Any:
-        """Call what sends arrays to the device, from within a wrapper."""
+        """Call what sends arrays to the device, within a wrapper."""
         events = self.events
         site = self.line(4)
         begin = _clock()

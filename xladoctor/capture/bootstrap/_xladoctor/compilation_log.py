@@ -15,13 +15,13 @@ class CompilationLog:
     """
 
     def __init__(self, path: str | None = None) -> None:
-        """``path``: the file; None where there is no such log."""
+        """``path``: the file; None if there is no such log."""
         self._path = path
         self._begin = 0  # bytes that lie in earlier parts
         self._parts: list[int] = []
 
     def size(self) -> int:
-        """Bytes so far, those of earlier parts included."""
+        """Bytes so far, including earlier parts."""
         return self._begin + self._current()
 
     def _current(self) -> int:

@@ -1,7 +1,7 @@
 """Compilations: how many, and how long which thread waited for them.
 
 Counters and samples are those of the process. Threads that compile side by side each wait for
-their own graph, so that each counts all, but never more than its own time.
+their own graph, so each counts all, but never more than its own time.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Compilations:
         self.count = 0  # since the capture began
 
     def forget_the_past(self) -> None:
-        """What was compiled before the capture is none of its own."""
+        """Leave out what was compiled before the capture."""
         self._timed = self._times()[0]
 
     def are_new(self, state: ThreadState) -> bool:

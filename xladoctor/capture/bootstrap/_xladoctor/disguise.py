@@ -1,4 +1,4 @@
-"""Keeps what the user reads as it is without us: warnings and tracebacks that pass our wrappers."""
+"""Keeps warnings and tracebacks that pass our wrappers as the user would see them without us."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _keep_tracebacks() -> None:
 
 
 def _without_ours(traceback: TracebackType | None) -> TracebackType | None:
-    """The same traceback, entries of this package left out."""
+    """The same traceback without entries of this package."""
     shown = []
     while traceback is not None:
         if not traceback.tb_frame.f_code.co_filename.startswith(_HERE):

@@ -68,7 +68,7 @@ class Events:
             self.fail(fault)
 
     def saving(self, state: ThreadState) -> None:
-        """A save begins; what is saved need not be of the device's."""
+        """A save begins; what is saved need not be on the device."""
         try:
             self.lines.before_call()
             if self.awake:
@@ -122,14 +122,14 @@ class Events:
             self._probe.at_barrier(state)
 
     def _outlier(self, state: ThreadState, duration: int) -> None:
-        """A step took much too long, for no reason that is known already."""
+        """A step took much too long, for no known reason."""
         if self._outliers < _MOST_OUTLIERS:
             self._outliers += 1
             looked = self._timeline.outlier()
             self._recorder.outlier(state, duration, state.times.typical_ns, looked)
 
     def enough(self, state: ThreadState) -> bool:
-        """Whether the program has run for as many steps as were asked for."""
+        """Whether the program has run as many steps as were asked for."""
         return 0 < self._stop_after <= state.index and not self._recorder.off
 
     def read_left(

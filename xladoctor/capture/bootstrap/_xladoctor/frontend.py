@@ -1,4 +1,4 @@
-"""What the capture must be told of a framework: the protocol of a *frontend*, and which there are.
+"""What the capture must know about a framework: the protocol of a *frontend*, and all frontends.
 
 A frontend is a folder beside this file, named after the module whose import starts it. Its package
 holds ``FRONTEND``, imports nothing but the standard library, and is itself imported only when the
@@ -47,7 +47,7 @@ class Frontend(Protocol):
             users: the recorded variables that the program or its environment set.
 
         Returns:
-            Why there will be no such log, if so.
+            Why there will be no such log, if there will be none.
         """
 
 
@@ -156,7 +156,7 @@ class SourceLines(Protocol):
         """It returned."""
 
     def step(self, quiet: int) -> None:
-        """A step ended, the last of so many without a compilation."""
+        """A step ended, the last of N without a compilation."""
 
     def forget(self) -> None:
         """In a forked child, where another thread's lock may be held."""
@@ -186,10 +186,10 @@ class Probe(Protocol):
         """Look up to the next barrier or :meth:`end`; whether that is possible."""
 
     def end(self, state: ThreadState) -> None:
-        """Look no more, if no barrier has ended it."""
+        """Stop looking, if no barrier has ended it."""
 
     def stop(self) -> None:
-        """Look no more, on whatever thread."""
+        """Stop looking, on whatever thread."""
 
 
 def load(name: str) -> Frontend:

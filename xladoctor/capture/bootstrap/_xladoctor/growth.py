@@ -26,8 +26,8 @@ class Growth:
         self._next = 0
 
     def at_step(self, index: int) -> dict[str, Any] | None:
-        """What belongs into the log with the ``index``-th step: all that grew now and then, that
-        of fallbacks at each step.
+        """What belongs in the log with the ``index``-th step: fallbacks at each step, all other
+        growth now and then.
         """
         now = clock.perf_counter_ns()
         if index < _DENSE_STEPS or now >= self._next:

@@ -17,7 +17,7 @@ from . import frontend, settings
 
 
 class _FrameworkFinder(MetaPathFinder):
-    """Finds frameworks as everybody would, and brackets their execution."""
+    """Finds frameworks as any finder would, and brackets their execution."""
 
     def __init__(self, run_directory: str) -> None:
         self._run_directory = run_directory
@@ -65,5 +65,5 @@ def _execute_uncollected(execute: Callable[[ModuleType], None], module: ModuleTy
 
 
 def install(run_directory: str) -> None:
-    """Put the finder first, where no other finder can answer before it."""
+    """Put the finder first, so no other finder can answer before it."""
     sys.meta_path.insert(0, _FrameworkFinder(run_directory))

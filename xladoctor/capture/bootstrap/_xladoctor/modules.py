@@ -45,7 +45,7 @@ class Modules:
         self._write(0)
 
     def collect(self) -> None:
-        """Write the modules if there are more than at the last time."""
+        """Write the modules if there are more than last time."""
         compilations = self._recorder.compilations
         compiled = compilations.count
         known = self.files[-1]["compilations"] if self.files else 0
@@ -68,7 +68,7 @@ class Modules:
                            "stop_ns": spent})  # fmt: skip
 
     def _exceeds(self, compiled: int) -> bool:
-        """Whether they would take more room than they may, as far as the last time tells."""
+        """Whether they would exceed their limit, judging by the last time."""
         if self.files and self.files[-1]["compilations"]:
             last = self.files[-1]
             written = sum(row["bytes"] for row in self.files[:-1])

@@ -1,4 +1,4 @@
-"""What was asked of the capture, as the one who starts it hands it down to every process."""
+"""What was asked of the capture, as handed down to every process."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class Options:
     Attributes:
         session: folder of the timelines below ``plugins/profile/``.
         trace_steps: steps that the timeline's window covers; 0 for no timeline.
-        trace_after: barriers before it opens; None for when the loop is at rest.
+        trace_after: barriers before it opens; None for when the loop is steady.
         trace_seconds: seconds that it covers at most, compilation and waits not counted.
-        trace_bytes: size that its file, and that of the compiled modules, may reach.
+        trace_bytes: size limit of its file, and of that of the compiled modules.
         stop_after: steps after which the program is ended; 0 for never.
-        counts_only: for expectations: no samples, no log of the framework's, and the compiled
-            modules only when they are asked for.
+        counts_only: for expectations: no samples, no framework log, and the compiled modules only
+            on request.
     """
 
     session: str = "run"
@@ -34,5 +34,5 @@ class Options:
 
 
 def read() -> Options:
-    """Those of this process; the defaults where there are none."""
+    """Those of this process; the defaults if there are none."""
     return Options(**json.loads(os.environ.get(VARIABLE, "{}")))

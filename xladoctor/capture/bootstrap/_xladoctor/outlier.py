@@ -4,7 +4,7 @@ from __future__ import annotations
 
 _LEARN = 50  # steps, before any is judged
 _TIMES = 5  # as long as usual: steps of a busy machine easily take twice as long
-_LONGER_NS = 100_000_000  # what one can feel; less is not worth a second window
+_LONGER_NS = 100_000_000  # noticeable; less is not worth a second window
 _RATE = 0.05  # by which the running median follows a step
 _RATE_AT_FIRST = 0.2
 

@@ -39,7 +39,7 @@ def at_exit(action: Callable[[], None]) -> None:
 
 
 def describe(ranks: Iterable[str]) -> dict[str, Any]:
-    """Who it is, where it runs, and what ended it; ``ranks`` name variables that number it."""
+    """Who it is, where it runs, and what ended it; ``ranks`` are the variables that number it."""
     return {
         "parent": os.getppid(), "rank": _rank(ranks), "cwd": _working_directory(),
         "host": socket.gethostname(), "uncaught": _uncaught(),

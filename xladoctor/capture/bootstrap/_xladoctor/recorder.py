@@ -51,7 +51,7 @@ class Recorder:
         self._growth = Growth(self._counters)
         self._local = threading.local()
         self.threads: list[ThreadState] = []
-        self.by_ident: dict[int, ThreadState] = {}  # idents are used again, so this stays small
+        self.by_ident: dict[int, ThreadState] = {}  # idents are reused, so this stays small
         self.lines: list[dict[str, Any] | Step] = []
         self.emitted = self._events = 0
         #: How often each call site waited for the device's values, and how, closures left out.
@@ -82,7 +82,7 @@ class Recorder:
         return state
 
     def forget_the_past(self) -> None:
-        """What was compiled and counted before the capture is none of its own."""
+        """Leave out what was compiled and counted before the capture."""
         self.compilations.forget_the_past()
         self._growth.snapshot()
 
@@ -202,7 +202,7 @@ class Recorder:
         state.step = Step(state, clock.perf_counter_ns())
 
     def _ended(self, state: ThreadState, end: int) -> Step:
-        """The thread's step, which is over."""
+        """The thread's step, now over."""
         step = state.step
         step.index = state.index
         if step.compilations:

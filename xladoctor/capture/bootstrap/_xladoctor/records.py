@@ -1,5 +1,5 @@
-"""What is told of a process beside its step log: ``process.json``, ``call_sites.json`` and
-``host_samples.json``. All are written again whenever there is more to tell, so that a program that
+"""What is recorded about a process besides its step log: ``process.json``, ``call_sites.json`` and
+``host_samples.json``. All are rewritten whenever there is more to tell, so that a program that
 is killed leaves them behind.
 """
 

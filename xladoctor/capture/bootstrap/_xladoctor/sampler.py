@@ -1,6 +1,6 @@
 """Where Python is, a hundred times a second, in the threads that run the loop.
 
-A sample needs the interpreter for some microseconds. Where it had to wait until the program gave
+A sample needs the interpreter for some microseconds. If it had to wait until the program gave
 it up by itself (see :mod:`.switch_interval`), it is counted without a line: the line is not known.
 
 Frames hold the program's tensors, and a tensor that lives on until a barrier becomes an output of
@@ -29,7 +29,7 @@ _Key = tuple[int, bool, "str | None", bool, "int | None"]
 
 
 class Sampler:
-    """Counts samples by thread, what it does, and call site; of whole turns of the loop only."""
+    """Counts samples by thread, what it does, and call site; for whole iterations only."""
 
     def __init__(self, recorder: Recorder, sites: CallSites, writer: Background,
                  fail: Callable[[Exception], None]) -> None:  # fmt: skip

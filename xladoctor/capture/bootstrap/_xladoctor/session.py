@@ -80,7 +80,7 @@ class Session:
                     action()
 
     def _reset(self) -> None:
-        """Asleep: all that does not need files or threads."""
+        """Asleep: everything that needs no files or threads."""
         self._finished = False
         self._pid = os.getpid()
         self._began_ns = clock.time_ns()
@@ -90,7 +90,7 @@ class Session:
         self._events.reset(self._lines)
 
     def begin_anew(self) -> None:
-        """In a forked child: it shares files and locks with nobody, nor the parent's faults."""
+        """In a forked child: it shares no files, locks or faults with the parent."""
         if self._gone:
             return
         if self.awake:
@@ -183,7 +183,7 @@ class Session:
         return bool(self._recorder.emitted or self._framework.counters.compiled())
 
     def flush(self) -> str:
-        """Write down all that is known by now, the compiled modules too; the folder of it."""
+        """Write all that is known by now, including the compiled modules; returns the folder."""
         self._timeline.make_room()
         self._modules.collect()
         self._writer.drain()
@@ -221,7 +221,7 @@ class Session:
             announce(self._run, f"fault {fault!r}")
 
     def leave_worker(self) -> None:
-        """This process turns out to be a worker of a data loader: leave no trace in it."""
+        """This process turns out to be a data loader's worker: leave no trace in it."""
         self._recorder.off = self._gone = True
         self._lines.end()
         self._framework.uninstall()
@@ -256,7 +256,7 @@ class Session:
         self._watch.uninstall()
 
 
-#: Those of this process that are under way, awake or asleep.
+#: The sessions of this process, awake or asleep.
 captures: list[Session] = []
 
 

@@ -50,7 +50,7 @@ class SwitchInterval:
     def _second_share(self, threads: Collection[int]) -> float:
         """Share of a processor that the thread with the second most used since the last time."""
         if len(threads) > _MAX_THREADS or sys.platform != "linux":
-            return 1.0  # too dear, or impossible, to know
+            return 1.0  # too costly, or impossible, to know
         now = time.perf_counter()
         elapsed, self._asked_s = now - self._asked_s, now
         used = {tid: _cpu_s(tid) for ident in threads if (tid := _thread_id(ident))}
@@ -65,7 +65,7 @@ class SwitchInterval:
         self._short_s = None
 
     def is_exact(self, late_s: float) -> bool:
-        """Whether a sample that came so late was not put off until an operator."""
+        """Whether a sample that came this late was not put off until an operator."""
         return self._short_s is not None or not _PROMPT_S < late_s < self._program_s
 
 

@@ -52,7 +52,7 @@ class Tally:
 
     @property
     def off(self) -> bool:
-        """Whether nothing is counted any more, for a fault of the capture or its end."""
+        """Whether counting has ended, by a fault of the capture or with it."""
         return self._recorder.off
 
     def counts(self) -> Counts:

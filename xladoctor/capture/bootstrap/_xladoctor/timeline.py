@@ -1,7 +1,7 @@
 """The timeline: the profiler over a window of steps.
 
-By default the window opens when the loop is at rest: warm-up compiles, fills caches, and says
-nothing of the steps that follow. A program whose loop never comes to rest is traced all the same.
+By default the window opens when the loop is steady: warm-up compiles, fills caches, and says
+nothing about the steps that follow. A program whose loop never becomes steady is traced anyway.
 Until then a provisional window is open from the start, and thrown away: a program without barriers,
 or one that ends after three steps, has no other.
 """
@@ -64,7 +64,7 @@ class Timeline:
                 self._provisional = self.active and self._options.trace_after is None
 
     def barrier(self, barriers: int, quiet: int) -> None:
-        """A thread closed so many steps by now, and so many since the last compilation."""
+        """A thread closed a step: how many by now, and how many since the last compilation."""
         self._barriers = True
         if (self._provisional or self._waiting) and self._is_due(barriers, quiet):
             self._begin()
@@ -91,7 +91,7 @@ class Timeline:
 
     @property
     def _in_warm_up(self) -> bool:
-        """Whether what is recorded will be thrown away when the loop is at rest."""
+        """Whether what is recorded will be thrown away once the loop is steady."""
         return self._provisional and self._barriers
 
     def outlier(self) -> bool:
@@ -195,7 +195,7 @@ class Timeline:
                 self._profiler.stop(session)
 
     def write(self) -> None:
-        """Write what is closed, so that a reader sees the whole file or none."""
+        """Write what is closed; a reader sees the whole file or none."""
         with self._writing:
             while self._unwritten:
                 window, path, space = self._unwritten[0]
@@ -207,7 +207,7 @@ class Timeline:
 
 
 def _resident() -> int:
-    """Bytes of memory that the process has; 0 where the system does not say."""
+    """Bytes of memory that the process uses; 0 if the system does not say."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             return int(file.read().split()[1]) * _PAGE

@@ -75,12 +75,12 @@ class Writer:
             replace_file(os.path.join(self._folder, "metrics.txt"), self._report())
 
     def stop(self) -> None:
-        """End the thread, so that no file is written by two."""
+        """End the thread, so that no two threads write one file."""
         self._stop_requested.set()
         self.thread.ended(_LAST_TICK_S)
 
     def close(self) -> None:
-        """Write what is left; nothing where the thread hangs in a write of its own."""
+        """Write what is left; nothing if the thread hangs in a write of its own."""
         if self.thread.ended():
             self.drain()
             self.write_metrics()

@@ -57,7 +57,7 @@ class Probe:
         return True
 
     def end(self, state: ThreadState) -> None:
-        """Look no more, if no barrier has ended it."""
+        """Stop looking, if no barrier has ended it."""
         if self._mode is not None and state is self._owner:
             self._leave()
 
@@ -76,7 +76,7 @@ class Probe:
             self._enter(state)
 
     def stop(self) -> None:
-        """Look no more. The mode is left where it can be: innermost, and on its own thread."""
+        """Stop looking. The mode is left where it can be: innermost, and on its own thread."""
         self._counting = False
         owner = self._owner
         if owner is not None and owner.ident == threading.get_ident() and _is_innermost(self._mode):
@@ -168,7 +168,7 @@ def _mode_of(probe: Probe) -> Any:
 
 
 def _may_enter() -> bool:
-    """Not where dynamo compiled something, for which a mode is a reason to compile it again."""
+    """Not where dynamo compiled something, which a mode would make it compile again."""
     compiled = sys.modules.get("torch._dynamo.utils")
     return compiled is None or not compiled.counters.get("frames")
 

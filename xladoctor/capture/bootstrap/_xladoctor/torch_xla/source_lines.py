@@ -71,7 +71,7 @@ class SourceLines:
             posix.unsetenv(_NAMES)
 
     def step(self, quiet: int) -> None:
-        """A barrier closed a step, the last of so many without a compilation."""
+        """A barrier closed a step, the last of N without a compilation."""
         recording = quiet < _UNTIL_OFF or not self._has_names
         if recording != self.recording:
             with self._lock:
@@ -80,7 +80,7 @@ class SourceLines:
                     self._xlac._set_ir_debug(recording)
 
     def forget(self) -> None:
-        """In a forked child, where the lock may be held by a thread that is not there."""
+        """In a forked child, where the lock may be held by a thread that does not exist."""
         self._leave()
 
     def end(self) -> None:
