@@ -93,7 +93,7 @@ def deliver(reports: Sequence[Report], outputs: Sequence[Output], color: Color) 
 def write_each(
     outputs: Sequence[Output], color: Color, render: Callable[[Format, TextIO, Style], None]
 ) -> None:
-    """Write each output; files first, so that they exist if nobody reads the rest.
+    """Write each output; files first, so they exist even if nobody reads the rest.
 
     Args:
         outputs: formats, and where they go.
@@ -134,7 +134,7 @@ def _renderer(output_format: Format) -> Renderer:
 
 
 def emit(text: str, stream: TextIO | None = None) -> None:
-    """Write to standard output (or ``stream``); a reader that has gone is not a fault."""
+    """Write to standard output (or ``stream``); a reader that has gone is not an error."""
     stream = stream or sys.stdout
     try:
         stream.write(text)
