@@ -16,7 +16,7 @@ from xladoctor.diagnosis.pack import load_rules
 
 KINDS = ["input_shape", "input_type", "constant", "operations", "input_count", "growing",
          "placement", "evicted", "unknown"]  # fmt: skip
-THRESHOLDS = {"warmup": 3, "buckets": 6, "phases": 3}
+THRESHOLDS = {"buckets": 6, "phases": 3}
 
 
 @dataclass(frozen=True)
@@ -199,7 +199,7 @@ def judged() -> dict[int, list[Row]]:
     database.create_views("derived")
     judged: dict[int, list[Row]] = {number: [] for number in range(len(CASES))}
     for kind in KINDS:
-        query = "SELECT * FROM recompiled([$kind], $warmup, $buckets, $phases) ORDER BY line"
+        query = "SELECT * FROM recompiled([$kind], $buckets, $phases) ORDER BY line"
         for row in database.rows(query, {"kind": kind, **THRESHOLDS}):
             judged[row["process"]].append({**row["cause"], **row})
     return judged
@@ -219,5 +219,5 @@ def test_rules_of_the_family_ask_with_the_same_thresholds() -> None:
     family = [rule for rule in load_rules() if "recompiled(" in rule.query]
     assert len(family) == len(KINDS)
     for rule in family:
-        assert "$warmup, $buckets, $phases" in rule.query
+        assert "$buckets, $phases" in rule.query
         assert rule.thresholds == rule.thresholds | THRESHOLDS

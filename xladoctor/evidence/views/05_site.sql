@@ -1,5 +1,5 @@
--- Call sites as structs, of rows that have their columns (a table, or its alias); UNNEST makes
--- columns of them again.
+-- Call sites as structs, from rows with their columns (a table, or its alias); UNNEST turns them
+-- back into columns.
 CREATE MACRO site(row_) AS {
     'file': row_.file, 'line': row_.line, 'function': row_.function,
     'user_file': row_.user_file, 'user_line': row_.user_line, 'user_function': row_.user_function
@@ -10,7 +10,7 @@ CREATE MACRO caller(row_) AS CASE WHEN row_.user_file IS NOT NULL THEN {
     'user_file': row_.user_file, 'user_line': row_.user_line, 'user_function': row_.user_function
 } END;
 
--- Of rows of one line, the line of the user's that most of what is counted comes from.
+-- For rows of one line, the user's line that most of the count comes from.
 CREATE MACRO commonest_caller(row_, count_) AS arg_max(caller(row_), [count_, row_.user_line]);
 
 -- A site that explains a finding, by the user's line.

@@ -1,4 +1,4 @@
--- The loop of each thread that steps; a process without any barrier has one, of its main thread.
+-- The loop of each thread that steps; a process without barriers has one, its main thread's.
 CREATE VIEW loop_row AS
 SELECT s.*
 FROM step s
@@ -24,10 +24,10 @@ FROM loop_row s
 LEFT JOIN step_period p USING (process, thread)
 GROUP BY s.process, s.thread;
 
--- The thread that took longest: the one that the report's times are of.
+-- The loop that took longest, whose times the report shows.
 CREATE VIEW lead AS SELECT * FROM loop ORDER BY duration_ns DESC, process, thread LIMIT 1;
 
--- Steps whose time is that of the program at rest: warmed up, not compiling, not probed.
+-- Steps in the steady state: warmed up, not compiling, not probed.
 CREATE VIEW steady_step AS
 SELECT s.*
 FROM step s LEFT JOIN step_period p USING (process, thread)

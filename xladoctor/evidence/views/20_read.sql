@@ -1,9 +1,9 @@
--- Reads of device values inside a loop, by call site: how often, how many steps have one, and for
--- how long the host was blocked. Reads in step closures do not count: they run after the barrier.
--- `share_of_steps`: of the steps that the same barrier closes, those that have this read; so that
--- a read in each evaluation step counts fully although there are more training steps. A read after
--- the barrier falls into the next step, the last one into none: hence one step fewer.
--- `share_of_all`: of all steps of the thread, whatever barrier closes them.
+-- Reads of device values inside a loop, by call site: how often, in how many steps, and for how
+-- long the host was blocked. Reads in step closures do not count: they run after the barrier.
+-- `share_of_steps`: how many of the steps that the same barrier ends have this read, so that a read
+-- in each evaluation step counts fully even if there are more training steps. A read after the
+-- barrier falls into the next step, the last one into none: hence one step fewer.
+-- `share_of_all`: how many of all steps of the thread have it, whatever barrier ends them.
 CREATE TABLE read_in_loop AS
 WITH of_barrier AS (
     SELECT process, thread, file, line, via, sum(barriers) AS barriers
@@ -23,7 +23,7 @@ in_step AS (
     WHERE NOT h.tail AND NOT h.closure
     GROUP BY ALL
 ),
-after_loop AS (  -- the last turn's read behind the barrier
+after_loop AS (  -- the last iteration's read, after the barrier
     SELECT process, thread, kind, file, line, via, least(sum(count), 1) AS count
     FROM host_sync WHERE tail AND NOT closure GROUP BY ALL
 )
@@ -49,8 +49,8 @@ LEFT JOIN after_loop t ON t.process = i.process AND t.thread = i.thread AND t.ki
     AND t.file = i.site.file AND t.line = i.site.line AND t.via = i.via
 GROUP BY i.process, i.thread, i.kind, i.site, i.via
 UNION ALL
--- A loop without barriers: reads against updates of the optimizer, else against the line that reads
--- most often, which is the loop's own turn.
+-- A loop without barriers: reads per optimizer step, else per read of the line that reads most
+-- often, which is taken for one iteration.
 SELECT
     h.process, h.thread, h.kind, unnest(site(h)), h.via,
     sum(h.count)::BIGINT AS count, sum(h.count)::BIGINT, sum(h.duration_ns)::BIGINT,

@@ -1,15 +1,15 @@
--- Loops that lack a barrier: the optimizer was updated at least twice for each barrier that
--- launched work, so that several steps pile up in one graph. In eager mode there is no graph.
+-- Loops that lack a barrier: the optimizer stepped at least twice for each barrier that launched
+-- work, so several steps pile up in one graph. In eager mode there are no graphs.
 CREATE VIEW missing_barrier AS
 SELECT *
 FROM loop l
 WHERE optimizer_steps >= 4 AND optimizer_steps >= 2 * coalesce(barriers, 0)
   AND EXISTS (SELECT 1 FROM compilation c WHERE c.process = l.process)
-  -- several updates a barrier that always make the same graph are meant so
+  -- several updates per barrier that always make the same graph are intended
   AND NOT (coalesce(barriers, 0) >= 4 AND optimizer_steps <= 8 * barriers
            AND (SELECT count(*) FROM compilation c WHERE c.process = l.process) <= barriers / 4);
 
--- Compilations, with what changed against the ones that their call site compiled before.
+-- Compilations, with what changed since the earlier ones of their call site.
 CREATE VIEW compiled_again AS
 SELECT
     c.*, r.kind, r.basis, r.against, r.parameter, r.was, r.now, r.dimension, r.value, r.op,
@@ -21,7 +21,7 @@ FROM compilation c
 LEFT JOIN recompilation r ON r.process = c.process AND r.index = c.index;
 
 -- Compilations as `xladoctor compilations` lists them, each with its cause as one value; NULL for
--- the first of a call site. Warm-up is by turns, where a turn of the loop has several launches.
+-- the first of a call site. Where an iteration has several launches, warm-up counts iterations.
 CREATE VIEW explained_compilation AS
 SELECT
     process, index, step, ordinal, launches,
@@ -38,24 +38,23 @@ SELECT
     } END AS cause
 FROM compiled_again c LEFT JOIN step_period p USING (process, thread);
 
--- Call sites that compiled, with sums over their compilations (seconds of those whose time is
--- known) and how many had which kind of cause, the commonest first. `first` is the number of the
--- first compilation.
+-- Call sites that compiled, with sums over their compilations (seconds where known) and how many
+-- had each kind of cause, the commonest first. `first` is the number of the first compilation.
 CREATE VIEW compiled_site AS
 WITH part AS (
-    SELECT process, file, line, function, user_file, user_line, user_function, via, trigger,
-           coalesce(cause.kind, 'first') AS kind, count(*) AS count, min(index) AS first,
+    SELECT process, site(e) AS site, via, trigger, coalesce(cause.kind, 'first') AS kind,
+           count(*) AS count, min(index) AS first,
            list(coalesce(graph_hash, index::VARCHAR)) AS graphs, sum(seconds) AS seconds,
            count(*) FILTER (NOT warmup) AS late, sum(seconds) FILTER (NOT warmup) AS late_seconds
-    FROM explained_compilation GROUP BY ALL
+    FROM explained_compilation e GROUP BY ALL
 )
-SELECT process, file, line, function, user_file, user_line, user_function, via, trigger,
+SELECT process, unnest(site), via, trigger,
        sum(count)::BIGINT AS compilations, list_unique(flatten(list(graphs))) AS graphs,
        round(sum(seconds), 9) AS seconds,
        CASE WHEN sum(late) = 0 THEN 0 ELSE round(sum(late_seconds), 9) END AS seconds_after_warmup,
        map_from_entries(list({'kind': kind, 'count': count} ORDER BY count DESC, part.first)) AS kinds,
        min(part.first) AS first
-FROM part GROUP BY ALL;
+FROM part GROUP BY process, site, via, trigger;
 
 -- Whether the size of an operator's result depends on the data.
 CREATE MACRO sizes_by_data(op) AS
@@ -84,8 +83,8 @@ WHERE contains(c.name, '::') AND NOT has_trait(c.name, 'reads_scalar')
   AND NOT EXISTS (SELECT 1 FROM own_counter o WHERE starts_with(c.name, o.prefix));
 
 -- Operators that ran on the CPU because XLA has no lowering for them: their counts from the
--- counters, their lines from the probe steps. `.item()` and its kin have a counter too, but are
--- reads. What an operator costs in the backward pass belongs to the line of its forward pass.
+-- counters, their lines from the probe steps. `.item()` and the like have counters too, but are
+-- reads. The cost of an operator's backward pass counts for the line of its forward pass.
 -- `part`: share of all fallbacks of the process.
 CREATE TABLE fallback_op AS
 WITH seen AS (
@@ -124,7 +123,7 @@ folded AS (
     WHERE p.backward
       AND NOT EXISTS (SELECT 1 FROM forward f WHERE f.process = p.process AND f.base = p.base)
 )
-SELECT  -- a library's line that several lines of the user's lead to counts once: the commonest is named
+SELECT  -- a library's line that several of the user's lead to counts once, with the commonest of them
     process, op, base, file, line, any_value(function) AS function,
     unnest(commonest_caller(folded, count)),
     round(sum(folded.count))::BIGINT AS count, sum(folded.per_step) AS per_step,

@@ -1,5 +1,5 @@
--- The program at rest, of each process: the steady steps of the thread that took longest, which is
--- the one that the timeline's steps are of.
+-- The steady state of each process: the steady steps of the thread that took longest, from which
+-- the timeline's steps are taken.
 CREATE TABLE steady_loop AS
 SELECT
     s.process, s.thread,
@@ -13,8 +13,8 @@ JOIN (
 ) USING (process, thread)
 GROUP BY s.process, s.thread;
 
--- Steady steps of the timeline, added up, with how long no device had work meanwhile: of several
--- devices the least idle counts, since the others may wait for it or belong to another thread.
+-- Steady steps of the timeline, added up, with the time that no device had work: of several devices
+-- the least idle counts, since the others may wait for it or belong to another thread.
 CREATE TABLE steady_timeline AS
 SELECT
     t.process,
@@ -35,11 +35,11 @@ JOIN (
 WHERE t.steady
 GROUP BY t.process;
 
--- Samples of the host by line of the user's and by what they tell: `input`, of any thread;
--- `tracing`; `other` Python; `fallback` and `upload`, at lines that have an operator run on the CPU
--- or send tensors. All but the first are of the loop's thread.
--- `own` counts samples that are neither in a library, nor in a module, the backward pass or an
--- update: what every program has to trace. `share` is of the samples of the same kind.
+-- Host samples by the user's line and by what they show: `input`, on any thread; `tracing`; `other`
+-- Python; `fallback` and `upload`, at lines that run an operator on the CPU or send tensors. All but
+-- the first are from the loop's thread.
+-- `own` leaves out samples in a library, a module, the backward pass or an update: what every
+-- program has to trace. `share` is of the samples of the same kind.
 CREATE TABLE host_line AS
 WITH placed AS (
     SELECT

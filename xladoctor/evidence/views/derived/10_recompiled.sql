@@ -1,6 +1,6 @@
--- Compilations after warm-up, each with its place in the life of its call site: turns of the loop
--- before it (a site may launch several times a turn), whether it came in the last third of the
--- site's launches, and the lines whose operations differ. Where a part of a run is judged, those in
+-- Compilations after warm-up, each with its place in the life of its call site: iterations before
+-- it (a site may launch several times in each), whether it came in the last third of the site's
+-- launches, and the lines whose operations differ. Where only a part of a run is judged, those in
 -- it, warm-up or not, that have an earlier graph to differ from. Without a barrier all graphs
 -- differ, which is another finding.
 CREATE TABLE late_compilation AS
@@ -20,11 +20,12 @@ SELECT
         AS turn,
     w.begin_ns IS NOT NULL OR coalesce(c.ordinal >= c.launches * 2 / 3, TRUE) AS unsettled,
     l.steps, EXISTS (SELECT 1 FROM hlo_module) AS captured, g.lines,
-    CASE WHEN c.made_file IS NOT NULL THEN
-        {'file': c.made_file, 'line': c.made_line, 'function': c.made_function,
-         'user_file': c.made_user_file, 'user_line': c.made_user_line,
-         'user_function': c.made_user_function, 'role': c.made_role, 'op': c.op}
-    END AS place,
+    CASE WHEN c.made_file IS NOT NULL THEN {
+        'site': {'file': c.made_file, 'line': c.made_line, 'function': c.made_function,
+                 'user_file': c.made_user_file, 'user_line': c.made_user_line,
+                 'user_function': c.made_user_function},
+        'role': c.made_role, 'op': c.op
+    } END AS place,
     CASE WHEN c.made_file IS NOT NULL THEN {'file': c.made_file, 'line': c.made_line} END AS spot
 FROM compiled_again c
 LEFT JOIN step_period p ON p.process = c.process AND p.thread = c.thread
@@ -44,8 +45,8 @@ WHERE c.process NOT IN (SELECT process FROM missing_barrier)
 -- Compilations after warm-up whose cause is one of `kinds`, by call site and, for inputs and numbers,
 -- by their line: the columns of a rule's row.
 -- Counted over all causes of a site, `buckets` graphs are fine if they all come early, and `phases`
--- graphs of another phase (evaluation) that are launched again. What is said of the change is of the
--- line that has most of them. The cause's line comes first, the site second.
+-- graphs of another phase (evaluation) that are launched again. What is said of the change is about the
+-- line with most of them. The cause's line comes first, the site second.
 CREATE MACRO recompiled(kinds, buckets, phases) AS TABLE
 WITH late AS (
     SELECT *,
@@ -65,12 +66,10 @@ chosen AS (
 ),
 site AS (
     SELECT
-        process, file, line, via, any_value(function) AS function,
-        any_value(user_file) AS user_file, any_value(user_line) AS user_line,
-        any_value(user_function) AS user_function,
-        any_value(main) AS place, mode(basis) AS basis, mode(what) AS kind,
-        mode(parameter) AS parameter, mode(dimension) AS dimension, mode(op) AS op,
-        mode(pattern) AS pattern, max(seen) AS seen, max(possible) AS possible,
+        process, any_value(site(chosen)) AS compiled_at, any_value(main) AS place,
+        mode(basis) AS basis, mode(what) AS kind, mode(parameter) AS parameter,
+        mode(dimension) AS dimension, mode(op) AS op, mode(pattern) AS pattern,
+        max(seen) AS seen, max(possible) AS possible,
         arg_max(was, index) FILTER (place IS NOT DISTINCT FROM main OR counted) AS was,
         arg_max(now, index) FILTER (place IS NOT DISTINCT FROM main OR counted) AS now,
         list_sort(list_distinct(flatten(list(lines)))) AS lines,
@@ -85,16 +84,11 @@ site AS (
 )
 SELECT
     process,
-    CASE WHEN place IS NULL THEN file ELSE place.file END AS file,
-    CASE WHEN place IS NULL THEN line ELSE place.line END AS line,
-    CASE WHEN place IS NULL THEN function ELSE place.function END AS function,
-    CASE WHEN place IS NULL THEN user_file ELSE place.user_file END AS user_file,
-    CASE WHEN place IS NULL THEN user_line ELSE place.user_line END AS user_line,
-    CASE WHEN place IS NULL THEN user_function ELSE place.user_function END AS user_function,
-    CASE WHEN place IS NOT NULL THEN file END AS related_file,
-    CASE WHEN place IS NOT NULL THEN line END AS related_line,
-    CASE WHEN place IS NOT NULL THEN function END AS related_function,
-    CASE WHEN place IS NOT NULL THEN 'compiled' END AS related_role,
+    unnest(coalesce(place.site, compiled_at)),
+    unnest(CASE WHEN place IS NOT NULL THEN {
+        'related_file': compiled_at.file, 'related_line': compiled_at.line,
+        'related_function': compiled_at.function, 'related_role': 'compiled'
+    } END),
     count, count / coalesce(steps, launches) AS per_step,
     cost_ns, 'measured' AS cost_basis,
     claim('compile_once', 'compile', compilations_ := indices) AS claim,

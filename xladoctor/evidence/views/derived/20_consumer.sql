@@ -1,10 +1,11 @@
--- What takes part in the counts that budgets limit, a row a line: compilations after warm-up, reads of device values (outside step closures), operators run
--- on the CPU, and barriers, the last three a turn of the loop; bytes that a line's largest graph
--- takes. `value` is the line's part; a count is the sum or, of memory, the maximum. Reads and
--- barriers are those of a `thread`, each with a loop of its own; the others of the process (0).
+-- What adds to the counts that budgets limit, one row per line: compilations after warm-up; reads of
+-- device values (outside step closures), operators run on the CPU, and barriers, all three per
+-- iteration; the bytes of a line's largest graph. `value` is the line's part; a count is the sum or,
+-- for memory, the maximum. Reads and barriers are those of a `thread`, each with its own loop; the
+-- others those of the process (0).
 CREATE VIEW consumer AS
-WITH turn AS (  -- a loop without barriers turns with its optimizer, else with its commonest read,
-                -- of which two make no loop
+WITH turn AS (  -- without barriers, an iteration is an optimizer step, else the commonest read,
+                -- two of which do not make a loop
     SELECT process, thread, without_barrier,
            coalesce(nullif(CASE WHEN without_barrier THEN optimizer_steps ELSE steps END, 0), (
                SELECT max(count) FROM (
@@ -15,11 +16,11 @@ WITH turn AS (  -- a loop without barriers turns with its optimizer, else with i
            )) AS turns
     FROM loop
 ),
-main AS (  -- of each process, the loop that turns most often: the one that others work for
+main AS (  -- of each process, the loop with most iterations: the others work for it
     SELECT process, min_by(thread, (-turns, thread)) AS thread, max(turns) AS turns
     FROM turn WHERE turns IS NOT NULL GROUP BY process
 ),
-read AS (  -- the last turn's read comes after the last barrier; threads without a loop have no steps
+read AS (  -- the last iteration's read follows the last barrier; threads without a loop have no steps
     SELECT h.process, t.thread IS NOT NULL AS looping, coalesce(t.thread, m.thread) AS thread,
            h.file, h.line, h.function, h.kind, coalesce(t.turns, m.turns) AS turns,
            CASE WHEN h.tail AND t.thread IS NOT NULL AND NOT t.without_barrier
