@@ -144,7 +144,7 @@ def bad(tmp_path: Path) -> Path:
     ("name", "message"),
     [
         ("empty", "empty: is empty"),
-        ("binary", "binary: byte 0 is zero: this is no text"),
+        ("binary", "binary: byte 0 is zero: not a text file"),
         ("program.py", "program.py: no metrics report in 2 lines; expected "),
         ("missing", "missing: no such file or directory"),
         ("program.py/inside", "program.py/inside: no such file or directory"),

@@ -376,6 +376,6 @@ def test_directory_of_several_programs_names_them(gate: Gate, tmp_path: Path) ->
         shutil.copytree(run, whole / f"{number}-{run.name}")
     shutil.copy(CLEAN / "run.json", whole)
     done = gate(whole)
-    assert_refused(done, "several programs ran, each of which is a run of its own")
+    assert_refused(done, "several programs ran, each with its own run directory")
     assert gate(whole / "1-two_threads").returncode == 0
     assert gate(whole / "2-scalar_read").returncode == 1

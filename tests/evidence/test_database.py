@@ -51,9 +51,9 @@ def only(database: Database, query: str) -> Row:
 def test_value_comes_back_as_it_went_in(table: str, column: str, value: Any) -> None:
     database = Database()
     database.insert(table, {"process": [0, 0], column: [value, None]})
-    found = [row[column] for row in database.rows(f"SELECT * FROM {table} ORDER BY rowid")]
-    assert found == [value, None]
-    assert type(found[0]) is type(value)
+    values = [row[column] for row in database.rows(f"SELECT * FROM {table} ORDER BY rowid")]
+    assert values == [value, None]
+    assert type(values[0]) is type(value)
 
 
 def test_column_without_any_known_value() -> None:
@@ -158,9 +158,9 @@ def test_column_in_any_form_comes_back(form: str, lazy: bool) -> None:
     else:
         database.insert(table, {column: values})
     query = f'SELECT "{column}" AS value, typeof("{column}") AS type FROM "{table}"'
-    found = database.rows(query)
-    assert [row["value"] for row in found] == expected
-    assert {row["type"] for row in found} == {TABLES[table].columns[column].type}
+    rows = database.rows(query)
+    assert [row["value"] for row in rows] == expected
+    assert {row["type"] for row in rows} == {TABLES[table].columns[column].type}
 
 
 def test_texts_too_many_for_a_list_are_joined(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,8 +173,8 @@ def test_texts_too_many_for_a_list_are_joined(monkeypatch: pytest.MonkeyPatch) -
     database.lazy("step", [lambda: columns, lambda: columns])
     plan = database.rows("EXPLAIN SELECT file FROM step")
     assert "Join" in plan[0]["explain_value"] or "JOIN" in plan[0]["explain_value"]
-    found = database.rows("SELECT line, file, via FROM step ORDER BY line")
-    assert [tuple(row.values()) for row in found[::2]] == [
+    rows = database.rows("SELECT line, file, via FROM step ORDER BY line")
+    assert [tuple(row.values()) for row in rows[::2]] == [
         (i, texts[i - 1] if i else None, texts[998 - i] if i < 999 else None) for i in range(1000)
     ]
     assert database.scalar("SELECT count(*) FROM step WHERE file = '7.py'") == 2
@@ -303,16 +303,16 @@ def test_query_names_a_lazy_table_in_any_place(
 
 def test_lazy_table_has_the_columns_of_the_schema(lazy: Database) -> None:
     described = {column: c.type for column, c in TABLES["event"].columns.items()}
-    found = lazy.rows("DESCRIBE event")
-    assert {row["column_name"]: row["column_type"] for row in found} == described
+    columns = lazy.rows("DESCRIBE event")
+    assert {row["column_name"]: row["column_type"] for row in columns} == described
     first, *_ = lazy.rows("SELECT * FROM event")
     expected = {"process": 0, "name": "a", "duration_ns": 0}
     assert first == {**dict.fromkeys(described), **expected}
 
 
 def test_lazy_table_has_the_rows_of_all_processes_in_order(lazy: Database) -> None:
-    found = lazy.rows("SELECT process, name, duration_ns FROM event")
-    assert [tuple(row.values()) for row in found] == [
+    events = lazy.rows("SELECT process, name, duration_ns FROM event")
+    assert [tuple(row.values()) for row in events] == [
         (0, "a", 0), (0, "b", 1), (2, "b", 0), (2, "c", 1), (2, "d", 2),
     ]  # fmt: skip
     grouped = "SELECT name, count(*) AS n FROM event WHERE name < 'd' GROUP BY name ORDER BY name"

@@ -148,15 +148,15 @@ def test_explain_makes_no_file(database: Database, target: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "kinds"),
     [("", "nothing"), ("-- a", "nothing"), ("SELECT 1; SELECT 2", "SELECT, SELECT"),
      ("COPY transfer TO 'a'", "COPY"), ("ATTACH 'a'", "ATTACH"), ("DROP TABLE step", "DROP"),
      ("INSTALL httpfs", "LOAD"), ("SET threads = 1", "SET"), ("PRAGMA version", "PRAGMA"),
      ("INSERT INTO step (line) VALUES (1)", "INSERT")],
 )  # fmt: skip
-def test_what_does_not_read_is_no_query(database: Database, text: str, found: str) -> None:
+def test_what_does_not_read_is_no_query(database: Database, text: str, kinds: str) -> None:
     what, hint = refusal(text, database)
-    assert what == f"the query must be one SELECT; found: {found}"
+    assert what == f"the query must be one SELECT; found: {kinds}"
     assert "xladoctor query --schema" in hint
 
 
@@ -220,9 +220,9 @@ def test_failure_while_it_runs_is_a_refusal(database: Database) -> None:
 
 def test_views_are_those_of_the_database(database: Database) -> None:
     database.create_views("derived")
-    found = database.rows(
+    relations = database.rows(
         "SELECT view_name AS name FROM duckdb_views() WHERE NOT internal"
         " UNION ALL SELECT table_name FROM duckdb_tables() WHERE NOT internal"
     )
-    assert set(views()) == {row["name"] for row in found} - set(TABLES)
-    assert views()["steady_step"].startswith("Steps whose time is that of the program at rest")
+    assert set(views()) == {row["name"] for row in relations} - set(TABLES)
+    assert views()["steady_step"].startswith("Steps in the steady state")

@@ -23,8 +23,10 @@ TIMELINE = {
     "idle_gap", "device_op", "hlo_module", "hlo_instruction", "hlo_frame", "hlo_parameter",
     "host_segment", "device_execution",
 }  # fmt: skip
-#: These, what the diagnosis and the sampler write, and the vocabulary of the frontend.
-ELSEWHERE = TIMELINE | {"recompilation", "graph_change", "host_sample", *VOCABULARY}
+#: These, what the diagnosis and the sampler write, and the frontend's vocabulary.
+ELSEWHERE = TIMELINE | {
+    "recompilation", "graph_change", "judged_part", "host_sample", *VOCABULARY
+}  # fmt: skip
 SAMPLE = Path(__file__).parents[2] / "sample_traces" / "recompiling"
 #: Written where samples of the host tell tracing from other Python.
 SAMPLED = {"tracing_ns", "idle_tracing_ns"}
@@ -71,9 +73,9 @@ def test_times_say_their_unit_in_their_name(name: str) -> None:
 
 @pytest.mark.parametrize("name", TABLES)
 def test_database_has_the_tables_as_they_are_described(name: str) -> None:
-    found = Database().rows(f'DESCRIBE "{name}"')
+    columns = Database().rows(f'DESCRIBE "{name}"')
     described = {column: c.type for column, c in TABLES[name].columns.items()}
-    assert {row["column_name"]: row["column_type"] for row in found} == described
+    assert {row["column_name"]: row["column_type"] for row in columns} == described
 
 
 @pytest.mark.parametrize("name", sorted(set(TABLES) - ELSEWHERE))

@@ -32,15 +32,15 @@ def read(space: builder.Space, folder: Path) -> tuple[list[Compiled], list[Row],
     path = folder / "vm_1.xplane.pb"
     path.write_bytes(space.bytes())
     ingested = Ingested()
-    found = read_timeline(TimelineFile(path, 3), Folders(), ingested)
-    return found, rows(ingested.tables.get("hlo_module", {})), ingested.notes
+    compilations = read_timeline(TimelineFile(path, 3), Folders(), ingested)
+    return compilations, rows(ingested.tables.get("hlo_module", {})), ingested.notes
 
 
 def test_compilations_with_graph_and_the_time_of_the_client(tmp_path: Path) -> None:
     space = builder.Space()
     compiled(space, "a", None)
-    found, _, _ = read(space, tmp_path)
-    assert found == [Compiled(0, "a", 8_000), Compiled(20_000, None, 8_000)]
+    compilations, _, _ = read(space, tmp_path)
+    assert compilations == [Compiled(0, "a", 8_000), Compiled(20_000, None, 8_000)]
 
 
 def test_compilation_that_the_window_cut_off_has_no_time(tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_compilations_of_all_threads_come_in_order_of_time(tmp_path: Path) -> No
     space = builder.Space()
     space.plane("/host:CPU").line("pt_autograd_0").event(GRAPH, 15, 3, graph_hash="b")
     compiled(space, "a", "c")
-    assert [one.graph_hash for one in read(space, tmp_path)[0]] == ["a", "b", "c"]
+    assert [compilation.graph_hash for compilation in read(space, tmp_path)[0]] == ["a", "b", "c"]
 
 
 def test_modules_get_the_hash_of_their_compilation_in_order(tmp_path: Path) -> None:
@@ -62,8 +62,10 @@ def test_modules_get_the_hash_of_their_compilation_in_order(tmp_path: Path) -> N
     space.hlo(12, "b", hlo("b"))
     space.hlo(11, "a", hlo("a"))
     _, modules, notes = read(space, tmp_path)
-    found = [(row["process"], row["program_id"], row["name"], row["graph_hash"]) for row in modules]
-    assert found == [(3, 11, "a", "first"), (3, 12, "b", "second")]
+    joined = [
+        (row["process"], row["program_id"], row["name"], row["graph_hash"]) for row in modules
+    ]
+    assert joined == [(3, 11, "a", "first"), (3, 12, "b", "second")]
     assert notes == []
 
 

@@ -120,9 +120,9 @@ def test_steps_part_segments_that_are_alike(tmp_path: Path) -> None:
     trace = loop(2)
     trace.call("save", 90, 300)  # the first barrier is in it
 
-    found = segments(read(tmp_path, trace.space).database, "region = 'save'")
-    assert (found[0][2], found[-1][3]) == (90, 300)
-    assert 130 in [begin for _, _, begin, *_ in found]
+    saves = segments(read(tmp_path, trace.space).database, "region = 'save'")
+    assert (saves[0][2], saves[-1][3]) == (90, 300)
+    assert 130 in [begin for _, _, begin, *_ in saves]
 
 
 def test_waits_shorter_than_a_microsecond_are_python(tmp_path: Path) -> None:
@@ -183,8 +183,8 @@ def test_segments_cover_the_steps_whatever_they_are_made_of(
         for event in own:
             line.event(*event)
 
-    found = tables(trace.space, tmp_path_factory.getbasetemp() / "layout.xplane.pb")
-    steps, parts, runs = (found[name] for name in
+    by_name = tables(trace.space, tmp_path_factory.getbasetemp() / "layout.xplane.pb")
+    steps, parts, runs = (by_name[name] for name in
                           ("timeline_step", "host_segment", "device_execution"))  # fmt: skip
     edges = [part["begin_ns"] for part in parts] + [steps[-1]["end_ns"]]
     assert edges[0] == steps[0]["begin_ns"]
@@ -207,15 +207,15 @@ def test_execution_is_the_busy_time_until_the_next_is_taken_up(tmp_path: Path) -
     trace = Trace().barrier(100).run(50, 90).run(150, 200).run(300, 1300)
     trace.barrier(1100).run(1400, 1500).barrier(2100)
 
-    found = executions(read(tmp_path, trace.space).database)
-    assert found[:2] == [(119, 150, 1120), (1119, 1120, 1500)]
+    runs = executions(read(tmp_path, trace.space).database)
+    assert runs[:2] == [(119, 150, 1120), (1119, 1120, 1500)]
 
 
 def test_execution_without_busy_time_lasts_none(tmp_path: Path) -> None:
     trace = Trace().barrier(100).run(150, 600).barrier(1100).barrier(2100).run(2150, 2600)
 
-    found = executions(read(tmp_path, trace.space).database)
-    assert found[:2] == [(119, 150, 600), (1119, 1120, 1120)]
+    runs = executions(read(tmp_path, trace.space).database)
+    assert runs[:2] == [(119, 150, 600), (1119, 1120, 1120)]
 
 
 # Waits
@@ -259,9 +259,9 @@ def test_calls_are_regions_with_their_line(kind: str, activity: str, tmp_path: P
     trace.python.event(f"xladoctor.{kind}", 900, 50)  # of which no line is known
     database = read(tmp_path, trace.space).database
 
-    found = database.rows("SELECT * FROM host_segment WHERE region = $kind", {"kind": kind})
-    assert [row["activity"] for row in found] == [activity] * 2
-    assert [(row["file"], row["line"]) for row in found] == [(FILE, 35), (None, None)]
+    parts = database.rows("SELECT * FROM host_segment WHERE region = $kind", {"kind": kind})
+    assert [row["activity"] for row in parts] == [activity] * 2
+    assert [(row["file"], row["line"]) for row in parts] == [(FILE, 35), (None, None)]
     assert calls(database) == [
         ("barrier", 100, 130), (kind, 700, 800), (kind, 900, 950), ("barrier", 1100, 1130),
     ]  # fmt: skip
@@ -305,14 +305,14 @@ def test_fetch_outside_other_calls_is_a_cut_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", CALLS)
 def test_cut_does_not_reach_beyond_another_call(kind: str, tmp_path: Path) -> None:
     trace = loop(2).graph(700).call(kind, 800, 900).transfer("To", 810, 890)
-    found = calls(read(tmp_path, trace.space).database)[1:3]
-    assert found == [("cut", 700, 720), (kind, 800, 900)]
+    regions = calls(read(tmp_path, trace.space).database)[1:3]
+    assert regions == [("cut", 700, 720), (kind, 800, 900)]
 
 
 def test_cut_does_not_reach_beyond_the_barrier(tmp_path: Path) -> None:
     trace = loop().graph(700).transfer("To", 1200, 1250)
-    found = calls(read(tmp_path, trace.space).database)
-    assert found[1:3] == [("cut", 700, 720), ("barrier", 1100, 1130)]
+    regions = calls(read(tmp_path, trace.space).database)
+    assert regions[1:3] == [("cut", 700, 720), ("barrier", 1100, 1130)]
 
 
 # Threads
@@ -342,8 +342,8 @@ def test_loaders_thread_that_only_uploads_is_not_the_loops(tmp_path: Path) -> No
     loader.event("xladoctor.upload", 700, 90, **LINE)
     loader.event("PjRtComputationClient::TransferToDevice", 710, 60)
 
-    found = segments(read(tmp_path, trace.space).database, "step = 1 AND region IS NULL")
-    assert found == [("python", None, 130, 1100, None, None)]
+    parts = segments(read(tmp_path, trace.space).database, "step = 1 AND region IS NULL")
+    assert parts == [("python", None, 130, 1100, None, None)]
 
 
 # Devices
@@ -367,9 +367,9 @@ def test_executions_of_a_device_are_its_modules_in_order(tmp_path: Path) -> None
     modules: list[tuple[float, float]] = [
         (20, 60), (1500, 1600), (1600, 2500), (2600, 2700), (3200, 3300),
     ]  # fmt: skip
-    found = executions(read(tmp_path, on_device(modules).space).database)
-    assert [(begin, end) for _, begin, end in found] == modules[1:]
-    assert [launched for launched, _, _ in found] == [119, 1119, 2119, 3119]
+    launches = executions(read(tmp_path, on_device(modules).space).database)
+    assert [(begin, end) for _, begin, end in launches] == modules[1:]
+    assert [launched for launched, _, _ in launches] == [119, 1119, 2119, 3119]
 
 
 @pytest.mark.parametrize(
@@ -383,8 +383,8 @@ def test_executions_of_a_device_are_its_modules_in_order(tmp_path: Path) -> None
 def test_modules_that_do_not_fit_the_launches_leave_the_busy_time(
     modules: list[tuple[float, float]], tmp_path: Path
 ) -> None:
-    found = executions(read(tmp_path, on_device(modules).space).database)
-    runs = [(begin, end) for _, begin, end in found]
+    launches = executions(read(tmp_path, on_device(modules).space).database)
+    runs = [(begin, end) for _, begin, end in launches]
     assert runs[:3] == [(210, 890), (1120, 1120), (2210, 2290)]
 
 
@@ -429,8 +429,8 @@ def test_runtime_s_executions_count_where_no_framework_names_its_own(tmp_path: P
         line.event("train", 1000 * number, 1000, step_num=number)
         line.event("PjRtCpuExecutable::Execute", 1000 * number + 100, 20)
         line.event("ThunkExecutor::Execute", 1000 * number + 150, 50)
-    found = executions(read(tmp_path, space).database)
-    assert found == [(at, at + 50, at + 100) for at in (100, 1100, 2100)]
+    runs = executions(read(tmp_path, space).database)
+    assert runs == [(at, at + 50, at + 100) for at in (100, 1100, 2100)]
 
 
 def test_without_steps_the_window_is_the_whole_timeline(tmp_path: Path) -> None:
@@ -438,8 +438,8 @@ def test_without_steps_the_window_is_the_whole_timeline(tmp_path: Path) -> None:
     database = read(tmp_path, trace.space).database
 
     assert executions(database) == [(115, 130, 150), (315, 330, 350)]
-    found = segments(database)
-    assert (found[0][2], found[-1][3]) == (0, 350)
+    parts = segments(database)
+    assert (parts[0][2], parts[-1][3]) == (0, 350)
     assert database.scalar("SELECT count(step) FROM host_segment") == 0
 
 

@@ -83,8 +83,8 @@ def test_module_has_one_row() -> None:
 
 
 def test_columns_are_those_of_the_schema() -> None:
-    for table, found in read(module()).items():
-        assert found[0].keys() == TABLES[table].columns.keys()
+    for table, (row, *_) in read(module()).items():
+        assert row.keys() == TABLES[table].columns.keys()
 
 
 def test_entry_parameters_come_with_shape_type_and_line() -> None:
@@ -138,15 +138,15 @@ def test_modules_follow_each_other() -> None:
 def test_module_without_an_entry_computation_has_no_parameters() -> None:
     proto = module()
     proto.hlo_module.entry_computation_id = 99
-    found = read(proto)
-    assert found["hlo_parameter"] == []
-    assert [row["entry"] for row in found["hlo_instruction"]] == [False] * 4
+    tables = read(proto)
+    assert tables["hlo_parameter"] == []
+    assert [row["entry"] for row in tables["hlo_instruction"]] == [False] * 4
 
 
 def test_empty_module_counts_as_looked_for() -> None:
-    found = read(b"")
-    assert len(found.pop("hlo_module")) == 1
-    assert found == {"hlo_parameter": [], "hlo_instruction": [], "hlo_frame": []}
+    tables = read(b"")
+    assert len(tables.pop("hlo_module")) == 1
+    assert tables == {"hlo_parameter": [], "hlo_instruction": [], "hlo_frame": []}
 
 
 def test_type_without_a_name_is_its_number() -> None:
@@ -159,9 +159,9 @@ def test_type_without_a_name_is_its_number() -> None:
 def test_result_of_a_computation(root: int) -> None:
     proto = module()
     proto.hlo_module.computations[1].root_id = root
-    found = read(proto)["hlo_instruction"]
-    assert [row["id"] for row in found if row["root"] and row["entry"]] == [
-        one for one in (1, 3) if one == root
+    instructions = read(proto)["hlo_instruction"]
+    assert [row["id"] for row in instructions if row["root"] and row["entry"]] == [
+        number for number in (1, 3) if number == root
     ]
 
 
@@ -278,10 +278,10 @@ def test_without_a_stack_the_line_of_the_metadata_is_named(frame: int) -> None:
     metadata = of_first(proto)
     metadata.source_file, metadata.source_line = "/home/ada/train.py", 12
     metadata.stack_frame_id = frame
-    found = read(proto)
-    for row in (found["hlo_parameter"][0], found["hlo_instruction"][1]):
+    tables = read(proto)
+    for row in (tables["hlo_parameter"][0], tables["hlo_instruction"][1]):
         assert (row["file"], row["line"]) == ("/home/ada/train.py", 12)
-    assert found["hlo_instruction"][1]["frame"] is None
+    assert tables["hlo_instruction"][1]["frame"] is None
 
 
 def test_stack_goes_before_the_line_of_the_metadata() -> None:
@@ -521,8 +521,8 @@ def captured(path: Path) -> list[bytes]:
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.parts[-5])
 def test_captured_modules_are_whole(path: Path) -> None:
     for proto in captured(path):
-        found = read(proto)
-        instructions, frames = found["hlo_instruction"], found["hlo_frame"]
+        tables = read(proto)
+        instructions, frames = tables["hlo_instruction"], tables["hlo_frame"]
         identifiers = {row["id"] for row in instructions}
         for row in instructions:
             assert identifiers.issuperset(row["operands"])
@@ -595,11 +595,11 @@ def test_any_index_of_stacks_ends(
     proto.hlo_module.stack_frame_index.CopyFrom(index)
     of_first(proto).stack_frame_id = innermost
 
-    found = read(proto)
+    tables = read(proto)
 
-    parents = [0] + [row["parent"] for row in found["hlo_frame"]]
+    parents = [0] + [row["parent"] for row in tables["hlo_frame"]]
     assert len(parents) == len(frames) + 1
-    assert found["hlo_instruction"][1]["frame"] in (None, *range(1, len(parents)))
+    assert tables["hlo_instruction"][1]["frame"] in (None, *range(1, len(parents)))
     for number in range(len(parents)):
         for _ in range(len(parents)):
             number = parents[number]  # noqa: PLW2901

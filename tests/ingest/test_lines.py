@@ -146,11 +146,11 @@ def test_stack_of_a_lent_line_ends_in_the_same_frames() -> None:
 
 def stack(module: Module, row: int) -> list[tuple[str, int]]:
     frames = {frame["frame"]: frame for frame in rows(module.frames)}
-    number, found = module.instructions["frame"][row], []
+    number, calls = module.instructions["frame"][row], []
     while number:
-        found.append((frames[number]["function"], frames[number]["line"]))
+        calls.append((frames[number]["function"], frames[number]["line"]))
         number = frames[number]["parent"]
-    return found
+    return calls
 
 
 # Whose lines
@@ -255,8 +255,8 @@ def test_lent_line_is_of_a_like_operation_and_no_line_is_lent_twice(
     lent = [(op.name, op.opcode, line)
             for op, line in zip(late, lines_of(module), strict=True) if line]  # fmt: skip
     there = [(op.name, op.opcode, op.line) for op in known]
-    for one in set(lent):
-        assert lent.count(one) <= there.count(one)
+    for operation in set(lent):
+        assert lent.count(operation) <= there.count(operation)
 
 
 @given(st.lists(operations, unique_by=lambda op: (op.name, op.opcode)), st.integers(0, 12))
@@ -265,9 +265,9 @@ def test_what_is_the_same_before_and_after_a_change_keeps_its_lines(ops: list[Op
     late.insert(at, Op("aten::new"))
     module = decoded(late, 2)
     hlo.lend_lines([decoded(ops, 1), module])
-    found = lines_of(module)
-    assert found.pop(min(at, len(ops))) is None
-    assert found == given_lines(ops)
+    kept = lines_of(module)
+    assert kept.pop(min(at, len(ops))) is None
+    assert kept == given_lines(ops)
 
 
 def test_rows_keep_the_columns_of_a_module() -> None:

@@ -1,4 +1,4 @@
-"""What the capture lost of the program's doings, apart from notes that are of no such weight."""
+"""What the capture lost of what the program did, apart from notes of less weight."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_what_is_missing_of_any_process_is_lost(
     run: Path, file: str, content: object, said: str
 ) -> None:
     write(run / file, content)
-    (text,) = [one for one in lost(run) if said in one]
+    (text,) = [note for note in lost(run) if said in note]
     assert text
 
 
@@ -73,5 +73,5 @@ def test_exception_is_said_where_the_program_s_status_hides_it(
 ) -> None:
     add_process(run, 43, uncaught="ValueError")
     write(run / "run.json", {**MANIFEST, "ended": {"status": status, "signal": None, "seconds": 2}})
-    said = "process-43: the process was ended by an exception that nobody caught: ValueError"
+    said = "process-43: the process ended with an uncaught exception: ValueError"
     assert lost(run) == [said] * lost_one

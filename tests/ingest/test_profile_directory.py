@@ -76,7 +76,7 @@ def test_a_file_without_events_among_others_is_no_process(tmp_path: Path) -> Non
     empty.write_bytes(b"")
     evidence = load_evidence(str(tmp_path))
     assert evidence.database.scalar("SELECT count(*) FROM process") == 1
-    assert evidence.notes == (f"{empty}: not a timeline, or one without an event",)
+    assert evidence.notes == (f"{empty}: not a timeline, or one without events",)
 
 
 @pytest.mark.parametrize(

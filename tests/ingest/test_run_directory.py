@@ -233,7 +233,7 @@ def test_modules_that_were_left_out_are_told(run: Path, too_large: bool) -> None
     add_process(run, 42, modules_too_large=too_large)
     told = [note for note in read(run).notes if "would exceed --trace-bytes" in note]
     assert len(told) == too_large
-    assert all(note.startswith("process-42: the compiled modules of later") for note in told)
+    assert all(note.startswith("process-42: the modules of later") for note in told)
 
 
 def test_program_that_hung_is_told_with_the_files_that_say_where(run: Path) -> None:
@@ -268,9 +268,9 @@ def test_long_analysis_log_in_parts_is_read_as_one(run: Path) -> None:
         lines.append({**STEP, "index": index, "log": end, "compilations": 1})
     write(folder / "steps.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
 
-    found = {(row["graph_hash"], row["step"]) for row in table(read(run), "compilation")}
+    compilations = {(row["graph_hash"], row["step"]) for row in table(read(run), "compilation")}
 
-    assert found == {("aa", 0), (None, 1), ("bb", 2), ("cc", 3)}
+    assert compilations == {("aa", 0), (None, 1), ("bb", 2), ("cc", 3)}
 
 
 @pytest.mark.parametrize("kept", [("analysis-0.log",), ("analysis-0.log", "analysis-6000000.log")])

@@ -296,6 +296,6 @@ def test_epochs_of_training_and_evaluation_are_no_steps(train: int, test: int, e
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=80))
 def test_any_sequence_has_a_period_that_came_three_times(barriers: list[tuple[int, int]]) -> None:
     sites, updates = map(list, zip(*barriers, strict=True))
-    found = period(sites, updates)
-    assert 1 <= found <= max(1, min(16, len(sites) // 3))
-    assert found == 1 or np.mean(np.equal(sites[found:], sites[:-found])) >= 0.9
+    turn = period(sites, updates)
+    assert 1 <= turn <= max(1, min(16, len(sites) // 3))
+    assert turn == 1 or np.mean(np.equal(sites[turn:], sites[:-turn])) >= 0.9

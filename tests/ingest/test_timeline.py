@@ -55,9 +55,9 @@ class TestTracesWithAKnownTruth:
     def test_steps(self, make: Callable[[], builder.Space], truth: Truth, tmp_path: Path) -> None:
         evidence = read(tmp_path, make())
         rows = evidence.database.rows("SELECT * FROM timeline_step ORDER BY begin_ns")
-        found = [(str(r["step"]), us(r["begin_ns"] - ORIGIN), us(r["end_ns"] - ORIGIN))
+        steps = [(str(r["step"]), us(r["begin_ns"] - ORIGIN), us(r["end_ns"] - ORIGIN))
                  for r in rows]  # fmt: skip
-        assert found == [(s.name, s.begin_us, s.end_us) for s in truth.steps]
+        assert steps == [(s.name, s.begin_us, s.end_us) for s in truth.steps]
 
     def test_busy_and_idle(
         self, make: Callable[[], builder.Space], truth: Truth, tmp_path: Path
@@ -70,10 +70,10 @@ class TestTracesWithAKnownTruth:
         for row, device in zip(rows, truth.devices.values(), strict=True):
             gaps = database.rows("SELECT * FROM idle_gap WHERE device = $device ORDER BY begin_ns",
                                  {"device": row["device"]})  # fmt: skip
-            found = [(us(g["begin_ns"] - ORIGIN), us(g["duration_ns"]), g["reason"],
-                      us(g["reason_ns"])) for g in gaps]  # fmt: skip
-            assert found == [(g.begin_us, g.end_us - g.begin_us, g.reason, g.reason_us)
-                             for g in device.gaps]  # fmt: skip
+            idle = [(us(g["begin_ns"] - ORIGIN), us(g["duration_ns"]), g["reason"],
+                     us(g["reason_ns"])) for g in gaps]  # fmt: skip
+            assert idle == [(g.begin_us, g.end_us - g.begin_us, g.reason, g.reason_us)
+                            for g in device.gaps]  # fmt: skip
 
     def test_operations(
         self, make: Callable[[], builder.Space], truth: Truth, tmp_path: Path
@@ -81,9 +81,10 @@ class TestTracesWithAKnownTruth:
         database = read(tmp_path, make()).database
         for number, device in enumerate(truth.devices.values()):
             rows = database.rows("SELECT * FROM device_op WHERE device = $n", {"n": number})
-            found = {(r["hlo_module"], r["hlo_op"]): (r["count"], us(r["duration_ns"]),
-                                                      us(r["self_ns"])) for r in rows}  # fmt: skip
-            assert found == device.operations
+            operations = {(r["hlo_module"], r["hlo_op"]): (r["count"], us(r["duration_ns"]),
+                                                          us(r["self_ns"]))
+                          for r in rows}  # fmt: skip
+            assert operations == device.operations
 
 
 @pytest.mark.parametrize("run", SAMPLES, ids=lambda run: run.name)

@@ -98,12 +98,12 @@ def test_generated_files_are_read_as_the_reference_reads_them(data: bytes, tmp_p
 @given(data=generated.damaged() | st.binary(max_size=60))
 def test_damaged_files_give_what_could_be_read(data: bytes, tmp_path: Path) -> None:
     space, _ = opened(tmp_path, data)
-    found = rows(space)
+    events = rows(space)
     tables.event_table(space, lambda line: 0, 0, lambda instants: instants)
     tables.stat_table(space, 0)
-    assert len(found) == space.event_count
+    assert len(events) == space.event_count
     if space.damage_note() is None:
-        assert 0 <= len(found) <= len(data)
+        assert 0 <= len(events) <= len(data)
 
 
 def loop(steps: int = 20) -> builder.Space:

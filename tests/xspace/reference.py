@@ -47,8 +47,10 @@ def read(data: bytes) -> list[ReferenceEvent]:
         metadata = {entry.key: entry.value for entry in plane.event_metadata}
         names = {entry.key: entry.value.name for entry in plane.stat_metadata}
         for line in plane.lines:
-            found = [_event(e, metadata, names, plane_number, line_number) for e in line.events]
-            events += nested(found)
+            line_events = [
+                _event(e, metadata, names, plane_number, line_number) for e in line.events
+            ]
+            events += nested(line_events)
             line_number += 1
     return events
 

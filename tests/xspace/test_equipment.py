@@ -273,12 +273,12 @@ class TestTruth:
 def _operations(
     trace: Trace, events: Iterable[ReferenceEvent]
 ) -> dict[Operation, tuple[int, float, float]]:
-    found: dict[Operation, list[ReferenceEvent]] = defaultdict(list)
+    by_operation: dict[Operation, list[ReferenceEvent]] = defaultdict(list)
     for event in events:
-        found[trace.operation(event)].append(event)
+        by_operation[trace.operation(event)].append(event)
     return {
         operation: (len(own), sum(e.duration_ps for e in own) / 1e6, _own_time(own))
-        for operation, own in found.items()
+        for operation, own in by_operation.items()
     }
 
 

@@ -1,6 +1,6 @@
 """The views by name, as their files introduce them.
 
-Those that several rules read are tables, made once, when the evidence is complete.
+Those that several rules read are tables, built once when the evidence is complete.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ def _all_files() -> list[str]:
 def views() -> dict[str, str]:
     """Each view, with the comment above it."""
     return {
-        found[2]: " ".join(line.removeprefix("-- ") for line in found[1].splitlines())
+        match[2]: " ".join(line.removeprefix("-- ") for line in match[1].splitlines())
         for text in _all_files()
-        for found in _VIEW.finditer(text)
+        for match in _VIEW.finditer(text)
     }
 
 
 @cache
 def definitions() -> dict[str, str]:
     """Each view, with its query."""
-    return {found[1]: found[2] for text in _all_files() for found in _DEFINITION.finditer(text)}
+    return {match[1]: match[2] for text in _all_files() for match in _DEFINITION.finditer(text)}

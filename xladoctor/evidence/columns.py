@@ -17,8 +17,8 @@ from xladoctor.ingest.interface import Interned
 Array = np.ndarray[Any, Any]
 _NUMPY = {"INTEGER": np.int64, "BIGINT": np.int64, "DOUBLE": np.float64,
           "BOOLEAN": np.bool_}  # fmt: skip
-#: Rows times texts up to which texts are looked up in one list, which costs nothing where no query
-#: wants the column and keeps the rows in order. DuckDB copies the list for each 2,048 rows: 5
+#: Rows times texts up to which texts are looked up in one list, which costs nothing unless a query
+#: wants the column, and keeps the rows in order. DuckDB copies the list for each 2,048 rows: 5
 #: million rows are grouped by 20,000 texts in 0.3 s, but by a million in 5 s, or 1.5 s by a join.
 _MOST_LISTED = 2.5e11
 
@@ -28,10 +28,10 @@ class Source:
     """A column as it is scanned.
 
     Attributes:
-        arrays: what is to be registered, by name.
-        sql: the expression that makes the column of them.
+        arrays: to be registered, by name.
+        sql: the expression that makes the column from them.
         texts: the texts of its dictionary, if it has one.
-        join: what the FROM clause needs besides.
+        join: what else the FROM clause needs.
     """
 
     arrays: dict[str, Array]
@@ -82,14 +82,14 @@ def _interned(name: str, values: Interned, dictionary: str) -> Source:
 
 
 def _even(array: Array) -> Array:
-    """The array, or a copy where it is not one that DuckDB steps through in place."""
+    """The array, or a copy if DuckDB cannot step through it in place."""
     stride = array.strides[0]
     even = stride >= 0 and stride % array.itemsize == 0
     return array if even else np.ascontiguousarray(array)
 
 
 def _array(values: list[Any], kind: str) -> Array:
-    """An array of a list: numbers as such, masked where one is unknown; all else as text."""
+    """A list as an array: numbers as numbers, masked where unknown; everything else as text."""
     if kind.endswith("[]"):
         return objects([None if v is None else f"[{','.join(map(str, v))}]" for v in values])
     if kind not in _NUMPY:
@@ -97,7 +97,7 @@ def _array(values: list[Any], kind: str) -> Array:
     if None not in values:
         return np.asarray(values, dtype=_NUMPY[kind])
     array = np.asarray(values, dtype=object)
-    unknown = array == None  # noqa: E711 - of each element
+    unknown = array == None  # noqa: E711 - elementwise
     array[unknown] = 0
     masked: Array = np.ma.MaskedArray(array.astype(_NUMPY[kind]), unknown)
     return masked
@@ -107,7 +107,7 @@ def _encodable(texts: list[Any]) -> list[Any]:
     """The texts as they are, unless a path that is not UTF-8 left half characters in them."""
     try:
         "".join(filter(None, texts)).encode()
-    except (UnicodeEncodeError, TypeError):  # or something else than a text is among them
+    except (UnicodeEncodeError, TypeError):  # or not all of them are texts
         return [None if text is None else str(text).encode("utf-8", "backslashreplace").decode()
                 for text in texts]  # fmt: skip
     return texts

@@ -25,7 +25,7 @@ class Database:
     """The tables of :mod:`~xladoctor.evidence.schema` and the views of ``views/*.sql``.
 
     Args:
-        threads: that take part in a query; as many as there are processors unless given.
+        threads: for a query; one per processor by default.
     """
 
     def __init__(self, threads: int | None = None) -> None:
@@ -55,16 +55,16 @@ class Database:
         self._unregister("incoming", sources)
 
     def lazy(self, table: str, producers: Sequence[Callable[[], Columns]]) -> None:
-        """Have the rows of a table produced once the first query names it or a view over it.
+        """Produce the rows of a table when a query first names it or a view over it.
 
         Each producer returns columns, which are then scanned in place: the table becomes a view.
         """
         self._lazy[table] = producers
 
     def create_views(self, *below: str) -> None:
-        """Create the views in the order of their file names; those of ``derived`` once it can be.
+        """Create the views in the order of their file names.
 
-        ``derived`` are the views over what the diagnosis adds to the evidence.
+        Those in ``derived`` need what the diagnosis adds to the evidence.
         """
         for text in view_files(*below):
             self._connection.execute(text)
@@ -82,7 +82,7 @@ class Database:
         self._connection.execute("SET lock_configuration = true")
 
     def rows(self, query: str, parameters: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
-        """Run a query; one dictionary a row."""
+        """Run a query; one dictionary per row."""
         names, rows = self.table(query, parameters)
         return [dict(zip(names, row, strict=True)) for row in rows]
 
@@ -95,7 +95,7 @@ class Database:
         return [column[0] for column in cursor.description or ()], cursor.fetchall()
 
     def arrays(self, query: str) -> dict[str, np.ndarray[Any, Any]]:
-        """Run a query whose columns are numbers without NULL; one array a column."""
+        """Run a query whose columns are numbers without NULL; one array per column."""
         self._produce(query)
         return self._connection.execute(query).fetchnumpy()
 
@@ -110,13 +110,13 @@ class Database:
 
     def tables_in(self, query: str) -> set[str]:
         """The tables and views that a query reads, and those that these views are made of."""
-        found = self._named(query)
-        pending = list(found)
+        names = self._named(query)
+        pending = list(names)
         while pending:
-            below = self._views.get(pending.pop(), frozenset()) - found
-            found |= below
+            below = self._views.get(pending.pop(), frozenset()) - names
+            names |= below
             pending += below
-        return found
+        return names
 
     @property
     def _views(self) -> Mapping[str, frozenset[str]]:
@@ -133,7 +133,7 @@ class Database:
         }
 
     def _named(self, query: str) -> set[str]:
-        """The tables that a query names; every word of it where it is no SELECT."""
+        """The tables that a query names; every word of it if it is not a SELECT."""
         try:
             parse = "SELECT json_serialize_sql($query::VARCHAR)"
             ((text,),) = self._connection.execute(parse, {"query": query}).fetchall()
@@ -148,13 +148,13 @@ class Database:
         """Make the lazy tables that the query names, or that lie below a view that it names."""
         words = set(re.findall(r"\w+", query.lower()))
         if not self._lazy.keys() & words and not self._lazy_views & words:
-            return  # the parser need not be asked
+            return  # no need to parse
         for table in self._lazy.keys() & self.tables_in(query):
             self._define(table, [produce() for produce in self._lazy[table]])
             del self._lazy[table]
 
     def _define(self, table: str, parts: Iterable[Columns]) -> None:
-        """Put a view over arrays in the place of an empty table."""
+        """Replace an empty table with a view over arrays."""
         selects = []
         for number, columns in enumerate(part for part in parts if row_count(part)):
             name = f"{table} {number}"
@@ -169,10 +169,12 @@ class Database:
         described = TABLES[table].columns
         sources = {column: source(column, values, described[column].type, f"{name} {column}")
                    for column, values in columns.items()}  # fmt: skip
-        for column, found in sources.items():
-            if found.texts is not None:
-                self._register_texts(f"{name} {column}", found.texts, found.listed)
-        arrays = {key: array for found in sources.values() for key, array in found.arrays.items()}
+        for column, scanned in sources.items():
+            if scanned.texts is not None:
+                self._register_texts(f"{name} {column}", scanned.texts, scanned.listed)
+        arrays = {
+            key: array for scanned in sources.values() for key, array in scanned.arrays.items()
+        }
         self._connection.register(name, arrays)
         for column in described.keys() - columns.keys():
             sources[column] = Source({}, f"NULL::{described[column].type}")
@@ -189,8 +191,8 @@ class Database:
 
     def _unregister(self, name: str, sources: Mapping[str, Source]) -> None:
         self._connection.unregister(name)
-        for column, found in sources.items():
-            if found.texts is not None:
+        for column, scanned in sources.items():
+            if scanned.texts is not None:
                 self._connection.execute(f'DROP TABLE "{name} {column}"')
 
 
@@ -205,7 +207,7 @@ def _values_of(key: str, tree: Any) -> Iterator[str]:
 
 
 def row_count(columns: Columns) -> int:
-    """The number of rows; that of all columns, as DuckDB would read beyond a shorter one."""
+    """The number of rows, the same in all columns: DuckDB would read past a shorter one."""
     counts = {len(values) for values in columns.values()}
     if len(counts) > 1:
         raise ValueError(f"columns of different lengths: {sorted(counts)}")
@@ -215,4 +217,4 @@ def row_count(columns: Columns) -> int:
 def _select(name: str, sources: Mapping[str, Source], wanted: Iterable[str]) -> str:
     expressions = ", ".join(f'{sources[column].sql} AS "{column}"' for column in wanted)
     joins = " ".join(sources[column].join for column in wanted)
-    return f'SELECT {expressions} FROM "{name}" {joins}'  # noqa: S608 - names are of the schema
+    return f'SELECT {expressions} FROM "{name}" {joins}'  # noqa: S608 - names come from the schema

@@ -11,7 +11,7 @@ from xladoctor.repository import portable
 
 
 class Period(NamedTuple):
-    """A part of a run: instants of the wall clock in nanoseconds, both included."""
+    """A part of a run: wall-clock instants in nanoseconds, both inclusive."""
 
     begin_ns: int
     end_ns: int
@@ -23,9 +23,9 @@ class Evidence:
 
     Attributes:
         database: the tables of :mod:`xladoctor.evidence.schema` and the views over them.
-        available: tables that were looked for and could be read, even if they have no row.
+        available: tables that were looked for and could be read, even if empty.
         notes: what was cut, skipped or unreadable.
-        lost: those of them without which the tables say too little of what the program did.
+        lost: those notes that leave too much of what the program did unknown.
         origin: what was analyzed, for the report: path, kind, and the manifest of a run.
         cwd: the program's working directory; files below it are shown relative to it.
         frontend: the framework that the program is written in, as :mod:`xladoctor.frontends` names

@@ -20,19 +20,19 @@ _EXPECTED = (
     " text file with a metrics report or an analysis log"
 )
 
-_FEW_ROWS = 100_000  # to hand parts of less to threads costs more than it gives
+_FEW_ROWS = 100_000  # below this, threads cost more than they save
 
 
 def load(path: str, session: str | None = None, progress: Progress | None = None) -> Evidence:
     """Read ``path`` (``-`` for standard input) into evidence.
 
     Args:
-        path: a run directory, or a file.
+        path: a run directory or a file.
         session: which of several captured timelines to read; by default the last one.
-        progress: is told how far the reading of large files is.
+        progress: told how far the reading of large files has got.
 
     Raises:
-        IngestError: nothing is there, or it is of no kind that can be read.
+        IngestError: nothing is there, or not of a kind that can be read.
     """
     if path == "-":
         return build(read_text(sys.stdin.buffer, "standard input"), {"kind": "text", "path": "-"})

@@ -22,12 +22,12 @@ _HINT = "`xladoctor query --schema` lists the tables and their columns"
 
 
 class QueryError(XladoctorError):
-    """A query that is none, or that DuckDB refuses."""
+    """Not a query, or one that DuckDB refuses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a query gives.
+    """The result of a query.
 
     Attributes:
         columns: names of its columns.
@@ -41,10 +41,10 @@ class Answer:
 
 
 class Query:
-    """A query that was checked: one statement that reads, of the database that it is for.
+    """A checked query: one statement that reads its database.
 
     Raises:
-        QueryError: it is no such statement.
+        QueryError: it is anything else.
     """
 
     def __init__(self, text: str, database: Database) -> None:
@@ -52,8 +52,8 @@ class Query:
             statements = database.statements(text)
         kinds = [kind for kind, _ in statements]
         if kinds not in (["SELECT"], ["MULTI"], ["EXPLAIN"]):  # a PIVOT may be a MULTI
-            found = ", ".join(kinds) or "nothing"
-            raise QueryError(f"the query must be one SELECT; found: {found}", _HINT)
+            given = ", ".join(kinds) or "nothing"
+            raise QueryError(f"the query must be one SELECT; found: {given}", _HINT)
         self._database = database
         self._text = statements[0][1].strip().removesuffix(";")
         self._explains = kinds == ["EXPLAIN"]
@@ -76,13 +76,13 @@ class Query:
     def write(self, path: Path, kind: str) -> None:
         """Write the rows as ``csv`` (with a header), ``json`` (an array of objects) or ``parquet``.
 
-        In JSON, which has no words for them, infinite numbers and NaN become null.
+        Infinite numbers and NaN, which JSON lacks, become null there.
 
         Raises:
             QueryError: DuckDB refuses the query or the file.
         """
         if self._explains:
-            raise QueryError("EXPLAIN gives a text, no rows", "leave out --format")
+            raise QueryError("EXPLAIN gives text, not rows", "leave out --format")
         source = self._finite() if kind == "json" else self._within()
         target = str(path).replace("'", "''")
         self._run(f"COPY ({source}) TO '{target}' ({_OPTIONS[kind]}, USE_TMP_FILE FALSE)")
@@ -93,7 +93,7 @@ class Query:
         return [table for table in TABLES if table in named and table not in available]
 
     def _within(self, rest: str = "") -> str:
-        """A FROM clause with the query in it, on lines of its own from the second one on."""
+        """A FROM clause with the query in it, on its own lines from the second on."""
         return f"FROM (\n{self._text}\n) {rest}"
 
     def _finite(self) -> str:
@@ -129,9 +129,9 @@ def _refusals(query: str, database: Database, lines_before: int = 0) -> Iterator
 def _place(lines: list[str], lines_before: int) -> list[str]:
     """The line of the query that DuckDB points at, and the line with the caret."""
     for number, line in enumerate(lines[:-1]):
-        found = re.match(r"LINE (\d+): ", line)
-        if found:
-            shown = f"line {int(found[1]) - lines_before}: "
-            caret = lines[number + 1][found.end() :]
-            return [shown + line[found.end() :], " " * len(shown) + caret]
+        match = re.match(r"LINE (\d+): ", line)
+        if match:
+            shown = f"line {int(match[1]) - lines_before}: "
+            caret = lines[number + 1][match.end() :]
+            return [shown + line[match.end() :], " " * len(shown) + caret]
     return []

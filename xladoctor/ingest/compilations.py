@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _SAME_DURATION = 0.02  # the two clocks are read within microseconds of each other
 
 Row = dict[str, Any]
-#: Inputs and outputs of a graph; None where not known.
+#: Inputs and outputs of a graph; None if unknown.
 Numbers = tuple[int | None, int | None]
 
 
@@ -52,24 +52,18 @@ def join(
     timed = [dict(zip(times, row, strict=True)) for row in zip(*times.values(), strict=True)]
     _name_graphs(timed, compiled)
     blocks = log.blocks if log else ()
-    logged_compilations = [block for block in blocks if block.kind == "compilation"]
-    pairs = _pair(logged_compilations, timed, process, ingested, modules)
+    logged = [block for block in blocks if block.kind == "compilation"]
+    pairs = _pair(logged, timed, process, ingested, modules)
     sites = {id(block): folders.locate(block.frames) for block in blocks}
-    stepped = launches.from_steps(process, ingested.tables.get("step", {}))
-    logged = launches.from_blocks(blocks, lambda block: sites[id(block)])
-    by_executions = len(logged_compilations) < len(blocks)
-    for index, block in enumerate(logged_compilations):
+    by_steps = launches.from_steps(process, ingested.tables.get("step", {}))
+    by_blocks = launches.from_blocks(blocks, lambda block: sites[id(block)])
+    for index, block in enumerate(logged):
         site, row = sites[id(block)], pairs.get(id(block), {})
-        counts = logged[id(block)] if by_executions else stepped(site, row)
+        counts = by_blocks[id(block)] if len(logged) < len(blocks) else by_steps(site, row)
         _add(process, index, block, row, site, counts, ingested)
-    known = {id(row) for row in pairs.values()}
-    rest = [row for row in timed if id(row) not in known]
-    rest = rest[
-        : max(0, len(timed) - len(logged_compilations))
-    ]  # the others are blocks without a time
-    for index, row in enumerate(rest, len(logged_compilations)):
+    for index, row in enumerate(_unlogged(timed, pairs, len(logged)), len(logged)):
         site = CallSite(*(row[name] for name in CallSite.__dataclass_fields__))
-        _add(process, index, None, row, site, stepped(site, row), ingested)
+        _add(process, index, None, row, site, by_steps(site, row), ingested)
     executed = (block for block in blocks if block.kind == "execution")
     for index, block in enumerate(executed):
         _add_execution(process, index, block, sites[id(block)], ingested)
@@ -77,8 +71,8 @@ def join(
 
 def _name_graphs(timed: list[Row], compiled: Sequence[Compiled]) -> None:
     """Give timed compilations the graph hash of the timeline's event of the same duration."""
-    events = iter([(one.client_ns, one.graph_hash) for one in compiled
-                   if one.client_ns is not None and one.graph_hash])  # fmt: skip
+    events = ((compilation.client_ns, compilation.graph_hash) for compilation in compiled
+              if compilation.client_ns is not None and compilation.graph_hash)  # fmt: skip
     event = next(events, None)
     for row in timed:
         if event and abs(event[0] - row["duration_ns"]) <= _SAME_DURATION * row["duration_ns"]:
@@ -95,9 +89,9 @@ def _pair(
         return {id(block): row for block, row in zip(blocks, timed, strict=True)}
     ends = _log_ends(process, ingested.tables.get("step", {}))
     if len(modules) == len(timed):
-        found = _pair_by_modules(blocks, timed, ends, modules)
-        if found is not None:
-            return found
+        by_modules = _pair_by_modules(blocks, timed, ends, modules)
+        if by_modules is not None:
+            return by_modules
     pairs: dict[int, Row] = {}
     by_hash: dict[str, list[Row]] = defaultdict(list)
     for row in timed:
@@ -112,12 +106,19 @@ def _pair(
     return pairs
 
 
+def _unlogged(timed: list[Row], pairs: dict[int, Row], logged: int) -> list[Row]:
+    """The compilations that the log lacks; other rows without a block belong to unpaired blocks."""
+    paired = {id(row) for row in pairs.values()}
+    rest = [row for row in timed if id(row) not in paired]
+    return rest[: max(0, len(timed) - logged)]
+
+
 def _pair_by_modules(
     blocks: list[Block], timed: list[Row], ends: list[tuple[int, int]], modules: Sequence[Numbers]
 ) -> dict[int, Row] | None:
     """Each block with the next compilation that made a module like it, in the same step.
 
-    None where the log does not fit into the order of the modules.
+    None where the log does not fit the order of the modules.
     """
     pairs: dict[int, Row] = {}
     at = 0
@@ -136,7 +137,7 @@ def _pair_by_modules(
 
 
 def agree(numbers: Numbers, others: Numbers) -> bool:
-    """Whether two pairs of inputs and outputs can be of one graph, as far as they are known."""
+    """Whether two pairs of inputs and outputs can be of one graph, as far as known."""
     return all(None in pair or pair[0] == pair[1] for pair in zip(numbers, others, strict=True))
 
 
@@ -147,7 +148,7 @@ def _step_of(block: Block, ends: list[tuple[int, int]]) -> int | None:
 def _pair_by_step(
     blocks: list[Block], timed: list[Row], ends: list[tuple[int, int]], pairs: dict[int, Row]
 ) -> None:
-    """Pair what lies in the same step and came about in the same way, where numbers agree."""
+    """Pair what is in the same step with the same kind of cause, where the numbers match."""
     groups: dict[Any, tuple[list[Block], list[Row]]] = defaultdict(lambda: ([], []))
     for block in blocks:
         groups[_step_of(block, ends), "sync" in block.true_cause()][0].append(block)

@@ -1,7 +1,7 @@
-"""Which frame of a Python stack is to be named: the same rule as at capture time.
+"""Which frame of a Python stack to name: the same rule as at capture time.
 
-The innermost frame outside the standard library, the framework and xladoctor itself; where that
-frame lies in another installed package, the nearest user frame is kept as its context.
+The innermost frame outside the standard library, the framework and xladoctor itself; if that
+frame is in another installed package, the nearest user frame is kept as its context.
 """
 
 from __future__ import annotations

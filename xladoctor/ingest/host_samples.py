@@ -26,7 +26,7 @@ def read_host_samples(path: Path, sites: CallSites, process: int, ingested: Inge
     except FileNotFoundError:
         return
     except (OSError, ValueError, KeyError, TypeError) as error:
-        ingested.notes.append(f"{path}: cannot be read ({error}); samples of the host are missing")
+        ingested.notes.append(f"{path}: cannot be read ({error}); host samples are missing")
         return
     ingested.table("host_sample")
     for row in rows:

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 #: Column name -> its values, in one of these forms:
 #:
-#: - a list with one value a row, None where it is unknown;
+#: - a list with one value per row, None where unknown;
 #: - a NumPy array of numbers or booleans, which is read in place (``np.broadcast_to`` makes one of
-#:   a constant without memory); NaN is an unknown value;
-#: - a ``np.ma.MaskedArray`` of them, whose masked values are unknown;
+#:   a constant without memory); NaN means unknown;
+#: - a ``np.ma.MaskedArray`` of them, masked where unknown;
 #: - :class:`Interned` texts.
 Columns = dict[str, Any]
 
@@ -26,16 +26,16 @@ class IngestError(XladoctorError):
 
 
 class Progress(Protocol):
-    """Told how far the reading of a large file is; :meth:`start` and :meth:`done` in turns."""
+    """Told how far a large file has been read; :meth:`start` and :meth:`done` alternate."""
 
     def start(self, total_bytes: int, label: str) -> None:
-        """A file of that size, named for people, is going to be read."""
+        """A file of this size, labelled for people, is about to be read."""
 
     def advance(self, count: int) -> None:
-        """So many bytes more were read."""
+        """``count`` more bytes were read."""
 
     def done(self) -> None:
-        """The file was read, or given up."""
+        """The file was read, or given up on."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,13 +60,12 @@ class Ingested:
 
     Attributes:
         tables: table name -> columns. A table that is present here was *looked for and readable*,
-            even without a row; one that is absent could not be judged.
-        batches: more rows of these tables, as :meth:`append` was given them.
-        lazy: table name -> functions that return its columns, one for each process. For tables that
-            are too large to be made unasked; such a table is in none of the two above.
+            even if empty; one that is absent could not be judged.
+        batches: more rows of these tables, as given to :meth:`append`.
+        lazy: table name -> functions that return its columns, one for each process. For tables too
+            large to make unasked; such a table is in neither of the two above.
         notes: what was cut, skipped or unreadable, each with path and position.
-        lost: those of them without which the rest says too little of what the program did.
-        folders: where the program's Python keeps the standard library and installed packages.
+        lost: those notes that leave too much of what the program did unknown.
     """
 
     tables: dict[str, Columns] = field(default_factory=dict)
@@ -81,7 +80,7 @@ class Ingested:
         self.lost.append(note)
 
     def table(self, name: str) -> Columns:
-        """The columns of a table, which from now on counts as looked for."""
+        """The columns of a table, which counts as looked for from now on."""
         return self.tables.setdefault(name, {})
 
     def add(self, table: str, /, **values: Any) -> None:

@@ -1,7 +1,7 @@
-"""How often a call site launched a graph before it compiled another: what tells warm-up apart.
+"""How often a call site launched before it compiled again, which tells warm-up apart.
 
-A log of level 2 says it itself, with a block for each execution. The capture's own log has level 1;
-there the step log tells: exactly for barriers, and by the steps that passed for other call sites.
+A log of level 2 tells it itself, with a block for each execution. The capture's own log has level
+1; there the step log does: exactly for barriers, by the steps that passed for other call sites.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def from_steps(process: int, steps: Columns) -> Launches:
     def launches(site: CallSite, row: dict[str, Any]) -> tuple[int, int | None]:
         thread, step = row.get("thread"), row.get("step")
         seen[site] += 1
-        if step is None or thread not in last:  # nothing known but the order of compilations
+        if step is None or thread not in last:  # only the order of compilations is known
             return seen[site] - 1, None
         closed = at.get((thread, step))
         if closed and (closed["file"], closed["line"], closed["via"]) == (

@@ -1,9 +1,8 @@
 """The compiled modules of a captured process, and which compilation made each of them.
 
-Written by ``capture/bootstrap/_xladoctor/modules.py``: files with all modules that were loaded at
-some time, each with the number of compilations until then. Modules are numbered in the order in
-which they were made, so those that are new in a file were made by the compilations since the file
-before.
+Written by ``capture/bootstrap/_xladoctor/modules.py``: files with all modules loaded at some time,
+each with the number of compilations until then. Modules are numbered in the order they were made,
+so those new in a file were made by the compilations since the previous file.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ from xladoctor.ingest.interface import Columns, Ingested
 class _File:
     """The modules that are new in a file, in order.
 
-    ``until``: compilations of the process until it was written; None where the process was cut
-    short before it noted them: nothing was thrown away by then, so they are as many as modules.
+    ``until``: compilations of the process until it was written; None if the process was cut short
+    before it noted them: nothing had been evicted by then, so there are as many as modules.
     """
 
     modules: list[hlo.Module]
@@ -47,7 +46,7 @@ class CompiledModules:
                 for file in self.files if file.until != 0 for module in file.modules]  # fmt: skip
 
     def add(self, process: int, ingested: Ingested) -> None:
-        """Fill their tables, and ``graph_hash`` where the analysis log does not tell it."""
+        """Fill their tables, and ``graph_hash`` where the analysis log does not give it."""
         table = ingested.tables.get("compilation", {})
         compilations = _in_order(table, process)
         joined: list[tuple[hlo.Module, int | None]] = []
@@ -71,13 +70,15 @@ class CompiledModules:
 def read_modules(
     folder: Path, record: dict[str, Any], folders: Folders, ingested: Ingested
 ) -> CompiledModules:
-    """Decode those that a process left; ``record`` is its own, which notes their files."""
+    """Decode the modules that a process left; its ``record`` lists their files."""
     noted = {row["file"]: row["compilations"] for row in record.get("modules", ())}
     known: set[int] = set()
     files = []
     for path in sorted(folder.glob("modules*.xplane.pb"), key=lambda path: _order(path.name)):
-        fresh = [one for one in _decode(path, folders, ingested) if one.program not in known]
-        known.update(one.program for one in fresh)
+        fresh = [
+            module for module in _decode(path, folders, ingested) if module.program not in known
+        ]
+        known.update(module.program for module in fresh)
         files.append(_File(fresh, noted.get(path.name, _count(path.name))))
     return CompiledModules(folder, tuple(files))
 
@@ -108,7 +109,7 @@ def _decode(path: Path, folders: Folders, ingested: Ingested) -> list[hlo.Module
 
 
 def _in_order(table: Columns, process: int) -> list[int]:
-    """Rows of the process' compilations, in the order in which they began."""
+    """Rows of the process's compilations, in the order they began."""
     rows = [row for row, of in enumerate(table.get("process", ())) if of == process]
     ends, durations = table.get("end_ns", []), table.get("duration_ns", [])
     if all(ends[row] is not None and durations[row] is not None for row in rows):
@@ -119,8 +120,8 @@ def _in_order(table: Columns, process: int) -> list[int]:
 def _join(modules: list[hlo.Module], rows: list[int], table: Columns) -> list[int | None]:
     """The compilation of each module: in order, where the numbers of inputs and outputs agree.
 
-    Where modules are missing, those are joined of whose numbers there are as many modules as
-    compilations, and those whose compilations are all of one graph.
+    Where modules are missing, only those are joined whose numbers occur in as many modules as
+    compilations, or whose compilations are all of one graph.
     """
     logged = {row: (table["inputs"][row], table["outputs"][row]) for row in rows}
     if len(modules) == len(rows) and all(
@@ -133,15 +134,15 @@ def _join(modules: list[hlo.Module], rows: list[int], table: Columns) -> list[in
     alike: dict[Any, list[hlo.Module]] = defaultdict(list)
     for module in modules:
         alike[_numbers(module)].append(module)
-    found: dict[int, int] = {}
+    rows_of: dict[int, int] = {}
     for numbers, group in alike.items():
         candidates = by_numbers[numbers]
         hashes = {table["graph_hash"][row] for row in candidates}
         if None in numbers or None in hashes:
             continue
         if len(candidates) == len(group) or len(hashes) == 1:
-            found |= {id(module): row for module, row in zip(group, candidates, strict=False)}
-    return [found.get(id(module)) for module in modules]
+            rows_of |= {id(module): row for module, row in zip(group, candidates, strict=False)}
+    return [rows_of.get(id(module)) for module in modules]
 
 
 def _numbers(module: hlo.Module) -> Numbers:

@@ -1,4 +1,4 @@
-"""What a captured process says of itself (``process.json``), and the first fault of its capture.
+"""What a captured process says about itself (``process.json``), and its capture's first fault.
 
 Written by ``capture/bootstrap/_xladoctor/records.py``. Earlier captures named the framework in
 the keys: ``torch``, ``torch_xla`` and ``python`` in place of ``versions``, ``used_xla``.
@@ -32,7 +32,7 @@ def read_process_record(path: Path, ingested: Ingested) -> dict[str, Any] | None
 
 
 def _renamed(record: dict[str, Any]) -> dict[str, Any]:
-    """The same with today's keys."""
+    """The record with today's keys."""
     if "used_xla" not in record:
         return record
     versions = {name: record[name] for name in _EARLIER_PACKAGES if name in record}
@@ -46,7 +46,7 @@ def add_process(record: dict[str, Any], number: int, folder: Path, ingested: Ing
     Args:
         record: of :func:`read_process_record`.
         number: of the process in the tables.
-        folder: its own, where a fault of the capture would be noted.
+        folder: its own, where a fault of the capture would be.
         ingested: where to.
     """
     devices = record["devices"]
@@ -92,5 +92,5 @@ def _add_windows(
     for window in record.get("windows", ()):
         ingested.add("capture_window", process=number, **{name: window.get(name) for name in names})
     if record.get("modules_too_large"):
-        ingested.notes.append(f"{folder.name}: the compiled modules of later compilations are left"
-                              " out, as they would exceed --trace-bytes")  # fmt: skip
+        ingested.notes.append(f"{folder.name}: the modules of later compilations are left out:"
+                              " they would exceed --trace-bytes")  # fmt: skip

@@ -1,8 +1,8 @@
 """Timelines that xladoctor did not capture: an XProf log directory, a session, or one file.
 
 ``LOGDIR/plugins/profile/<session>/<host>.xplane.pb`` is what XProf and TensorBoard read; each file
-of a session is of one process, on whatever host. Files of one session are on one clock by the wall
-time at which each profile started.
+of a session is of one process, on any host. The wall time at which each profile started puts the
+files of a session on one clock.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ def read_profiles(path: Path, session: str | None, progress: Progress | None) ->
         if len(events) == number + 1 and events[number]:
             _add_process(file, number, ingested)
         else:
-            ingested.notes.append(f"{file}: not a timeline, or one without an event")
+            ingested.notes.append(f"{file}: not a timeline, or one without events")
     if "process" not in ingested.tables:
-        raise IngestError("\n".join(ingested.notes), "expected an .xplane.pb file, as XLA's"
-                          " profiler writes it, not compressed")  # fmt: skip
+        raise IngestError("\n".join(ingested.notes), "expected an uncompressed .xplane.pb file, as"
+                          " XLA's profiler writes it")  # fmt: skip
     return ingested
 
 

@@ -1,7 +1,7 @@
 """The run directory of ``xladoctor capture``: timelines that profiler servers recorded.
 
 Its ``run.json`` has ``"kind": "remote"``, no command, and what came of each server:
-``profiles: [{address, file, left_at, missing}]`` (one of the last two, or none, is a text).
+``profiles: [{address, file, left_at, missing}]`` (at most one of the last two is a text).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _UNSEEN = (
 
 
 def remote_manifest(path: Path) -> dict[str, Any] | None:
-    """The manifest of a directory of this kind, None of any other.
+    """The manifest of a directory of this kind; None for any other.
 
     Raises:
         IngestError: it is of this kind, but damaged.
@@ -43,7 +43,7 @@ def remote_manifest(path: Path) -> dict[str, Any] | None:
 def read_remote_capture(
     path: Path, manifest: dict[str, Any], session: str | None, progress: Progress | None
 ) -> Ingested:
-    """The timelines that came, with notes on what is missing and what none of them can say.
+    """The timelines that came, with notes on what is missing and what no timeline can tell.
 
     Raises:
         IngestError: none came, or none can be read; or there is no such session.

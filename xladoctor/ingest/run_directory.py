@@ -39,8 +39,8 @@ def read_run_directory(
 
     Args:
         path: the run directory.
-        session: which of several captured timelines to read, the run's main one unless given.
-        progress: is told how far the reading of large files is.
+        session: which of several captured timelines to read; by default the run's main one.
+        progress: told how far the reading of large files has got.
 
     Raises:
         IngestError: there is no manifest, or no process in it used XLA.
@@ -71,16 +71,17 @@ def read_run_directory(
 
 
 def _lose_what_failed(ingested: Ingested) -> None:
-    """Processes of which the program's own status does not tell that they failed."""
+    """Note processes that failed although the program's own status is 0."""
     processes = ingested.tables["process"]
     for pid, uncaught in zip(processes["pid"], processes["uncaught"], strict=True):
         if uncaught:
-            ingested.lose(f"process-{pid}: the process was ended by an exception that nobody"
-                          f" caught: {uncaught}")  # fmt: skip
+            ingested.lose(
+                f"process-{pid}: the process ended with an uncaught exception: {uncaught}"
+            )
 
 
 def _add_sources(path: Path, ingested: Ingested) -> None:
-    """Lines whose text was read when their files were there."""
+    """Lines whose text was read while their files still existed."""
     try:
         rows = json.loads(path.read_text(encoding="utf-8"))
         read = [(str(row["file"]), int(row["line"]), str(row["text"])) for row in rows]
@@ -97,14 +98,14 @@ def _faults_at_start(path: Path) -> list[str]:
     """Faults of the capture in processes that have no folder."""
     log = path / "python.log"
     text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
-    found = re.findall(r"^(\d+) \d+ fault (.*)$", text, re.MULTILINE)
-    return [f"{log}: process {pid} could not be captured: {fault}" for pid, fault in found]
+    faults = re.findall(r"^(\d+) \d+ fault (.*)$", text, re.MULTILINE)
+    return [f"{log}: process {pid} could not be captured: {fault}" for pid, fault in faults]
 
 
 def _nothing_captured(path: Path, folders: list[Path], notes: list[str]) -> tuple[str, str]:
     runs = ", ".join(str(run.parent) for run in sorted(path.glob("*/run.json")))
     if runs:
-        return f"{path}: several programs ran, each of which is a run of its own", f"one of {runs}"
+        return f"{path}: several programs ran, each with its own run directory", f"one of {runs}"
     if notes:
         return "\n".join(notes), _HINT
     frontend, log = vocabulary(), path / "python.log"
@@ -125,8 +126,8 @@ def _nothing_captured(path: Path, folders: list[Path], notes: list[str]) -> tupl
         )
     return (
         f"{path}: no Python process reported, so there is nothing to diagnose",
-        "an interpreter that is run with -E, -I or -S, or whose PYTHONPATH is taken away, cannot be"
-        ' captured from outside; from inside it can: with xladoctor.capture("out"): …',
+        "an interpreter started with -E, -I or -S, or without its PYTHONPATH, cannot be captured"
+        ' from outside, only from inside: with xladoctor.capture("out"): …',
     )
 
 
@@ -145,24 +146,21 @@ def _read_manifest(path: Path) -> dict[str, Any]:
 def read_process(
     folder: Path, timelines: list[Path], number: int, ingested: Ingested, progress: Progress | None
 ) -> bool:
-    """Everything that one process left, which may still run; False where it used no device.
+    """Everything that a process, even a running one, left; False if it used no device.
 
     Args:
         folder: its own, below the run directory.
-        timelines: the files of the captured timelines, of all processes.
+        timelines: the files of the captured timelines of all processes.
         number: its number in the tables.
         ingested: where to.
-        progress: is told how far the reading of large files is.
+        progress: told how far the reading of large files has got.
     """
     record = read_process_record(folder / "process.json", ingested)
     steps = folder / "steps.jsonl"
     logged = steps.exists() and steps.stat().st_size > 0  # a process cut short never said so
     if record is None or not (record["used_device"] or logged):
         return False
-    folders = Folders(
-        tuple(record["folders"]["standard"]), tuple(record["folders"]["installed"]), record["main"],
-        framework=vocabulary(record["frontend"]).packages,
-    )  # fmt: skip
+    folders = _folders(record)
     sites = _read_sites(folder / "call_sites.json", ingested)
     add_process(record, number, folder, ingested)
     _add_sites(sites, number, ingested)
@@ -171,19 +169,26 @@ def read_process(
     if record["no_analysis_log"]:
         ingested.notes.append(f"{folder.name}: no analysis log: {record['no_analysis_log']}")
     modules = read_modules(folder, record, folders, ingested)
-    own = [path for path in timelines if path.name.endswith(f"_{folder.name[8:]}{SUFFIX}")]
     compiled: list[Compiled] = []
-    if own:
-        from xladoctor.ingest.timeline.read import TimelineFile, read_timeline  # loads numba
+    for path in timelines:
+        if path.name.endswith(f"_{folder.name.removeprefix('process-')}{SUFFIX}"):
+            from xladoctor.ingest.timeline.read import TimelineFile, read_timeline  # loads numba
 
-        file = TimelineFile(own[0], number, record["host"], modules=not modules.files)
-        compiled = read_timeline(file, folders, ingested, progress)
+            file = TimelineFile(path, number, record["host"], modules=not modules.files)
+            compiled = read_timeline(file, folders, ingested, progress)
+            break
     compilations.join(log, times, compiled, number, folders, ingested, modules.made)
     modules.add(number, ingested)
     read_host_samples(folder / "host_samples.json", sites, number, ingested)
     split_python(number, ingested)
     _read_metrics(folder / "metrics.txt", number, ingested)
     return True
+
+
+def _folders(record: dict[str, Any]) -> Folders:
+    folders = record["folders"]
+    return Folders(tuple(folders["standard"]), tuple(folders["installed"]), record["main"],
+                   framework=vocabulary(record["frontend"]).packages)  # fmt: skip
 
 
 def _add_sites(sites: CallSites, number: int, ingested: Ingested) -> None:
@@ -216,7 +221,7 @@ def _read_steps(path: Path, sites: CallSites, number: int, ingested: Ingested) -
 
 
 def _read_log(folder: Path, ingested: Ingested) -> AnalysisLog:
-    """The analysis log; a long one lies in parts, named after the bytes before them."""
+    """The analysis log; a long one is in parts, named by the number of bytes before them."""
     begins = sorted(int(path.stem[9:]) for path in folder.glob("analysis-*.log")
                     if path.stem[9:].isdecimal())  # fmt: skip
     parts = [(begin, folder / f"analysis-{begin}.log") for begin in begins]

@@ -18,8 +18,8 @@ _PATTERNS = (f"plugins/profile/*/*{SUFFIX}", f"profile/*/*{SUFFIX}", f"*/*{SUFFI
 def session_files(
     path: Path, session: str | None, ingested: Ingested, main: str | None = None
 ) -> list[Path]:
-    """The timelines of one session: the one that is asked for (the beginning of its name is enough
-    where no other begins so), else the main one, else the newest, with a note.
+    """The timelines of one session: the one asked for (an unambiguous beginning of its name is
+    enough), else the main one, else the newest, with a note.
 
     Raises:
         IngestError: the session is not there.
@@ -45,11 +45,13 @@ def session_files(
 def find_sessions(path: Path) -> dict[str, list[Path]]:
     """The sessions below a directory, the newest last, with their files by name."""
     for pattern in _PATTERNS:
-        found: dict[str, list[Path]] = {}
+        sessions: dict[str, list[Path]] = {}
         for file in sorted(path.glob(pattern)):
-            found.setdefault(file.parent.name, []).append(file)
-        if found:
-            return dict(sorted(found.items(), key=lambda item: (_age(item[1]), item[0])))
+            sessions.setdefault(file.parent.name, []).append(file)
+        if sessions:
+            return dict(
+                sorted(sessions.items(), key=lambda session: (_age(session[1]), session[0]))
+            )
     return {}
 
 

@@ -1,7 +1,7 @@
 """The step log (``steps.jsonl``) and the call sites (``call_sites.json``) of a captured process.
 
-Written by ``capture/bootstrap/_xladoctor/recorder.py``, which documents the lines. A log that
-was cut by the end of its process loses its last line, nothing else.
+Written by ``capture/bootstrap/_xladoctor/recorder.py``, which documents the lines. A log
+cut off by the end of its process loses its last line, nothing else.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from xladoctor.ingest.frames import NOWHERE, CallSite
 from xladoctor.ingest.interface import Ingested
 
 _SITE_KEYS = ("file", "line", "function", "user_file", "user_line", "user_function", "via")
-#: What a line leaves out because it is zero.
+#: What a line leaves out when it is zero.
 _DEFAULTS: dict[str, Any] = {
     "site": None, "main": False, "steps": 0, "barrier_ns": 0, "compile_ns": 0, "capture_ns": 0,
     "executions": 0, "compilations": 0, "optimizer": 0, "log": 0, "traced": False,
@@ -46,7 +46,7 @@ class CallSites:
 
 
 def read_call_sites(text: str) -> CallSites:
-    """Parse ``call_sites.json``. Raises ValueError where it is no such file."""
+    """Parse ``call_sites.json``. Raises ValueError for any other file."""
     data = json.loads(text)
     sites = tuple(CallSite(*(site[key] for key in _SITE_KEYS)) for site in data["sites"])
     sources = tuple(site["source"] for site in data["sites"])
@@ -58,8 +58,8 @@ def read_step_log(
 ) -> None:
     """Fill ``step``, the tables of what happened in the steps, and the compilations' times.
 
-    Logs of older captures have the sum of the uploads and nothing on saves. Of these, ``upload``
-    and ``state_save`` stay absent: they were not looked for.
+    Logs of older captures only have the sum of the uploads, and no saves. Their ``upload`` and
+    ``state_save`` stay absent: they were not looked for.
     """
     reader = _StepLogReader(sites, process, ingested)
     for number, line in enumerate(lines, 1):
@@ -76,7 +76,7 @@ class _StepLogReader:
         self._sites = sites
         self._process = process
         self._ingested = ingested
-        self._steps: list[dict[str, Any]] = []  # the table of most rows is made at once
+        self._steps: list[dict[str, Any]] = []  # the largest table is built at once
         self._ordinals: dict[tuple[int, int | None], int] = {}
         self._barriers: dict[int, list[tuple[int, int]]] = {}
         self._counters: dict[str, int] = {}
@@ -211,15 +211,15 @@ def _renamed(line: dict[str, Any]) -> dict[str, Any]:
 
 
 def barriers_a_step(sites: np.ndarray[Any, Any], updates: np.ndarray[Any, Any]) -> int:
-    """How many barriers make one turn of the loop, from what each of them closed.
+    """How many barriers make one iteration, from what each of them ended.
 
     Args:
         sites: call site of each barrier, in order.
-        updates: updates of the optimizer before each barrier.
+        updates: optimizer steps before each barrier.
 
-    The smallest period that nine in ten barriers keep; 1 where there is none. Two barriers a turn,
-    or eight micro-batches and one update, repeat exactly; an end-of-epoch barrier among hundreds
-    does not change the period of the others. A period with several updates is an epoch, no step.
+    The smallest period that nine in ten barriers keep; 1 if there is none. Two barriers per
+    iteration, or eight micro-batches and one update, repeat exactly; an end-of-epoch barrier among
+    hundreds does not change the period of the others. A period with several updates is an epoch.
     """
     for sequences in ((sites, updates), (sites,)):  # an update may be left out now and then
         for period in range(1, min(_MAX_PERIOD, len(sites) // 3) + 1):

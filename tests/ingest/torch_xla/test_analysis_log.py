@@ -206,11 +206,11 @@ def test_summary_after_a_compilation_is_no_part_of_a_block() -> None:
 
 @given(st.integers(0, len(RECORDED)))
 def test_log_cut_at_its_end_gives_the_blocks_before_the_cut(cut: int) -> None:
-    found = contents(RECORDED[:cut])
-    assert found == contents(RECORDED)[: len(found)]
+    blocks = contents(RECORDED[:cut])
+    assert blocks == contents(RECORDED)[: len(blocks)]
     end = "Analysis: " + "-" * 80
     ends = RECORDED[:cut].count(end) - RECORDED[:cut].count(f"Post Compilation {end}")
-    assert len(found) - ends in (0, 1)  # a few of the end's dashes are enough
+    assert len(blocks) - ends in (0, 1)  # a few of the end's dashes are enough
 
 
 @given(st.integers(0, len(RECORDED)))

@@ -233,7 +233,7 @@ def test_several_reports_without_headers() -> None:
     assert [s.line for s in report.sections] == [1, 158]
     assert report.sections[0].counters == only(read_text(text)).counters
     assert len(report.sections[1].metrics) == 14
-    assert report.notes == ("lines skipped that are no part of a report: 1",)
+    assert report.notes == ("lines skipped that are not part of a report: 1",)
 
 
 def test_nothing_after_clear_all() -> None:
@@ -257,8 +257,8 @@ def test_eager_mode() -> None:
     section = only(read("torch_xla_2.9_eager.txt"))
     assert metric(section, "EagerOpCompileTime").accumulator == 141_078_075
     assert metric(section, "EagerOpExecuteTime").value_rate == 940_836_945
-    one = metric(section, "TensorToData")  # a single sample has no rate
-    assert (one.total_samples, one.rate, one.value_rate) == (1, None, None)
+    sample = metric(section, "TensorToData")  # a single sample has no rate
+    assert (sample.total_samples, sample.rate, sample.value_rate) == (1, None, None)
 
 
 # Other releases, and logs
@@ -290,15 +290,15 @@ def test_corrected_percentiles_ascend(name: str) -> None:
     if name == "torch_xla_2.9_cleared.txt":
         return
     for section in read(name).sections:
-        for one in section.metrics:
-            values = [value for _, value in one.percentiles]
+        for reported in section.metrics:
+            values = [value for _, value in reported.percentiles]
             assert values == sorted(values)
 
 
 def test_accumulators_called_counters_and_unpadded_microseconds() -> None:
     report = read("release_2019.txt")
     section = only(report)
-    assert report.notes == ("lines skipped that are no part of a report: 1",)
+    assert report.notes == ("lines skipped that are not part of a report: 1",)
     assert {m.name: (m.accumulator, m.unit) for m in section.metrics} == {
         "CompileTime": (6_501_263_438, "ns"),
         "ExecuteTime": (18_449_018_269, "ns"),
@@ -332,14 +332,14 @@ def test_lines_of_two_workers_are_told_apart() -> None:
     assert counters(first) == {"CachedCompile": 40, "aten::nonzero": 20}
     assert counters(second) == {"CachedCompile": 20, "aten::nonzero": 10}
     assert report.complete
-    assert report.notes == ("lines skipped that are no part of a report: 2",)
+    assert report.notes == ("lines skipped that are not part of a report: 2",)
 
 
 def test_windows_line_ends_log_prefixes_and_no_indentation() -> None:
     report = read("windows_log.txt")
     section = only(report)
     assert report.complete
-    assert report.notes == ("lines skipped that are no part of a report: 3",)
+    assert report.notes == ("lines skipped that are not part of a report: 3",)
     assert [(m.name, m.accumulator, m.line) for m in section.metrics] == [
         ("CompileTime", 5_710_504, 2),
         ("ExecuteTime", 17_131_512, 8),
@@ -391,7 +391,7 @@ def test_a_log_between_the_lines_changes_nothing() -> None:
     ]
     assert counters(only(mixed)) == counters(only(plain))
     assert mixed.complete
-    assert mixed.notes == (f"lines skipped that are no part of a report: {4 * len(lines)}",)
+    assert mixed.notes == (f"lines skipped that are not part of a report: {4 * len(lines)}",)
 
 
 # Texts that are cut or damaged
@@ -405,7 +405,7 @@ def test_pasted_and_cut() -> None:
         "line 6: unreadable percentile in metric CompileTime",
         "line 14: the text ends in this line; its end may be missing",
         "line 14: cut off inside metric ExecuteTime",
-        "lines skipped that are no part of a report: 3",
+        "lines skipped that are not part of a report: 3",
     )
     first, last = section.metrics
     assert (first.accumulator, first.line) == (158_028_309_014, 3)
@@ -426,7 +426,7 @@ def test_a_report_cut_off_before_the_next_one() -> None:
     assert report.notes == (
         "line 3: cut off inside metric CompileTime",
         "line 10: nothing below the header of step 3; left out",
-        "lines skipped that are no part of a report: 1",
+        "lines skipped that are not part of a report: 1",
     )
 
 
@@ -449,9 +449,11 @@ def test_a_text_cut_anywhere_gives_what_it_has_in_full(data: st.DataObject) -> N
     full = (REPORTS / data.draw(st.sampled_from(names))).read_text()
     cut = full[: data.draw(st.integers(0, len(full)))]
     try:
-        found = [(s.line, item) for s in read_text(cut).sections for item in s.metrics + s.counters]
+        figures = [
+            (s.line, item) for s in read_text(cut).sections for item in s.metrics + s.counters
+        ]
     except NotAMetricsReport:
-        found = []
+        figures = []
     ended = cut.count("\n")
     expected = [
         (s.line, item)
@@ -459,8 +461,8 @@ def test_a_text_cut_anywhere_gives_what_it_has_in_full(data: st.DataObject) -> N
         for item in s.metrics + s.counters
         if last_line(item) <= ended
     ]
-    assert [entry for entry in found if last_line(entry[1]) <= ended] == expected
-    assert len(found) <= len(expected) + 1
+    assert [entry for entry in figures if last_line(entry[1]) <= ended] == expected
+    assert len(figures) <= len(expected) + 1
 
 
 def test_every_cut_of_a_report_is_noticed_inside_a_metric() -> None:
@@ -576,9 +578,9 @@ def test_the_installed_torch_xla_prints_what_is_read() -> None:
     assert report.complete
     section = only(report)
     assert {m.name for m in section.metrics} >= {"CompileTime", "ExecuteTime", "InboundData"}
-    for one in section.metrics:
-        samples, accumulator = exact[one.name]
-        assert one.total_samples == samples
-        printed = {"ns": 1e-3, "bytes": 0.005 * 1024**2, "none": 0.005}[one.unit]
-        assert one.accumulator == pytest.approx(accumulator, abs=printed)
+    for reported in section.metrics:
+        samples, accumulator = exact[reported.name]
+        assert reported.total_samples == samples
+        printed = {"ns": 1e-3, "bytes": 0.005 * 1024**2, "none": 0.005}[reported.unit]
+        assert reported.accumulator == pytest.approx(accumulator, abs=printed)
     assert counters(section)["aten::nonzero"] == 4

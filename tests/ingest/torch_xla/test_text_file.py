@@ -101,11 +101,11 @@ def test_report_across_the_border_of_two_blocks_of_the_file_is_read_whole(shift:
     ("data", "message"),
     [
         (b"", "report.txt: is empty"),
-        (b"\x00", "report.txt: byte 0 is zero: this is no text"),
-        (b"PK\x03\x04\x00", "report.txt: byte 4 is zero: this is no text"),
-        ("Metric: X".encode("utf-16"), "report.txt: byte 3 is zero: this is no text"),
+        (b"\x00", "report.txt: byte 0 is zero: not a text file"),
+        (b"PK\x03\x04\x00", "report.txt: byte 4 is zero: not a text file"),
+        ("Metric: X".encode("utf-16"), "report.txt: byte 3 is zero: not a text file"),
         (b"import torch\n", "report.txt: no metrics report in 1 lines"),
-        (LOG[: len(LOG) // 40], "report.txt: no whole block of an analysis log in it"),
+        (LOG[: len(LOG) // 40], "report.txt: no complete block of an analysis log in it"),
     ],
     ids=["empty", "zero", "archive", "utf-16", "program", "half a block"],
 )
@@ -137,7 +137,7 @@ def test_file_is_named_by_its_path(tmp_path: Path) -> None:
 @given(st.binary(max_size=400))
 def test_any_bytes_are_read_or_are_an_error_of_the_user(data: bytes) -> None:
     try:
-        found = "; ".join(read(data).tables)
+        outcome = "; ".join(read(data).tables)
     except IngestError as error:
-        found = error.what
-    assert found == "metric; counter" or found.startswith("report.txt: ")
+        outcome = error.what
+    assert outcome == "metric; counter" or outcome.startswith("report.txt: ")

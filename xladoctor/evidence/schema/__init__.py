@@ -1,8 +1,8 @@
 """Every table and column of the evidence, with its unit and where it comes from.
 
 Instants are nanoseconds of the wall clock, durations nanoseconds. A *call site* is the innermost
-line that is neither Python's own nor the framework's; where that line lies in an installed package,
-``user_*`` is the nearest line of the user's.
+line that is neither Python's own nor the framework's; if that line is in an installed package,
+``user_*`` is the user's nearest line.
 """
 
 from xladoctor.evidence.schema.graphs import GRAPHS

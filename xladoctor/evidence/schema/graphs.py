@@ -11,7 +11,7 @@ GRAPHS: dict[str, Table] = {
         name VARCHAR name of the module
         graph_hash VARCHAR hash of its graph, where it could be joined
         instructions INTEGER instructions in all computations, after optimization
-        donated BIGINT[] parameters whose memory the results may take
+        donated BIGINT[] parameters whose memory the results may reuse
         devices BIGINT[] devices that it was compiled for, where the module says so
         sharding VARCHAR digest of the shardings of parameters and results; NULL without any
     """)),
@@ -19,8 +19,8 @@ GRAPHS: dict[str, Table] = {
                              columns(PROCESS + """
         program_id BIGINT number of the program
         graph_hash VARCHAR hash of its graph
-        computation VARCHAR name of the computation it stands in
-        entry BOOLEAN whether that is the entry computation
+        computation VARCHAR name of its computation
+        entry BOOLEAN whether it is in the entry computation
         root BOOLEAN whether it is the result of its computation
         id BIGINT number of the instruction in its module
         name VARCHAR its name
@@ -32,11 +32,11 @@ GRAPHS: dict[str, Table] = {
         parameter INTEGER position of the parameter, if it is one
         literal VARCHAR value of a constant of at most 16 elements
         attributes VARCHAR bounds, dimensions, padding and the like, as HLO text prints them
-        op_type VARCHAR operation of the framework that it comes from
+        op_type VARCHAR framework operation that it comes from
         op_name VARCHAR its name with scopes
         frame INTEGER innermost frame of its Python stack in hlo_frame, where known
     """ + SITE)),
-    "hlo_frame": Table("a Python frame that instructions come from; stacks by way of `parent`",
+    "hlo_frame": Table("a Python frame that instructions come from; `parent` links to its caller",
                        ".xplane.pb", columns(PROCESS + """
         program_id BIGINT number of the program
         frame INTEGER number of the frame in its module, from 1
@@ -54,7 +54,7 @@ GRAPHS: dict[str, Table] = {
         layout BIGINT[] dimensions from minor to major
         type VARCHAR element type, as HLO text writes it
         op VARCHAR operation that made it, as op_type in operator_trait
-        sent BOOLEAN the line sent it to the device; else it is the first use in this graph
+        sent BOOLEAN whether the line sent it to the device; else it is its first use in this graph
     """ + SITE)),
     "source_line": Table("text of the named lines as they ran", "call_sites.json", columns("""
         file VARCHAR path
@@ -72,17 +72,17 @@ GRAPHS: dict[str, Table] = {
         now VARCHAR what it is
         dimension INTEGER first dimension that differs
         value BIGINT its size in this graph
-        op VARCHAR operation of the framework that differs; for placement what does
-        role VARCHAR made, or used: a tensor that was there before shows where it is first used
+        op VARCHAR framework operation that differs; for placement, what differs
+        role VARCHAR made, or used: where a tensor that existed before is first used
         file VARCHAR file of the line that makes the difference
         line INTEGER that line
         function VARCHAR function that it is in
-        user_file VARCHAR path of the user's line that led there, where it is a library's
+        user_file VARCHAR path of the user's line that led there, if that one is a library's
         user_line INTEGER that line
         user_function VARCHAR function that it is in
-        pattern VARCHAR grows, last_batch or varies: how the sizes or counts go on
+        pattern VARCHAR grows, last_batch or varies: how the sizes or counts develop
         seen INTEGER sizes seen in that dimension
-        possible INTEGER sizes in their range, with the steps between them
+        possible INTEGER sizes in their range, at the steps between them
     """)),
     "graph_change": Table("an operation of a Python line that differs between a compilation and the"
                           " one it is compared with, in the order of lowering", "derived",
@@ -93,13 +93,13 @@ GRAPHS: dict[str, Table] = {
         file VARCHAR file
         line INTEGER line
         function VARCHAR function that the line is in
-        user_file VARCHAR path of the user's line that led there, where it is a library's
+        user_file VARCHAR path of the user's line that led there, if that one is a library's
         user_line INTEGER that line
         user_function VARCHAR function that it is in
-        op VARCHAR operation of the framework, as op in operator_trait
-        was VARCHAR instructions that the earlier graph alone has, a line each
-        now VARCHAR instructions that this one alone has
-        was_count INTEGER how many such instructions the earlier graph has
-        now_count INTEGER and this one
+        op VARCHAR framework operation, as op in operator_trait
+        was VARCHAR instructions only in the earlier graph, one per line
+        now VARCHAR instructions only in this one
+        was_count INTEGER how many there are in the earlier graph
+        now_count INTEGER and in this one
     """)),
 }  # fmt: skip

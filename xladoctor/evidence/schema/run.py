@@ -12,12 +12,12 @@ RUN: dict[str, Table] = {
         frontend VARCHAR framework that was captured
         device_kind VARCHAR kind of the devices: CPU, TPU, NEURON, CUDA
         devices INTEGER devices that the process sees
-        ended BOOLEAN whether the capture was closed in order
+        ended BOOLEAN whether the capture ended normally
         main VARCHAR path of the main script
         cwd VARCHAR working directory
         began_ns BIGINT when the framework was imported
         ended_ns BIGINT when the process was last heard of
-        uncaught VARCHAR type of the exception that ended it, if nobody caught one
+        uncaught VARCHAR type of the uncaught exception that ended it, if any
     """)),
     "version": Table("a package of a captured process", "process.json", columns(PROCESS + """
         package VARCHAR its name; python for the interpreter
@@ -26,33 +26,33 @@ RUN: dict[str, Table] = {
     "capture_fault": Table("a fault of the capture itself, which switched it off", "faults.log",
                            columns(PROCESS + """
         text VARCHAR what it was
-        log VARCHAR path of the file that says where it was
+        log VARCHAR path of the file with the details
     """)),
-    "capture_window": Table("a time that the profiler recorded", "process.json",
+    "capture_window": Table("a period that the profiler recorded", "process.json",
                             columns(PROCESS + """
         session VARCHAR name of its timeline, for --session
         begin_ns BIGINT when it opened
-        end_ns BIGINT when it closed; NULL where the process was cut short within
+        end_ns BIGINT when it closed; NULL if the process was cut short before
         steps INTEGER barriers in it
         ended_by VARCHAR step limit, time limit, size limit, end of program, …
         bytes BIGINT size of its file
-        stop_ns BIGINT that the program stood still for the profiler to hand over what it had
-        write_ns BIGINT that writing took beside the program
+        stop_ns BIGINT time the program was stopped for the profiler to hand over its data
+        write_ns BIGINT time writing took while the program ran
     """)),
-    "outlier": Table("a step that took much longer than usual, and nothing compiled or saved",
+    "outlier": Table("a step that took much longer than usual without compiling or saving",
                      "steps.jsonl", columns(PROCESS + THREAD + """
         step INTEGER index of the step
         end_ns BIGINT when it ended
         duration_ns BIGINT how long it took
         typical_ns BIGINT the running median of the steps before it
-        traced BOOLEAN whether a second timeline of the steps after it was made
+        traced BOOLEAN whether the steps after it are in a second timeline
     """)),
-    "environment": Table("settings of the user's that change how XLA works", "process.json",
+    "environment": Table("user settings that change how XLA works", "process.json",
                          columns(PROCESS + """
         name VARCHAR environment variable
         value VARCHAR its value
         set_by VARCHAR environment (before the program started) or program
-        file VARCHAR file of the line that set it, where the program did
+        file VARCHAR file of the line that set it, if the program did
         line INTEGER that line
         function VARCHAR function that the line is in
     """)),
@@ -70,7 +70,7 @@ RUN: dict[str, Table] = {
     "step": Table("what a thread did between two barriers that launched work", "steps.jsonl",
                   columns(PROCESS + THREAD + """
         main BOOLEAN whether it is the main thread
-        tail BOOLEAN the time after the last barrier: no step
+        tail BOOLEAN whether it is the time after the last barrier, not a step
         index INTEGER number of the barrier on its thread, from 0
         barriers INTEGER barriers that this row covers (1, or more in very long runs)
         ordinal INTEGER barriers seen before at the same call site on this thread
@@ -89,18 +89,18 @@ RUN: dict[str, Table] = {
         optimizer_steps INTEGER updates of the optimizer that stepped most
         log_offset BIGINT size of the analysis log at the end
         traced BOOLEAN inside the timeline's window
-        probed BOOLEAN slowed by a look for fallbacks: left out of timings
+        probed BOOLEAN slowed by the search for fallbacks; left out of timings
     """ + SITE)),
-    "judged_part": Table("the part of the run that is judged, as the block of an expectation;"
-                         " without a row all of it", "derived", columns("""
-        begin_ns BIGINT its begin
+    "judged_part": Table("the part of the run that is judged, such as the block of an"
+                         " expectation; without a row, all of it", "derived", columns("""
+        begin_ns BIGINT its start
         end_ns BIGINT its end
     """)),
-    "step_period": Table("how many barriers make a turn of the loop", "steps.jsonl",
+    "step_period": Table("how many barriers make one iteration", "steps.jsonl",
                          columns(PROCESS + THREAD + """
         barriers INTEGER smallest period of the sequence of barrier call sites
     """)),
-    "optimizer": Table("an optimizer, and the line that has it update", "steps.jsonl",
+    "optimizer": Table("an optimizer, and the line that steps it", "steps.jsonl",
                        columns(PROCESS + THREAD + SITE)),
     "compilation": Table("one compilation", "analysis log, step log, timeline",
                          columns(PROCESS + """
@@ -113,7 +113,7 @@ RUN: dict[str, Table] = {
         cause VARCHAR the log's sentence
         inputs INTEGER inputs of the graph
         outputs INTEGER outputs of the graph
-        memory_bytes BIGINT what it takes on the device with its inputs and outputs, where known
+        memory_bytes BIGINT device memory it takes with its inputs and outputs, where known
         end_ns BIGINT when it ended, where known
         duration_ns BIGINT how long it took, where known
     """ + SITE)),
@@ -173,7 +173,7 @@ RUN: dict[str, Table] = {
                             columns(PROCESS + """
         step INTEGER barrier index
         tail BOOLEAN after the last barrier
-        name VARCHAR counter: the operator, those that read a scalar too
+        name VARCHAR counter: the operator, including those that read a scalar
         value BIGINT increase since the last count
     """)),
 }  # fmt: skip

@@ -15,7 +15,7 @@ TIMELINE: dict[str, Table] = {
         events BIGINT number of events
         bytes BIGINT size of the file
         complete BOOLEAN whether all of it could be read
-        steps_from VARCHAR what told the steps: StepMarker, StepTrace, Steps, executions, or NULL
+        steps_from VARCHAR what marked the steps: StepMarker, StepTrace, Steps, executions, or NULL
     """)),
     "plane": Table("a plane of the timeline: a host, a device, or what goes with them",
                    ".xplane.pb", columns(PROCESS + """
@@ -33,7 +33,7 @@ TIMELINE: dict[str, Table] = {
         begin_ns BIGINT its origin
         events BIGINT number of events
     """)),
-    "event": Table("an event of the timeline, with stats of its own or of its metadata; large,"
+    "event": Table("an event of the timeline, with its own stats or its metadata's; large,"
                    " decoded when a query names it", ".xplane.pb",
                    columns(PROCESS + """
         event BIGINT number of the event in its file
@@ -66,13 +66,13 @@ TIMELINE: dict[str, Table] = {
         value VARCHAR its value as text; bytes as their number
         number DOUBLE its value where it is one
     """)),
-    "timeline_step": Table("a step of the timeline, and what the thread of the loop did in it; the"
+    "timeline_step": Table("a step of the timeline, and what the loop's thread did in it; the"
                            " parts exclude each other and add up to the duration", "derived",
                            columns(PROCESS + """
         step INTEGER index of the barrier in table step where it could be joined, else a number
         joined BOOLEAN whether it could
         steady BOOLEAN without compilation, after the first three
-        begin_ns BIGINT its begin
+        begin_ns BIGINT its start
         end_ns BIGINT its end
         duration_ns BIGINT time between
         compile_ns BIGINT compiling
@@ -81,41 +81,41 @@ TIMELINE: dict[str, Table] = {
         input_ns BIGINT waiting for the next batch
         save_ns BIGINT saving checkpoints
         dispatch_ns BIGINT handing graphs to the device
-        tracing_ns BIGINT Python by the share of tracing in all host samples, not of this step alone
-        other_ns BIGINT other Python (with tracing, where no samples tell them apart)
+        tracing_ns BIGINT Python, by the share of tracing in all host samples, not just this step's
+        other_ns BIGINT other Python (with tracing, if no samples tell them apart)
     """)),
-    "host_segment": Table("what the thread of the loop (and autograd's, while that waits) did, in"
+    "host_segment": Table("what the loop's thread (and autograd's, while it waits) did, in"
                           " program order without gaps", "derived", columns(PROCESS + """
         segment INTEGER number of the segment, from 0
         step INTEGER step that it lies in, as in timeline_step
         activity VARCHAR compile, wait, upload, input, save, dispatch or python
         region VARCHAR call it is part of: barrier, read, input, save, upload; cut: of an operator
         call INTEGER number of that call
-        begin_ns BIGINT its begin
+        begin_ns BIGINT its start
         duration_ns BIGINT its length
         launches INTEGER execution that is launched at its end
         awaits INTEGER last execution that had ended when this wait ended
-        file VARCHAR path of the line that calls
+        file VARCHAR path of the calling line
         line INTEGER that line
     """)),
-    "device_execution": Table("a graph that the thread of the loop launched, as the busiest device"
+    "device_execution": Table("a graph that the loop's thread launched, as the busiest device"
                               " ran it", "derived", columns(PROCESS + """
         execution INTEGER number of the execution, from 0, in the order of launching
         device INTEGER number of the device
         launched_ns BIGINT when the host had handed it over
-        begin_ns BIGINT when the device began with it
+        begin_ns BIGINT when the device began it
         end_ns BIGINT when it had ended
     """)),
     "device": Table("a device in the timeline", "derived", columns(PROCESS + """
         device INTEGER number of the device in its process, from 0
         name VARCHAR name of its plane; /host:CPU for the CPU client's threads
         kind VARCHAR CPU, GPU, TPU or other
-        begin_ns BIGINT begin of the first step, or of its first event
+        begin_ns BIGINT start of the first step, or of its first event
         end_ns BIGINT end of the last step, or of its last event
-        busy_ns BIGINT time between in which it ran anything
+        busy_ns BIGINT time in between that it ran anything
         idle_ns BIGINT the rest
     """)),
-    "device_step": Table("a device in a step: busy, and what the thread of the loop did while it"
+    "device_step": Table("a device in a step: busy, and what the loop's thread did while it"
                          " was idle; the parts add up to the step", "derived",
                          columns(PROCESS + """
         device INTEGER number of the device
@@ -123,7 +123,7 @@ TIMELINE: dict[str, Table] = {
         busy_ns BIGINT it ran something
         idle_ns BIGINT it ran nothing
         idle_compile_ns BIGINT meanwhile the host compiled
-        idle_wait_ns BIGINT meanwhile the host waited for the device: hand-over, results on the way
+        idle_wait_ns BIGINT meanwhile the host waited for the device: hand-over, results in transit
         idle_upload_ns BIGINT meanwhile the host sent tensors
         idle_input_ns BIGINT meanwhile the host waited for the next batch
         idle_save_ns BIGINT meanwhile the host saved a checkpoint
@@ -134,7 +134,7 @@ TIMELINE: dict[str, Table] = {
     "idle_gap": Table("a stretch in which a device ran nothing", "derived", columns(PROCESS + """
         device INTEGER number of the device
         step INTEGER step that it began in
-        begin_ns BIGINT its begin
+        begin_ns BIGINT its start
         duration_ns BIGINT its length
         reason VARCHAR what the host did for most of it: as in device_step, or python
         reason_ns BIGINT how long it did
@@ -146,14 +146,14 @@ TIMELINE: dict[str, Table] = {
         hlo_op VARCHAR instruction; the event's name where there is no HLO
         count BIGINT executions
         duration_ns BIGINT time in it
-        self_ns BIGINT time in it, what ran inside it not counted
+        self_ns BIGINT time in it, without what ran inside it
     """)),
     "host_sample": Table("where Python was in the loop, and in the threads that make its batches",
                          "host_samples.json",
                          columns(PROCESS + THREAD + """
         main BOOLEAN whether it is the main thread
         doing VARCHAR batch (waiting for or making the next one), barrier, read, save, or NULL
-        in_framework BOOLEAN inside a function of the framework
+        in_framework BOOLEAN inside a framework function
         tracing BOOLEAN inside one, or at a line that the graphs' instructions come from
         count BIGINT samples
     """ + SITE)),

@@ -5,12 +5,12 @@ from __future__ import annotations
 from xladoctor.evidence.schema.table import Table, columns
 
 VOCABULARY: dict[str, Table] = {
-    "operator_trait": Table("what is particular about an operator", "frontend", columns("""
+    "operator_trait": Table("a trait of an operator", "frontend", columns("""
         op VARCHAR operator, as counters and messages name it
         op_type VARCHAR the same, as compiled modules name it
         trait VARCHAR constant, device_data, insignificant, reads_scalar, sized_by_data
     """)),
-    "own_counter": Table("counters that look like operators and are none", "frontend", columns("""
+    "own_counter": Table("counters that look like operators but are not", "frontend", columns("""
         prefix VARCHAR how their names begin
     """)),
     "metric_meaning": Table("metrics that measure what each frontend does", "frontend", columns("""

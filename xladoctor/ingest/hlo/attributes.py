@@ -1,6 +1,6 @@
-"""What an instruction says beside its operands and its shape, as HLO text prints it.
+"""What an instruction says besides its operands and shape, as HLO text prints it.
 
-Only what a Python number or flag of the program ends in, for the opcodes that frontends
+Only what a Python number or flag of the program ends up in, for the opcodes that frontends
 emit: bounds of slices, padding, dimensions, windows, directions. Format: ``PrintExtraAttributes``
 of ``xla/hlo/ir/hlo_instructions.cc``, shortened where it would repeat the shape.
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 
 def text(instruction: Any) -> str | None:
-    """The attributes of an instruction, None where its opcode has none that are read."""
+    """The attributes of an instruction; None if its opcode has none that are read."""
     printer = _PRINTERS.get(instruction.opcode)
     return printer(instruction) if printer else None
 
@@ -27,17 +27,17 @@ def _list(numbers: Iterable[int]) -> str:
 
 def _slice(instruction: Any) -> str:
     bounds = (
-        f"[{one.start}:{one.limit}{f':{one.stride}' if one.stride != 1 else ''}]"
-        for one in instruction.slice_dimensions
+        f"[{bounds.start}:{bounds.limit}{f':{bounds.stride}' if bounds.stride != 1 else ''}]"
+        for bounds in instruction.slice_dimensions
     )
     return "slice={" + ",".join(bounds) + "}"
 
 
 def _pad(instruction: Any) -> str:
     edges = (
-        f"{one.edge_padding_low}_{one.edge_padding_high}"
-        f"{f'_{one.interior_padding}' if one.interior_padding else ''}"
-        for one in instruction.padding_config.dimensions
+        f"{dimension.edge_padding_low}_{dimension.edge_padding_high}"
+        f"{f'_{dimension.interior_padding}' if dimension.interior_padding else ''}"
+        for dimension in instruction.padding_config.dimensions
     )
     return "padding=" + "x".join(edges)
 
@@ -45,11 +45,12 @@ def _pad(instruction: Any) -> str:
 def _window(instruction: Any) -> str:
     dimensions = instruction.window.dimensions
     parts = {
-        "size": [one.size for one in dimensions], "stride": [one.stride for one in dimensions],
-        "pad": [f"{one.padding_low}_{one.padding_high}" for one in dimensions],
-        "lhs_dilate": [one.base_dilation for one in dimensions],
-        "rhs_dilate": [one.window_dilation for one in dimensions],
-        "rhs_reversal": [int(one.window_reversal) for one in dimensions],
+        "size": [dimension.size for dimension in dimensions],
+        "stride": [dimension.stride for dimension in dimensions],
+        "pad": [f"{dimension.padding_low}_{dimension.padding_high}" for dimension in dimensions],
+        "lhs_dilate": [dimension.base_dilation for dimension in dimensions],
+        "rhs_dilate": [dimension.window_dilation for dimension in dimensions],
+        "rhs_reversal": [int(dimension.window_reversal) for dimension in dimensions],
     }  # fmt: skip
     plain: dict[str, Any] = {"stride": 1, "pad": "0_0", "lhs_dilate": 1, "rhs_dilate": 1,
                              "rhs_reversal": 0}  # fmt: skip
@@ -78,7 +79,7 @@ def _dot(instruction: Any) -> str:
 
 
 def _precision(instruction: Any) -> str:
-    """Shown where it is not the default."""
+    """The precision, where it is not the default."""
     precision = instruction.precision_config.operand_precision
     return f" precision={_list(precision)}" if any(precision) else ""
 
@@ -88,9 +89,9 @@ _PRINTERS: dict[str, Callable[[Any], str]] = {
                     _dimensions),
     "slice": _slice, "pad": _pad, "reduce-window": _window, "convolution": _window,
     "select-and-scatter": _window, "dot": _dot,
-    "dynamic-slice": lambda one: f"sizes={_list(one.dynamic_slice_sizes)}",
-    "gather": lambda one: f"slice_sizes={_list(one.gather_slice_sizes)}",
-    "compare": lambda one: f"direction={one.comparison_direction}",
-    "rng": lambda one: f"distribution={one.distribution}",
-    "custom-call": lambda one: f"target={one.custom_call_target}",
+    "dynamic-slice": lambda instruction: f"sizes={_list(instruction.dynamic_slice_sizes)}",
+    "gather": lambda instruction: f"slice_sizes={_list(instruction.gather_slice_sizes)}",
+    "compare": lambda instruction: f"direction={instruction.comparison_direction}",
+    "rng": lambda instruction: f"distribution={instruction.distribution}",
+    "custom-call": lambda instruction: f"target={instruction.custom_call_target}",
 }  # fmt: skip

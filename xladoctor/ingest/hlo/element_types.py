@@ -24,8 +24,8 @@ NAMES = {
 class _SmallFloat(NamedTuple):
     """A float of at most 16 bits: its sign, ``exponent`` bits, ``mantissa`` bits.
 
-    Of the values without their sign, the first ``finite`` are finite. What follows is NaN, but for
-    infinity where the mantissa is 0. With ``unsigned_zero`` NaN is in the place of -0.
+    Of the values without their sign, the first ``finite`` are finite. The rest are NaN, except
+    infinity where the mantissa is 0. With ``unsigned_zero``, NaN takes the place of -0.
     """
 
     exponent: int
@@ -109,8 +109,8 @@ def _pairs(text: Callable[[Any], str]) -> Callable[[Any], list[str]]:
 
 
 #: Name of the type -> function that turns the contents of the field of LiteralProto that holds such
-#: values (its name with an ``s``) into their texts. Raises ValueError or ``struct.error`` where a
-#: value is cut.
+#: values (its name with an ``s``) into their texts. Raises ValueError or ``struct.error`` if a
+#: value is cut off.
 READERS: dict[str, Callable[[Any], list[str]]] = {
     "pred": _each(lambda value: "true" if value else "false"),
     "s4": _nibbles(8), "u4": _nibbles(0), "s8": _integers("b"), "u8": _integers("B"),

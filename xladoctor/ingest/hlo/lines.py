@@ -1,8 +1,8 @@
-"""Python lines for graphs that were traced while nobody asked for lines.
+"""Python lines for graphs that were traced without them.
 
-A loop at rest is traced without them, since recording takes time. A graph that it then compiles
-after all has the operations of an earlier one, in the same order, but for what changed. So each
-instruction takes the lines of its like there.
+A loop in the steady state is traced without lines, since recording takes time. A graph that it then
+compiles after all has the operations of an earlier one, in the same order, except for what changed.
+So each instruction takes the line of its counterpart there.
 """
 
 from __future__ import annotations
@@ -16,24 +16,26 @@ from xladoctor.ingest.frames import NOWHERE
 from xladoctor.ingest.hlo.module import Module
 
 _SITE = (*NOWHERE.columns(), "sent")
-_FEW = 0.5  # of the share of instructions with lines that the best module has
-_MOST_ALIGNED = 4000  # instructions; alignment takes the square of it at worst
+_FEW = 0.5  # of the best module's share of instructions with lines
+_MOST_ALIGNED = 4000  # instructions; at worst, alignment takes time in their square
 
 Key = tuple[Any, ...]
 
 
 def lend_lines(modules: Sequence[Module]) -> None:
-    """Complete the lines of modules that have few, from those of one process that have them."""
+    """Fill in the lines of modules that have few, from those of the same process that have them."""
     shares = [_share(module) for module in modules]
     best = max(shares, default=0.0)
-    lenders = [one for one, share in zip(modules, shares, strict=True) if share >= _FEW * best > 0]
+    lenders = [
+        module for module, share in zip(modules, shares, strict=True) if share >= _FEW * best > 0
+    ]
     for module, share in zip(modules, shares, strict=True):
         if share < _FEW * best:
             _lend(min(lenders, key=lambda lender: _distance(lender, module)), module)
 
 
 def _share(module: Module) -> float:
-    """Of the instructions that are an operation of the framework, those with a line."""
+    """The share with a line, of the instructions that are framework operations."""
     operations = lines = 0
     for op, file in zip(module.instructions["op_type"], module.instructions["file"], strict=True):
         operations += op is not None
@@ -42,7 +44,7 @@ def _share(module: Module) -> float:
 
 
 def _distance(lender: Module, module: Module) -> tuple[int, int, bool, int]:
-    """The most similar one: inputs, then size, then the last one before it."""
+    """By number of inputs, then size; of equals, the last one before it is nearest."""
     size = abs(lender.described["instructions"] - module.described["instructions"])
     before = module.program - lender.program
     return abs(lender.inputs - module.inputs), size, before < 0, abs(before)
@@ -73,7 +75,7 @@ def _append_frames(lender: Module, module: Module) -> None:
 
 
 def _pairs(lender: Module, module: Module) -> Iterator[tuple[int, int]]:
-    """Rows of instructions that are alike: inputs by number, operations in order."""
+    """Rows of matching instructions: inputs by number, operations in order."""
     theirs, ours = _operations(lender), _operations(module)
     a, b = [key for key, _ in theirs], [key for key, _ in ours]
     if a == b:
@@ -100,7 +102,7 @@ def _by_occurrence(
 
 
 def _operations(module: Module) -> list[tuple[Key, int]]:
-    """What an instruction does, and its row, of those that are an operation of the framework."""
+    """What each instruction that is a framework operation does, and its row."""
     columns = module.instructions
     rows = zip(columns["op_type"], columns["opcode"], columns["entry"], columns["parameter"],
                strict=True)  # fmt: skip

@@ -15,8 +15,8 @@ _MOST_ELEMENTS = 16
 def text(literal: Any) -> str | None:
     """The value of a literal: ``2.5``, ``{1, 2, 3}``, ``{ { 1, 2 }, { 3, 4 } }``, ``(1, -2)``.
 
-    None for tuples, for more than 16 elements, for the few types whose values are not read, and
-    where type, dimensions and values do not agree. Format: ``PrintWithoutShapeOneline`` of
+    None for tuples, for more than 16 elements, for the few types whose values are not read, and if
+    type, dimensions and values disagree. Format: ``PrintWithoutShapeOneline`` of
     ``xla/literal.cc``, without its comments in more than three dimensions and payloads of NaN.
     """
     shape = literal.shape
@@ -44,7 +44,7 @@ def _small(dimensions: list[int]) -> bool:
 
 
 def _logical(elements: list[str], dimensions: list[int], minor_to_major: list[int]) -> list[str]:
-    """Elements in the order of the layout, now with the last dimension running fastest."""
+    """Elements in the order of the layout, reordered so that the last dimension runs fastest."""
     rank = len(dimensions)
     if rank < 2 or sorted(minor_to_major) != list(range(rank)):
         return elements

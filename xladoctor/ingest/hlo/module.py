@@ -28,12 +28,12 @@ class Module:
     """One decoded module.
 
     Attributes:
-        program: its number in the process: the order in which modules were made.
+        program: its number in the process: modules are numbered in the order they were made.
         described: the other columns of ``hlo_module``.
         instructions: columns of ``hlo_instruction``, and ``sent``.
         frames: columns of ``hlo_frame``.
         inputs: parameters of the entry computation.
-        outputs: its results; None where its root does not list them.
+        outputs: its results; None if its root does not list them.
     """
 
     program: int
@@ -103,7 +103,7 @@ def _outputs(instructions: Columns) -> int | None:
 
 
 def _extend(ingested: Ingested, table: str, constant: dict[str, Any], columns: Columns) -> None:
-    """Append rows; those of ``constant`` are the same in each."""
+    """Append rows; the columns of ``constant`` have the same value in each."""
     into = ingested.table(table)
     count = len(next(iter(columns.values())))
     for name, value in constant.items():
@@ -143,14 +143,16 @@ def _row(
 
 
 def _donated(module: Any) -> list[int]:
-    """The parameters whose memory the results may take."""
+    """The parameters whose memory the results may reuse."""
     entries = [*module.input_output_alias.entries, *module.buffer_donor.entries]
     return sorted({entry.parameter_number for entry in entries})
 
 
 def _devices(assignment: Any) -> list[int]:
     """The devices that the module was compiled for."""
-    return [device for one in assignment.computation_devices for device in one.replica_device_ids]
+    return [
+        device for column in assignment.computation_devices for device in column.replica_device_ids
+    ]
 
 
 def _sharding(module: Any) -> str | None:

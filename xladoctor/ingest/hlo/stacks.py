@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from xladoctor.ingest.frames import Folders, Frame
 from xladoctor.ingest.interface import Columns
 
-#: The capture's wrappers; those of the earliest captures were in no folder of their framework.
+#: The capture's wrappers; the earliest captures had no folder per framework.
 _WRAPPERS = re.compile(r"/_xladoctor/(\w+/)?adapter\.py$")
 _DEEPEST = 1000  # Python's own limit
 
@@ -43,7 +43,7 @@ class Stacks:
         self._origins: dict[Any, Origin] = {}
 
     def columns(self) -> Columns:
-        """The columns of ``hlo_frame`` but for the module's; a frame without a place has NULL."""
+        """The columns of ``hlo_frame`` except the module's; a frame without a place has NULL."""
         places = [frame or (None, None, None) for frame in self._frames]
         return {
             "frame": list(range(1, len(places) + 1)), "parent": self._parents[1:],
@@ -56,10 +56,10 @@ class Stacks:
         number = metadata.stack_frame_id
         known = 0 < number <= len(self._frames)
         key = number if known else (metadata.source_file, metadata.source_line)
-        found = self._origins.get(key)
-        if found is None:
-            found = self._origins[key] = self._locate(key)
-        return found
+        origin = self._origins.get(key)
+        if origin is None:
+            origin = self._origins[key] = self._locate(key)
+        return origin
 
     def _locate(self, key: int | tuple[str, int]) -> Origin:
         number, stack = None, []
@@ -95,10 +95,10 @@ def _frames(index: Any) -> Iterator[Frame | None]:
 
 
 def _parents(index: Any) -> list[int]:
-    """The parent of each frame, by its number; 0 for none, and where it would close a circle."""
+    """The parent of each frame, by its number; 0 for none, also where it would close a cycle."""
     parents = [0] + [frame.parent_frame_id for frame in index.stack_frames]
     parents = [parent if 0 < parent < len(parents) else 0 for parent in parents]
-    reached = [0] * len(parents)  # the walk that came by
+    reached = [0] * len(parents)  # the walk that passed
     for start in range(1, len(parents)):
         number = start
         while number and not reached[number]:

@@ -1,7 +1,7 @@
 """What the host's thread does at each instant, told by the innermost event with a known meaning.
 
-The thread is that of the loop together with autograd's: while the latter runs the backward pass,
-the former waits for it, so that the two make one sequence.
+The thread is the loop's together with autograd's: while autograd's runs the backward pass, the
+loop's waits for it, so the two make one sequence.
 """
 
 # mypy: disable-error-code="arg-type"
@@ -41,7 +41,7 @@ def _sweep(
     begin: Times, end: Times, activity: wire.Array, sticky: int,
     out_begin: Times, out_end: Times, out_activity: wire.Array,
 ) -> int:  # fmt: skip
-    """Cut nested events into disjoint pieces, each of the innermost one. Returns how many."""
+    """Cut nested events into disjoint pieces, each of the innermost event. Returns how many."""
     ends, kinds = np.empty(len(begin) + 1, np.int64), np.empty(len(begin) + 1, np.int8)
     height, count, cursor = 0, 0, np.int64(0)
     for event in range(len(begin) + 1):
@@ -71,7 +71,7 @@ def _sweep(
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """Disjoint pieces of time in order, each of one activity; what lies between is Python.
+    """Disjoint pieces of time in order, each of one activity; the gaps are Python.
 
     Attributes:
         activity: index in :data:`NAMES`.
@@ -103,17 +103,17 @@ def pieces(timeline: Timeline, lines: list[Line]) -> Pieces:
     if order is not None:
         begin, end, kind = begin[order], end[order], kind[order]
     room = 2 * len(begin) + 1
-    found = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int8)
-    count = _sweep(begin, end, kind, _COMPILE, *found)
-    return Pieces(*(column[:count] for column in found))
+    columns = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int8)
+    count = _sweep(begin, end, kind, _COMPILE, *columns)
+    return Pieces(*(column[:count] for column in columns))
 
 
 def activities(timeline: Timeline, lines: list[Line]) -> dict[str, Intervals]:
     """When the sequence was at each of :data:`NAMES`; they exclude each other."""
     if not lines:
         return {}
-    found = pieces(timeline, lines)
-    return {name: found.of(name) for name in NAMES}
+    sequence = pieces(timeline, lines)
+    return {name: sequence.of(name) for name in NAMES}
 
 
 def _kinds(names: list[str]) -> wire.Array:

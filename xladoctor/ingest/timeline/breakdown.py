@@ -1,4 +1,4 @@
-"""Where the time of each step went: on the thread of the loop, and on each device.
+"""Where the time of each step went: on the loop's thread, and on each device.
 
 Parts exclude each other and add up to the step. Nanoseconds.
 """
@@ -17,14 +17,14 @@ from xladoctor.ingest.timeline.intervals import Intervals, Times
 from xladoctor.ingest.timeline.steps import Steps
 from xladoctor.warmup import WARMUP
 
-_CLOCKS_NS = 100_000  # step log and profiler read their clocks at different lines
+_CLOCKS_NS = 100_000  # step log and profiler read their clocks at different points
 _REASONS = [*NAMES, "python"]
 
 
 def add_steps(doing: dict[str, Intervals], steps: Steps, process: int, ingested: Ingested) -> Times:
     """Fill ``timeline_step``; return the number that each step has there.
 
-    ``doing`` is when the thread of the loop was at each activity.
+    ``doing`` is when the loop's thread was at each activity.
     """
     log = _of_log(steps, process, ingested)
     number = np.where(log["joined"], log["index"], steps.number)
@@ -67,7 +67,7 @@ def add_devices(
 
 
 def step_of(steps: Steps | None, numbers: Times | None, instants: Times) -> Times:
-    """The number of the step that each instant lies in, -1 for none."""
+    """The number of the step that each instant is in, -1 for none."""
     if steps is None or numbers is None:
         return np.full(len(instants), -1, np.int64)
     at = np.searchsorted(steps.begin, instants, side="right") - 1
@@ -76,9 +76,9 @@ def step_of(steps: Steps | None, numbers: Times | None, instants: Times) -> Time
 
 
 def _of_log(steps: Steps, process: int, ingested: Ingested) -> dict[str, Any]:
-    """What the step log says of each step: its row is the one that closed right after it.
+    """What the step log says of each step: its row is the one that ended right after it.
 
-    Which of the process's threads it was, the one with most of such rows tells.
+    Of the process's threads, the one with most such rows counts.
     """
     names = ("process", "thread", "tail", "probed", "end_ns", "begin_ns", "index", "ordinal",
              "barriers")  # fmt: skip
@@ -91,9 +91,9 @@ def _of_log(steps: Steps, process: int, ingested: Ingested) -> dict[str, Any]:
     threads = np.unique(log["thread"][own]).tolist() if steps.barriers else []
     for thread in threads:
         rows = {name: values[own & (log["thread"] == thread)] for name, values in log.items()}
-        found = _joined(steps, rows)
-        if found["joined"].sum() > best["joined"].sum():
-            best = found
+        thread_log = _joined(steps, rows)
+        if thread_log["joined"].sum() > best["joined"].sum():
+            best = thread_log
     return best | {"period": _period(process, ingested)}
 
 
@@ -119,7 +119,7 @@ def _spent(doing: dict[str, Intervals], begin: Times, end: Times) -> dict[str, T
 
 
 def _span(timeline: Timeline, steps: Steps | None, device: Device) -> tuple[int, int]:
-    """From the first step to the last; without steps, while the device had anything to do."""
+    """From the first step to the last; without steps, while the device was busy."""
     if steps is not None:
         return int(steps.begin[0]), int(steps.end[-1])
     if len(device.busy.begin):
@@ -127,12 +127,12 @@ def _span(timeline: Timeline, steps: Steps | None, device: Device) -> tuple[int,
     return timeline.begin, timeline.end
 
 
-def _both(one: Intervals, other: Intervals) -> Intervals:
+def _both(first: Intervals, second: Intervals) -> Intervals:
     """The time that is in both sets."""
-    if not len(one.begin) or not len(other.begin):
+    if not len(first.begin) or not len(second.begin):
         return Intervals(np.empty(0, np.int64), np.empty(0, np.int64))
-    begin, end = int(one.begin[0]), int(one.end[-1])
-    outside = [one.gaps(begin, end), other.gaps(begin, end)]
+    begin, end = int(first.begin[0]), int(first.end[-1])
+    outside = [first.gaps(begin, end), second.gaps(begin, end)]
     neither = Intervals.union(*(np.concatenate([getattr(part, side) for part in outside])
                                 for side in ("begin", "end")))  # fmt: skip
     return neither.gaps(begin, end)

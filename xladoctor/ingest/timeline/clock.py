@@ -15,7 +15,7 @@ from xladoctor.ingest.xplane.space import Line, Plane, Space
 
 _ABSOLUTE_NS = 1 << 59  # 2^59 ns is in 1988: an origin beyond it is a wall clock, not an offset
 
-#: Stats that the analysis needs; the others are decoded when a query asks for them.
+#: Stats that the analysis needs; the rest are decoded when a query asks for them.
 NEEDED = ("hlo_op", "hlo_module", "graph_hash", "step_num", "file", "line")
 
 
@@ -41,7 +41,7 @@ class Timeline:
         return line.origin_ns + (self.space.started_ns or 0)
 
     def begins(self, line: Line, which: wire.Array | slice = slice(None)) -> Times:
-        """When events of a line began; ``which`` are numbers in the line."""
+        """When events of a line began; ``which`` are their numbers in the line."""
         return self.origin(line) + self.events.start_ps[line.events][which] // 1000
 
     def ends(self, line: Line, which: wire.Array | slice = slice(None)) -> Times:

@@ -15,10 +15,9 @@ from xladoctor.ingest.xplane.space import Space
 
 
 class Compiled(NamedTuple):
-    """One compilation: its graph, and what of it was the client's, in nanoseconds.
+    """One compilation: its graph, and the client's part of it, in nanoseconds.
 
-    ``client_ns`` is the sample of the metric of compile times; None where it is
-    not in the timeline.
+    ``client_ns`` is its sample of the compile-time metric; None if it is not in the timeline.
     """
 
     begin_ns: int
@@ -28,7 +27,7 @@ class Compiled(NamedTuple):
 
 def find(timeline: Timeline) -> list[Compiled]:
     """The compilations of all threads, in order of time."""
-    found: list[Compiled] = []
+    compilations: list[Compiled] = []
     rows = timeline.events.rows_of("graph_hash")
     texts = timeline.events.interned(rows)
     hashes = dict(zip(rows.event.tolist(), texts.tolist(), strict=True))
@@ -42,11 +41,11 @@ def find(timeline: Timeline) -> list[Compiled]:
                                              inside.tolist(), strict=True):  # fmt: skip
             within = client < len(starts) and starts[client] < end
             code = hashes.get(line.first + event, -1)
-            found.append(Compiled(
+            compilations.append(Compiled(
                 begin, timeline.events.names[code] if code >= 0 else None,
                 int(stops[client] - starts[client]) if within else None,
             ))  # fmt: skip
-    return sorted(found, key=lambda compiled: compiled.begin_ns)
+    return sorted(compilations, key=lambda compiled: compiled.begin_ns)
 
 
 def _program(name: str, key: int) -> int:
@@ -61,20 +60,20 @@ def modules(
     """(program id, serialized HloProto, graph hash or None) of each module in the file.
 
     Modules and compilations both come in the order of compilation. Modules from before the
-    profile's start may be among them; they come first, without an event. With fewer modules than
-    compilations the order proves nothing, and none is named: a module under the wrong hash would
-    be a wrong cause. Where no compilation tells its graph, as in traces of JAX, none has a hash.
+    profile's start may be among them; they come first and have no event. With fewer modules than
+    compilations the order proves nothing and none is named: a module under the wrong hash would
+    give a wrong cause. If no compilation names its graph, as in JAX traces, none has a hash.
     """
-    found = protos(space)
-    earlier = len(found) - len(compiled)
-    if found and earlier < 0:
+    serialized = protos(space)
+    earlier = len(serialized) - len(compiled)
+    if serialized and earlier < 0:
         ingested.notes.append(
-            f"{space.path}: {len(found)} modules for {len(compiled)} compilations;"
+            f"{space.path}: {len(serialized)} modules for {len(compiled)} compilations;"
             " modules not joined"
         )
-    hashes = [one.graph_hash for one in compiled]
-    named = [None] * len(found) if earlier < 0 else [None] * earlier + hashes
-    for (program, proto), graph_hash in zip(found, named, strict=True):
+    hashes = [compilation.graph_hash for compilation in compiled]
+    named = [None] * len(serialized) if earlier < 0 else [None] * earlier + hashes
+    for (program, proto), graph_hash in zip(serialized, named, strict=True):
         yield program, proto, graph_hash
 
 

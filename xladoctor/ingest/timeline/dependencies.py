@@ -24,13 +24,13 @@ from xladoctor.ingest.timeline.steps import Steps, executions
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.space import Line
 
-_LATE_NS = 50_000  # an execution's last event may end so long after the wait for it
+_LATE_NS = 50_000  # an execution's last event may end this long after the wait for it
 _NO_WAIT_NS = 1000
-_PAUSE_NS = 1_000_000  # after the last launch: what comes later belongs to none that is known
+_PAUSE_NS = 1_000_000  # after the last launch: what follows belongs to no known launch
 _PYTHON = len(NAMES)
 _WAIT = NAMES.index("wait")
 _NEVER = np.iinfo(np.int64).max
-#: Calls by the events that enclose them; a cut has none of its own.
+#: Calls by the events that enclose them; a cut has none.
 _NAMED = {"barrier": events("barrier"), "read": ("xladoctor.read",),
           "input": ("xladoctor.input",), "save": ("xladoctor.save",),
           "upload": ("xladoctor.upload",)}  # fmt: skip
@@ -51,7 +51,7 @@ class _Calls:
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """The part of a timeline that is looked at: the threads of the loop between two instants."""
+    """The part of a timeline to look at: the loop's threads between two instants."""
 
     timeline: Timeline
     lines: list[Line]
@@ -65,12 +65,12 @@ def add_dependencies(
     timeline: Timeline, lines: list[Line], steps: Steps | None, numbers: Times | None,
     devices: list[Device], process: int, ingested: Ingested,
 ) -> None:  # fmt: skip
-    """Fill ``host_segment`` and ``device_execution``, of the device that was busiest."""
+    """Fill ``host_segment`` and ``device_execution``, of the busiest device."""
     for table in ("host_segment", "device_execution"):
         ingested.table(table)
     if not lines or not devices:
         return
-    device = max(devices, key=lambda one: one.busy.total)
+    device = max(devices, key=lambda device: device.busy.total)
     whole = (timeline.begin, timeline.end)
     limits = whole if steps is None else (int(steps.begin[0]), int(steps.end[-1]))
     window = _Window(timeline, lines, *limits, steps, numbers)
@@ -92,7 +92,7 @@ def add_dependencies(
 
 
 def _launches(timeline: Timeline, lines: list[Line]) -> tuple[Times, Times]:
-    """When the host had handed each graph over, and when the runtime took it up.
+    """When the host had handed each graph over, and when the runtime started on it.
 
     By the frontend's own event, else by the runtime's.
     """
@@ -110,10 +110,10 @@ def _launches(timeline: Timeline, lines: list[Line]) -> tuple[Times, Times]:
 
 
 def _executions(device: Device, started: Times) -> Intervals:
-    """When each launched graph ran; at its launch, for no time, where nothing is seen of it."""
+    """When each launched graph ran; at its launch, for no time, if it left no trace."""
     modules = device.modules
     early = int(np.searchsorted(modules.begin, started[0]))
-    if len(modules.begin) - early >= len(started):  # those of a device's own line come in order
+    if len(modules.begin) - early >= len(started):  # a device's own line has them in order
         runs = slice(early, early + len(started))
         if np.all(modules.begin[runs] >= started):
             return Intervals(modules.begin[runs], modules.end[runs])
@@ -129,7 +129,7 @@ def _executions(device: Device, started: Times) -> Intervals:
 
 
 def _pause_after(busy: Intervals, instant: int) -> int:
-    """Where the first long pause of a device begins once it has worked after an instant."""
+    """When a device first pauses for long after it has worked after an instant."""
     first = int(np.searchsorted(busy.end, instant, side="right"))
     pauses = np.flatnonzero(busy.begin[first + 1 :] - busy.end[first:-1] >= _PAUSE_NS)
     return int(busy.end[first + pauses[0]]) if len(pauses) else _NEVER
@@ -174,16 +174,16 @@ def _awaited(end: Times, launched: Times, runs: Intervals) -> wire.Ints:
 
 
 def _lasting(doing: Pieces) -> Pieces:
-    """Without waits that did not wait, of which each tensor that is freed makes two."""
+    """Without waits that did not wait: each freed tensor makes two."""
     kept = (doing.end - doing.begin >= _NO_WAIT_NS) | (doing.activity != _WAIT)
     return Pieces(doing.begin[kept], doing.end[kept], doing.activity[kept])
 
 
 def _calls(timeline: Timeline, lines: list[Line]) -> _Calls:
-    """The outermost calls whose extent is known. A cut is a graph, or a fetch, outside the others.
+    """The outermost calls whose extent is known. A cut is a graph or a fetch outside the others.
 
     An operator that runs on the CPU makes one: its inputs are fetched, it runs in Python's time,
-    and its result is uploaded, where the region ends.
+    and its result is uploaded, which ends the region.
     """
     named = (*chain(*_NAMED.values()), *events("graph"), *events("fetch"))
     begin, end, event = _events(timeline, lines, named)
@@ -203,17 +203,17 @@ def _events(
     timeline: Timeline, lines: list[Line], names: Sequence[str]
 ) -> tuple[Times, Times, wire.Ints]:
     """Outermost events of these names, in order: begin, end, and number in the file."""
-    found = [(line, timeline.named(line, *names)) for line in lines]
-    begin = np.concatenate([timeline.begins(*part) for part in found])
-    end = np.concatenate([timeline.ends(*part) for part in found])
-    event = np.concatenate([line.first + numbers for line, numbers in found])
+    parts = [(line, timeline.named(line, *names)) for line in lines]
+    begin = np.concatenate([timeline.begins(*part) for part in parts])
+    end = np.concatenate([timeline.ends(*part) for part in parts])
+    event = np.concatenate([line.first + numbers for line, numbers in parts])
     order = np.lexsort((-end, begin))
     order = order[_outer(begin[order], end[order])]
     return begin[order], end[order], event[order]
 
 
 def _outer(begin: Times, end: Times) -> wire.Array:
-    """Which of these spans, sorted by begin, lie in none before them."""
+    """Which of these spans, sorted by begin, lie in no earlier one."""
     reached = np.maximum.accumulate(np.append(np.iinfo(np.int64).min, end[:-1]))[: len(end)]
     return np.asarray(begin >= reached)
 
@@ -242,8 +242,8 @@ def _numbers(timeline: Timeline, event: wire.Ints, stat: str) -> wire.Array:
 def _matched(wanted: wire.Ints, keys: wire.Array, values: wire.Array) -> wire.Array:
     """The value of each wanted key, -1 for none; keys come in order."""
     at = np.searchsorted(keys, wanted)
-    found = np.append(keys, -1)[at] == wanted
-    return np.where(found, np.append(values, -1)[at], -1)
+    present = np.append(keys, -1)[at] == wanted
+    return np.where(present, np.append(values, -1)[at], -1)
 
 
 def _covering(begin: Times, end: Times, instants: Times) -> wire.Ints:
@@ -253,5 +253,5 @@ def _covering(begin: Times, end: Times, instants: Times) -> wire.Ints:
 
 
 def _or_null(numbers: wire.Array) -> Any:
-    """Numbers, of which those below zero are unknown."""
+    """Numbers; those below zero are unknown."""
     return np.ma.masked_array(numbers, numbers < 0)

@@ -22,7 +22,7 @@ from xladoctor.ingest.xplane.nesting import nest
 from xladoctor.ingest.xplane.space import Line, Plane
 
 _DEVICE = re.compile(r"/device:(?P<kind>[A-Za-z_]+)(:\d+)?")
-#: What CUPTI notes of memory, which is no work.
+#: What CUPTI notes about memory, which is not work.
 _IDLE_STREAM = re.compile(r"Stream #\d+\((MemoryResidency|UnifiedMemory|Overhead|,)+\)")
 _COPIES = ("Memcpy", "Memset")
 _CPU_EXECUTION = "ThunkExecutor::Execute"
@@ -39,7 +39,7 @@ class Device:
         busy: when it ran anything.
         computing: the same without copies.
         modules: when it ran each module, where its plane says so.
-        ops: columns hlo_module, hlo_op, count, duration_ns, self_ns; a row an operation.
+        ops: columns hlo_module, hlo_op, count, duration_ns, self_ns; one row per operation.
     """
 
     number: int
@@ -52,7 +52,7 @@ class Device:
 
 
 def find_devices(timeline: Timeline) -> list[Device]:
-    """All devices; on a host without any, the CPU client's threads if they ran XLA programs."""
+    """All devices; without any, the CPU client's threads if they ran XLA programs."""
     codes = {stat: _codes(timeline, stat) for stat in ("hlo_op", "hlo_module")}
     devices: list[Device] = []
     for plane in timeline.space.planes:
@@ -88,9 +88,9 @@ def _working(plane: Plane) -> list[Line]:
 
 
 def _cpu(timeline: Timeline, codes: dict[str, wire.Array]) -> list[Device]:
-    """The CPU client, whatever number of devices it has: they share its threads."""
+    """The CPU client, however many devices it has: they share its threads."""
     ops = _Ops(timeline, codes, {}, {})
-    # With the wait for completion: what runs meanwhile on Eigen's threads leaves no event.
+    # Includes the wait for completion: work on Eigen's threads meanwhile leaves no event.
     executions = [name for name in timeline.events.names if name.startswith(_CPU_EXECUTION)]
     parts: list[tuple[Line, wire.Array | slice]] = []
     for plane in timeline.hosts:
@@ -105,13 +105,13 @@ def _cpu(timeline: Timeline, codes: dict[str, wire.Array]) -> list[Device]:
 
 
 def _busy(timeline: Timeline, parts: Sequence[tuple[Line, wire.Array | slice]]) -> Intervals:
-    found = [Intervals.union(timeline.begins(line, which), timeline.ends(line, which))
+    spans = [Intervals.union(timeline.begins(line, which), timeline.ends(line, which))
              for line, which in parts]  # fmt: skip
-    found = [intervals for intervals in found if len(intervals.begin)]
-    if not found:
+    spans = [intervals for intervals in spans if len(intervals.begin)]
+    if not spans:
         return _NONE
-    return Intervals.union(np.concatenate([part.begin for part in found]),
-                           np.concatenate([part.end for part in found]))  # fmt: skip
+    return Intervals.union(np.concatenate([part.begin for part in spans]),
+                           np.concatenate([part.end for part in spans]))  # fmt: skip
 
 
 def _codes(timeline: Timeline, stat: str) -> wire.Array:
@@ -140,7 +140,7 @@ def _shown(plane: Plane) -> dict[str, str]:
 
 
 def _without_id(module: str | None) -> str | None:
-    """A module's name without the program's number, which the lines of devices add."""
+    """A module's name without the program's number, which device lines add."""
     return re.sub(r"\(\d+\)$", "", module) if module else None
 
 
@@ -185,8 +185,8 @@ class _Ops:
         return np.where((module < 0) & inside, self._modules["name"][at], module)
 
     def columns(self) -> dict[str, list[Any]]:
-        """A row an operation, the longest first."""
-        names = [*self._timeline.events.names, None]  # the last for no module
+        """One row per operation, the longest first."""
+        names = [*self._timeline.events.names, None]  # the last is for no module
         rows = sorted(self._sums.items(), key=lambda item: (-item[1][2], item[0]))
         return {
             "hlo_module": [_without_id(names[module]) for (module, _), _ in rows],

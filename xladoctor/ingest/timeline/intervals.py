@@ -28,9 +28,9 @@ class Intervals:
         reached = np.maximum.accumulate(end)
         first = np.concatenate(([True], begin[1:] > reached[:-1]))
         last = np.concatenate((first[1:], [True]))
-        found = cls(begin[first], reached[last])
-        lasting = found.end > found.begin
-        return cls(found.begin[lasting], found.end[lasting])
+        merged = cls(begin[first], reached[last])
+        lasting = merged.end > merged.begin
+        return cls(merged.begin[lasting], merged.end[lasting])
 
     def within(self, begin: int, end: int) -> Intervals:
         """The part between two instants."""

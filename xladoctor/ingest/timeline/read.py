@@ -108,7 +108,7 @@ def _leave_events(
     timeline: Timeline, steps: Steps | None, numbers: Times | None, process: int,
     ingested: Ingested,
 ) -> None:  # fmt: skip
-    """Leave the large tables to be decoded when a query names them."""
+    """Leave the large tables until a query names them."""
     space, origin = timeline.space, timeline.origin
     step_of: Callable[[Times], Times] = partial(breakdown.step_of, steps, numbers)
     ingested.lazy.setdefault("event", []).append(

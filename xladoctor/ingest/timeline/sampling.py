@@ -1,9 +1,9 @@
-"""Tells tracing from other Python by the samples of the host.
+"""Tells tracing from other Python by the host samples.
 
-A sample is of tracing where it lies inside a function of the framework, or at a line that
-instructions of the captured graphs come from (an operator on a tensor leaves no Python frame); a
-line that only calls such lines is none. The share of such samples among those of Python is applied
-to the Python time of each step, which makes an estimate.
+A sample counts as tracing if it is inside a framework function, or at a line that instructions of
+the captured graphs come from (an operator on a tensor leaves no Python frame), but not at a line
+that only calls such lines. The share of these among the samples of Python is applied to the Python
+time of each step, which makes it an estimate.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import numpy as np
 
 from xladoctor.ingest.interface import Columns, Ingested
 
-_ENOUGH = 10  # samples of Python in the loop, which make a tenth of a second
+_ENOUGH = 10  # samples of Python in the loop: a tenth of a second
 
 
 def split_python(process: int, ingested: Ingested) -> None:
-    """Fill ``tracing_ns`` of a process's steps from its samples, and mark those of tracing."""
+    """Fill ``tracing_ns`` of a process's steps from its samples, and mark the tracing ones."""
     samples = ingested.tables.get("host_sample")
     if not samples:
         return
@@ -44,7 +44,7 @@ def _lines(process: int, ingested: Ingested, table: str) -> set[tuple[str, int]]
 
 
 def _leaves(process: int, ingested: Ingested) -> set[tuple[str, int]]:
-    """The lines of frames that call no other frame: there the operations themselves stand."""
+    """The lines of frames that call no other frame: those of the operations themselves."""
     columns = ingested.tables.get("hlo_frame", {})
     names = ("process", "program_id", "frame", "parent", "file", "line")
     rows = [row for row in zip(*(columns.get(name, ()) for name in names), strict=True)
@@ -63,7 +63,7 @@ def _mark(process: int, samples: Columns, traced: set[tuple[str, int]]) -> None:
 def _share(process: int, samples: Columns, sending: set[tuple[str, int]]) -> float | None:
     """The part of the loop's Python that is tracing; None with few samples.
 
-    Of the thread with most samples. Lines that send tensors are neither: the profiler sees them.
+    For the thread with most samples. Lines that send tensors are left out: the profiler sees them.
     """
     names = ("process", "thread", "doing", "in_framework", "tracing", "file", "line", "count")
     rows = [dict(zip(names, row, strict=True))

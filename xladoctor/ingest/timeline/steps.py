@@ -11,7 +11,7 @@ from xladoctor.ingest.timeline.clock import Timeline, kind_of
 from xladoctor.ingest.timeline.intervals import Times
 from xladoctor.ingest.xplane.space import Line
 
-#: How the names of events begin in which XLA's own runtime launches a program.
+#: How the names of XLA's own events that launch a program begin.
 _RUNTIME = ("PjRtCpuExecutable::Execute", "TfrtCpuExecutable::Execute")
 _REPEATED = 3
 
@@ -21,9 +21,9 @@ class Steps:
     """Disjoint steps in order, in nanoseconds.
 
     Attributes:
-        source: StepMarker, StepTrace, Steps or executions: what they were told by.
-        barriers: whether they are what lies between barriers.
-        number: what the program calls them, else counted from 0.
+        source: StepMarker, StepTrace, Steps or executions: what marked them.
+        barriers: whether they go from barrier to barrier.
+        number: the program's own, else counted from 0.
     """
 
     source: str
@@ -34,7 +34,7 @@ class Steps:
 
 
 def main_line(timeline: Timeline) -> Line | None:
-    """The thread that ran the loop: that with the most step markers, annotations or launches."""
+    """The thread that ran the loop: the one with the most step markers, annotations or launches."""
     lines = [line for plane in timeline.hosts for line in plane.lines if line.count]
     if not lines:
         return None
@@ -56,9 +56,9 @@ def main_line(timeline: Timeline) -> Line | None:
 
 
 def loop_lines(timeline: Timeline, main: Line | None) -> list[Line]:
-    """The thread of the loop, and autograd's, which cuts graphs but sets no marker.
+    """The loop's thread, and autograd's, which cuts graphs but sets no marker.
 
-    Where several threads step, whose backward pass a thread runs cannot be told: only the first.
+    If several threads step, whose backward pass a thread runs is unknown: only the loop's counts.
     """
     if main is None:
         return []
@@ -70,7 +70,7 @@ def loop_lines(timeline: Timeline, main: Line | None) -> list[Line]:
 
 
 def find_steps(timeline: Timeline, main: Line | None) -> Steps | None:
-    """Steps by markers, annotations, the TPU's own line, or repeated executions; None of none."""
+    """Steps by markers, annotations, the TPU's own line or repeated executions, if any."""
     return (
         (_by_markers(timeline, main) or _by_annotations(timeline, main) if main else None)
         or _by_device(timeline)
@@ -80,7 +80,7 @@ def find_steps(timeline: Timeline, main: Line | None) -> Steps | None:
 
 
 def _by_markers(timeline: Timeline, main: Line) -> Steps | None:
-    """From barrier to barrier; those that launch nothing end no step."""
+    """From barrier to barrier; a barrier that launches nothing ends no step."""
     which = timeline.named(main, *events("barrier"))
     ends = timeline.ends(main, which)
     launches = timeline.begins(main, timeline.named(main, *events("launch")))
@@ -90,14 +90,14 @@ def _by_markers(timeline: Timeline, main: Line) -> Steps | None:
         ends = ends[inside]
     if not len(ends):
         return None
-    told_by = timeline.events.names[timeline.events.name[main.events][which[0]]]
-    return replace(_until(ends, timeline.begin, np.arange(len(ends)), told_by), barriers=True)
+    marker = timeline.events.names[timeline.events.name[main.events][which[0]]]
+    return replace(_until(ends, timeline.begin, np.arange(len(ends)), marker), barriers=True)
 
 
 def _by_annotations(timeline: Timeline, main: Line) -> Steps | None:
-    """Events with a stat ``step_num``, as profilers' annotations of steps have it.
+    """Events with a stat ``step_num``, as profilers' step annotations have.
 
-    What lies between two of them, as fetching a batch, belongs to the later one.
+    What lies between two of them, such as fetching a batch, belongs to the later one.
     """
     rows = timeline.events.rows_of("step_num")
     own = (rows.event >= main.first) & (rows.event < main.events.stop)
@@ -128,7 +128,7 @@ def _by_device(timeline: Timeline) -> Steps | None:
 
 
 def _by_executions(timeline: Timeline, main: Line) -> Steps | None:
-    """From one launch of the program that takes most time to the next."""
+    """From launch to launch of the program that takes the most time."""
     best: Times = np.empty(0, np.int64)
     longest = 0
     for name in executions(timeline):
@@ -140,7 +140,7 @@ def _by_executions(timeline: Timeline, main: Line) -> Steps | None:
 
 
 def _by_modules(timeline: Timeline) -> Steps | None:
-    """The same on a device: executions of the module that takes most of its time."""
+    """The same on a device, for the module that takes most of its time."""
     for plane in timeline.space.planes:
         for line in plane.lines:
             if line.name == "XLA Modules" and line.count:

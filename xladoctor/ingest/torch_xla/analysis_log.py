@@ -2,7 +2,7 @@
 
 A block for each compilation and execution, written by the thread that caused it. Threads of one
 process write without a lock, so that blocks can be torn: a torn one is counted, never guessed.
-Printed to standard error by ``PT_XLA_DEBUG=1``, the same blocks come between other output.
+``PT_XLA_DEBUG=1`` prints the same blocks to standard error, between other output.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Block:
         cause: the sentence of torch_xla, for instance ``user torch_xla.sync``.
         graph_hash: equals the hash in the timeline.
         frames: Python frames, innermost first.
-        mixed: it began inside another one, so that its lines may be those of both.
+        mixed: it began inside another one, so its lines may be from both.
         memory: bytes of its parts, by torch_xla's names.
     """
 
@@ -51,7 +51,7 @@ class Block:
 
     @property
     def memory_bytes(self) -> int | None:
-        """What the graph takes on the device: inputs, outputs and what lies between; to a KiB."""
+        """Device memory the graph takes: inputs, outputs and intermediates; to a KiB."""
         if len(self.memory) < _MEMORY_PARTS:
             return None
         return sum(self.memory.values()) - 2 * self.memory["Aliased Input"]
@@ -67,7 +67,7 @@ class Block:
         return [frame for frame in self.frames if "/bootstrap/_xladoctor/" not in frame.file]
 
     def true_cause(self) -> str:
-        """The cause as it is without the capture's frame, on which torch_xla would stumble.
+        """The cause as it would be without the capture's frame, which misleads torch_xla.
 
         torch_xla names the cause by its two innermost frames (``debug_util.cc``).
         """
@@ -98,21 +98,21 @@ def looks_like_analysis_log(head: str) -> bool:
 
 
 def read_analysis_log(lines: Iterable[str], begin: int = 0) -> AnalysisLog:
-    """Read a log of any length; lines of other origin between the blocks are passed over.
+    """Read a log of any length; other lines between the blocks are skipped.
 
     Args:
         lines: its lines.
-        begin: bytes of the log that lie before them, in other files.
+        begin: bytes of the log before them, in other files.
     """
     blocks: list[Block] = []
     torn, offset = 0, begin
     block: Block | None = None
-    compiled: Block | None = None  # whose sizes come next
+    compiled: Block | None = None  # its sizes come next
     for line in lines:
         line_ended = line.rstrip()
         match = _PREFIX.search(line_ended)
         if match is None and compiled and (size := _MEMORY.search(line_ended)):
-            if size[1] in compiled.memory:  # of two threads that compiled at once: whose is which?
+            if size[1] in compiled.memory:  # two threads compiled at once: whose are these?
                 compiled.memory.clear()
                 compiled = None
             else:
@@ -137,16 +137,16 @@ def read_analysis_log(lines: Iterable[str], begin: int = 0) -> AnalysisLog:
 
 
 def _take(block: Block, text: str) -> None:
-    if found := _HASH.match(text):
-        block.graph_hash = found[1]
-    elif found := _NUMBER.match(text):
-        if found[1] == "Inputs":
-            block.inputs = int(found[2])
+    if match := _HASH.match(text):
+        block.graph_hash = match[1]
+    elif match := _NUMBER.match(text):
+        if match[1] == "Inputs":
+            block.inputs = int(match[2])
         else:
-            block.outputs = int(found[2])
+            block.outputs = int(match[2])
     elif not text or text.endswith(":") or set(text) <= {"=", "."}:
         return
-    elif found := _FRAME.match(text):
-        block.frames.append(Frame(found[2], int(found[3]), found[1]))
+    elif match := _FRAME.match(text):
+        block.frames.append(Frame(match[2], int(match[3]), match[1]))
     elif not block.cause:
         block.cause = text

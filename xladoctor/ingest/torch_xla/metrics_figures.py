@@ -22,10 +22,10 @@ _BYTES_OF = {"B": 1.0, "KB": 2.0**10, "MB": 2.0**20, "GB": 2.0**30, "TB": 2.0**4
 def parse_duration_ns(text: str) -> float:
     """A printed duration (``01m02s003ms004.005us``) in ns, NaN for a printed NaN.
 
-    ``MetricFnTime`` rounds each field where it should cut it: 5.7 ms is printed 006ms700.000us.
-    So from the smallest field up, a field is one too high where the rest makes half of its unit.
-    An exact half is rounded to the even number: 1.5 ms and 2.5 ms are both printed 002ms500.000us,
-    and the smaller is taken. A field that cannot have been rounded up is left as it is.
+    ``MetricFnTime`` rounds each field where it should truncate: 5.7 ms is printed 006ms700.000us.
+    So from the smallest field up, a field is one too high if the rest is at least half its unit.
+    An exact half is rounded to even: 1.5 ms and 2.5 ms are both printed 002ms500.000us, and the
+    smaller is taken. A field that cannot have been rounded up is left alone.
 
     Raises ValueError for any other text.
     """
@@ -38,7 +38,7 @@ def parse_duration_ns(text: str) -> float:
     total = round(float(last[last.find("-") :] if "-" in last else last) * 1e3, 3)
     for field_index, unit in _FIELDS_NS:
         if number := match[field_index]:
-            count = int(number.replace("-", ""))  # below zero there is only -0
+            count = int(number.replace("-", ""))  # the only negative is -0
             # The first field is at least 1, or it would not have been printed.
             least = match.start(field_index) == 0
             total += (count - (2 * total >= unit and count > least)) * unit
@@ -57,9 +57,9 @@ def parse_bytes(text: str) -> float:
     raise ValueError(f"not a size: {text[:80]!r}; expected a form like 1.50KB")
 
 
-@lru_cache(maxsize=4096)  # percentiles repeat within a metric, and much from report to report
+@lru_cache(maxsize=4096)  # percentiles repeat within a metric and between reports
 def quantity(text: str) -> tuple[float | None, str] | None:
-    """Value and unit of a printed figure, the value None for NaN; None if it is no figure."""
+    """Value and unit of a printed figure, the value None for NaN; None if it is not a figure."""
     value, unit = math.nan, "none"
     try:
         if text.endswith("s"):

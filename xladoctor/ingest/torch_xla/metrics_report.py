@@ -57,23 +57,23 @@ _KEY = re.compile(
     r":(?=\s|$)",
     re.ASCII,
 )
-_CHANGING = re.compile(r"\d[\d.,:]*")  # times and the like in what a log puts before a line
-#: What tells one process from another before a line: a rank, a worker, a pod, an address.
+_CHANGING = re.compile(r"\d[\d.,:]*")  # times and the like that a log puts before a line
+#: What tells processes apart before a line: a rank, a worker, a pod, an address.
 _SOURCE = re.compile(
     r"\[\d+\]|\b(?:rank|worker|host|process|replica|device|core|pid|default)[ _:=-]*\d+"
     r"|\b\d{1,3}(?:\.\d{1,3}){3}\b|\[pod/[^\]\s]+",
     re.IGNORECASE | re.ASCII,
 )
-_SUMS = ("TotalSamples", "Accumulator", "Value")  # what has none of them is no metric or counter
-#: The lines that show in which unit a metric is, the surest first.
+_SUMS = ("TotalSamples", "Accumulator", "Value")  # each metric or counter has one of them
+#: The lines that show the unit of a metric, the surest first.
 _WITH_UNIT = ("Accumulator", "Percentiles", "ValueRate", "Mean", "StdDev")
 
 
 def read_metrics_report(lines: Iterable[str]) -> MetricsReport:
-    """Read a text of any length in bounded memory: of very many sections the newest are kept.
+    """Read a text of any length in bounded memory: of too many sections the newest are kept.
 
-    Lines may come with or without their ends; with them, a last line without one counts as cut.
-    Raises NotAMetricsReport where there is not one section.
+    Lines may come with or without their ends; with them, a last line without one counts as cut off.
+    Raises NotAMetricsReport if there is no section.
     """
     return _Reader().read(lines)
 
@@ -132,7 +132,7 @@ class _Block:
         return is_missing and quantity(text) is not None
 
     def take(self, key: str, text: str) -> bool:
-        """Take a figure; False if the text is none of the kind that the line must have."""
+        """Take a figure; False if the text is not of the kind that the line needs."""
         if (key == "Value") != (self.kind == "Counter"):
             return False
         figure: tuple[float | None, str] | None = None
@@ -163,7 +163,7 @@ class _Block:
 
 @dataclass(slots=True)
 class _Stream:
-    """What one process writes, where a log mixes the lines of several: its open section."""
+    """What one process writes, in a log that may mix several: its open section."""
 
     source: str
     line: int = 0
@@ -173,7 +173,7 @@ class _Stream:
     block: _Block | None = None
 
     def is_whole(self, block: _Block, at_end: bool) -> bool:
-        """Whether all lines came; a report without percentiles has none in its other metrics."""
+        """Whether all lines came; without percentiles in its other metrics a report has none."""
         if block.kind == "Counter":
             return "Value" in block.figures
         if not {"TotalSamples", "Accumulator"} <= block.figures.keys():
@@ -181,16 +181,16 @@ class _Stream:
         others = self.metrics.values()
         return not at_end or block.percentiles is not None or any(not m.percentiles for m in others)
 
-    def begins_anew(self, item: Metric | Counter) -> bool:
-        """Whether a metric or counter belongs to the next report: its name comes again."""
-        if isinstance(item, Metric):
-            return item.name in self.metrics or len(self.metrics) >= _MOST_NAMES
-        seen = self.counters.get(item.name)
+    def begins_anew(self, entry: Metric | Counter) -> bool:
+        """Whether a metric or counter belongs to the next report: its name repeats."""
+        if isinstance(entry, Metric):
+            return entry.name in self.metrics or len(self.metrics) >= _MOST_NAMES
+        seen = self.counters.get(entry.name)
         if seen is None:
             return len(self.counters) >= _MOST_NAMES
-        # A short report that is asked for a fallback (aten::nonzero) by name prints it twice.
-        fallback = "::" in item.name and not item.name.startswith("xla::")
-        return not (fallback and seen.value == item.value)
+        # A short report asked for a fallback (aten::nonzero) by name prints it twice.
+        fallback = "::" in entry.name and not entry.name.startswith("xla::")
+        return not (fallback and seen.value == entry.value)
 
 
 class _Reader:
@@ -223,7 +223,7 @@ class _Reader:
             self._complete = False
             notes.append(f"older sections left out: {self._dropped}; kept: {len(self._kept)}")
         if self._foreign_lines:
-            notes.append(f"lines skipped that are no part of a report: {self._foreign_lines}")
+            notes.append(f"lines skipped that are not part of a report: {self._foreign_lines}")
         sections = sorted(self._kept, key=lambda section: section.line)
         return MetricsReport(tuple(sections), self._complete, tuple(notes))
 
@@ -235,7 +235,7 @@ class _Reader:
             self._unlisted_notes += 1
 
     def _take_line(self, line: str) -> bool:
-        """Take a line; False if it is no part of a report."""
+        """Take a line; False if it is not part of a report."""
         ended = line.endswith(("\n", "\r"))
         self._cut = self._ended and not ended
         self._ended |= ended
@@ -261,7 +261,7 @@ class _Reader:
         return taken
 
     def _stream(self, prefix: str) -> _Stream:
-        """The stream that a line belongs to; one that names no source goes on with the last."""
+        """The stream of a line; a line that names no source continues the last stream."""
         source = "" if prefix.isspace() else " ".join(_SOURCE.findall(prefix))
         if not source or (source not in self._streams and len(self._streams) > _MOST_SOURCES):
             return self._current
@@ -282,13 +282,13 @@ class _Reader:
             if text:
                 stream.block = _Block(key, intern(text), self._number, shape, self._number)
             return bool(text)
-        # "Learning Rate: 0.1" of a training loop is no figure of the metric above it.
+        # A training loop's "Learning Rate: 0.1" is not a figure of the metric above it.
         if block is None or key in block.figures or not block.shape.startswith(shape):
             return False
         if key == "Percentiles" and block.kind == "Metric":
             if not block.take_percentiles(text, self._cut):
                 self._note(self._number, f"unreadable percentile in metric {block.name[:80]}")
-        # At the very end "12" may be the beginning of "12345"; for a counter it is still a bound.
+        # At the very end "12" may be cut from "12345"; for a counter it is still a bound.
         elif not (self._cut and key != "Value") and not block.take(key, text):
             return False
         block.last = self._number
@@ -307,17 +307,17 @@ class _Reader:
         if not has_sum:
             return
         value = block.count("Value")
-        item = block.metric() if value is None else Counter(block.name, value, block.line)
-        if stream.begins_anew(item):
+        entry = block.metric() if value is None else Counter(block.name, value, block.line)
+        if stream.begins_anew(entry):
             self._close_section(stream)
-        stream.line = stream.line or item.line
-        if isinstance(item, Metric):
-            stream.metrics[item.name] = item
+        stream.line = stream.line or entry.line
+        if isinstance(entry, Metric):
+            stream.metrics[entry.name] = entry
         else:
-            stream.counters.setdefault(item.name, item)
+            stream.counters.setdefault(entry.name, entry)
 
     def _close_section(self, stream: _Stream, at_end: bool = False) -> None:
-        """Keep the open section of a stream, and of all that are kept only the newest."""
+        """Keep the open section of a stream; of all sections, only the newest are kept."""
         filled = bool(stream.metrics or stream.counters)
         if at_end and self._kept and stream.step is not None and not filled:
             self._note(stream.line, f"nothing below the header of step {stream.step}; left out")
@@ -333,5 +333,5 @@ class _Reader:
 
 
 def _figures(section: ReportSection) -> int:
-    """Number of figures, which is what the memory of a section goes by."""
+    """Number of figures, which the memory of a section depends on."""
     return 1 + len(section.counters) + sum(7 + len(m.percentiles) for m in section.metrics)

@@ -79,7 +79,7 @@ class MetricsReport:
 
     Attributes:
         complete: False where something was cut off, unreadable or left out.
-        notes: what that was, each with its line; and how many lines were passed over.
+        notes: what that was, each with its line; and how many lines were skipped.
     """
 
     sections: tuple[ReportSection, ...]

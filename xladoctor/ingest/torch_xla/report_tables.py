@@ -7,7 +7,7 @@ from xladoctor.ingest.torch_xla.metrics_report import Metric, MetricsReport
 
 
 def add_report(report: MetricsReport, process: int, ingested: Ingested, path: str) -> None:
-    """Append the newest section of each process that a report names; counts are cumulative.
+    """Append the newest section of each process in a report; counts are cumulative.
 
     Args:
         process: number of the first of them.

@@ -26,7 +26,7 @@ _EXPECTED = (
 
 
 def read_text_file(path: Path) -> Ingested:
-    """Read a text file. Raises IngestError where it holds neither kind of text."""
+    """Read a text file. Raises IngestError if it holds neither kind of text."""
     try:
         with path.open("rb") as file:
             return read_text(file, str(path))
@@ -41,13 +41,13 @@ def read_text(file: BinaryIO, name: str) -> Ingested:
         raise IngestError(f"{name}: is empty", _EXPECTED)
     if b"\x00" in head:
         offset = head.index(b"\x00")
-        raise IngestError(f"{name}: byte {offset} is zero: this is no text", _EXPECTED)
+        raise IngestError(f"{name}: byte {offset} is zero: not a text file", _EXPECTED)
     text = head.decode(errors="replace")
     lines = _lines(head, file)
     ingested = Ingested()
     if looks_like_analysis_log(text) and not looks_like_metrics_report(text):
         _analysis(lines, name, ingested)
-    else:  # neither begins in the head: a long log may hold a report further down
+    else:  # neither is in the head: a long log may hold a report further down
         _metrics(lines, name, ingested)
     return ingested
 
@@ -62,7 +62,7 @@ def _metrics(lines: Iterable[str], name: str, ingested: Ingested) -> None:
 def _analysis(lines: Iterable[str], name: str, ingested: Ingested) -> None:
     log = read_analysis_log(lines)
     if not log.blocks:
-        raise IngestError(f"{name}: no whole block of an analysis log in it", _EXPECTED)
+        raise IngestError(f"{name}: no complete block of an analysis log in it", _EXPECTED)
     if log.torn:
         ingested.notes.append(f"{name}: {log.torn} blocks torn or cut off; left out")
     ingested.table("compilation")
@@ -71,7 +71,7 @@ def _analysis(lines: Iterable[str], name: str, ingested: Ingested) -> None:
 
 
 def _lines(head: bytes, rest: BinaryIO) -> Iterator[str]:
-    """The lines of a stream that ``head`` was already read from; an endless line is cut."""
+    """The lines of a stream that ``head`` was already read from; an endless line is cut off."""
     pending = head
     while block := rest.read(_HEAD):
         whole, end, last = (pending + block).rpartition(b"\n")

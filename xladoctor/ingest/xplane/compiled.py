@@ -1,7 +1,7 @@
 """Machine code for the loops over the wire format: numba, with a cache on disk.
 
 The first call after an installation compiles, which takes seconds; the machine code is then kept in
-the user's cache folder. Where none can be written, each process compiles anew, and says so once.
+the user's cache folder. Where none can be written, each process recompiles, and says so once.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ no_cache_reason = (
     None
     if _folder is not None or os.environ.get("NUMBA_CACHE_DIR")
     else "no cache folder can be written (set XDG_CACHE_HOME to one): the timeline's decoder is"
-    " compiled anew each time, which takes some seconds"
+    " recompiled each time, which takes a few seconds"
 )
 
 
 def _discard() -> None:
-    """Throw away machine code that cannot be read; the next process compiles it anew."""
+    """Throw away machine code that cannot be read; the next process recompiles it."""
     if _folder is not None and os.environ.get("NUMBA_CACHE_DIR") == str(_folder):
         shutil.rmtree(_folder, ignore_errors=True)
 

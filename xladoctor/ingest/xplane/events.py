@@ -19,7 +19,7 @@ _TEXTS = (wire.STR, wire.COMPRESSED)
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """A row for each stat, in the order of the events.
+    """One row per stat, in the order of the events.
 
     Attributes:
         event: int32, number of its event in the file.
@@ -36,7 +36,7 @@ class Stats:
 
     @classmethod
     def empty(cls, rows: int) -> Stats:
-        """Room for so many rows; pages that are not filled cost no memory."""
+        """Room for this many rows; pages never written cost no memory."""
         return cls(np.empty(rows, np.int32), np.empty(rows, np.int32), np.empty(rows, np.uint8),
                    np.empty(rows, np.int64))  # fmt: skip
 
@@ -69,7 +69,7 @@ class Events:
         duration_ps: int64.
         parts: rows for the stats that were asked for, in parts.
         buffer: the file, for texts.
-        occurrences: number of events that an event sums up, by its number, where it does.
+        occurrences: how many events an event sums up, by its number, where it does.
     """
 
     names: list[str]
@@ -81,7 +81,7 @@ class Events:
     occurrences: dict[int, int] = field(default_factory=dict)
 
     def settle(self) -> None:
-        """Take what is no stat out of the parts: ids without a name, numbers of occurrences."""
+        """Take what is not a stat out of the parts: ids without a name, numbers of occurrences."""
         interned = {name: index for index, name in enumerate(self.names)}
         for number, part in enumerate(self.parts):
             apart = np.flatnonzero(part.kind >= wire.NAMELESS)
@@ -116,7 +116,7 @@ class Events:
         return self.names.index(name) if name in self.names else -2
 
     def data(self, position: int) -> bytes:
-        """The bytes of a text, or of a value of bytes, whose length stands at this position."""
+        """The bytes of a text or bytes value, whose length is at this position."""
         length = shift = 0
         while True:
             byte = int(self.buffer[position])
@@ -136,17 +136,17 @@ class Events:
         return data.decode(errors="replace")
 
     def add_name(self, text: str) -> int:
-        """The index of a text, which is added to the names if it is new."""
+        """The index of a text, added to the names if it is new."""
         if text not in self.names:
             self.names.append(text)
         return self.names.index(text)
 
     def interned(self, rows: Stats) -> wire.Ints:
         """The index in ``names`` of each row's text (-1 for none); new texts are added to them."""
-        found = np.where(rows.kind == wire.REF, rows.value, -1)
+        indices = np.where(rows.kind == wire.REF, rows.value, -1)
         known = {name: index for index, name in enumerate(self.names)}
         for row in np.flatnonzero(np.isin(rows.kind, _TEXTS)).tolist():
             text = self.text(int(rows.kind[row]), int(rows.value[row]))
-            found[row] = known.setdefault(text, len(known))
+            indices[row] = known.setdefault(text, len(known))
         self.names = list(known)
-        return found
+        return indices

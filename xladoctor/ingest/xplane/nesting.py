@@ -1,4 +1,4 @@
-"""How the events of a line lie in each other: depth and self time."""
+"""How the events of a line nest: depth and self time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from xladoctor.ingest.xplane.space import Space
 def _nest(
     start: wire.Ints, duration: wire.Ints, depth: wire.Array, own: wire.Ints, parent: wire.Ints
 ) -> None:
-    stack = np.empty(len(start), np.int64)  # pages that are not filled cost no memory
+    stack = np.empty(len(start), np.int64)  # pages never written cost no memory
     ends = np.empty(len(start), np.int64)
     height = 0
     for event in range(len(start)):
@@ -36,7 +36,7 @@ def _nest(
 
 
 def ordered(start: wire.Ints, duration: wire.Ints) -> wire.Array | None:
-    """The order by start, the longer first; None where a line has it already, as most do."""
+    """The order by start, the longer first; None if the line has it already, as most do."""
     if len(start) < 2:
         return None
     later = start[1:] > start[:-1]
@@ -48,10 +48,10 @@ def ordered(start: wire.Ints, duration: wire.Ints) -> wire.Array | None:
 def nest(start: wire.Ints, duration: wire.Ints) -> tuple[wire.Array, wire.Ints, wire.Ints]:
     """Depth, self time and enclosing event of each event of one line.
 
-    An event is open for those that begin before its end, and ends at the latest when the one it
-    lies in does. Depth is the number of events open at its begin; self time its duration less that
-    of the events directly in it; the enclosing event is a number in the line, -1 for none. Same
-    units in and out.
+    An event is open to those that begin before its end, and ends no later than the one it is in.
+    Depth is the number of events open at its begin; self time is its duration minus that of the
+    events directly in it; the enclosing event is a number in the line, -1 for none. Units in and
+    out are the same.
     """
     order = ordered(start, duration)
     count = len(start)

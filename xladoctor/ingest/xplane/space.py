@@ -1,7 +1,7 @@
 """An XSpace (``.xplane.pb``): its planes and lines, and its events as columns.
 
-The file is mapped, not read, and walked by the compiled loops of :mod:`.wire`. What is damaged or
-cut off is left out and noted with its byte offset; the rest is used.
+The file is mapped, not read, and walked by the compiled loops of :mod:`.wire`. What is damaged
+or cut off is left out and noted with its byte offset; the rest is used.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from xladoctor.ingest.xplane.events import Events, Stats
 
 _CHUNK = 1024
 _STRIDE = 500_000  # events that are decoded at a time
-_DENSE = 1 << 20  # metadata ids below this are looked up in a table, others searched for
+_DENSE = 1 << 20  # metadata ids below this are looked up in a table, others searched
 _FIELDS = {2: "name", 3: "lines", 4: "event_metadata", 5: "stat_metadata", 6: "stats"}
 
 
@@ -36,9 +36,9 @@ class Line:
     Attributes:
         number: counts the lines of the file from 0.
         origin_ns: nanoseconds that the events' offsets count from.
-        begin: first byte; ``end``: behind the last.
+        begin: first byte; ``end``: past the last.
         first: number of its first event in the file; ``count``: how many it has.
-        marks: positions of events that parts of the line begin with.
+        marks: positions of the events that parts of the line begin with.
     """
 
     number: int
@@ -81,15 +81,15 @@ class Plane:
 
     def values(self, stats: Iterable[Any]) -> dict[str, Any]:
         """Values of stats by name; references resolved."""
-        found = {}
+        by_name = {}
         for stat in stats:
             given = (field.name for field, _ in stat.ListFields() if field.name != "metadata_id")
             kind = next(given, None)  # a value of zero is not listed
             value = getattr(stat, kind) if kind else 0
             if kind == "ref_value":
                 value = self.stat_names.get(value)
-            found[self.stat_names.get(stat.metadata_id, f"#{stat.metadata_id}")] = value
-        return found
+            by_name[self.stat_names.get(stat.metadata_id, f"#{stat.metadata_id}")] = value
+        return by_name
 
 
 @dataclass(slots=True)
@@ -123,16 +123,16 @@ class Space:
     @property
     def started_ns(self) -> int | None:
         """Wall clock at the start of the profile, where the file has it."""
-        found = [p.stats["profile_start_time"] for p in self.planes
+        starts = [p.stats["profile_start_time"] for p in self.planes
                  if "profile_start_time" in p.stats]  # fmt: skip
-        return int(found[0]) if found else None
+        return int(starts[0]) if starts else None
 
     def decode(
         self, wanted: Iterable[str] | None = None, advance: Callable[[int], None] | None = None
     ) -> Events:
         """All events as columns, with those of their stats that are ``wanted`` (None: all).
 
-        ``advance`` is told how many bytes more were decoded.
+        ``advance`` is told how many more bytes were decoded.
         """
         return _Decoder(self, None if wanted is None else set(wanted), advance).run()
 
@@ -144,7 +144,7 @@ class Space:
             self.damage[1] = damage[1] if first < 0 else min(first, damage[1])
 
     def damage_note(self) -> str | None:
-        """What is to be said of damage; None where everything could be read."""
+        """A note on damage; None if everything could be read."""
         count, first, _ = (int(number) for number in self.damage)
         if not count:
             return None
@@ -157,7 +157,7 @@ class Space:
 
 
 def read_space(path: Path, ingested: Ingested) -> Space | None:
-    """Map a file and find its planes and lines. None, and a note, where it cannot be opened."""
+    """Map a file and find its planes and lines. None, and a note, if it cannot be opened."""
     try:
         buffer = _map(path)
     except OSError as error:
@@ -181,10 +181,10 @@ def _map(path: Path) -> np.ndarray[Any, np.dtype[np.uint8]]:
 
 def _fields(space: Space, begin: int, end: int) -> Iterator[tuple[int, int, int, int]]:
     """(field number, wire type, value or begin, end) of each field of a message."""
-    found = np.empty((_CHUNK, 4), np.int64)
+    rows = np.empty((_CHUNK, 4), np.int64)
     while begin < end:
-        count, begin = wire.fields(space.buffer, begin, end, found, space.damage)
-        yield from map(tuple, found[:count].tolist())
+        count, begin = wire.fields(space.buffer, begin, end, rows, space.damage)
+        yield from map(tuple, rows[:count].tolist())
 
 
 def _text(space: Space, begin: int, end: int) -> str:
@@ -214,7 +214,7 @@ def _messages(space: Space, name: str, parts: list[tuple[int, int]]) -> Iterator
         try:
             yield message(name).FromString(space.buffer[begin:end].tobytes())
         except DecodeError:
-            if end < space.size:  # else the cut was noted
+            if end < space.size:  # else the cut is noted already
                 space.damage[0] += 1
                 space.damage[1] = begin if space.damage[1] < 0 else min(begin, space.damage[1])
 
@@ -236,7 +236,7 @@ def _line(space: Space, plane: Plane, begin: int, end: int) -> None:
 
 
 class _Decoder:
-    """Decodes all lines of a space into one set of columns, on as many threads as processors."""
+    """Decodes all lines of a space into one set of columns, with a thread per processor."""
 
     def __init__(
         self, space: Space, wanted: set[str] | None, advance: Callable[[int], None] | None
@@ -307,11 +307,11 @@ class _Decoder:
 
 
 def _lookup(names: dict[int, int]) -> tuple[wire.Array, wire.Ints, wire.Array]:
-    """(index by id, sorted ids, index of each): the table where ids are small, else the search."""
+    """(index by id, sorted ids, index of each): a table if ids are small, else a search."""
     if not names or (min(names) >= 0 and max(names) < _DENSE):
         table = np.full(max(names, default=-1) + 1, -1, np.int32)
         table[list(names)] = list(names.values())
         return table, np.empty(0, np.int64), np.empty(0, np.int32)
     ids = np.array(sorted(names), np.int64)
-    found = np.array([names[int(key)] for key in ids], np.int32)
-    return np.empty(0, np.int32), ids, found
+    indices = np.array([names[int(key)] for key in ids], np.int32)
+    return np.empty(0, np.int32), ids, indices

@@ -1,4 +1,4 @@
-"""The tables ``event`` and ``event_stat``: every event and every stat, made when a query asks."""
+"""The tables ``event`` and ``event_stat``: every event and stat, made when a query asks."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def event_table(
     }  # fmt: skip
     columns |= {column: _text(space, events, stat) for stat, column in _TEXTS.items()}
     columns |= {column: _number(space, events, stat) for stat, column in _NUMBERS.items()}
-    columns["name"] = Interned(events.name, events.names)  # the last: stats add texts to the names
+    columns["name"] = Interned(events.name, events.names)  # last: stats add texts to the names
     return columns
 
 
 def stat_table(space: Space, process: int) -> Columns:
-    """Columns of ``event_stat``: texts as they are, numbers as numbers, bytes by their number."""
+    """Columns of ``event_stat``: texts as they are, numbers as numbers, bytes as their count."""
     events = space.decode()
     stats = events.stats
     real = stats.kind == wire.DOUBLE
@@ -140,7 +140,7 @@ def _from_metadata(
     space: Space, events: Events, stat: str, convert: Callable[[Any], int], column: wire.Array,
     unknown: int,
 ) -> None:  # fmt: skip
-    """Fill in the stats that stand once with the event's metadata, as device planes have them."""
+    """Fill in stats given once, with the event's metadata, as on device planes."""
     for plane in space.planes:
         values = _metadata_values(plane, stat)
         if not values or not plane.lines:
@@ -159,7 +159,7 @@ def _metadata_values(plane: Plane, stat: str) -> dict[str, Any]:
         values = {entry.name: entry.display_name for entry in plane.event_metadata.values()
                   if entry.display_name and entry.name.startswith("%")}  # fmt: skip
     if stat in plane.stat_names.values():
-        found = ((entry.name, plane.metadata_stats(entry))
+        entries = ((entry.name, plane.metadata_stats(entry))
                  for entry in plane.event_metadata.values() if entry.stats)  # fmt: skip
-        values |= {name: stats[stat] for name, stats in found if stat in stats}
+        values |= {name: stats[stat] for name, stats in entries if stat in stats}
     return values

@@ -2,8 +2,8 @@
 
 Formats: ``protobuf.dev/programming-guides/encoding`` and ``tsl/profiler/protobuf/xplane.proto``.
 Positions are byte offsets into the file. A length that points past the end of what holds it is cut
-there, so that no damage makes a loop leave the file or an array grow beyond the file's size. Damage
-is counted in ``damage``: [0] how often, [1] the first position, [2] the last one noted, or -1.
+there, so no damage can make a loop leave the file or an array outgrow it. Damage is counted in
+``damage``: [0] how often, [1] the first position, [2] the last one noted, or -1.
 """
 
 # mypy: disable-error-code="no-any-return, return-value, assignment, arg-type"
@@ -19,21 +19,21 @@ Ints = np.ndarray[Any, np.dtype[np.int64]]
 Array = np.ndarray[Any, Any]
 _BYTES = "Array(uint8, 1, 'C', readonly=True)"
 
-# Kinds of a stat's value, which are the field numbers of XStat; and kinds of rows of our own: the
-# metadata id of an event without a name, how many events one sums up, and the metadata id of the
-# stat in the row before, which has no name.
+# Kinds of a stat's value, which are the field numbers of XStat; and our own kinds of rows: the
+# metadata id of an event without a name, how many events an event sums up, and the metadata id of
+# the stat in the row before, which has no name.
 DOUBLE, UINT64, INT64, STR, BYTES, REF, COMPRESSED = 2, 3, 4, 5, 6, 7, 8
 NAMELESS, OCCURRENCES, UNKNOWN_STAT = 100, 101, 102
 
 
 def no_damage() -> Ints:
-    """A count of damage that is still zero."""
+    """A count of no damage yet."""
     return np.array([0, -1, -1], np.int64)
 
 
 @helper
 def _damaged(damage: Ints, position: int, end: int, size: int) -> None:
-    """Note damage at a position of what ends at ``end``; at the file's end it is a cut, there."""
+    """Note damage at a position in what ends at ``end``; at the file's end it is a cut, there."""
     if end == size:
         position = size
     if position == damage[2]:
@@ -46,7 +46,7 @@ def _damaged(damage: Ints, position: int, end: int, size: int) -> None:
 
 @helper
 def _varint(buffer: Array, at: int, end: int) -> tuple[int, int]:
-    """(value as int64, next position), or (0, -1) where none ends before ``end``."""
+    """(value as int64, next position), or (0, -1) if none ends before ``end``."""
     if at < end and buffer[at] < 128:
         return np.int64(buffer[at]), at + 1
     value, shift = np.int64(0), np.int64(0)
@@ -62,7 +62,7 @@ def _varint(buffer: Array, at: int, end: int) -> tuple[int, int]:
 
 @helper
 def _skip(buffer: Array, at: int, end: int, wire: int) -> int:
-    """The position behind a value of this wire type, or -1 where it is not whole."""
+    """The position after a value of this wire type, or -1 if it is incomplete."""
     if wire == 0:
         _, at = _varint(buffer, at, end)
         return at
@@ -81,35 +81,35 @@ def _skip(buffer: Array, at: int, end: int, wire: int) -> int:
 
 
 @compiled(f"Tuple((int64, int64))({_BYTES}, int64, int64, int64[:, ::1], int64[::1])")
-def fields(buffer: Array, at: int, end: int, found: Array, damage: Ints) -> tuple[int, int]:
-    """The fields of one message: rows (number, wire type, value or start, end) in ``found``.
+def fields(buffer: Array, at: int, end: int, rows: Array, damage: Ints) -> tuple[int, int]:
+    """The fields of one message, in ``rows``: number, wire type, value or start, end.
 
-    Returns how many, and the position behind the last: ``end``, unless ``found`` was too small.
+    Returns how many, and the position after the last: ``end``, unless ``rows`` was too small.
     """
     count = 0
-    while at < end and count < len(found):
+    while at < end and count < len(rows):
         tag, value_at = _varint(buffer, at, end)
         if value_at < 0 or tag >> 3 <= 0:
             _damaged(damage, at, end, len(buffer))
             return count, end
         wire = tag & 7
-        found[count, 0], found[count, 1] = tag >> 3, wire
+        rows[count, 0], rows[count, 1] = tag >> 3, wire
         if wire == 0:
-            found[count, 2], behind = _varint(buffer, value_at, end)
-            found[count, 3] = behind
+            rows[count, 2], behind = _varint(buffer, value_at, end)
+            rows[count, 3] = behind
         elif wire == 2:
             length, start = _varint(buffer, value_at, end)
             behind = start + length
             if start >= 0 and (length < 0 or length > end - start):
                 _damaged(damage, at, end, len(buffer))
                 behind = end
-            found[count, 2], found[count, 3] = start, behind
+            rows[count, 2], rows[count, 3] = start, behind
             if start < 0:
                 behind = np.int64(-1)
         else:
-            found[count, 2] = value_at
+            rows[count, 2] = value_at
             behind = _skip(buffer, value_at, end, wire)
-            found[count, 3] = behind
+            rows[count, 3] = behind
         if behind < 0:
             _damaged(damage, at, end, len(buffer))
             return count, end
@@ -230,16 +230,16 @@ def decode_events(
         at: where the first event begins.
         end: end of the line, or of the last event.
         names: index of a name by event metadata id, -1 for none; sorted ids, and the index of each
-            one's name, where the table does not reach.
+            id's name, beyond the table.
         stat_names: the same by stat metadata id.
-        wanted: by stat metadata id, whether a row is made of it; ids beyond its end are wanted.
+        wanted: by stat metadata id, whether it gets a row; ids beyond its end do.
         columns: filled with each event's name (-1, and a row NAMELESS, for none), its picoseconds
             from the line's origin, and its duration in picoseconds. No more events than they have
             room for are decoded.
         first: number of the first of these events in the file.
         stats: filled with number of the event, name, kind and value; the value is an integer, the
             bits of a double, the position of a text's length, or the index of the name that is
-            referred to. They need room for a row in each two bytes, and two for each event.
+            referred to. They need room for a row per two bytes, and two per event.
         damage: what was damaged.
 
     Returns:
