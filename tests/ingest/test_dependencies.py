@@ -5,100 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.ingest.loop_trace import FILE, LINE, Trace, calls, executions, loop, segments
 from tests.ingest.test_timeline import ORIGIN, read
 from tests.support import Row, rows
 from tests.xspace import builder, devices
 from tests.xspace.schema import message
-from xladoctor.evidence.database import Database
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.timeline.read import TimelineFile, read_timeline
 
-FILE = builder.Ref("/home/ada/train.py")
-LINE: dict[str, Any] = {"file": FILE, "line": 35}
-#: activity, region, begin and end in microseconds, launches, awaits
-Segment = tuple[str, str | None, float, float, int | None, int | None]
 #: name, begin and length in microseconds
 Event = tuple[str, int, int]
 CALLS = ("read", "input", "save", "upload")
-
-
-class Trace:
-    """A trace as torch_xla writes it on the CPU client; times in microseconds from 0.
-
-    A loop whose steps are 1000 apart: far more than what the runtime may be late.
-    """
-
-    def __init__(self) -> None:
-        self.space = builder.Space()
-        self.python = self.thread("python").event("interpreter", 0)
-        self.runtime = self.thread("tf_pytorchxla/1")
-        self.client = self.thread("tf_XLAPjRtCpuClient/2")
-
-    def thread(self, name: str) -> builder.Line:
-        return self.space.plane("/host:CPU").line(name)
-
-    def graph(self, at: float, line: builder.Line | None = None) -> Trace:
-        """A graph of 20: it waits from 5 to 7, is handed over at 15, and taken up at 16."""
-        line = line or self.python
-        line.event("SyncTensorsGraphInternal", at, 20)
-        line.event("ScheduleSyncTensorsGraph", at + 5, 10)
-        line.event("TensorCollectionBarrier", at + 5, 2)
-        self.runtime.event("PjRtComputationClient::ExecuteComputation", at + 16, 3)
-        return self
-
-    def barrier(self, at: float, line: builder.Line | None = None) -> Trace:
-        """A barrier of 30, whose graph comes 4 after it."""
-        (line or self.python).event("StepMarker", at, 30).event("SyncTensorsGraph", at + 2, 26)
-        return self.graph(at + 4, line)
-
-    def call(self, kind: str, begin: float, end: float) -> Trace:
-        self.python.event(f"xladoctor.{kind}", begin, end - begin, **LINE)
-        return self
-
-    def transfer(self, way: str, begin: float, end: float) -> Trace:
-        self.python.event(f"PjRtComputationClient::Transfer{way}Device", begin, end - begin)
-        return self
-
-    def run(self, begin: float, end: float) -> Trace:
-        """The device is busy."""
-        self.client.event("ThunkExecutor::Execute", begin, end - begin)
-        return self
-
-
-def loop(steps: int = 3) -> Trace:
-    """Barriers at 100, 1100, …, whose graphs run from 50 to 550 after them."""
-    trace = Trace()
-    for at in range(100, 1000 * steps, 1000):
-        trace.barrier(at).run(at + 50, at + 550)
-    return trace
-
-
-def segments(database: Database, condition: str = "true") -> list[Segment]:
-    return database.table(
-        "SELECT activity, region, begin_ns / 1e3, (begin_ns + duration_ns) / 1e3, launches, awaits"
-        f" FROM host_segment WHERE {condition} ORDER BY segment"
-    )[1]
-
-
-def executions(database: Database, origin: int = 0) -> list[tuple[float, float, float]]:
-    """When each was launched, began and ended, in microseconds."""
-    times = ", ".join(f"({column}_ns - {origin}) / 1e3" for column in ("launched", "begin", "end"))
-    return database.table(f"SELECT {times} FROM device_execution ORDER BY execution")[1]
-
-
-def calls(database: Database) -> list[tuple[str, float, float]]:
-    """The region of each call, its begin and its end."""
-    return database.table(
-        "SELECT any_value(region), min(begin_ns) / 1e3, max(begin_ns + duration_ns) / 1e3"
-        " FROM host_segment WHERE call IS NOT NULL GROUP BY call ORDER BY 2"
-    )[1]
 
 
 # Segments
@@ -198,24 +121,6 @@ def test_segments_cover_the_steps_whatever_they_are_made_of(
     assert all(run["begin_ns"] <= run["end_ns"] for run in runs)
     awaited = [(part["awaits"], end) for part, end in zip(parts, edges[1:], strict=True)]
     assert all(runs[run]["launched_ns"] < at for run, at in awaited if run is not None)
-
-
-# Executions
-
-
-def test_execution_is_the_busy_time_until_the_next_is_taken_up(tmp_path: Path) -> None:
-    trace = Trace().barrier(100).run(50, 90).run(150, 200).run(300, 1300)
-    trace.barrier(1100).run(1400, 1500).barrier(2100)
-
-    runs = executions(read(tmp_path, trace.space).database)
-    assert runs[:2] == [(119, 150, 1120), (1119, 1120, 1500)]
-
-
-def test_execution_without_busy_time_lasts_none(tmp_path: Path) -> None:
-    trace = Trace().barrier(100).run(150, 600).barrier(1100).barrier(2100).run(2150, 2600)
-
-    runs = executions(read(tmp_path, trace.space).database)
-    assert runs[:2] == [(119, 150, 600), (1119, 1120, 1120)]
 
 
 # Waits
@@ -344,57 +249,6 @@ def test_loaders_thread_that_only_uploads_is_not_the_loops(tmp_path: Path) -> No
 
     parts = segments(read(tmp_path, trace.space).database, "step = 1 AND region IS NULL")
     assert parts == [("python", None, 130, 1100, None, None)]
-
-
-# Devices
-
-
-def on_device(
-    modules: list[tuple[float, float]], number: int = 0, trace: Trace | None = None
-) -> Trace:
-    """A loop of four steps whose device tells when it ran what; it was busy for most of that."""
-    trace = trace or Trace().barrier(100).barrier(1100).barrier(2100).barrier(3100)
-    plane = trace.space.plane(f"/device:TPU:{number}")
-    lines = plane.line("XLA Modules"), plane.line("XLA Ops")
-    for begin, end in modules:
-        lines[0].event("SyncTensorsGraph.7(1)", begin, end - begin)
-        lines[1].event("fusion.1", begin + 10, end - begin - 20)
-    return trace
-
-
-def test_executions_of_a_device_are_its_modules_in_order(tmp_path: Path) -> None:
-    """However late: the host may be steps ahead. One before the first launch is another's."""
-    modules: list[tuple[float, float]] = [
-        (20, 60), (1500, 1600), (1600, 2500), (2600, 2700), (3200, 3300),
-    ]  # fmt: skip
-    launches = executions(read(tmp_path, on_device(modules).space).database)
-    assert [(begin, end) for _, begin, end in launches] == modules[1:]
-    assert [launched for launched, _, _ in launches] == [119, 1119, 2119, 3119]
-
-
-@pytest.mark.parametrize(
-    "modules",
-    [
-        [(200, 900), (2200, 2300), (3200, 3300)],
-        [(200, 500), (600, 900), (2200, 2300), (3200, 3300)],
-    ],
-    ids=["too few", "one before its launch"],
-)
-def test_modules_that_do_not_fit_the_launches_leave_the_busy_time(
-    modules: list[tuple[float, float]], tmp_path: Path
-) -> None:
-    launches = executions(read(tmp_path, on_device(modules).space).database)
-    runs = [(begin, end) for _, begin, end in launches]
-    assert runs[:3] == [(210, 890), (1120, 1120), (2210, 2290)]
-
-
-def test_executions_are_those_of_the_busiest_device(tmp_path: Path) -> None:
-    trace = on_device([(at, at + 100) for at in (200, 1200, 2200, 3200)])
-    on_device([(at, at + 600) for at in (200, 1200, 2200, 3200)], 1, trace)
-    database = read(tmp_path, trace.space).database
-
-    assert [end for *_, end in executions(database)] == [800, 1800, 2800, 3800]
-    assert database.scalar("SELECT list_distinct(list(device)) FROM device_execution") == [1]
 
 
 # Other frameworks, and what is missing

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import math
 import os
 import subprocess
 import sys
@@ -12,8 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from xladoctor.ingest.torch_xla.metrics_report import (
     Counter,
@@ -22,35 +19,13 @@ from xladoctor.ingest.torch_xla.metrics_report import (
     NotAMetricsReport,
     ReportSection,
     looks_like_metrics_report,
-    parse_bytes,
-    parse_duration_ns,
     read_metrics_report,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    pass
 
 REPORTS = Path(__file__).parent / "metrics_reports"
-TIME_PARTS = (("d", 86400e9, 2, 0), ("h", 3600e9, 2, 0), ("m", 60e9, 2, 0), ("s", 1e9, 2, 0),
-              ("ms", 1e6, 3, 0), ("us", 1e3, 7, 3))  # fmt: skip
-TEN_DAYS_NS = 864_000_000_000_000
-
-
-def format_duration(nanoseconds: float) -> str:
-    """What MetricFnTime of torch/csrc/lazy/core/metrics.cpp makes of a duration."""
-    text = ""
-    for suffix, scale, width, precision in TIME_PARTS:
-        count = nanoseconds / scale
-        if count >= 1 or text or suffix == "us":
-            text += f"{count:.{precision}f}".rjust(width, "0") + suffix
-            nanoseconds -= math.floor(count) * scale
-    return text
-
-
-def is_tie(nanoseconds: int) -> bool:
-    """Whether two durations are printed alike: what follows a field is exactly half of its unit."""
-    return any(nanoseconds > scale and nanoseconds % scale == scale / 2
-               for _, scale, _, _ in TIME_PARTS[:5])  # fmt: skip
 
 
 def read(name: str) -> MetricsReport:
@@ -73,102 +48,6 @@ def metric(section: ReportSection, name: str) -> Metric:
 
 def counters(section: ReportSection) -> dict[str, int]:
     return {counter.name: counter.value for counter in section.counters}
-
-
-# Durations and sizes
-
-
-@pytest.mark.parametrize(
-    ("text", "nanoseconds"),
-    [
-        ("000.000us", 0),
-        ("000.451us", 451),
-        ("999.999us", 999_999),
-        ("006ms710.504us", 5_710_504),
-        ("03s069ms889.197us", 3_068_889_197),
-        ("02h42m54s718ms044.000us", (3600 + 41 * 60 + 53) * 10**9 + 718_044_000),
-        ("06m15s551ms654.655us", 374_550_654_655),
-        ("18s450ms18.269us", 18_450_018_269),
-        ("191ms81.607us", 191_081_607),
-        ("48m60s700ms163.004us", (47 * 60 + 59) * 10**9 + 699_163_004 + 10**6),
-        ("02d14h60m60s1000ms999.999us", 136_799_999_999_999),
-        ("01d00h00m00s000ms000.000us", 86_400 * 10**9),
-        ("002ms1000.000us", 2_000_000),
-        # No formatter that rounds can have printed these; one that cuts does.
-        ("001ms700.000us", 1_700_000),
-        ("01s000ms700.000us", 1_000_700_000),
-        # A clock that was set back, and a value just below a whole day.
-        ("-5000.000us", -5_000_000),
-        ("0-0.001us", -1),
-        ("24h60m60s1000ms1000.000us", 86_400 * 10**9),
-        ("01d-0h-0m-0s0-0ms0-0.000us", 86_400 * 10**9),
-    ],
-)
-def test_duration(text: str, nanoseconds: int) -> None:
-    assert parse_duration_ns(text) == nanoseconds
-
-
-@given(st.integers(0, TEN_DAYS_NS).filter(lambda value: not is_tie(value)))
-def test_whole_nanoseconds_come_back_exactly(nanoseconds: int) -> None:
-    assert parse_duration_ns(format_duration(nanoseconds)) == nanoseconds
-
-
-@given(st.sampled_from([1_000, 10**6, 10**9, 60 * 10**9, 3600 * 10**9, 86400 * 10**9]),
-       st.integers(0, 40), st.integers(-3, 3))  # fmt: skip
-def test_nanoseconds_around_half_units_come_back(unit: int, halves: int, off: int) -> None:
-    nanoseconds = max(0, unit // 2 * halves + off)
-    read_back = parse_duration_ns(format_duration(nanoseconds))
-    assert read_back == nanoseconds or is_tie(nanoseconds)
-    assert format_duration(read_back) == format_duration(nanoseconds)
-
-
-@given(st.floats(0, TEN_DAYS_NS))
-def test_fractions_come_back_within_what_is_printed(nanoseconds: float) -> None:
-    off = abs(parse_duration_ns(format_duration(nanoseconds)) - nanoseconds)
-    near_tie = any(is_tie(round(nanoseconds) + step) for step in (-1, 0, 1))
-    assert off <= 1 or near_tie
-
-
-def test_of_two_durations_that_are_printed_alike_the_smaller_is_taken() -> None:
-    assert format_duration(1.5e6) == format_duration(2.5e6) == "002ms500.000us"
-    assert parse_duration_ns("002ms500.000us") == 1.5e6
-
-
-@pytest.mark.parametrize("text", ["0000nanus", "000-nanus", "infd-nanh-nanm-nans-nanms000-nanus"])
-def test_undefined_durations_are_nan(text: str) -> None:
-    assert math.isnan(parse_duration_ns(text))
-
-
-@pytest.mark.parametrize("text", ["", "us", "003ms", "1s", "12", "1us2ms", "4.00B", "٣us", "1us\n"])
-def test_no_duration(text: str) -> None:
-    with pytest.raises(ValueError, match="not a duration"):
-        parse_duration_ns(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "size"),
-    [
-        ("0.00B", 0),
-        ("4.00B", 4),
-        ("57.21KB", 58_583.04),
-        ("468.00MB", 490_733_568),
-        ("1.50TB", 1_649_267_441_664),
-        ("2048.00PB", 2.0**61),
-    ],
-)
-def test_size(text: str, size: float) -> None:
-    assert parse_bytes(text) == pytest.approx(size, rel=1e-15)
-
-
-def test_undefined_size_is_nan() -> None:
-    assert math.isnan(parse_bytes("nanB"))
-    assert math.isnan(parse_bytes("-nanB"))
-
-
-@pytest.mark.parametrize("text", ["", "B", "4", "4.00K", "1.00EB", "4.00 B", "000.451us"])
-def test_no_size(text: str) -> None:
-    with pytest.raises(ValueError, match="not a size"):
-        parse_bytes(text)
 
 
 # Reports of torch_xla 2.9
@@ -392,137 +271,6 @@ def test_a_log_between_the_lines_changes_nothing() -> None:
     assert counters(only(mixed)) == counters(only(plain))
     assert mixed.complete
     assert mixed.notes == (f"lines skipped that are not part of a report: {4 * len(lines)}",)
-
-
-# Texts that are cut or damaged
-
-
-def test_pasted_and_cut() -> None:
-    report = read("pasted_cut.txt")
-    section = only(report)
-    assert not report.complete
-    assert report.notes == (
-        "line 6: unreadable percentile in metric CompileTime",
-        "line 14: the text ends in this line; its end may be missing",
-        "line 14: cut off inside metric ExecuteTime",
-        "lines skipped that are not part of a report: 3",
-    )
-    first, last = section.metrics
-    assert (first.accumulator, first.line) == (158_028_309_014, 3)
-    assert first.percentiles == ((1, 31_571_968), (5, 32_000_000))
-    assert (last.total_samples, last.accumulator) == (20, None)
-    assert counters(section) == {"xla::addmm": 2, "aten::_local_scalar_dense": 12}
-
-
-def test_a_report_cut_off_before_the_next_one() -> None:
-    text = (
-        "[MetricsData; step=1]\nMetric: CompileTime\n  TotalSamples: 4\n  Accumu\n"
-        "[MetricsData; step=2]\nMetric: CompileTime\n  TotalSamples: 5\n  Accumulator: 1.00\n"
-        "  Percentiles: 50%=1.00; 99%=1.00\n[MetricsData; step=3]\n"
-    )
-    report = read_text(text)
-    assert not report.complete
-    assert [(s.step, s.metrics[0].total_samples) for s in report.sections] == [(1, 4), (2, 5)]
-    assert report.notes == (
-        "line 3: cut off inside metric CompileTime",
-        "line 10: nothing below the header of step 3; left out",
-        "lines skipped that are not part of a report: 1",
-    )
-
-
-def test_a_header_alone_is_an_empty_report() -> None:
-    report = read_text("[MetricsData; step=9]\n\n\n")
-    assert report.sections == (ReportSection(9, 1, (), ()),)
-
-
-def last_line(item: Metric | Counter) -> int:
-    """Line of the last figure, as torch_xla 2.9 prints them: rates only of two samples or more."""
-    if isinstance(item, Counter):
-        return item.line + 1
-    return item.line + (3 if item.total_samples == 1 else 5)
-
-
-@settings(deadline=None)
-@given(st.data())
-def test_a_text_cut_anywhere_gives_what_it_has_in_full(data: st.DataObject) -> None:
-    names = ["torch_xla_2.9_steps.txt", "torch_xla_2.9_eager.txt", "torch_xla_2.9_fallbacks.txt"]
-    full = (REPORTS / data.draw(st.sampled_from(names))).read_text()
-    cut = full[: data.draw(st.integers(0, len(full)))]
-    try:
-        figures = [
-            (s.line, item) for s in read_text(cut).sections for item in s.metrics + s.counters
-        ]
-    except NotAMetricsReport:
-        figures = []
-    ended = cut.count("\n")
-    expected = [
-        (s.line, item)
-        for s in read_text(full).sections
-        for item in s.metrics + s.counters
-        if last_line(item) <= ended
-    ]
-    assert [entry for entry in figures if last_line(entry[1]) <= ended] == expected
-    assert len(figures) <= len(expected) + 1
-
-
-def test_every_cut_of_a_report_is_noticed_inside_a_metric() -> None:
-    full = (REPORTS / "torch_xla_2.9_fallbacks.txt").read_text()
-    begin = full.index("Metric: CompileTime\n")
-    end = full.index("Metric: ExecuteTime\n")
-    for position in range(begin + len("Metric: C"), end):
-        report = read_text(full[:position])
-        assert not report.complete, full[position - 20 : position]
-        compile_times = [m for m in only(report).metrics if m.name == "CompileTime"]
-        assert all(m.accumulator in (None, 437_023_872) for m in compile_times)
-    assert read_text(full[:end]).complete
-
-
-WORDS = st.sampled_from(
-    ["Metric: ", "Counter: ", "CompileTime", "aten::nonzero", "\n", "\r\n", "  ", "TotalSamples: ",
-     "Accumulator: ", "Value: ", "Rate: ", "ValueRate: ", " / second", "Percentiles: ", "1%=", "; ",
-     "Mean: ", "[MetricsData; step=9]", "006ms710.504us", "468.00MB", "3.00", "nanB", "12", "-",
-     "9" * 400, "[0] ", "10.0.0.1 ", "I0101 file.cc:12] ", "٣", "e+06", "inf", "0000nanus"]
-)  # fmt: skip
-
-
-@settings(deadline=None)
-@given(st.one_of(st.text(), st.lists(WORDS, max_size=60).map("".join)))
-def test_any_text_is_read_or_refused(text: str) -> None:
-    try:
-        report = read_text(text)
-    except NotAMetricsReport:
-        assert not looks_like_metrics_report(text)
-    else:
-        assert report.sections
-        assert looks_like_metrics_report(text)
-
-
-def test_a_long_line_is_passed_over() -> None:
-    report = read_text("Metric: " + "x" * 70_000 + "\nCounter: MarkStep\n  Value: 1\n")
-    assert counters(only(report)) == {"MarkStep": 1}
-
-
-def test_many_reports_are_read_in_bounded_memory() -> None:
-    percentiles = "; ".join(f"{p}%=4.00B" for p in range(100))
-
-    def lines() -> Iterator[str]:
-        for step in range(6_000):
-            yield f"[MetricsData; step={step}]"
-            yield from ("Metric: InboundData", "TotalSamples: 1", "Accumulator: 4.00B")
-            yield f"Percentiles: {percentiles}"
-
-    report = read_metrics_report(lines())
-    assert [s.step for s in report.sections[-2:]] == [5998, 5999]
-    kept = len(report.sections)
-    assert 4_000 < kept < 5_000
-    assert report.notes == (f"older sections left out: {6_000 - kept}; kept: {kept}",)
-    assert not report.complete
-
-
-def test_notes_are_bounded() -> None:
-    report = read_text("Metric: A\n  TotalSamples: 1\n" * 1000)
-    assert len(report.notes) == 21
-    assert report.notes[-1] == "and 980 more places like these"
 
 
 # Telling a report from other texts
