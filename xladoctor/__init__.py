@@ -22,7 +22,7 @@ __version__ = "0.1.0"
 def __getattr__(name: str) -> Any:
     """``xladoctor.capture`` and ``xladoctor.expect``, loaded when they are asked for."""
     if name == "capture":
-        return import_module("xladoctor.capture")
+        return import_module("xladoctor.in_process").InProcessCapture
     if name == "expect":
         return import_module("xladoctor.expectation").expect
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

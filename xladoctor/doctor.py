@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from xladoctor.capture.interface import RunDirectory, RunOutcome
     from xladoctor.configuration.interface import Configured
     from xladoctor.configuration.selection import Selection
     from xladoctor.diagnosis.interface import Diagnosis
     from xladoctor.evidence.interface import Evidence, Period
     from xladoctor.ingest.interface import Ingested, Progress
+    from xladoctor.recording.interface import RunDirectory, RunOutcome
 
 
 def selection(configured: Configured) -> Selection:
@@ -114,7 +114,7 @@ def examine_outcome(
         CaptureError: a run directory is gone.
         IngestError: there is nothing in it to diagnose.
     """
-    from xladoctor.capture.interface import CaptureError
+    from xladoctor.recording.interface import CaptureError
 
     for run in outcome.runs:
         if not run.path.exists():

@@ -9,8 +9,8 @@ import signal
 import subprocess
 from pathlib import Path
 
-from xladoctor.capture.interface import RunDirectory
 from xladoctor.errors import XladoctorError
+from xladoctor.recording.interface import RunDirectory
 from xladoctor.stacks.process import tree
 
 FILE = "stacks-{pid}.txt"

@@ -9,12 +9,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from xladoctor.capture import launcher, manifest
-from xladoctor.capture.bootstrap import _xladoctor
-from xladoctor.capture.bootstrap._xladoctor.options import VARIABLE, Options
-from xladoctor.capture.bootstrap._xladoctor.settings import OURS
-from xladoctor.capture.framework import installed
-from xladoctor.capture.interface import CaptureError, RunRequest
+from xladoctor.recording import launcher, manifest
+from xladoctor.recording.bootstrap import _xladoctor
+from xladoctor.recording.bootstrap._xladoctor.options import VARIABLE, Options
+from xladoctor.recording.bootstrap._xladoctor.settings import OURS
+from xladoctor.recording.framework import installed
+from xladoctor.recording.interface import CaptureError, RunRequest
 
 if TYPE_CHECKING:
     from xladoctor.diagnosis.interface import Diagnosis

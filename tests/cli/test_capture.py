@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.capture.servers import closed_port, profiler, sends
 from tests.cli.test_cli import ENVIRONMENT, called
+from tests.recording.servers import closed_port, profiler, sends
 
 
 def test_the_report_is_on_stdout_and_the_rest_on_stderr(tmp_path: Path) -> None:

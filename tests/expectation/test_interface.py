@@ -12,8 +12,8 @@ import pytest
 import xladoctor
 from tests.live.harness import ROOT, environment
 from tests.support import finding
-from xladoctor.capture.bootstrap._xladoctor.tally import Counts
 from xladoctor.expectation.interface import Happened
+from xladoctor.recording.bootstrap._xladoctor.tally import Counts
 from xladoctor.report.expectation import Unmet, headline, render
 from xladoctor.report.interface import Style
 

@@ -25,7 +25,7 @@ MAY = {
     "cli/env.py": "the same",
     "cli/main.py": "the same",
     "cli/run.py": "the same",
-    "capture/bootstrap/_xladoctor/frontend.py": "lists the frontends",
+    "recording/bootstrap/_xladoctor/frontend.py": "lists the frontends",
     "ingest/host_samples.py": "a key of records that earlier captures wrote",
     "ingest/process_record.py": "the same",
 }

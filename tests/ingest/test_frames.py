@@ -16,7 +16,7 @@ TORCH = Frame(f"{SITE}/torch/_tensor.py", 9, "item")
 XLA = Frame(f"{SITE}/torch_xla/torch_xla.py", 87, "sync")
 LIBRARY = Frame(f"{SITE}/transformers/trainer.py", 500, "training_step")
 THREADING = Frame(f"{PYTHON}/threading.py", 982, "run")
-WRAPPER = Frame("/opt/xladoctor/capture/bootstrap/_xladoctor/adapter.py", 73, "wrapper")
+WRAPPER = Frame("/opt/xladoctor/recording/bootstrap/_xladoctor/adapter.py", 73, "wrapper")
 
 
 def test_innermost_line_of_the_user_is_named_with_what_it_called() -> None:

@@ -18,7 +18,7 @@ from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.protobuf_schema import message
 
 SAMPLES = sorted(Path(__file__).parents[2].glob("sample_traces/*/plugins/profile/*/*.xplane.pb"))
-ADAPTER = "/opt/xladoctor/capture/bootstrap/_xladoctor/adapter.py"
+ADAPTER = "/opt/xladoctor/recording/bootstrap/_xladoctor/adapter.py"
 INT32, INT64 = 2**31, 2**63
 
 

@@ -15,7 +15,7 @@ from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.hlo import Module, lines
 from xladoctor.ingest.protobuf_schema import message
 
-ADAPTER = "/opt/xladoctor/capture/bootstrap/_xladoctor/adapter.py"
+ADAPTER = "/opt/xladoctor/recording/bootstrap/_xladoctor/adapter.py"
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ def test_the_wheel_carries_rules_views_and_bootstrap(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     rules = {Path(name).name for name in names if name.startswith("xladoctor/rules/")}
     assert rules == {path.name for path in (ROOT / "rules").glob("*.yaml")}
-    assert "xladoctor/capture/bootstrap/sitecustomize.py" in names
+    assert "xladoctor/recording/bootstrap/sitecustomize.py" in names
     assert "xladoctor/evidence/views/10_loop.sql" in names
     (entries,) = (name for name in names if name.endswith(".dist-info/entry_points.txt"))
     registered = zipfile.ZipFile(wheel).read(entries).decode()

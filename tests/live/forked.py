@@ -18,10 +18,10 @@ from functools import cache
 from pathlib import Path
 
 from xladoctor import doctor
-from xladoctor.capture import launcher, manifest, programs
-from xladoctor.capture.bootstrap._xladoctor.options import Options
-from xladoctor.capture.interface import RunOutcome, RunRequest
 from xladoctor.configuration.load import load_configuration
+from xladoctor.recording import launcher, manifest, programs
+from xladoctor.recording.bootstrap._xladoctor.options import Options
+from xladoctor.recording.interface import RunOutcome, RunRequest
 
 
 @dataclass(frozen=True)

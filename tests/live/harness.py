@@ -26,7 +26,7 @@ import pytest
 
 from tests.live import forked
 from tests.live.forked import Finished
-from xladoctor.capture.bootstrap._xladoctor.options import Options
+from xladoctor.recording.bootstrap._xladoctor.options import Options
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from tests.capture.servers import closed_port
 from tests.live.forked import Finished
 from tests.live.harness import LIVE, environment, run, write
+from tests.recording.servers import closed_port
 
 pytestmark = [*LIVE, pytest.mark.xdist_group("remote")]
 

@@ -13,8 +13,8 @@ from xladoctor.cli.output import ColorOption, FormatOption, TotalStepsOption, pa
 from xladoctor.report.output import Color, deliver
 
 if TYPE_CHECKING:
-    from xladoctor.capture.interface import CaptureError
-    from xladoctor.capture.remote.interface import RemoteRequest
+    from xladoctor.recording.interface import CaptureError
+    from xladoctor.recording.remote.interface import RemoteRequest
 
 
 def capture(
@@ -58,15 +58,15 @@ def capture(
     torch. Exit status: 0 recorded and analyzed, 2 no server gave a profile.
     """
     from xladoctor import doctor
-    from xladoctor.capture.remote.address import (
+    from xladoctor.cli.progress_bar import progress_bar
+    from xladoctor.recording.remote.address import (
         RECORDING,
         WAITING,
         parse_addresses,
         parse_milliseconds,
     )
-    from xladoctor.capture.remote.fetch import fetch
-    from xladoctor.capture.remote.interface import RemoteRequest
-    from xladoctor.cli.progress_bar import progress_bar
+    from xladoctor.recording.remote.fetch import fetch
+    from xladoctor.recording.remote.interface import RemoteRequest
     from xladoctor.report.interface import Report
 
     outputs = parse_outputs(formats)

@@ -25,10 +25,10 @@ from xladoctor.cli.request import after_dashes, request_for
 from xladoctor.report.output import Color, Output, deliver, emit
 
 if TYPE_CHECKING:
-    from xladoctor.capture.bootstrap._xladoctor.options import Options
     from xladoctor.configuration.interface import Configured
     from xladoctor.diagnosis.interface import Diagnosis
     from xladoctor.gate.programs import Policy, Program
+    from xladoctor.recording.bootstrap._xladoctor.options import Options
     from xladoctor.report.interface import Report
 
 _STATUS = {"failed": 1, "missing": 3}
@@ -108,8 +108,8 @@ def gate(
     failed; 2 the program failed, or a file cannot be read; 3 a rule or budget that was asked for
     could not be judged.
     """
-    from xladoctor.capture import launcher
     from xladoctor.gate.programs import programs
+    from xladoctor.recording import launcher
 
     outputs = parse_outputs(formats)
     changes = {"fail_on": fail_on, "time": time, "allow_missing": allow_missing}
@@ -208,7 +208,7 @@ class _Repeat:
 
 
 def _options(stop_after: int | None) -> Options:
-    from xladoctor.capture.bootstrap._xladoctor.options import Options
+    from xladoctor.recording.bootstrap._xladoctor.options import Options
 
     return Options(stop_after=stop_after or 0)
 
@@ -216,8 +216,8 @@ def _options(stop_after: int | None) -> Options:
 def _run(repeat: _Repeat, options: Options, configuration: Configured) -> list[list[Diagnosis]]:
     """Run the command under capture; one that fails is not judged."""
     from xladoctor import doctor, hang
-    from xladoctor.capture import launcher, progress
     from xladoctor.gate.interface import GateError
+    from xladoctor.recording import launcher, progress
 
     selection = doctor.selection(configuration)
     diagnoses = []
@@ -260,8 +260,8 @@ def _of_directory(words: Sequence[str], configuration: Configured) -> Diagnosis:
 
 
 def _newest() -> str:
-    from xladoctor.capture.launcher import RUNS
     from xladoctor.gate.interface import GateError
+    from xladoctor.recording.launcher import RUNS
 
     runs = [path.parent for path in Path(RUNS).glob("*/run.json")]
     if not runs:

@@ -12,8 +12,8 @@ import typer
 from xladoctor.quantities import parse_duration
 
 if TYPE_CHECKING:
-    from xladoctor.capture.bootstrap._xladoctor.options import Options
-    from xladoctor.capture.interface import RunRequest
+    from xladoctor.recording.bootstrap._xladoctor.options import Options
+    from xladoctor.recording.interface import RunRequest
 
 
 def after_dashes(arguments: Sequence[str]) -> bool:
@@ -33,7 +33,7 @@ def request_for(
         timeout: as ``30m``.
         own_command: whether it is run as it is, not by this interpreter.
     """
-    from xladoctor.capture.interface import RunRequest
+    from xladoctor.recording.interface import RunRequest
 
     if not arguments:
         raise typer.BadParameter("name a script, -m MODULE, or -- COMMAND", param_hint="SCRIPT")

@@ -102,10 +102,10 @@ def run(
     Exit status: the program's own; 124 after --timeout; 2 if it could not be run or never used XLA.
     """
     from xladoctor import doctor, hang
-    from xladoctor.capture import launcher, progress
-    from xladoctor.capture.bootstrap._xladoctor.options import Options
     from xladoctor.cli.gate import decided, delivered, policy_of
     from xladoctor.gate.programs import programs
+    from xladoctor.recording import launcher, progress
+    from xladoctor.recording.bootstrap._xladoctor.options import Options
     from xladoctor.report.interface import Report
 
     outputs = parse_outputs(formats)

@@ -8,9 +8,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from xladoctor.capture.bootstrap._xladoctor.options import Options
-from xladoctor.capture.launcher import handed_down
 from xladoctor.environment.interface import Check, failure, ok, warning
+from xladoctor.recording.bootstrap._xladoctor.options import Options
+from xladoctor.recording.launcher import handed_down
 
 _STARTED = "import sys; print('_xladoctor' in sys.modules, sys.flags.ignore_environment)"
 _LIMIT_S = 30  # to start an interpreter; a cold network disk takes seconds

@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
-from xladoctor.capture.bootstrap._xladoctor.call_site import PLACE
 from xladoctor.diagnosis.engine import judge
 from xladoctor.diagnosis.interface import Finding
 from xladoctor.diagnosis.rule import Rule
@@ -14,6 +13,7 @@ from xladoctor.doctor import evidence_of
 from xladoctor.expectation.builder import FindingBuilder, Row
 from xladoctor.expectation.interface import Happened
 from xladoctor.ingest.interface import Ingested
+from xladoctor.recording.bootstrap._xladoctor.call_site import PLACE
 
 Places = Callable[[int | None], Any]
 _WAIT = "Host waits until the device is done"

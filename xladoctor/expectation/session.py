@@ -15,13 +15,13 @@ import tempfile
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from xladoctor.capture.bootstrap import _xladoctor
-from xladoctor.capture.bootstrap._xladoctor.options import Options
-from xladoctor.capture.framework import installed
 from xladoctor.errors import XladoctorError
+from xladoctor.recording.bootstrap import _xladoctor
+from xladoctor.recording.bootstrap._xladoctor.options import Options
+from xladoctor.recording.framework import installed
 
 #: The package of sessions: below `xladoctor run`, and in a process that captures itself.
-_PACKAGES = ("_xladoctor", "xladoctor.capture.bootstrap._xladoctor")
+_PACKAGES = ("_xladoctor", "xladoctor.recording.bootstrap._xladoctor")
 
 
 class _Started(NamedTuple):

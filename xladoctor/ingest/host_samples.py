@@ -1,6 +1,6 @@
 """Samples of the loop's threads (``host_samples.json``) of a captured process.
 
-Written by ``capture/bootstrap/_xladoctor/sampler.py``: a count for each thread, what it was
+Written by ``recording/bootstrap/_xladoctor/sampler.py``: a count for each thread, what it was
 doing, and call site.
 """
 

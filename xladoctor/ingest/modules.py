@@ -1,8 +1,8 @@
 """The compiled modules of a captured process, and which compilation made each of them.
 
-Written by ``capture/bootstrap/_xladoctor/modules.py``: files with all modules loaded at some time,
-each with the number of compilations until then. Modules are numbered in the order they were made,
-so those new in a file were made by the compilations since the previous file.
+Written by ``recording/bootstrap/_xladoctor/modules.py``: files with all modules loaded at some
+time, each with the number of compilations until then. Modules are numbered in the order they were
+made, so those new in a file were made by the compilations since the previous file.
 """
 
 from __future__ import annotations

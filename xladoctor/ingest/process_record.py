@@ -1,6 +1,6 @@
 """What a captured process says about itself (``process.json``), and its capture's first fault.
 
-Written by ``capture/bootstrap/_xladoctor/records.py``. Earlier captures named the framework in
+Written by ``recording/bootstrap/_xladoctor/records.py``. Earlier captures named the framework in
 the keys: ``torch``, ``torch_xla`` and ``python`` in place of ``versions``, ``used_xla``.
 """
 

@@ -1,6 +1,6 @@
 """The step log (``steps.jsonl``) and the call sites (``call_sites.json``) of a captured process.
 
-Written by ``capture/bootstrap/_xladoctor/recorder.py``, which documents the lines. A log
+Written by ``recording/bootstrap/_xladoctor/recorder.py``, which documents the lines. A log
 cut off by the end of its process loses its last line, nothing else.
 """
 

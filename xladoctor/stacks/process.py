@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from xladoctor.capture.bootstrap._xladoctor.redaction import redact
+from xladoctor.recording.bootstrap._xladoctor.redaction import redact
 from xladoctor.stacks.interface import Child, SystemCall
 
 _PROC = Path("/proc")

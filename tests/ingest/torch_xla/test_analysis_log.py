@@ -21,7 +21,7 @@ LOGS = Path(__file__).parent / "analysis_logs"
 RECORDED = (LOGS / "torch_xla_2.9.log").read_text(encoding="utf-8")
 XLA = "/home/ada/venv/lib/python3.11/site-packages/torch_xla"
 PROGRAM = "/home/ada/train.py"
-WRAPPER = "/opt/xladoctor/capture/bootstrap/_xladoctor/adapter.py"
+WRAPPER = "/opt/xladoctor/recording/bootstrap/_xladoctor/adapter.py"
 USER_SYNC = "user torch_xla.sync"
 LOADER = "torch_xla.sync in parallel loader at step end"
 STEP_TRACE = "torch_xla.sync when exiting a profiler StepTrace region"

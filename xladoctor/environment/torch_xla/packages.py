@@ -7,10 +7,10 @@ import re
 import sys
 from importlib import metadata
 
-from xladoctor.capture.framework import install_line
 from xladoctor.environment.interface import Check, failure, ok, skipped, warning
 from xladoctor.environment.torch_xla import faults
 from xladoctor.environment.torch_xla.child import Outcome, Outcomes
+from xladoctor.recording.framework import install_line
 
 _OTHER_PYTHON = "or check the Python that has it: /path/to/python -m xladoctor env"
 

@@ -1,0 +1,72 @@
+"""What lies outside a frontend's folder knows no framework, and imports none before the program."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from xladoctor.recording import bootstrap
+
+BOOTSTRAP = Path(next(iter(bootstrap.__path__)))
+FRONTENDS = BOOTSTRAP / "_xladoctor"
+NEUTRAL = sorted(FRONTENDS.glob("*.py"))
+FRAMEWORK = re.compile(r"torch|xlac|aten|XLA_|PJRT|jax", re.IGNORECASE)
+
+
+def imported(statement: str) -> set[str]:
+    """The modules of a fresh interpreter after a statement, the bootstrap being on its path."""
+    code = f"import sys; sys.path.insert(0, {str(BOOTSTRAP)!r}); {statement}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True,
+                          check=True)  # fmt: skip
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize("path", NEUTRAL, ids=lambda path: path.name)
+def test_module_outside_the_frontends_names_no_framework(path: Path) -> None:
+    lines = path.read_text().splitlines()
+    named = [line for line in lines if FRAMEWORK.search(line) and "FRONTENDS = (" not in line]
+    assert named == []
+
+
+@pytest.mark.parametrize("path", NEUTRAL, ids=lambda path: path.name)
+def test_bootstrap_imports_the_standard_library_alone(path: Path) -> None:
+    imports = [name.name for node in ast.walk(ast.parse(path.read_text()))
+               if isinstance(node, ast.Import) for name in node.names]  # fmt: skip
+    imports += [node.module or "" for node in ast.walk(ast.parse(path.read_text()))
+                if isinstance(node, ast.ImportFrom) and not node.level]  # fmt: skip
+    assert {name.split(".")[0] for name in imports} <= sys.stdlib_module_names
+
+
+def test_frontends_are_the_folders_that_are_named() -> None:
+    from xladoctor.recording.bootstrap._xladoctor.frontend import FRONTENDS as NAMES
+    from xladoctor.recording.bootstrap._xladoctor.frontend import load
+
+    folders = {path.parent.name for path in FRONTENDS.glob("*/__init__.py")}
+    assert set(NAMES) == folders
+    assert [load(name).name for name in NAMES] == list(NAMES)
+
+
+def test_waiting_for_a_framework_imports_no_frontend() -> None:
+    modules = imported("import _xladoctor.import_hook as hook; hook.install('/nowhere')")
+    assert not [name for name in modules if name.startswith("_xladoctor.torch_xla")]
+    assert "_xladoctor.session" not in modules
+
+
+def test_frontend_imports_no_framework_by_itself() -> None:
+    assert not {"torch", "torch_xla"} & imported("import _xladoctor.torch_xla.framework")
+
+
+def test_framework_is_captured_from_its_import_on(tmp_path: Path) -> None:
+    """By a package that has the name, and nothing else, of a framework."""
+    (tmp_path / "torch_xla.py").write_text("ran = True\n")
+    imported(f"sys.path.insert(0, {str(tmp_path)!r}); import _xladoctor;"
+             f" _xladoctor.install({str(tmp_path)!r}); import json, torch_xla;"
+             " assert torch_xla.ran")  # fmt: skip
+    said = [line.split(" ", 2)[2] for line in (tmp_path / "python.log").read_text().splitlines()]
+    assert said[:2] == ["started", "imported torch_xla"]
+    assert said[2].startswith("fault AttributeError")  # it is not the real one, and still imports

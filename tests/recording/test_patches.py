@@ -1,0 +1,61 @@
+"""Wrappers in place of a framework's functions, and the way back."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+from xladoctor.recording.bootstrap._xladoctor.patches import Patches
+
+
+class Base:
+    def inherited(self) -> str:
+        return "inherited"
+
+
+class Owner(Base):
+    def method(self) -> str:
+        """Its own."""
+        return "method"
+
+
+def louder(original: Callable[..., str]) -> Callable[..., str]:
+    def wrapper(*args: Any) -> str:
+        return original(*args).upper()
+
+    return wrapper
+
+
+def test_methods_are_wrapped_and_put_back() -> None:
+    before = dict(Owner.__dict__)
+    patches = Patches()
+    for name in ("method", "inherited"):
+        patches.replace(Owner, name, louder)
+    assert (Owner().method(), Owner().inherited()) == ("METHOD", "INHERITED")
+    assert Owner.method.__doc__ == "Its own."
+    assert Base().inherited() == "inherited"
+    patches.undo()
+    assert dict(Owner.__dict__) == before
+    assert Owner().inherited() == "inherited"
+
+
+def test_wrapped_method_is_pickled_by_its_name() -> None:
+    patches = Patches()
+    patches.replace(Owner, "method", louder)
+    try:
+        assert pickle.loads(pickle.dumps(Owner.method)) is Owner.method
+    finally:
+        patches.undo()
+
+
+def test_what_the_program_replaced_since_is_left_alone() -> None:
+    patches = Patches()
+    original = Owner.method
+    patches.replace(Owner, "method", louder)
+    Owner.method = lambda self: "theirs"  # type: ignore[method-assign]
+    try:
+        patches.undo()
+        assert Owner().method() == "theirs"
+    finally:
+        Owner.method = original  # type: ignore[method-assign]

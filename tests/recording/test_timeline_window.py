@@ -1,0 +1,359 @@
+"""When the timeline's window opens and closes, with a profiler that records nothing."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from xladoctor.recording.bootstrap._xladoctor import timeline as module
+from xladoctor.recording.bootstrap._xladoctor.options import Options
+from xladoctor.recording.bootstrap._xladoctor.timeline import Timeline
+
+TICK_S = 0.25
+MB = 1_000_000
+
+
+class Profiler:
+    """One session at a time; what it hands over names it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.made = 0
+        self.stopped: list[int] = []
+        self.busy = False
+
+    def start(self) -> int | None:
+        if self.busy:
+            return None
+        self.made += 1
+        return self.made
+
+    def stop(self, session: int) -> tuple[bytes | None, int]:
+        self.stopped.append(session)
+        return b"session %d" % session, 77
+
+
+class World:
+    """A timeline, and what it can see: clock, memory, profiler, disk."""
+
+    def __init__(self, folder: Path, options: Options) -> None:
+        self.folder = folder
+        self.profiler = Profiler()
+        profiler: Any = self.profiler
+        self.timeline = Timeline(profiler, options, str(folder), "vm_42.xplane.pb")
+        self.seconds = 1000.0
+        self.memory = 500 * MB
+
+    def steps(self, count: int, quiet: int | None = None, begin: int = 1) -> None:
+        """Barriers from number ``begin`` on, with ``quiet`` ones since the last compilation."""
+        for number in range(begin, begin + count):
+            self.timeline.barrier(number, number if quiet is None else quiet)
+
+    def ticks(self, seconds: float, *, busy: bool = False) -> None:
+        for _ in range(round(seconds / TICK_S)):
+            self.seconds += TICK_S
+            self.timeline.tick(busy)
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        return {str(path.relative_to(self.folder)): path.read_bytes()
+                for path in self.folder.rglob("*") if path.is_file()}  # fmt: skip
+
+    @property
+    def ended_by(self) -> list[str | None]:
+        return [window.get("ended_by") for window in self.timeline.windows]
+
+
+@pytest.fixture
+def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., World]:
+    def make(**options: Any) -> World:
+        world = World(tmp_path, Options(session="s", **options))
+        clock = SimpleNamespace(
+            monotonic=lambda: world.seconds, time_ns=lambda: int(world.seconds * 1e9),
+            perf_counter_ns=lambda: int(world.seconds * 1e9),
+        )  # fmt: skip
+        monkeypatch.setattr(module, "clock", clock)
+        monkeypatch.setattr(module, "_resident", lambda: world.memory)
+        return world
+
+    return make
+
+
+# Opening
+
+
+def test_opens_when_the_loop_is_at_rest(make: Callable[..., World]) -> None:
+    world = make()
+    world.timeline.used()
+    world.steps(2)
+    world.timeline.barrier(3, 1)  # the third step compiled
+    assert world.profiler.stopped == []  # the provisional one
+    world.timeline.barrier(4, 2)
+    assert world.timeline.active
+    assert (world.profiler.made, world.profiler.stopped) == (2, [1])
+    assert len(world.timeline.windows) == 1
+    assert world.timeline.windows[0]["steps"] == 0
+
+
+def test_restless_loop_is_traced_all_the_same(make: Callable[..., World]) -> None:
+    world = make()
+    world.timeline.used()
+    world.steps(9, quiet=0)
+    assert world.profiler.made == 1
+    world.steps(1, quiet=0, begin=10)
+    assert world.timeline.active
+    assert world.profiler.made == 2
+
+
+def test_program_that_ends_in_warm_up_keeps_what_there_is(make: Callable[..., World]) -> None:
+    world = make()
+    world.timeline.used()
+    world.steps(3, quiet=0)
+    world.timeline.close()
+    world.timeline.write()
+    assert world.timeline.windows[0]["steps"] == 3
+    assert world.files == {"s/vm_42.xplane.pb": b"session 1"}
+
+
+def test_slow_warm_up_is_not_all_of_it(make: Callable[..., World]) -> None:
+    world = make(trace_seconds=3.0)
+    world.timeline.used()
+    world.steps(1, quiet=0)
+    world.ticks(10)
+    assert not world.timeline.active
+    world.steps(9, quiet=9, begin=2)
+    assert world.timeline.active
+    assert len(world.timeline.windows) == 1
+
+
+@pytest.mark.parametrize("after", [1, 2, 40])
+def test_opens_after_as_many_steps_as_were_asked_for(
+    make: Callable[..., World], after: int
+) -> None:
+    world = make(trace_after=after)
+    world.timeline.used()
+    world.steps(after - 1)
+    world.ticks(5)
+    assert not world.timeline.active
+    world.steps(1, quiet=0, begin=after)
+    assert world.timeline.active
+
+
+def test_opens_at_once_if_asked_for(make: Callable[..., World]) -> None:
+    world = make(trace_after=0)
+    world.timeline.used()
+    assert world.timeline.active
+
+
+def test_no_timeline_if_none_is_asked_for(make: Callable[..., World]) -> None:
+    world = make(trace_steps=0, trace_after=0)
+    world.timeline.used()
+    world.steps(100)
+    for _ in range(10):
+        world.timeline.read()
+    world.ticks(10)
+    assert not world.timeline.outlier()
+    world.timeline.close()
+    world.timeline.write()
+    assert (world.profiler.made, world.timeline.windows, world.files) == (0, [], {})
+
+
+def test_program_without_barriers_is_traced_from_the_start(make: Callable[..., World]) -> None:
+    world = make(trace_steps=20, trace_seconds=3.0)
+    world.timeline.used()
+    for _ in range(19):
+        world.timeline.read()
+    assert world.timeline.active
+    world.timeline.read()
+    assert world.ended_by == ["step limit"]
+
+
+def test_program_with_neither_is_traced_for_its_seconds(make: Callable[..., World]) -> None:
+    world = make(trace_seconds=3.0)
+    world.timeline.used()
+    world.ticks(10, busy=True)  # compiling
+    assert world.timeline.active
+    world.ticks(3)
+    assert world.ended_by == ["time limit"]
+
+
+def test_profiler_that_is_taken_is_asked_again_at_the_next_step(make: Callable[..., World]) -> None:
+    world = make()
+    world.profiler.busy = True
+    world.steps(20)
+    assert not world.timeline.active
+    assert world.timeline.windows == []
+    world.profiler.busy = False
+    world.steps(1, begin=21)
+    assert world.timeline.active
+
+
+# Closing
+
+
+@pytest.mark.parametrize("steps", [1, 5, 60])
+def test_closes_after_its_steps_and_opens_no_more(make: Callable[..., World], steps: int) -> None:
+    world = make(trace_steps=steps, trace_after=1)
+    world.steps(steps)
+    assert world.timeline.active
+    world.steps(1, begin=steps + 1)
+    assert not world.timeline.active
+    world.steps(200, begin=steps + 2)
+    assert (world.profiler.made, world.ended_by) == (1, ["step limit"])
+    assert world.timeline.windows[0]["steps"] == steps
+
+
+def test_closes_after_its_seconds_of_which_compilation_and_waits_are_none(
+    make: Callable[..., World],
+) -> None:
+    world = make(trace_seconds=3.0, trace_after=1)
+    world.steps(2)
+    world.ticks(60, busy=True)
+    world.ticks(2.75)
+    assert world.timeline.active
+    world.ticks(0.25)
+    assert world.ended_by == ["time limit"]
+
+
+def test_closes_when_it_has_taken_the_memory_of_too_large_a_file(
+    make: Callable[..., World],
+) -> None:
+    world = make(trace_bytes=10 * MB, trace_after=1)
+    world.steps(4)
+    world.memory += 359 * MB
+    world.ticks(0.25)
+    assert world.timeline.active
+    world.memory += 2 * MB
+    world.ticks(0.25)
+    assert world.ended_by == ["size limit"]
+
+
+def test_memory_of_the_first_steps_may_be_the_program_s(make: Callable[..., World]) -> None:
+    world = make(trace_bytes=10 * MB, trace_after=1)
+    world.steps(3)
+    world.memory += 5000 * MB
+    world.ticks(0.25)
+    assert world.timeline.active
+
+
+def test_end_of_the_program_closes_it(make: Callable[..., World]) -> None:
+    world = make(trace_after=1)
+    world.steps(3)
+    world.timeline.end("end of program")
+    world.timeline.end("end of program")
+    world.timeline.write()
+    assert world.ended_by == ["end of program"]
+    assert world.files == {"s/vm_42.xplane.pb": b"session 1"}
+
+
+def test_program_s_own_profile_closes_it_and_there_is_no_second_one(
+    make: Callable[..., World],
+) -> None:
+    world = make(trace_after=1)
+    world.steps(3)
+    world.timeline.give_way()
+    assert world.ended_by == ["the program's own profile"]
+    world.steps(50, begin=4)
+    assert not world.timeline.outlier()
+    assert world.profiler.made == 1
+
+
+def test_program_s_own_profile_before_it_opened_leaves_it_closed(
+    make: Callable[..., World],
+) -> None:
+    world = make()
+    world.timeline.give_way()
+    world.steps(50)
+    world.ticks(10)
+    assert world.profiler.made == 0
+
+
+def test_fault_of_the_capture_leaves_the_profiler_free_and_nothing_behind(
+    make: Callable[..., World],
+) -> None:
+    world = make(trace_after=1)
+    world.steps(3)
+    world.timeline.abandon()
+    assert world.profiler.stopped == [1]
+    world.steps(50, begin=4)
+    world.ticks(10)
+    assert not world.timeline.outlier()
+    assert (world.profiler.made, world.files) == (1, {})
+
+
+def test_fault_after_the_window_leaves_the_window(make: Callable[..., World]) -> None:
+    world = make(trace_steps=1, trace_after=1)
+    world.steps(2)
+    world.timeline.abandon()
+    world.timeline.write()
+    assert world.profiler.stopped == [1]
+    assert world.files == {"s/vm_42.xplane.pb": b"session 1"}
+
+
+# What is written
+
+
+def test_file_is_written_by_the_next_tick_and_described(make: Callable[..., World]) -> None:
+    world = make(trace_steps=2, trace_after=1)
+    world.steps(3)
+    assert world.files == {}
+    world.ticks(0.25)
+    assert world.files == {"s/vm_42.xplane.pb": b"session 1"}
+    assert world.timeline.windows == [{
+        "begin_ns": 10**12, "steps": 2, "end_ns": 10**12, "ended_by": "step limit", "bytes": 9,
+        "stop_ns": 77, "session": "s", "file": "vm_42.xplane.pb", "write_ns": 0,
+    }]  # fmt: skip
+
+
+def test_file_that_could_not_be_written_is_none_of_the_window(
+    make: Callable[..., World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: str, content: bytes) -> None:
+        raise OSError(28, "No space left on device", path)
+
+    world = make(trace_steps=1, trace_after=1)
+    world.steps(2)
+    monkeypatch.setattr(module, "replace_file", full)
+    with pytest.raises(OSError, match="No space left"):
+        world.timeline.write()
+    assert "file" not in world.timeline.windows[0]
+
+
+# After an outlier
+
+
+def test_steps_after_an_outlier_are_traced_once(make: Callable[..., World]) -> None:
+    world = make(trace_steps=5, trace_after=1)
+    assert not world.timeline.outlier()  # the first window is still to come
+    world.steps(3)
+    assert not world.timeline.outlier()  # it is open
+    world.steps(60, begin=4)
+    assert world.timeline.outlier()
+    world.steps(19, begin=64)
+    assert world.timeline.active
+    world.steps(1, begin=83)
+    assert not world.timeline.active
+    assert not world.timeline.outlier()
+    world.ticks(0.25)
+    assert world.files == {
+        "s/vm_42.xplane.pb": b"session 1", "s-outlier/vm_42.xplane.pb": b"session 2",
+    }  # fmt: skip
+    assert [window["session"] for window in world.timeline.windows] == ["s", "s-outlier"]
+    assert [window["steps"] for window in world.timeline.windows] == [5, 20]
+
+
+def test_second_window_has_all_its_seconds(make: Callable[..., World]) -> None:
+    world = make(trace_seconds=3.0, trace_after=1)
+    world.steps(2)
+    world.ticks(3)
+    world.ticks(500)
+    assert world.timeline.outlier()
+    world.ticks(2.75)
+    assert world.timeline.active
+    world.ticks(0.25)
+    assert world.ended_by == ["time limit", "time limit"]

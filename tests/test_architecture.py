@@ -1,0 +1,70 @@
+"""The package's imports go one way, as docs/architecture.md draws them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "xladoctor"
+PAGE = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+FILES = sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))
+_INSIDE = "recording/bootstrap"
+_ENTRANCES = ("__init__", "__main__")
+
+
+def stages() -> dict[str, int]:
+    """Each stage, with the number of its line."""
+    block = re.search(r"```stages\n(.*?)```", PAGE, re.DOTALL)
+    assert block
+    lines = block[1].splitlines()
+    return {stage: number for number, line in enumerate(lines) for stage in line.split()}
+
+
+def stage_of(parts: tuple[str, ...]) -> str:
+    """The stage of a module, given as its path below the package."""
+    inside = "/".join(parts[:2])
+    return inside if inside == _INSIDE else parts[0]
+
+
+def imported(file: Path) -> Iterator[tuple[str, ...]]:
+    """The modules of the package that a file imports, anywhere in it, as paths."""
+    for node in ast.walk(ast.parse((PACKAGE / file).read_text(encoding="utf-8"))):
+        names: list[str] = []
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names = [f"{node.module}.{name.name}" for name in node.names]
+        elif isinstance(node, ast.Import):
+            names = [name.name for name in node.names]
+        for name in names:
+            package, *parts = name.split(".")
+            if package == PACKAGE.name and parts and parts[0] not in ("__version__", *_ENTRANCES):
+                yield tuple(parts)
+
+
+@pytest.mark.parametrize(
+    "file", [file for file in FILES if file.stem not in _ENTRANCES or len(file.parts) > 1], ids=str
+)
+def test_file_imports_only_stages_before_its_own(file: Path) -> None:
+    order = stages()
+    own = stage_of(file.with_suffix("").parts)
+    before = {stage for stage, line in order.items() if line < order[own]} | {own}
+    assert {stage_of(parts) for parts in imported(file)} <= before
+
+
+def test_every_stage_is_there_and_every_folder_is_a_stage() -> None:
+    there = {stage_of(file.with_suffix("").parts) for file in FILES} - set(_ENTRANCES)
+    assert set(stages()) == there
+
+
+def test_every_folder_of_the_table_is_there() -> None:
+    named = re.findall(r"^\| `([a-z_/]+)/` \|", PAGE, re.MULTILINE)
+    assert len(named) > 20
+    assert [
+        folder
+        for folder in named
+        if not (PACKAGE / folder).is_dir() and not (ROOT / folder).is_dir()
+    ] == []

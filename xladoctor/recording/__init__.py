@@ -1,0 +1,1 @@
+"""Recording: runs a program under observation and leaves a run directory."""

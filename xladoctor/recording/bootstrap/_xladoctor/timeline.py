@@ -1,0 +1,215 @@
+"""The timeline: the profiler over a window of steps.
+
+By default the window opens when the loop is steady: warm-up compiles, fills caches, and says
+nothing about the steps that follow. A program whose loop never becomes steady is traced anyway.
+Until then a provisional window is open from the start, and thrown away: a program without barriers,
+or one that ends after three steps, has no other.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any
+
+from . import clock
+from .files import replace_file
+from .options import Options
+from .profiler import Profiler
+from .warmup import WARMUP
+
+_AT_REST = 2  # barriers in a row that compiled nothing
+_RESTLESS = 10  # barriers, after which it is opened whatever the loop does
+_OUTLIER_STEPS = 20
+_RESIDENT_A_BYTE = 36  # of the file, while it is recorded: 2 GB for 55 MB were measured
+_LEAST_STEPS = 3  # before memory closes the window, which the program may have taken itself
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+class Timeline:
+    """One window, and a second one after a step that took much too long; thread-safe."""
+
+    def __init__(self, profiler: Profiler, options: Options, folder: str, name: str) -> None:
+        """Files are ``<folder>/<session>/<name>``."""
+        self._profiler = profiler
+        self._options = options
+        self._folder = folder
+        self._name = name
+        self._lock = profiler.lock  # one for both: they are taken together
+        self._writing = threading.Lock()
+        self._session: Any = None
+        self._limit = options.trace_steps
+        self._waiting = self._second = options.trace_steps > 0
+        self._provisional = self._barriers = False
+        self._spent = 0.0
+        self._last_tick = clock.monotonic()
+        self._resident = 0
+        self._unwritten: list[tuple[dict[str, Any], str, bytes]] = []
+        self.windows: list[dict[str, Any]] = []
+
+    @property
+    def active(self) -> bool:
+        return self._session is not None
+
+    @property
+    def watches(self) -> bool:
+        """Whether barriers matter to it, now."""
+        return self._waiting or self._session is not None or not self._barriers
+
+    def used(self) -> None:
+        """The first tensor on the device."""
+        with self._lock:
+            if self._waiting and not self._options.trace_after:
+                self._waiting = not self._open()
+                self._provisional = self.active and self._options.trace_after is None
+
+    def barrier(self, barriers: int, quiet: int) -> None:
+        """A thread closed a step: how many by now, and how many since the last compilation."""
+        self._barriers = True
+        if (self._provisional or self._waiting) and self._is_due(barriers, quiet):
+            self._begin()
+        elif self.active:
+            self._count()
+
+    def _is_due(self, barriers: int, quiet: int) -> bool:
+        after = self._options.trace_after
+        if after is not None:
+            return barriers >= after
+        return (barriers >= WARMUP and quiet >= _AT_REST) or barriers >= _RESTLESS
+
+    def read(self) -> None:
+        """A value was read: in a program without barriers, what its loop can be cut by."""
+        if self.active and not self._barriers:
+            self._count()
+
+    def _count(self) -> None:
+        with self._lock:
+            if self.active:
+                self.windows[-1]["steps"] += 1
+                if self.windows[-1]["steps"] >= self._limit and not self._in_warm_up:
+                    self.end("step limit")
+
+    @property
+    def _in_warm_up(self) -> bool:
+        """Whether what is recorded will be thrown away once the loop is steady."""
+        return self._provisional and self._barriers
+
+    def outlier(self) -> bool:
+        """A step took much too long: look at those that follow, once."""
+        with self._lock:
+            if self._waiting or self.active or not self._second:
+                return False
+            self._second, self._limit = False, _OUTLIER_STEPS
+            return self._open()
+
+    def _begin(self) -> None:
+        """Open the window; what was recorded so far is not wanted."""
+        with self._lock:
+            self._drop()
+            if self._waiting:
+                self._waiting = not self._open()
+
+    def _drop(self) -> None:
+        with self._lock:
+            if self._provisional:
+                session, self._session = self._session, None
+                self._provisional, self._waiting = False, True
+                self.windows.pop()
+                self._profiler.stop(session)
+
+    def _open(self) -> bool:
+        session = self._profiler.start()
+        if session is None:  # the modules are being collected, or the program profiles itself
+            return False
+        self.windows.append({"begin_ns": clock.time_ns(), "steps": 0})
+        self._last_tick, self._spent = clock.monotonic(), 0.0
+        self._resident = _resident()
+        self._session = session
+        return True
+
+    def tick(self, busy: bool) -> None:
+        """Called four times a second; ``busy``: the program is inside a compilation or a wait."""
+        now = clock.monotonic()
+        passed, self._last_tick = now - self._last_tick, now
+        if self.active:
+            self._spent += 0.0 if busy else passed
+            late = not busy and self._spent >= self._options.trace_seconds
+            if late or self._is_too_large():
+                self._reach_limit("time limit" if late else "size limit")
+        self.write()
+
+    def _reach_limit(self, which: str) -> None:
+        with self._lock:
+            if self._in_warm_up:
+                self._drop()
+            else:
+                self.end(which)
+
+    def make_room(self) -> None:
+        """The compiled modules are wanted now, for which the profiler must be free."""
+        if self.active:
+            self._reach_limit("a failed expectation")
+
+    def _is_too_large(self) -> bool:
+        """What is recorded is counted nowhere; but it takes memory, much more than its file."""
+        windows = self.windows
+        if self._barriers and (not windows or windows[-1]["steps"] < _LEAST_STEPS):
+            return False
+        return _resident() - self._resident > _RESIDENT_A_BYTE * self._options.trace_bytes
+
+    def end(self, why: str) -> None:
+        """Close the window. What it holds is written by :meth:`write`, on the writer's thread."""
+        with self._lock:
+            session, self._session = self._session, None
+            self._waiting = self._provisional = False
+            if session is None:
+                return
+            window = self.windows[-1]
+            window |= {"end_ns": clock.time_ns(), "ended_by": why}
+            space, spent = self._profiler.stop(session)
+            if space is None:
+                window["ended_by"] = "another profile of the program"
+                return
+            name = self._options.session + ("-outlier" if len(self.windows) > 1 else "")
+            window |= {"bytes": len(space), "stop_ns": spent, "session": name}
+            self._unwritten.append((window, os.path.join(self._folder, name, self._name), space))
+
+    def give_way(self) -> None:
+        """The program starts a profile of its own."""
+        with self._lock:
+            self._second = False
+            self.end("the program's own profile")
+
+    def close(self) -> None:
+        """The end of what is captured."""
+        with self._lock:
+            self._second = False
+            self.end("end of program")
+
+    def abandon(self) -> None:
+        """The capture ends by a fault: nothing more is recorded or written."""
+        with self._lock:
+            session, self._session = self._session, None
+            self._waiting = self._second = self._provisional = False
+            if session is not None:
+                self._profiler.stop(session)
+
+    def write(self) -> None:
+        """Write what is closed; a reader sees the whole file or none."""
+        with self._writing:
+            while self._unwritten:
+                window, path, space = self._unwritten[0]
+                began = clock.perf_counter_ns()
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                replace_file(path, space)
+                window |= {"file": self._name, "write_ns": clock.perf_counter_ns() - began}
+                del self._unwritten[0]
+
+
+def _resident() -> int:
+    """Bytes of memory that the process uses; 0 if the system does not say."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * _PAGE
+    except (OSError, ValueError, IndexError):
+        return 0

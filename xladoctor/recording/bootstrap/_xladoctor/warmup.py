@@ -1,0 +1,8 @@
+"""How long a program warms up: the one constant, for the capture and for every stage after it."""
+
+from __future__ import annotations
+
+#: Iterations of a loop, and launches of a call site, in which compiling is expected: the first
+#: compiles the graph, many optimizers compile another on their second update, and the third is the
+#: first that can show that it is over.
+WARMUP = 3

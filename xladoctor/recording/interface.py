@@ -1,0 +1,79 @@
+"""What the capture takes, and what it leaves behind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from xladoctor.errors import XladoctorError
+from xladoctor.recording.bootstrap._xladoctor.options import Options
+
+
+class CaptureError(XladoctorError):
+    """The program could not be run, or the run directory not created."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """A program to run, as the user asked for it.
+
+    Attributes:
+        command: the command as executed, interpreter first if there is one.
+        script: what the user named (a script, a module, a command); names the run directory.
+        output: the run directory to create, or None for ``xladoctor-runs/<date>-<script>/``.
+        needs_framework: whether this interpreter will run the program.
+        options: what is asked of the capture itself.
+        timeout_s: seconds after which the program counts as hanging: the stacks of its threads
+            are written, then it is ended. None for never.
+    """
+
+    command: tuple[str, ...]
+    script: str
+    output: Path | None = None
+    needs_framework: bool = True
+    options: Options = field(default_factory=Options)
+    timeout_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunDirectory:
+    """The folder that a captured run leaves on disk; anything later works from it alone."""
+
+    path: Path
+
+    @property
+    def manifest(self) -> Path:
+        """``run.json``: command, versions, how it ended."""
+        return self.path / "run.json"
+
+    @property
+    def diagnosis(self) -> Path:
+        """``diagnosis.json``: the last diagnosis, as the JSON report."""
+        return self.path / "diagnosis.json"
+
+    @property
+    def sources(self) -> Path:
+        """``sources.json``: the text of lines that the first diagnosis read from their files."""
+        return self.path / "sources.json"
+
+    def processes(self) -> list[Path]:
+        """The folders of the captured processes, in the order of their numbers."""
+        return sorted(
+            (p for p in self.path.glob("process-*") if p.is_dir()),
+            key=lambda p: (len(p.name), p.name),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RunOutcome:
+    """How the program ended.
+
+    Attributes:
+        status: the exit status to pass on (128 + n if signal n ended it, 124 after a timeout).
+        runs: a directory for each program that was captured, in order.
+        lost: what went wrong, in words.
+    """
+
+    status: int
+    runs: tuple[RunDirectory, ...]
+    lost: tuple[str, ...] = ()

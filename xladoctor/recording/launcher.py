@@ -1,0 +1,237 @@
+"""Runs the user's program, unchanged, in a child process with the capture in its environment."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import re
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+from xladoctor.recording import manifest, programs
+from xladoctor.recording.bootstrap._xladoctor.options import VARIABLE, Options
+from xladoctor.recording.framework import require_installed
+from xladoctor.recording.interface import CaptureError, RunDirectory, RunOutcome, RunRequest
+
+RUNS = "xladoctor-runs"  # where run directories are made unless another is named
+RUN_DIRECTORY = "XLADOCTOR_RUN_DIRECTORY"
+_BOOTSTRAP = Path(__file__).parent / "bootstrap"
+_TIMED_OUT = 124  # as timeout(1) ends
+_TICK_MS = 100
+_TICKS_A_LOOK = 5
+_FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1,
+              signal.SIGUSR2)  # fmt: skip
+_SENT_BY_KERNEL = 0x80  # si_code of a signal from the terminal: the child got it as well
+_PYTHON = re.compile(r"(python|pypy)[\d.]*$")
+_OPTIONS = re.compile(r"-([^cmWX-]+|(?=[cmWX]))([cmWX]?)(.*)")
+_LONG_OPTION = "--check-hash-based-pycs"  # the only one with a value
+
+
+class Observer(Protocol):
+    """Hears twice a second that the program is still running."""
+
+    def started(self, directory: Path) -> None:
+        """The program is about to start; its evidence will be in ``directory``."""
+
+    def tick(self) -> None:
+        """It is still running."""
+
+    def ended(self) -> None:
+        """It has ended."""
+
+
+#: Ends a program, given as a child process, that exceeds its time limit; may leave files in the
+#: run directory.
+End = Callable[[subprocess.Popen[bytes], RunDirectory], None]
+
+
+def run(request: RunRequest, observer: Observer, end: End) -> RunOutcome:
+    """Run the program to its end, whatever that is.
+
+    Args:
+        request: what to run.
+        observer: hears of its progress.
+        end: what to do once the program has taken ``request.timeout_s``.
+
+    Raises:
+        CaptureError: the framework is missing, the program cannot be started or captured, or the
+            run directory cannot be created. Nothing was run then.
+    """
+    _refuse_isolated(request.command)
+    if request.needs_framework:
+        require_installed()
+    directory = make_directory(request.output, request.script)
+    request = replace(request, options=replace(request.options, session=directory.path.name))
+    record = manifest.begin(directory, request)
+    began = time.monotonic()
+    observer.started(directory.path)
+    try:
+        status, timed_out = _supervise(request, directory, observer, end)
+    finally:
+        observer.ended()
+    seconds = time.monotonic() - began
+    lost: list[str] = []
+    try:
+        manifest.finish(directory, record, status, seconds,
+                        request.timeout_s if timed_out else None)  # fmt: skip
+        runs = programs.split(directory)
+    except (CaptureError, OSError, ValueError, KeyError) as error:
+        runs = [directory]
+        lost.append(str(error))
+    passed_on = _TIMED_OUT if timed_out else 128 - status if status < 0 else status
+    return RunOutcome(passed_on, tuple(runs), tuple(lost))
+
+
+def _refuse_isolated(command: tuple[str, ...]) -> None:
+    """Refuse Python's own options that keep the capture out of the program."""
+    if not _PYTHON.match(Path(command[0]).name):
+        return
+    hindering = _isolating(command[1:])
+    if hindering:
+        reason = {"E": "ignores PYTHONPATH", "I": "ignores PYTHONPATH",
+                  "S": "imports no sitecustomize"}[hindering]  # fmt: skip
+        raise CaptureError(
+            f"python -{hindering} {reason}, which is how xladoctor gets into a program",
+            f"run it without -{hindering}, or capture from inside:"
+            ' with xladoctor.capture("out"): …',
+        )
+
+
+def _isolating(words: Sequence[str]) -> str | None:
+    """The first of -E, -I and -S among an interpreter's own options."""
+    is_value = False
+    for word in words:
+        if is_value or word.startswith("--"):
+            is_value = word == _LONG_OPTION and not is_value
+            continue
+        options = _OPTIONS.fullmatch(word)
+        if options is None:
+            return None
+        flags, ending, value = options.groups()
+        hindering = next((flag for flag in flags if flag in "EIS"), None)
+        if hindering or ending in ("c", "m"):  # what follows is the program
+            return hindering
+        is_value = bool(ending) and not value
+    return None
+
+
+def make_directory(output: Path | None, script: str) -> RunDirectory:
+    """Make the run directory: the one that was asked for, or a new one named after the script.
+
+    Raises:
+        CaptureError: it exists and is not empty, or cannot be created.
+    """
+    path = output or _default_output(script)
+    try:
+        path.mkdir(parents=True)
+        if output is None and not (ignored := path.parent / ".gitignore").exists():
+            ignored.write_text("# Runs are not for the repository.\n*\n")
+    except FileExistsError:
+        if not path.is_dir() or any(path.iterdir()):
+            raise CaptureError(
+                f"{path} exists and is not an empty directory",
+                "name another directory with --output, or remove this one",
+            ) from None
+    except OSError as error:
+        raise CaptureError(
+            f"cannot create the run directory {path}: {error.strerror}",
+            "name a directory that you can write to with --output",
+        ) from error
+    return RunDirectory(path.resolve())
+
+
+def _default_output(script: str) -> Path:
+    stem = Path(script).stem.strip(".") or "run"
+    stamp = datetime.now().strftime("%Y-%m-%d-%H%M%S")
+    base = Path(RUNS) / f"{stamp}-{stem}"
+    path, number = base, 2
+    while path.exists():
+        path, number = base.with_name(f"{base.name}-{number}"), number + 1
+    return path
+
+
+def handed_down(run: Path, options: Options) -> dict[str, str]:
+    """The environment variables by which processes find the capture and the run directory."""
+    path = os.environ.get("PYTHONPATH")
+    return {
+        "PYTHONPATH": os.pathsep.join([str(_BOOTSTRAP), *([path] if path else [])]),
+        RUN_DIRECTORY: str(run),
+        VARIABLE: json.dumps(asdict(options)),
+    }
+
+
+def _supervise(
+    request: RunRequest, directory: RunDirectory, observer: Observer, end: End
+) -> tuple[int, bool]:
+    """Start the child and wait for it; signals meant for the program reach it exactly once.
+
+    Returns:
+        Its status (-n if signal n ended it), and whether it exceeded its time limit.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    try:
+        environment = {**os.environ, **handed_down(directory.path, request.options)}
+        child = subprocess.Popen(request.command, env=environment)
+    except OSError as error:
+        raise CaptureError(f"cannot run {request.command[0]}: {error.strerror}") from error
+    ends = time.monotonic() + (request.timeout_s or float("inf"))
+    signal.pthread_sigmask(signal.SIG_BLOCK, _FORWARDED)
+    try:
+        for tick in _until_the_end_of(child):
+            _forward_signals(child)
+            if tick % _TICKS_A_LOOK == 0:
+                with contextlib.suppress(OSError):  # no terminal any more, or no run directory
+                    observer.tick()
+            if time.monotonic() >= ends and child.poll() is None:
+                end(child, directory)
+                status = child.poll()
+                return (-signal.SIGKILL if status is None else status), True
+        return child.returncode, False
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def signals_kept() -> Iterator[None]:
+    """Threads started meanwhile never get a signal that is meant for the program.
+
+    If a thread does not block a signal, as DuckDB's do not, the signal ends this process and the
+    program runs on alone.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _FORWARDED)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _until_the_end_of(child: subprocess.Popen[bytes]) -> Iterator[int]:
+    """Count ticks until the child ends; returns at once when it does."""
+    waiter = select.poll()
+    descriptor = os.pidfd_open(child.pid)  # Linux 5.3
+    waiter.register(descriptor, select.POLLIN)
+    try:
+        for tick in itertools.count(1):
+            waiter.poll(_TICK_MS)
+            if child.poll() is not None:
+                return
+            yield tick
+    finally:
+        os.close(descriptor)
+
+
+def _forward_signals(child: subprocess.Popen[bytes]) -> None:
+    """Pass on those sent to us alone. Never waits: Python's ``sigtimedwait`` makes up a signal if
+    it is stopped and continued meanwhile."""
+    while (received := signal.sigtimedwait(_FORWARDED, 0)) is not None:
+        if received.si_code != _SENT_BY_KERNEL:
+            child.send_signal(received.si_signo)

@@ -1,0 +1,63 @@
+"""``run.json``: what was asked, what was run, and how it ended."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from xladoctor import __version__
+from xladoctor.recording.bootstrap._xladoctor.redaction import redact
+from xladoctor.recording.interface import CaptureError, RunDirectory, RunRequest
+from xladoctor.repository import repository
+
+SCHEMA_VERSION = 1
+
+
+def begin(directory: RunDirectory, request: RunRequest) -> dict[str, Any]:
+    """Write what is known before the program starts."""
+    root = repository(Path.cwd())
+    record = {
+        "schema_version": SCHEMA_VERSION,
+        "tool": {"name": "xladoctor", "version": __version__},
+        "command": redact(request.command),
+        "script": request.script,
+        "cwd": str(Path.cwd()),
+        "root": None if root is None else str(root),
+        "session": request.options.session,
+        "began_ns": time.time_ns(),
+        "options": asdict(request.options),
+        "ended": None,
+    }
+    write(directory, record)
+    return record
+
+
+def finish(
+    directory: RunDirectory, record: dict[str, Any], status: int, seconds: float,
+    timeout_s: float | None = None,
+) -> None:  # fmt: skip
+    """Add how the program ended: its exit status, or the signal that ended it.
+
+    Args:
+        timeout_s: if it hung, the time that it was given.
+    """
+    ended = {
+        "status": status if status >= 0 else None,
+        "signal": -status if status < 0 else None,
+        "seconds": round(seconds, 6),
+        **({} if timeout_s is None else {"timeout_s": timeout_s}),
+    }
+    write(directory, {**record, "ended": ended})
+
+
+def write(directory: RunDirectory, record: dict[str, Any]) -> None:
+    """Replace ``run.json``. Raises CaptureError if that is not possible."""
+    new = directory.manifest.with_suffix(".json.new")
+    try:
+        new.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        new.replace(directory.manifest)
+    except OSError as error:
+        raise CaptureError(f"cannot write {directory.manifest}: {error.strerror}") from error

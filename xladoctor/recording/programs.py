@@ -1,0 +1,89 @@
+"""One command, several programs: a script that trains and then evaluates makes two runs.
+
+Every Python process names its parent in ``python.log``. Processes that descend from the same Python
+process are one program, as the workers of a launcher are; others are programs of their own.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from xladoctor.recording import manifest
+from xladoctor.recording.interface import RunDirectory
+
+LOG = "python.log"
+
+
+def split(directory: RunDirectory) -> list[RunDirectory]:
+    """A run directory for each program that used XLA, in the order of their start.
+
+    If there are several, they become folders in the run directory: ``1-train``, ``2-evaluate``.
+
+    Raises:
+        OSError: the run directory is gone, or its disk full.
+    """
+    records = [(folder, record) for folder in directory.processes()
+               if (record := _record(folder)) is not None]  # fmt: skip
+    forked = {record["pid"]: record["parent"] for _, record in records}
+    parents = forked | _parents(directory.path / LOG)
+    groups: dict[int, list[tuple[Path, dict[str, Any]]]] = {}
+    for folder, record in records:
+        groups.setdefault(_root(record["pid"], parents), []).append((folder, record))
+    if len(groups) < 2:
+        return [directory]
+    run = json.loads(directory.manifest.read_text(encoding="utf-8"))
+    ordered = sorted(groups.values(), key=lambda group: min(r["began_ns"] for _, r in group))
+    return [_move(directory, run, number, group) for number, group in enumerate(ordered, 1)]
+
+
+def _move(
+    directory: RunDirectory, run: dict[str, Any], number: int,
+    group: list[tuple[Path, dict[str, Any]]],
+) -> RunDirectory:  # fmt: skip
+    main = group[0][1]["main"]
+    own = RunDirectory(directory.path / f"{number}-{Path(main).stem if main else 'program'}")
+    own.path.mkdir()
+    for folder, _ in group:
+        number_of = folder.name.removeprefix("process-")
+        for timeline in directory.path.glob(f"plugins/profile/*/*_{number_of}.xplane.pb"):
+            target = own.path / timeline.relative_to(directory.path)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            timeline.rename(target)
+        folder.rename(own.path / folder.name)
+    command = group[0][1].get("argv") or run["command"]
+    manifest.write(own, {**run, "command": command, "script": main or run["script"],
+                         "part_of": directory.path.name})  # fmt: skip
+    return own
+
+
+def _parents(log: Path) -> dict[int, int]:
+    """The parent of each process."""
+    parents: dict[int, int] = {}
+    for line in (
+        log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else ()
+    ):
+        words = line.split(" ", 2)
+        if len(words) == 3 and words[0].isdigit() and words[1].isdigit():
+            parents.setdefault(int(words[0]), int(words[1]))
+    return parents
+
+
+def _root(pid: int, parents: dict[int, int]) -> int:
+    seen = set()
+    while parents.get(pid) in parents and pid not in seen:
+        seen.add(pid)
+        pid = parents[pid]
+    return pid
+
+
+def _record(folder: Path) -> dict[str, Any] | None:
+    """What a process recorded about itself; None if it did not use XLA or left nothing readable."""
+    try:
+        record = json.loads((folder / "process.json").read_text(encoding="utf-8"))
+        used = record["used_device"] or (folder / "steps.jsonl").stat().st_size > 0
+        record["pid"], record["parent"], record["began_ns"], record["main"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return record if used and isinstance(record, dict) else None
