@@ -108,14 +108,15 @@ def gate(
     failed; 2 the program failed, or a file cannot be read; 3 a rule or budget that was asked for
     could not be judged.
     """
-    from xladoctor.gate.programs import programs
     from xladoctor.recording import launcher
 
     outputs = parse_outputs(formats)
     changes = {"fail_on": fail_on, "time": time, "allow_missing": allow_missing}
-    with launcher.signals_kept():
+    with launcher.signals_kept():  # libraries start threads when they are imported
+        from xladoctor.gate.programs import programs
+
         configuration = configured(Asked(config, select, ignore, level, budget, changes))
-    policy = policy_of(configuration, _named(baseline, new=update_baseline))
+        policy = policy_of(configuration, _named(baseline, new=update_baseline))
     words = arguments or []
     if after_dashes(words) and words:
         options = _options(stop_after)

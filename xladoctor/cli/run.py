@@ -102,21 +102,22 @@ def run(
     Exit status: the program's own; 124 after --timeout; 2 if it could not be run or never used XLA.
     """
     from xladoctor import doctor, hang
-    from xladoctor.cli.gate import decided, delivered, policy_of
-    from xladoctor.gate.programs import programs
     from xladoctor.recording import launcher, progress
     from xladoctor.recording.bootstrap._xladoctor.options import Options
-    from xladoctor.report.interface import Report
 
     outputs = parse_outputs(formats)
-    with launcher.signals_kept():
+    with launcher.signals_kept():  # libraries start threads when they are imported
+        from xladoctor.cli.gate import decided, delivered, policy_of
+        from xladoctor.gate.programs import programs
+        from xladoctor.report.interface import Report
+
         configuration = configured(Asked(config, select, ignore))
         selection = doctor.selection(configuration)
+        policy = policy_of(configuration) if gate else None
     options = Options(
         trace_steps=trace_steps, trace_after=trace_after, trace_seconds=trace_seconds,
         trace_bytes=parse_size(trace_bytes), stop_after=stop_after or 0,
     )  # fmt: skip
-    policy = policy_of(configuration) if gate else None
     words = arguments or []
     request = request_for(words, output, options, timeout, module=module,
                           own_command=not module and after_dashes(words))  # fmt: skip
