@@ -106,7 +106,7 @@ def test_json(database: Database, target: Path) -> None:
     assert json.loads(target.read_text(encoding="utf-8")) == expected
 
 
-def test_json_has_no_words_for_infinite_numbers(database: Database, target: Path) -> None:
+def test_infinite_numbers_are_null_in_json(database: Database, target: Path) -> None:
     text = 'SELECT name, p50 AS "a ""b", \'nan\'::FLOAT AS n FROM metric'
     Query(text, database).write(target, "json")
 
@@ -154,7 +154,7 @@ def test_explain_makes_no_file(database: Database, target: Path) -> None:
      ("INSTALL httpfs", "LOAD"), ("SET threads = 1", "SET"), ("PRAGMA version", "PRAGMA"),
      ("INSERT INTO step (line) VALUES (1)", "INSERT")],
 )  # fmt: skip
-def test_what_does_not_read_is_no_query(database: Database, text: str, kinds: str) -> None:
+def test_only_one_reading_statement_is_a_query(database: Database, text: str, kinds: str) -> None:
     what, hint = refusal(text, database)
     assert what == f"the query must be one SELECT; found: {kinds}"
     assert "xladoctor query --schema" in hint

@@ -109,7 +109,7 @@ def test_where_numbers_differ_the_timeline_tells_which_block_has_which_time() ->
     assert [row["index"] for row in compilations] == [0, 1, 2]
 
 
-def test_compilations_before_the_timeline_s_window_have_no_graph_of_it() -> None:
+def test_compilations_before_the_timeline_s_window_get_no_graph_from_it() -> None:
     compilations, _ = joined(None, [timed(5000), timed(9000)], timeline=in_timeline(("b", 9001)))
     assert graphs_and_times(compilations) == [(None, 5000), ("b", 9000)]
 

@@ -19,7 +19,7 @@ def hlo(name: str) -> bytes:
 
 
 def compiled(space: builder.Space, *graphs: str | None, thread: str = "python") -> None:
-    """Compilations one after the other, 10 µs each, of which 8 are the client's."""
+    """Compilations one after the other, 10 µs each, 8 of them the client's."""
     line = space.plane("/host:CPU").line(thread)
     for number, graph in enumerate(graphs):
         begin = 20.0 * number
@@ -95,7 +95,7 @@ def test_the_number_in_a_modules_name_counts_not_its_key(tmp_path: Path) -> None
     assert [row["program_id"] for row in read(space, tmp_path)[1]] == [6]
 
 
-def test_a_timeline_without_modules_is_no_defect(tmp_path: Path) -> None:
+def test_a_timeline_without_modules_is_not_a_defect(tmp_path: Path) -> None:
     space = builder.Space()
     compiled(space, "a")
     _, modules, notes = read(space, tmp_path)

@@ -161,7 +161,7 @@ def test_execution_may_end_a_little_after_the_wait_for_it(
 )
 def test_calls_are_regions_with_their_line(kind: str, activity: str, tmp_path: Path) -> None:
     trace = loop(2).call(kind, 700, 800)
-    trace.python.event(f"xladoctor.{kind}", 900, 50)  # of which no line is known
+    trace.python.event(f"xladoctor.{kind}", 900, 50)  # its line is unknown
     database = read(tmp_path, trace.space).database
 
     parts = database.rows("SELECT * FROM host_segment WHERE region = $kind", {"kind": kind})

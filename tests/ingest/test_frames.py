@@ -80,7 +80,7 @@ def test_origin_of_a_file(folders: Folders, file: str, machinery: bool, user: bo
     assert (folders.is_machinery(file), folders.is_user(file)) == (machinery, user)
 
 
-def test_folder_whose_name_begins_like_the_standard_library_s_is_the_user_s() -> None:
+def test_folder_named_like_the_standard_library_s_is_the_user_s() -> None:
     assert KNOWN.is_user(f"{PYTHON}-project/train.py")
 
 

@@ -130,7 +130,7 @@ def serialized_constant(value: Any) -> bytes:
     )  # fmt: skip
 
 
-def test_constant_stands_in_its_instruction() -> None:
+def test_constant_is_in_its_instruction() -> None:
     proto = module()
     added = proto.hlo_module.computations[1].instructions.add(opcode="constant", name="constant.4")
     added.literal.CopyFrom(constant("f32", [], [2.5], []))

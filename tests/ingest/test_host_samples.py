@@ -84,7 +84,7 @@ def test_damaged_file_leaves_a_note_and_no_table(file: Path, text: str) -> None:
     assert note.startswith(f"{file}: cannot be read (")
 
 
-def test_file_that_is_no_text_or_no_file_leaves_a_note(file: Path) -> None:
+def test_unreadable_or_missing_text_leaves_a_note(file: Path) -> None:
     file.write_bytes(b"\xff\xfe{}")
     assert len(read(file).notes) == 1
     assert len(read(file.parent).notes) == 1

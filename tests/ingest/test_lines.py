@@ -181,7 +181,7 @@ def test_lender_has_as_many_inputs_then_nearly_the_same_size() -> None:
     assert lines_of(late) == [10, 3, 20, 21, 22]
 
 
-def test_of_equal_lenders_the_last_one_before_it_goes_first() -> None:
+def test_of_equal_lenders_the_last_before_it_is_chosen() -> None:
     def moved(by: int) -> list[Op]:
         return [Op(op.name, op.line + by, op.opcode) for op in STEP]
 
@@ -244,7 +244,7 @@ def test_any_graph_gives_all_its_lines_to_itself(ops: list[Op]) -> None:
 
 
 @given(graphs, graphs, st.booleans())
-def test_lent_line_is_of_a_like_operation_and_no_line_is_lent_twice(
+def test_lent_line_is_of_the_same_operation_and_lent_once(
     known: list[Op], late: list[Op], large: bool
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:

@@ -19,7 +19,7 @@ Numbers = tuple[int, int]
 
 
 def graph(inputs: int, outputs: int, *, listed: bool = True) -> bytes:
-    """A module with so many parameters and results; not ``listed``: its root is the one result."""
+    """A module with this many parameters and results; not ``listed``: its root is the result."""
     proto = message("HloProto")()
     proto.hlo_module.name, proto.hlo_module.entry_computation_id = "SyncTensorsGraph.7", 1
     entry = proto.hlo_module.computations.add(id=1, name="main", root_id=99)
@@ -140,7 +140,7 @@ def test_module_of_unknown_results_is_never_told_by_its_numbers(tmp_path: Path) 
 # Several files
 
 
-def test_modules_that_are_new_in_a_file_are_of_the_compilations_since_the_one_before(
+def test_modules_new_in_a_file_are_of_the_compilations_since_the_previous_file(
     tmp_path: Path,
 ) -> None:
     write(tmp_path / ONE, {1: (2, 1), 2: (2, 1)})

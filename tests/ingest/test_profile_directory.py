@@ -70,7 +70,7 @@ def test_the_beginning_of_a_sessions_name_is_enough(two_sessions: Path) -> None:
     assert evidence.database.scalar("SELECT count(*) FROM timeline_step") == 7
 
 
-def test_a_file_without_events_among_others_is_no_process(tmp_path: Path) -> None:
+def test_a_file_without_events_among_others_is_not_a_process(tmp_path: Path) -> None:
     write(tmp_path, "s", "a", loop(3))
     empty = write(tmp_path, "s", "b", loop(3))
     empty.write_bytes(b"")
@@ -117,7 +117,7 @@ def test_a_damaged_file_among_others_is_used_as_far_as_it_goes(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("data", [b"", b"no timeline at all", b"\x00" * 40])
-def test_a_file_that_is_no_timeline(data: bytes, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_timeline(data: bytes, tmp_path: Path) -> None:
     path = tmp_path / "x.xplane.pb"
     path.write_bytes(data)
     with pytest.raises(IngestError, match=r"x\.xplane\.pb: ") as caught:

@@ -184,7 +184,7 @@ FAULT = "Traceback (most recent call last):\n  …\nValueError: odd\n"
 
 
 @pytest.mark.parametrize("text", [FAULT, FAULT.ljust(4096), f"{FAULT}\n{FAULT}"])
-def test_fault_of_the_capture_is_a_row_and_no_note(run: Path, text: str) -> None:
+def test_fault_of_the_capture_is_a_row_not_a_note(run: Path, text: str) -> None:
     log = run / "process-42" / "faults.log"
     write(log, text)
     ingested = read(run)
@@ -195,7 +195,7 @@ def test_fault_of_the_capture_is_a_row_and_no_note(run: Path, text: str) -> None
 
 
 @pytest.mark.parametrize("text", ["", "\n", " " * 4096])
-def test_log_of_faults_without_one_is_none(run: Path, text: str) -> None:
+def test_empty_log_of_faults_is_no_fault(run: Path, text: str) -> None:
     write(run / "process-42" / "faults.log", text)
     ingested = read(run)
     assert ingested.tables["capture_fault"] == {}

@@ -208,7 +208,7 @@ def test_log_cut_anywhere_loses_the_cut_line_alone(cut: int) -> None:
              json.dumps({**STEP, "uploads": [[1, 2, 3]]}), json.dumps({**STEP, "saves": [[1, 2]]}),
              json.dumps({**STEP, "data": 4}), json.dumps({**STEP, "duration_ns": None})],
 )  # fmt: skip
-def test_line_that_is_none_of_the_log_s_leaves_a_note_with_its_number(line: str) -> None:
+def test_foreign_line_leaves_a_note_with_its_number(line: str) -> None:
     ingested = read(STEP, line, STEP)
 
     assert ingested.notes == ["steps.jsonl, line 2: not a step-log line (cut off?); skipped"]
@@ -256,7 +256,7 @@ def test_call_sites_file() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "5", '{"sites": []}', '{"sites": [{}]}'])
-def test_call_sites_file_that_is_none_is_an_error_of_the_documented_kinds(text: str) -> None:
+def test_file_without_call_sites_is_an_error_of_the_documented_kinds(text: str) -> None:
     with pytest.raises((ValueError, KeyError, TypeError)):
         read_call_sites(text)
 
@@ -269,7 +269,7 @@ def period(sites: list[int], updates: list[int]) -> int:
 
 
 @given(st.integers(1, 16), st.integers(3, 20))
-def test_barriers_of_a_turn_make_one_step(barriers: int, turns: int) -> None:
+def test_barriers_of_an_iteration_make_one_step(barriers: int, turns: int) -> None:
     assert period(list(range(barriers)) * turns, [0] * (barriers - 1) * turns + [1] * turns) == (
         barriers
     )
@@ -289,7 +289,7 @@ def test_odd_barrier_among_hundreds_changes_nothing(barriers: int, turns: int, a
 
 
 @given(st.integers(2, 12), st.integers(1, 4), st.integers(3, 9))
-def test_epochs_of_training_and_evaluation_are_no_steps(train: int, test: int, epochs: int) -> None:
+def test_epochs_with_evaluation_are_not_steps(train: int, test: int, epochs: int) -> None:
     assert period(([0] * train + [1] * test) * epochs, ([1] * train + [0] * test) * epochs) == 1
 
 

@@ -1,4 +1,4 @@
-"""Hand-made XSpaces that read like what they say.
+"""Hand-made XSpaces, in code that reads like what they hold.
 
 ``space.plane("/host:CPU").line("python").event("train", 0, 100, _r=1, step_num=3)``: times in
 microseconds from the line's origin; the kind of a stat follows from the type of its value.
@@ -138,7 +138,7 @@ class Line:
     def aggregated(
         self, name: str, occurrences: int, duration_us: float, /, **stats: Value
     ) -> Line:
-        """Append an event that sums up several and has no place in time."""
+        """Append an event that sums up several, without a start."""
         event = self._line.events.add(
             metadata_id=self._plane.metadata(name),
             num_occurrences=occurrences,

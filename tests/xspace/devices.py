@@ -243,7 +243,7 @@ def _gpu_derived(plane: Plane) -> None:
 
 
 def _gpu_host(space: Space) -> None:
-    """CUPTI's calls stand on the thread that made them: post_process_single_host_xplane.cc."""
+    """CUPTI's calls are on the thread that made them: post_process_single_host_xplane.cc."""
     _, line = _python(space)
     for number in range(3):
         line.event("train", 100 * number, 100, _r=1, step_num=10 + number)

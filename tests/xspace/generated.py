@@ -42,7 +42,7 @@ _TIMES = st.integers(0, 12) | st.sampled_from([1 << 60, 1 << 61]) | st.integers(
 
 
 def varint(value: int, padding: int = 0) -> bytes:
-    """``value`` modulo 2**64 in base 128; ``padding`` appends that many superfluous bytes."""
+    """``value`` modulo 2**64 in base 128; ``padding`` appends that many redundant bytes."""
     value &= (1 << 64) - 1
     digits = [value & 127]
     while value := value >> 7:

@@ -1,4 +1,4 @@
-"""A slow reader of an XSpace that is right by looking at it: protobuf and plain definitions."""
+"""A slow reader of an XSpace that is plainly right: protobuf and direct definitions."""
 
 from __future__ import annotations
 

@@ -210,7 +210,7 @@ class Trace:
         )  # fmt: skip
 
     def doing(self, gap: Interval) -> dict[str, float]:
-        """For how long the host did what in ``gap``."""
+        """How long the host did each activity in ``gap``."""
         seen: list[Interval] = []
         result = {}
         for meaning, names in _MEANING.items():
@@ -310,7 +310,7 @@ def _length(spans: Iterable[Interval]) -> float:
 
 
 def _between(spans: Iterable[Interval], loop: Interval) -> list[Interval]:
-    """The stretches of ``loop`` that no span covers."""
+    """The parts of ``loop`` that no span covers."""
     edges = [loop[0], *(edge for span in _union(spans) for edge in span), loop[1]]
     gaps = zip(edges[::2], edges[1::2], strict=True)
     return [(begin, end) for begin, end in gaps if end > begin]
@@ -376,7 +376,7 @@ class TestGenerated:
 
 
 def _drawn(strategy: SearchStrategy[bytes], examples: int = 400) -> list[bytes]:
-    """What a strategy gives, the same at each call."""
+    """What a strategy draws, the same on each call."""
     drawn: list[bytes] = []
 
     @settings(

@@ -20,7 +20,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Gap:
-    """A stretch in which a device ran nothing, and what the host did for the most of it.
+    """A stretch in which a device ran nothing, and what the host did for most of it.
 
     ``reason`` is one of compile, wait, upload, input, save, dispatch, python.
     """
@@ -33,7 +33,7 @@ class Gap:
 
 @dataclass(frozen=True)
 class Device:
-    """A device from the first step's begin to the last one's end.
+    """A device from the start of the first step to the end of the last.
 
     ``busy_us`` is the time in which it ran kernels, operations or copies, however many at once;
     ``copies_us`` the part of it in which only copies ran. ``operations``: how often, the time in

@@ -1,6 +1,6 @@
 """Columns in any of the forms of :data:`~xladoctor.ingest.interface.Columns`, for DuckDB to scan.
 
-DuckDB reads a NumPy array in place. What an array cannot say goes beside it: a second array tells
+DuckDB reads a NumPy array in place. What an array cannot say goes next to it: a second array tells
 which values are unknown (masked arrays lose their masks before DuckDB 2), and interned texts are
 looked up when a query wants them.
 """

@@ -66,11 +66,11 @@ def read_run_directory(
         ingested.notes.append(f"{path}: the program was ended after {timeout:g} s, as --timeout"
                               f" asks{stood}")  # fmt: skip
     elif (manifest.get("ended") or {}).get("status") == 0:
-        _lose_what_failed(ingested)
+        _note_failed_processes(ingested)
     return manifest, ingested
 
 
-def _lose_what_failed(ingested: Ingested) -> None:
+def _note_failed_processes(ingested: Ingested) -> None:
     """Note processes that failed although the program's own status is 0."""
     processes = ingested.tables["process"]
     for pid, uncaught in zip(processes["pid"], processes["uncaught"], strict=True):

@@ -91,7 +91,7 @@ def test_fractions_come_back_within_what_is_printed(nanoseconds: float) -> None:
     assert off <= 1 or near_tie
 
 
-def test_of_two_durations_that_are_printed_alike_the_smaller_is_taken() -> None:
+def test_of_durations_printed_the_same_the_smallest_is_taken() -> None:
     assert format_duration(1.5e6) == format_duration(2.5e6) == "002ms500.000us"
     assert parse_duration_ns("002ms500.000us") == 1.5e6
 
@@ -102,7 +102,7 @@ def test_undefined_durations_are_nan(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "us", "003ms", "1s", "12", "1us2ms", "4.00B", "٣us", "1us\n"])
-def test_no_duration(text: str) -> None:
+def test_not_a_duration(text: str) -> None:
     with pytest.raises(ValueError, match="not a duration"):
         parse_duration_ns(text)
 
@@ -128,6 +128,6 @@ def test_undefined_size_is_nan() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "B", "4", "4.00K", "1.00EB", "4.00 B", "000.451us"])
-def test_no_size(text: str) -> None:
+def test_not_a_size(text: str) -> None:
     with pytest.raises(ValueError, match="not a size"):
         parse_bytes(text)

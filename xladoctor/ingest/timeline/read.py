@@ -68,7 +68,7 @@ def _read(
         doing, steps, file.process, ingested)  # fmt: skip
     breakdown.add_devices(timeline, doing, steps, numbers, devices, file.process, ingested)
     add_dependencies(timeline, lines, steps, numbers, devices, file.process, ingested)
-    _leave_events(timeline, steps, numbers, file.process, ingested)
+    _defer_events(timeline, steps, numbers, file.process, ingested)
     compiled = compiling.find(timeline)
     modules = compiling.modules(space, compiled, ingested) if file.modules else ()
     for program, proto, graph_hash in modules:
@@ -104,7 +104,7 @@ def _describe(
             )  # fmt: skip
 
 
-def _leave_events(
+def _defer_events(
     timeline: Timeline, steps: Steps | None, numbers: Times | None, process: int,
     ingested: Ingested,
 ) -> None:  # fmt: skip
