@@ -283,7 +283,7 @@ def test_fingerprint_is_the_same_in_report_and_baseline(gate: Gate, tmp_path: Pa
         (b"\x80", "the baseline cannot be read"),
         (b"<<<<<<< HEAD\n{\n", "the baseline is not JSON"),
         (b'{"version": 1, "results": []}', "not an xladoctor baseline"),
-        (b'{"tool": "xladoctor", "schema_version": 99, "later": 1}', "is of version 99"),
+        (b'{"tool": "xladoctor", "schema_version": 99, "later": 1}', "has version 99"),
     ],
     ids=["unreadable", "torn", "foreign", "newer"],
 )
