@@ -9,27 +9,28 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from xladoctor.configuration.interface import Configured
     from xladoctor.configuration.selection import Selection
-    from xladoctor.diagnosis.interface import Diagnosis
+    from xladoctor.diagnosis.interface import Diagnosis, Finding
+    from xladoctor.diagnosis.rule import Rule
     from xladoctor.evidence.interface import Evidence, Period
     from xladoctor.ingest.interface import Ingested, Progress
     from xladoctor.recording.interface import RunDirectory, RunOutcome
+
+Row = dict[str, Any]
 
 
 def selection(configured: Configured) -> Selection:
     """The rules as configured. Raises ConfigurationError and RuleError."""
     from xladoctor.configuration.selection import select
-    from xladoctor.diagnosis.pack import load_rules
 
-    where = str(configured.source or "configuration")
-    return select(load_rules(), configured.settings, where)
+    return select(rules(), configured.settings, str(configured.source or "configuration"))
 
 
 def load_evidence(
@@ -80,6 +81,42 @@ def diagnose(evidence: Evidence, selection: Selection, total_steps: int | None =
     from xladoctor.diagnosis import engine
 
     return engine.diagnose(evidence, selection.rules, total_steps, selection.off)
+
+
+def judge(
+    rule: Rule, evidence: Evidence, thresholds: Mapping[str, float] | None = None
+) -> list[Row]:
+    """The rows that one rule finds: a finding each, not yet merged by line.
+
+    Args:
+        thresholds: replace the rule's own of the same name.
+
+    Raises:
+        RuleError: its query fails on this evidence.
+    """
+    from xladoctor.diagnosis import engine
+
+    return engine.judge(rule, evidence, thresholds)
+
+
+def finding_of(rule: Rule, row: Row, evidence: Evidence) -> Finding:
+    """A row in the rule's words; what it costs is not asked."""
+    from xladoctor.diagnosis import findings
+    from xladoctor.diagnosis.interface import TimeSpent
+    from xladoctor.diagnosis.savings import Savings
+    from xladoctor.diagnosis.whatif import WhatIf
+
+    untimed = TimeSpent(None, None, None, None)
+    savings = Savings(WhatIf(evidence.database), untimed, None)
+    (finding,) = findings.from_rows(rule, [row], evidence, untimed, savings)
+    return finding
+
+
+def rules() -> list[Rule]:
+    """The rule pack. Raises RuleError."""
+    from xladoctor.diagnosis.pack import load_rules
+
+    return load_rules()
 
 
 def examine(

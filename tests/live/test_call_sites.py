@@ -73,7 +73,8 @@ def test_comment_on_the_line_moves_its_finding_to_the_ignored(run: Captured) -> 
     assert ignored.pop("fingerprint") not in {f["fingerprint"] for f in run.findings("XD201")}
     assert ignored == {
         "rule": "XD201", "file": "train.py", "line": line, "reason": "wanted in the log",
-        "function": "<module>", "source": "    loss.item()  # xladoctor: ignore[XD201] wanted in the log",
+        "function": "<module>",
+        "source": "    loss.item()  # xladoctor: ignore[XD201] wanted in the log",
         "count": 20, "per_step": 1.0,
     }  # fmt: skip
     assert len(run.findings("XD201")) == 2

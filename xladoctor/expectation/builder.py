@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from xladoctor.diagnosis import findings
-from xladoctor.diagnosis.interface import Cost, Finding, Saving, TimeSpent
-from xladoctor.diagnosis.pack import load_rules
+from xladoctor import doctor
+from xladoctor.diagnosis.findings import located
+from xladoctor.diagnosis.interface import Cost, Finding, Saving
 from xladoctor.diagnosis.rule import Events, Rule
-from xladoctor.diagnosis.savings import Savings
-from xladoctor.diagnosis.whatif import WhatIf
 from xladoctor.evidence.interface import Evidence
 
 Row = dict[str, Any]
-_UNTIMED = TimeSpent(None, None, None, None)  # costs do not matter here
 
 
 class FindingBuilder:
@@ -21,8 +18,7 @@ class FindingBuilder:
 
     def __init__(self, evidence: Evidence) -> None:
         self.evidence = evidence
-        self.rules = load_rules()
-        self._savings = Savings(WhatIf(evidence.database), _UNTIMED, None)
+        self.rules = doctor.rules()
 
     def rules_on(self, events: Events) -> list[Rule]:
         """The rules whose findings count these events."""
@@ -36,14 +32,13 @@ class FindingBuilder:
     def from_rule(self, rule: Rule, row: Row) -> Finding:
         """In the rule's words; the row is like those of its query."""
         row = {"process": 0, "per_step": None, "user_file": None, **row, "claim": None}
-        (finding,) = findings.from_rows(rule, [row], self.evidence, _UNTIMED, self._savings)
-        return finding
+        return doctor.finding_of(rule, row, self.evidence)
 
     def without_rule(self, title: str, row: Row, message: str, fix: str, rule: str = "") -> Finding:
         """In these words; the row has the lines and the count."""
         return Finding(
             rule=rule, name="", severity="info", severity_by_counts="info", title=title,
-            locations=findings.located(row, self.evidence), count=row["count"], per_step=None,
+            locations=located(row, self.evidence), count=row["count"], per_step=None,
             processes=["0"], cost=Cost(None, None, "none"),
             saving=Saving(None, None, None, "none"), cause={}, consequences=[],
             message=" ".join(message.split()), why="", fix=fix, example="", fingerprint="",

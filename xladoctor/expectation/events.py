@@ -6,10 +6,9 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
-from xladoctor.diagnosis.engine import judge
 from xladoctor.diagnosis.interface import Finding
 from xladoctor.diagnosis.rule import Rule
-from xladoctor.doctor import evidence_of
+from xladoctor.doctor import evidence_of, judge
 from xladoctor.expectation.builder import FindingBuilder, Row
 from xladoctor.expectation.interface import Happened
 from xladoctor.ingest.interface import Ingested
