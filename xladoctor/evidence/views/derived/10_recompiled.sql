@@ -42,12 +42,10 @@ WHERE c.process NOT IN (SELECT process FROM missing_barrier)
   AND CASE WHEN w.begin_ns IS NULL THEN turn >= warmup()
            ELSE c.kind IS NOT NULL AND c.end_ns BETWEEN w.begin_ns AND w.end_ns END;
 
--- Compilations after warm-up whose cause is one of `kinds`, by call site and, for inputs and numbers,
--- by their line: the columns of a rule's row.
--- Counted over all causes of a site, `buckets` graphs are fine if they all come early, and `phases`
--- graphs of another phase (evaluation) that are launched again. What is said of the change is about the
--- line with most of them. The cause's line comes first, the site second.
-CREATE MACRO recompiled(kinds, buckets, phases) AS TABLE
+-- Compilations after warm-up by call site and kind of cause and, for inputs and numbers, by their
+-- line. What is said of the change is about the line with most of them. `total`, `goes_on` and `last`
+-- are of all causes of a site.
+CREATE TABLE recompiled_site AS
 WITH late AS (
     SELECT *,
            CASE WHEN what IN ('input_shape', 'input_type') THEN spot
@@ -60,28 +58,31 @@ WITH late AS (
     WINDOW here AS (PARTITION BY process, file, line, via)
 ),
 chosen AS (
-    SELECT *, mode(place) OVER (PARTITION BY process, file, line, via, part) AS main,
+    SELECT *, mode(place) OVER (PARTITION BY process, file, line, via, what, part) AS main,
            what IN ('input_count', 'growing') AS counted
-    FROM late WHERE list_contains(kinds, what)
-),
-site AS (
-    SELECT
-        process, any_value(site(chosen)) AS compiled_at, any_value(main) AS place,
-        mode(basis) AS basis, mode(what) AS kind, mode(parameter) AS parameter,
-        mode(dimension) AS dimension, mode(op) AS op, mode(pattern) AS pattern,
-        max(seen) AS seen, max(possible) AS possible,
-        arg_max(was, index) FILTER (place IS NOT DISTINCT FROM main OR counted) AS was,
-        arg_max(now, index) FILTER (place IS NOT DISTINCT FROM main OR counted) AS now,
-        list_sort(list_distinct(flatten(list(lines)))) AS lines,
-        list_sort(list(DISTINCT value)) AS sizes, count(DISTINCT value) AS distinct_values,
-        list(now ORDER BY index) FILTER (now IS NOT NULL) AS texts,
-        count(DISTINCT now) AS distinct_numbers,
-        count(DISTINCT graph_hash) AS graphs, list(index ORDER BY index) AS indices,
-        max(launches) AS launches, any_value(last) AS last, any_value(total) AS total,
-        count(*) AS count, sum(duration_ns)::BIGINT AS cost_ns, bool_or(unsettled) AS unsettled,
-        any_value(goes_on) AS goes_on, any_value(steps) AS steps, bool_or(captured) AS captured
-    FROM chosen GROUP BY process, file, line, via, part
+    FROM late
 )
+SELECT
+    process, what AS kind, any_value(site(chosen)) AS compiled_at, any_value(main) AS place,
+    mode(basis) AS basis, mode(parameter) AS parameter,
+    mode(dimension) AS dimension, mode(op) AS op, mode(pattern) AS pattern,
+    max(seen) AS seen, max(possible) AS possible,
+    arg_max(was, index) FILTER (place IS NOT DISTINCT FROM main OR counted) AS was,
+    arg_max(now, index) FILTER (place IS NOT DISTINCT FROM main OR counted) AS now,
+    list_sort(list_distinct(flatten(list(lines)))) AS lines,
+    list_sort(list(DISTINCT value)) AS sizes, count(DISTINCT value) AS distinct_values,
+    list(now ORDER BY index) FILTER (now IS NOT NULL) AS texts,
+    count(DISTINCT now) AS distinct_numbers,
+    count(DISTINCT graph_hash) AS graphs, list(index ORDER BY index) AS indices,
+    max(launches) AS launches, any_value(last) AS last, any_value(total) AS total,
+    count(*) AS count, sum(duration_ns)::BIGINT AS cost_ns, bool_or(unsettled) AS unsettled,
+    any_value(goes_on) AS goes_on, any_value(steps) AS steps, bool_or(captured) AS captured
+FROM chosen GROUP BY process, file, line, via, what, part;
+
+-- Those whose cause is one of `kinds`, as the columns of a rule's row. Counted over all causes of a
+-- site, `buckets` graphs are fine if they all come early, and `phases` graphs of another phase
+-- (evaluation) that are launched again. The cause's line comes first, the site second.
+CREATE MACRO recompiled(kinds, buckets, phases) AS TABLE
 SELECT
     process,
     unnest(coalesce(place.site, compiled_at)),
@@ -117,4 +118,4 @@ SELECT
         'settled': NOT unsettled, 'captured': captured,
         'changed_lines': CASE WHEN kind IN ('operations', 'growing') THEN lines[:6] END
     } AS cause
-FROM site;
+FROM recompiled_site WHERE list_contains(kinds, kind);
