@@ -15,7 +15,8 @@ help:            ## list the targets
 demo: $(VENV)/.xla ## install with torch and torch_xla, and diagnose a first program
 	xladoctor run examples/recompiling.py
 
-PYTEST := python -m pytest -n 2 --dist loadgroup
+# One worker more than cores: some wait for programs.
+PYTEST := python -m pytest -n 3 --dist loadgroup
 
 test: $(VENV)/.xla $(VENV)/.test ## install what tests need, run the suite (ten minutes)
 	$(PYTEST) -m 'not thorough' $(PYTEST_ARGS)

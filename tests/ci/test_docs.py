@@ -153,7 +153,7 @@ def test_the_gate_page_names_the_rules_that_go_by_time() -> None:
         "[gate.budgets]\nmax_step_ms = -1",
         "[gate.budgets]\nmax_peak_memory = '2 stones'",
         "[levels]\nXD2 = 'never'",
-        "[levels]\nE501 = 'off'",
+        "[levels]\ne501 = 'off'",
         "select = ['201']",
         "[gate.scripts.'a.py']\nmax_steps = 1",
     ],

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "sample_traces" / "scalar_read"
 
@@ -44,6 +46,7 @@ def test_a_cache_folder_of_numbas_own_is_used(tmp_path: Path) -> None:
     assert list((tmp_path / "mine").rglob("*.nbc"))
 
 
+@pytest.mark.thorough
 def test_machine_code_that_was_damaged_is_thrown_away(tmp_path: Path) -> None:
     first = analyze(XDG_CACHE_HOME=str(tmp_path)).stdout
     folder = tmp_path / "xladoctor" / "numba"

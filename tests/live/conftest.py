@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.live.harness import GENERAL, Captured, Captures
+from tests.live.harness import GENERAL, Captured, Captures, marks_of
 
 # Background jobs of a shell ignore SIGINT, and so do their children: programs under test must
 # receive it as they do in a terminal.
@@ -28,7 +28,7 @@ def captured(tmp_path_factory: pytest.TempPathFactory) -> Captures:
 
 @pytest.fixture(
     scope="session",
-    params=[pytest.param(p, id=p.stem, marks=pytest.mark.xdist_group(p.stem)) for p in GENERAL],
+    params=[pytest.param(p, id=p.stem, marks=marks_of(p)) for p in GENERAL],
 )
 def example(request: pytest.FixtureRequest, captured: Captures) -> Captured:
     """A captured run of each example."""

@@ -41,6 +41,18 @@ BY_COMMAND = {
     "missing_lowering", "input_bound", "frequent_checkpoint", "host_work", "debug_settings",
     "two_threads", "mp_device_loader", "last_batch", "evicted",
 }  # fmt: skip
+#: What each of these shows, another example or made evidence shows too; all but one of the healed
+#: twins of a kind; programs whose rules go by time; programs that take long.
+THOROUGH = {
+    "host_work", "large_upload", "unrolled_loop", "input_bound", "late_warm_up",
+    "many_small_operations", "missing_lowering_input", "missing_lowering_loss",
+    "missing_barrier_growing", "growing_cache", "rolled_position", "indexed_schedule",
+    "equal_scalars", "growing_graph", "sharding", "step_context", "step_trace",
+}  # fmt: skip
+_HEALED = {
+    "recompiling_healed", "dynamic_shape_healed", "scalar_read_healed", "missing_barrier_healed",
+    "missing_lowering_healed", "sequence_length_healed", "branching_healed",
+}  # fmt: skip
 LIMIT_S = 240  # for one program; on a busy machine importing torch_xla takes ten seconds
 
 LIVE = [
@@ -114,6 +126,13 @@ def line_of(program: Path, text: str) -> int:
     lines = program.read_text(encoding="utf-8").splitlines()
     (number,) = [n for n, line in enumerate(lines, 1) if line.strip().startswith(text)]
     return number
+
+
+def marks_of(program: Path) -> list[pytest.MarkDecorator]:
+    """The group of the tests that share its capture, and whether they are thorough."""
+    healed = program.stem.endswith("_healed") and program.stem not in _HEALED
+    thorough = healed or program.stem in THOROUGH or program.parent.name == "third_party"
+    return [pytest.mark.xdist_group(program.stem), *[pytest.mark.thorough] * thorough]
 
 
 @dataclass(frozen=True)

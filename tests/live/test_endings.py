@@ -128,6 +128,7 @@ def test_program_that_is_killed_is_diagnosed_from_what_it_wrote(tmp_path: Path) 
     assert_names_the_read(run)
 
 
+@pytest.mark.thorough
 def test_hanging_program_leaves_its_stacks_and_is_ended(tmp_path: Path) -> None:
     hang = "import threading\nlock = threading.Lock()\nlock.acquire()\nlock.acquire()\n"
     program = write(tmp_path, "train.py", f"{TRAIN}\n{hang}")

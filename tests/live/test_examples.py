@@ -15,6 +15,7 @@ from tests.live.harness import (
     ROOT,
     Captured,
     line_of,
+    marks_of,
 )
 from xladoctor.diagnosis.pack import load_rules
 
@@ -198,7 +199,7 @@ STEPS = {
 def only(*names: str) -> pytest.MarkDecorator:
     """Parametrize the fixture ``example`` by programs of these names."""
     programs = [program for program in PROGRAMS if program.stem in names]
-    marked = [pytest.param(p, id=p.stem, marks=pytest.mark.xdist_group(p.stem)) for p in programs]
+    marked = [pytest.param(p, id=p.stem, marks=marks_of(p)) for p in programs]
     return pytest.mark.parametrize("example", marked, indirect=True)
 
 

@@ -28,7 +28,7 @@ def process_record(run: Captured) -> dict[str, Any]:
         pytest.param(
             program, id=program.stem,
             marks=[pytest.mark.xdist_group(program.stem),
-                   *([] if program.stem == "recompiling" else [pytest.mark.thorough])],
+                   *([] if program.stem == "last_batch" else [pytest.mark.thorough])],
         )
         for program in PROGRAMS if program.stem in BY_COMMAND - {"two_threads"}
     ],

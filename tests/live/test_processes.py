@@ -127,7 +127,9 @@ def test_launch_by_fork_is_captured_in_the_child_alone(folder: Path) -> None:
     assert_causes_are_known(captured, folder, 1)
 
 
-@pytest.mark.parametrize("launcher", ["torchrun", "accelerate"])
+@pytest.mark.parametrize(
+    "launcher", ["torchrun", pytest.param("accelerate", marks=pytest.mark.thorough)]
+)
 def test_distributed_launchers(folder: Path, launcher: str) -> None:
     beside = Path(sys.executable).parent
     words: dict[str, tuple[str | Path, ...]] = {
@@ -148,6 +150,7 @@ def test_distributed_launchers(folder: Path, launcher: str) -> None:
     assert_causes_are_known(captured, folder, count)  # torch_xla writes a log for rank 0 alone
 
 
+@pytest.mark.thorough
 def test_workers_of_loaders_are_as_without_us(folder: Path) -> None:
     program = write(folder, "loaders.py", LOADERS)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.live.harness import LIVE, PROGRAMS, ROOT, Captures
+from tests.live.harness import LIVE, PROGRAMS, ROOT, Captures, marks_of
 from xladoctor.diagnosis.whatif.program import read_program
 from xladoctor.diagnosis.whatif.replay import Change, replay
 from xladoctor.evidence.load import load
@@ -35,7 +35,7 @@ def test_unchanged_sample_takes_as_long_as_measured(run: Path) -> None:
 
 @pytest.mark.parametrize(
     "program",
-    [pytest.param(p, id=p.stem, marks=[*LIVE, pytest.mark.xdist_group(p.stem)]) for p in PROGRAMS],
+    [pytest.param(p, id=p.stem, marks=[*LIVE, *marks_of(p)]) for p in PROGRAMS],
 )
 def test_unchanged_program_takes_as_long_as_measured(captured: Captures, program: Path) -> None:
     replayed, measured = replayed_and_measured_ns(captured(program).directory)

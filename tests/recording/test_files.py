@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -96,7 +98,7 @@ def test_file_that_cannot_be_replaced_stays_as_it_was(
 ) -> None:
     path = tmp_path / "metrics.txt"
     path.write_text("old")
-    (tmp_path / "metrics.txt.new").symlink_to("/dev/full")
+    (tmp_path / f"metrics.txt.{threading.get_ident()}.new").symlink_to("/dev/full")
     with pytest.raises(OSError) as caught:  # noqa: PT011  # its number is what tells
         files.replace_file(str(path), "new")
     assert caught.value.errno == errno.ENOSPC
@@ -113,3 +115,17 @@ def test_every_process_says_who_it_is(tmp_path: Path) -> None:
 def test_process_without_a_run_directory_says_nothing(tmp_path: Path) -> None:
     files.announce(str(tmp_path / "gone"), "started")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_threads_may_write_the_same_file_at_once(tmp_path: Path) -> None:
+    contents = [bytes([number]) * 100_000 for number in range(8)]
+    path = tmp_path / "modules.xplane.pb"
+
+    def write(content: bytes) -> None:
+        for _ in range(50):
+            files.replace_file(str(path), content)
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(write, contents))  # raises what a thread raised
+    assert path.read_bytes() in contents
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 
 _ROOM = 4096  # bytes kept for faults
 
 
 def replace_file(path: str, content: str | bytes) -> None:
-    """Write a whole file so that a reader sees the old or the new content, never a part."""
+    """Write a whole file so that a reader sees the old or the new content, never a part.
+
+    Two threads may write the same file at once: the last one to end wins.
+    """
     data = content.encode() if isinstance(content, str) else content
-    with open(path + ".new", "wb") as file:
+    new = f"{path}.{threading.get_ident()}.new"
+    with open(new, "wb") as file:
         file.write(data)
-    os.replace(path + ".new", path)
+    os.replace(new, path)
 
 
 def announce(run_directory: str, what: str) -> None:

@@ -8,6 +8,7 @@ collected after compilations, and at the end, apart from the timeline.
 from __future__ import annotations
 
 import os
+import threading
 from typing import Any, Callable
 
 from . import clock
@@ -31,6 +32,7 @@ class Modules:
         self._folder = folder
         self._limit = limit
         self._next = 0.0
+        self._collecting = threading.Lock()  # the writer's thread and a failing expectation
         #: What was written: file, compilations of the process until then, bytes, nanoseconds.
         self.files: list[dict[str, Any]] = []
         self.too_large = False
@@ -46,11 +48,12 @@ class Modules:
 
     def collect(self) -> None:
         """Write the modules if there are more than last time."""
-        compilations = self._recorder.compilations
-        compiled = compilations.count
-        known = self.files[-1]["compilations"] if self.files else 0
-        if compiled > known and not compilations.under_way() and not self._exceeds(compiled):
-            self._write(compiled)
+        with self._collecting:
+            compilations = self._recorder.compilations
+            compiled = compilations.count
+            known = self.files[-1]["compilations"] if self.files else 0
+            if compiled > known and not compilations.under_way() and not self._exceeds(compiled):
+                self._write(compiled)
 
     def _write(self, compiled: int) -> None:
         with self._profiler.lock:
