@@ -42,6 +42,7 @@ def diagnose(
         RuleError: a rule's query or message fails on this evidence.
     """
     evidence.database.close_to_the_outside()
+    rules = [own for rule in rules if (own := rule.for_frontend(evidence.frontend))]
     time, steps = facts.time_spent(evidence), facts.steps(evidence)
     savings = Savings(WhatIf(evidence.database), time, steps, total_steps)
     judged, not_checked = _judge_all(rules, evidence)
@@ -65,9 +66,9 @@ def diagnose(
 def _judge_all(
     rules: Sequence[Rule], evidence: Evidence
 ) -> tuple[list[tuple[Rule, list[Row]]], list[NotChecked]]:
-    """The rows of each rule that applies, in its frontend's words; and the rules that lack data."""
+    """The rows of each rule, and the rules that lack data."""
     judged, not_checked = [], []
-    for rule in filter(None, (rule.for_frontend(evidence.frontend) for rule in rules)):
+    for rule in rules:
         reason = _missing(rule, evidence.available) or _empty(rule, evidence)
         if reason:
             not_checked.append(NotChecked(rule.id, reason))
