@@ -86,14 +86,7 @@ def diagnose(evidence: Evidence, selection: Selection, total_steps: int | None =
 def judge(
     rule: Rule, evidence: Evidence, thresholds: Mapping[str, float] | None = None
 ) -> list[Row]:
-    """The rows that one rule finds: a finding each, not yet merged by line.
-
-    Args:
-        thresholds: replace the rule's own of the same name.
-
-    Raises:
-        RuleError: its query fails on this evidence.
-    """
+    """As :func:`xladoctor.diagnosis.engine.judge`."""
     from xladoctor.diagnosis import engine
 
     return engine.judge(rule, evidence, thresholds)

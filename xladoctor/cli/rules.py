@@ -12,19 +12,19 @@ from xladoctor.report.output import emit
 
 def rules() -> None:
     """List the rules."""
-    from xladoctor.diagnosis.pack import load_rules
+    from xladoctor import doctor
 
-    emit("".join(f"{rule.id}  {rule.severity:<7}  {rule.title}\n" for rule in load_rules()))
+    emit("".join(f"{rule.id}  {rule.severity:<7}  {rule.title}\n" for rule in doctor.rules()))
 
 
 def explain(
     rule_id: Annotated[str, typer.Argument(metavar="RULE", help="A rule's id, in any case.")],
 ) -> None:
     """Explain a rule: what it finds, why that is slow, how to fix it, when it is wrong."""
-    from xladoctor.diagnosis.pack import load_rules
+    from xladoctor import doctor
     from xladoctor.report.rule_page import page
 
-    known = {rule.id: rule for rule in load_rules()}
+    known = {rule.id: rule for rule in doctor.rules()}
     rule = known.get(rule_id.upper())
     if rule is None:
         raise XladoctorError(f"{rule_id}: no such rule", f"known rules: {', '.join(known)}")
