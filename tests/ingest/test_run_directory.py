@@ -82,8 +82,9 @@ def test_whole_run_fills_every_table_and_leaves_no_note(run: Path) -> None:
     assert {name: len(table(ingested, name)) for name in ingested.tables} == {
         "process": 1, "version": 3, "environment": 2, "source_line": 1, "fallback": 1, "step": 1,
         "step_period": 1, "host_sync": 1, "data_wait": 0, "transfer": 0, "optimizer": 0,
-        "fallback_count": 0, "upload": 0, "state_save": 0, "outlier": 0, "capture_fault": 0,
-        "compilation": 5, "execution": 7, "metric": 0, "counter": 1,
+        "fallback_count": 0, "upload": 0, "state_save": 0, "outlier": 0, "cut": 0,
+        "enclosing_loop": 0, "capture_fault": 0, "compilation": 5, "execution": 7, "metric": 0,
+        "counter": 1,
     }  # fmt: skip
 
 

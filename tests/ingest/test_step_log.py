@@ -16,6 +16,7 @@ from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.step_log import (
     CallSites,
     barriers_a_step,
+    extend_tail,
     read_call_sites,
     read_step_log,
 )
@@ -247,18 +248,88 @@ def test_call_site_that_the_file_lacks_is_nowhere() -> None:
 
 
 def test_call_sites_file() -> None:
-    site = {**ITEM.columns(), "source": "    x.item()"}
+    loop = ("/home/ada/train.py", 40, 45, "train")
+    site = {**ITEM.columns(), "source": "    x.item()", "loops": [loop]}
     fallback = {"op": "aten::nonzero", "site": 0, "count": 2, "duration_ns": 9, "compile_ns": 1}
 
     sites = read_call_sites(json.dumps({"sites": [site], "fallbacks": [fallback]}))
 
-    assert sites == CallSites((ITEM,), ("    x.item()",), (fallback,))
+    assert sites == CallSites((ITEM,), ("    x.item()",), (fallback,), ((loop,),))
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "5", '{"sites": []}', '{"sites": [{}]}'])
 def test_file_without_call_sites_is_an_error_of_the_documented_kinds(text: str) -> None:
     with pytest.raises((ValueError, KeyError, TypeError)):
         read_call_sites(text)
+
+
+# Cuts
+
+
+def cut(**changes: Any) -> dict[str, Any]:
+    """The first part of ``STEP``, with as much of everything."""
+    return {**STEP, "event": "cut", "site": 1, "launches": 1, "steps": 0, "executions": 0,
+            "end_ns": STEP["end_ns"] - STEP["duration_ns"], "optimizers": [[0, 2], [1, 1]],
+            **changes}  # fmt: skip
+
+
+CUT = cut()
+del CUT["optimizer"]
+
+
+def test_a_step_is_the_sum_of_its_cuts_and_of_what_comes_after_them() -> None:
+    ingested = read(CUT, STEP)
+
+    whole, alone = table(ingested, "step")[0], table(read(STEP), "step")[0]
+    sums = ("duration_ns", "compile_ns", "read_ns", "input_ns", "barrier_ns", "upload_ns",
+            "save_ns", "capture_ns", "compilations")  # fmt: skip
+    assert {name: whole[name] for name in sums} == {name: 2 * alone[name] for name in sums}
+    assert whole["optimizer_steps"] == 3
+    assert (whole["begin_ns"], whole["end_ns"]) == (
+        alone["begin_ns"] - STEP["duration_ns"], alone["end_ns"]
+    )  # fmt: skip
+    (read_row,) = table(ingested, "host_sync")
+    assert (read_row["count"], read_row["duration_ns"]) == (6, 14000)
+    assert [row["value"] for row in table(ingested, "fallback_count")] == [6]
+
+
+def test_cuts_are_rows_of_their_own_in_the_order_of_time() -> None:
+    rows_of = [(row["ended_by"], row["line"], row["launches"], row["optimizers"])
+               for row in table(read(CUT, STEP), "cut")]  # fmt: skip
+
+    assert rows_of == [("read", 43, 1, 2), ("barrier", 45, 2, 1)]
+
+
+def test_step_without_cuts_has_no_row_among_them() -> None:
+    assert table(read(STEP), "cut") == []
+
+
+def test_program_that_was_stopped_has_a_tail_of_its_cuts() -> None:
+    ingested = read(CUT, CUT)
+
+    (tail,) = table(ingested, "step")
+    assert tail["tail"]
+    assert (tail["optimizer_steps"], tail["compilations"]) == (4, 2)
+    assert [row["ended_by"] for row in table(ingested, "cut")] == ["read", "read"]
+
+
+def test_compilation_under_way_at_the_end_belongs_to_the_tail() -> None:
+    ingested = read(CUT)
+    extend_tail(2, CUT["end_ns"], CUT["end_ns"] + 100, 60, ingested)
+
+    (tail,) = table(ingested, "step")
+    assert tail["end_ns"] == CUT["end_ns"] + 100
+    assert tail["duration_ns"] == STEP["duration_ns"] + 100
+    assert tail["compile_ns"] == STEP["compile_ns"] + 60
+
+
+def test_program_that_only_compiled_has_a_tail_too() -> None:
+    ingested = Ingested(tables={"step": {}})
+    extend_tail(2, 1000, 1100, 60, ingested)
+
+    (tail,) = table(ingested, "step")
+    assert (tail["process"], tail["tail"], tail["main"]) == (2, True, True)
+    assert (tail["begin_ns"], tail["end_ns"], tail["compile_ns"]) == (1000, 1100, 60)
 
 
 # Barriers a step

@@ -17,7 +17,12 @@ from xladoctor.ingest.interface import Ingested, IngestError, Progress
 from xladoctor.ingest.modules import read_modules
 from xladoctor.ingest.process_record import add_process, read_process_record
 from xladoctor.ingest.sessions import SUFFIX, session_files
-from xladoctor.ingest.step_log import CallSites, read_call_sites, read_step_log
+from xladoctor.ingest.step_log import (
+    CallSites,
+    extend_tail,
+    read_call_sites,
+    read_step_log,
+)
 from xladoctor.ingest.timeline.sampling import split_python
 from xladoctor.ingest.torch_xla.analysis_log import AnalysisLog, Block, read_analysis_log
 from xladoctor.ingest.torch_xla.metrics_report import NotAMetricsReport, read_metrics_report
@@ -51,7 +56,7 @@ def read_run_directory(
     timelines = session_files(path, session, ingested, manifest.get("session"))
     number = 0
     for folder in folders:
-        if read_process(folder, timelines, number, ingested, progress):
+        if read_process(folder, timelines, number, ingested, progress, _end(manifest)):
             number += 1
     _add_sources(path / "sources.json", ingested)
     for fault in _faults_at_start(path):
@@ -68,6 +73,29 @@ def read_run_directory(
     elif (manifest.get("ended") or {}).get("status") == 0:
         _note_failed_processes(ingested)
     return manifest, ingested
+
+
+def _with_unfinished(
+    log: AnalysisLog, times: dict[str, Any], lived: tuple[int, int], number: int,
+    ingested: Ingested,
+) -> dict[str, Any]:  # fmt: skip
+    """The compilations and that which was under way when the program was stopped, if there was one;
+    the step log did not get to know its time.
+    """
+    steps = ingested.tables["step"]
+    logged = max([lived[0], *steps.get("end_ns", ())])
+    more = compilations.with_unfinished(log, times, (logged, lived[1]))
+    if len(more.get("end_ns", ())) > len(times.get("end_ns", ())):
+        extend_tail(number, logged, lived[1], more["duration_ns"][-1], ingested)
+    return more
+
+
+def _end(manifest: dict[str, Any]) -> int | None:
+    """When the program ended, if that is known: nanoseconds of the wall clock."""
+    began, ended = manifest.get("began_ns"), manifest.get("ended") or {}
+    if began is None or "seconds" not in ended:
+        return None
+    return int(began) + int(ended["seconds"] * 1e9)
 
 
 def _note_failed_processes(ingested: Ingested) -> None:
@@ -144,8 +172,9 @@ def _read_manifest(path: Path) -> dict[str, Any]:
 
 
 def read_process(
-    folder: Path, timelines: list[Path], number: int, ingested: Ingested, progress: Progress | None
-) -> bool:
+    folder: Path, timelines: list[Path], number: int, ingested: Ingested,
+    progress: Progress | None, ended_ns: int | None = None,
+) -> bool:  # fmt: skip
     """Everything that a process, even a running one, left; False if it used no device.
 
     Args:
@@ -154,6 +183,7 @@ def read_process(
         number: its number in the tables.
         ingested: where to.
         progress: told how far the reading of large files has got.
+        ended_ns: when the program ended, if that is known.
     """
     record = read_process_record(folder / "process.json", ingested)
     steps = folder / "steps.jsonl"
@@ -177,6 +207,8 @@ def read_process(
             file = TimelineFile(path, number, record["host"], modules=not modules.files)
             compiled = read_timeline(file, folders, ingested, progress)
             break
+    if log and not record["ended"] and ended_ns:
+        times = _with_unfinished(log, times, (record["began_ns"], ended_ns), number, ingested)
     compilations.join(log, times, compiled, number, folders, ingested, modules.made)
     modules.add(number, ingested)
     read_host_samples(folder / "host_samples.json", sites, number, ingested)
@@ -194,6 +226,12 @@ def _folders(record: dict[str, Any]) -> Folders:
 def _add_sites(sites: CallSites, number: int, ingested: Ingested) -> None:
     for site, text in zip(sites.sites, sites.sources, strict=True):
         ingested.add("source_line", file=site.file, line=site.line, text=text)
+    ingested.table("enclosing_loop")
+    for site, loops in zip(sites.sites, sites.loops, strict=True):
+        for depth, (file, first, last, function) in enumerate(loops):
+            ingested.add("enclosing_loop", process=number, file=site.file, line=site.line,
+                         via=site.via, depth=depth, loop_file=file, first_line=first,
+                         last_line=last, loop_function=function)  # fmt: skip
     ingested.table("fallback")
     for row in sites.fallbacks:
         ingested.add("fallback", process=number, op=row["op"], count=row["count"],

@@ -15,15 +15,15 @@ import numpy as np
 
 from xladoctor.frontends.vocabulary import vocabulary
 from xladoctor.ingest.frames import NOWHERE, CallSite
-from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.interface import Columns, Ingested
 
 _SITE_KEYS = ("file", "line", "function", "user_file", "user_line", "user_function", "via")
 #: What a line leaves out when it is zero.
 _DEFAULTS: dict[str, Any] = {
     "site": None, "main": False, "steps": 0, "barrier_ns": 0, "compile_ns": 0, "capture_ns": 0,
-    "executions": 0, "compilations": 0, "optimizer": 0, "log": 0, "traced": False,
-    "probed": False, "reads": (), "input": (0, 0), "uploads": (), "saves": (), "counters": {},
-    "fallbacks": {},
+    "executions": 0, "compilations": 0, "launches": 0, "optimizers": (), "log": 0,
+    "traced": False, "probed": False, "reads": (), "input": (0, 0), "uploads": (), "saves": (),
+    "counters": {}, "fallbacks": {},
 }  # fmt: skip
 _HLO_TYPES = {"bool": "pred", "uint8": "u8", "int8": "s8", "int16": "s16", "int32": "s32",
               "int64": "s64", "float16": "f16", "bfloat16": "bf16", "float32": "f32",
@@ -35,11 +35,16 @@ _ONE_UPDATE = 1.1
 
 @dataclass(frozen=True, slots=True)
 class CallSites:
-    """The interned call sites of a process."""
+    """The interned call sites of a process.
+
+    Attributes:
+        loops: around each site, from inside out: file, first and last line, function.
+    """
 
     sites: tuple[CallSite, ...] = ()
     sources: tuple[str, ...] = ()
     fallbacks: tuple[dict[str, Any], ...] = ()
+    loops: tuple[tuple[tuple[str, int, int, str], ...], ...] = ()
 
     def __getitem__(self, index: int | None) -> CallSite:
         return self.sites[index] if index is not None and index < len(self.sites) else NOWHERE
@@ -50,7 +55,10 @@ def read_call_sites(text: str) -> CallSites:
     data = json.loads(text)
     sites = tuple(CallSite(*(site[key] for key in _SITE_KEYS)) for site in data["sites"])
     sources = tuple(site["source"] for site in data["sites"])
-    return CallSites(sites, sources, tuple(data["fallbacks"]))
+    loops = tuple(tuple((str(file), int(first), int(last), str(function))
+                        for file, first, last, function in site.get("loops", ()))
+                  for site in data["sites"])  # fmt: skip
+    return CallSites(sites, sources, tuple(data["fallbacks"]), loops)
 
 
 def read_step_log(
@@ -80,34 +88,58 @@ class _StepLogReader:
         self._ordinals: dict[tuple[int, int | None], int] = {}
         self._barriers: dict[int, list[tuple[int, int]]] = {}
         self._counters: dict[str, int] = {}
+        self._cuts: dict[int, dict[str, Any]] = {}  # of each thread's step, those so far
         self._sums_only = False
 
+    @property
+    def tables(self) -> dict[str, Columns]:
+        """What was read so far."""
+        return self._ingested.tables
+
     def take(self, line: dict[str, Any]) -> None:
-        handlers = {"step": self._step, "tail": self._step, "compile": self._compile,
-                    "upload": self._upload, "optimizer": self._optimizer,
-                    "outlier": self._outlier}  # fmt: skip
+        handlers = {"step": self._step, "tail": self._step, "cut": self._cut,
+                    "compile": self._compile, "upload": self._upload,
+                    "optimizer": self._optimizer, "outlier": self._outlier}  # fmt: skip
         handlers[line["event"]](line)
+
+    def _cut(self, line: dict[str, Any]) -> None:
+        line = {**_DEFAULTS, **line}
+        thread = line["thread"]
+        self._part(line)
+        self._cuts[thread] = _sum(self._cuts[thread], line) if thread in self._cuts else line
+
+    def _part(self, line: dict[str, Any]) -> None:
+        """A row of ``cut``: from one launch of the thread to the next, whatever caused it."""
+        duration, end = line["duration_ns"], line["end_ns"]
+        self._ingested.add(
+            "cut", process=self._process, thread=line["thread"], step=line["index"],
+            ended_by={"cut": "read", "step": "barrier", "tail": "end"}[line["event"]],
+            main=line["main"], begin_ns=end - duration, end_ns=end, duration_ns=duration,
+            launches=line["launches"] + line["executions"], compilations=line["compilations"],
+            optimizer_steps=_updates(line), optimizers=len(line["optimizers"]),
+            **_parts(line), **self._sites[line["site"]].columns(),
+        )  # fmt: skip
 
     def _step(self, line: dict[str, Any]) -> None:
         line = self._with_uploads_by_site({**_DEFAULTS, **_renamed(line)})
         tail = line["event"] == "tail"
         site, thread = line["site"], line["thread"]
+        cuts = self._cuts.pop(thread, None)
+        if cuts is not None:
+            self._part(line)
+            line = _sum(cuts, line)
         ordinal = self._ordinals.get((thread, site), 0)
         if not tail:
             self._ordinals[thread, site] = ordinal + line["steps"]
-            barrier = (-1 if site is None else site, line["optimizer"])
+            barrier = (-1 if site is None else site, _updates(line))
             self._barriers.setdefault(thread, []).append(barrier)
         duration, end = line["duration_ns"], line["end_ns"]
         self._steps.append(dict(
             process=self._process, thread=thread, main=line["main"], tail=tail,
             index=line["index"], barriers=line["steps"], ordinal=ordinal,
-            begin_ns=end - duration, end_ns=end, duration_ns=duration,
-            read_ns=sum(max(0, ns - compiling) for *_, ns, compiling in line["reads"]),
-            compile_ns=line["compile_ns"], input_ns=line["input"][1],
-            barrier_ns=line["barrier_ns"], capture_ns=line["capture_ns"],
-            upload_ns=sum(ns for _, _, _, ns in line["uploads"]),
-            save_ns=sum(ns for _, _, ns in line["saves"]), executions=line["executions"],
-            compilations=line["compilations"], optimizer_steps=line["optimizer"],
+            begin_ns=end - duration, end_ns=end, duration_ns=duration, **_parts(line),
+            capture_ns=line["capture_ns"], executions=line["executions"],
+            compilations=line["compilations"], optimizer_steps=_updates(line),
             log_offset=line["log"], traced=line["traced"], probed=line["probed"],
             **self._sites[site].columns(),
         ))  # fmt: skip
@@ -184,10 +216,13 @@ class _StepLogReader:
                            **self._sites[line["site"]].columns())  # fmt: skip
 
     def finish(self) -> None:
+        stopped, self._cuts = self._cuts, {}
+        for cuts in stopped.values():
+            self._step({**cuts, "event": "tail"})
         if self._steps:
             columns = {name: [row[name] for row in self._steps] for name in self._steps[0]}
             self._ingested.tables["step"] = columns
-        for table in () if self._sums_only else ("upload", "state_save", "outlier"):
+        for table in () if self._sums_only else ("upload", "state_save", "outlier", "cut"):
             self._ingested.table(table)
         for thread, barriers in self._barriers.items():
             sites, updates = np.asarray(barriers).T
@@ -197,10 +232,84 @@ class _StepLogReader:
             self._ingested.add("counter_total", process=self._process, name=name, value=value)
 
 
-def _renamed(line: dict[str, Any]) -> dict[str, Any]:
-    """A line of an earlier capture in today's form: the waits for input were called ``data``, and
-    the counters of fallbacks, which are named after operators, were among the others.
+def extend_tail(
+    process: int, began_ns: int, ended_ns: int, compile_ns: int, ingested: Ingested
+) -> None:
+    """Add the time in which a program that was stopped last compiled to its main thread's tail.
+
+    Args:
+        began_ns: when the last line of the log ended.
+        ended_ns: when the program did.
+        compile_ns: how long the compilation took until then.
     """
+    steps = ingested.tables["step"]
+    own = [row for row, (owner, main, tail) in enumerate(
+        zip(*(steps.get(name, ()) for name in ("process", "main", "tail")), strict=True)
+    ) if owner == process and main and tail]  # fmt: skip
+    if own:
+        steps["end_ns"][own[-1]] = ended_ns
+        steps["duration_ns"][own[-1]] += ended_ns - began_ns
+        steps["compile_ns"][own[-1]] += compile_ns
+        return
+    line = {**_DEFAULTS, "event": "tail", "thread": None, "main": True, "index": 0,
+            "end_ns": ended_ns, "duration_ns": ended_ns - began_ns,
+            "compile_ns": compile_ns}  # fmt: skip
+    reader = _StepLogReader(CallSites(), process, Ingested())
+    reader.take(line)
+    reader.finish()
+    for name, values in reader.tables["step"].items():
+        steps.setdefault(name, []).extend(values)
+
+
+def _parts(line: dict[str, Any]) -> dict[str, int]:
+    """Nanoseconds by what the thread did."""
+    return {
+        "compile_ns": line["compile_ns"], "barrier_ns": line["barrier_ns"],
+        "read_ns": sum(max(0, ns - compiling) for *_, ns, compiling in line["reads"]),
+        "input_ns": line["input"][1], "upload_ns": sum(ns for _, _, _, ns in line["uploads"]),
+        "save_ns": sum(ns for _, _, ns in line["saves"]),
+    }  # fmt: skip
+
+
+def _updates(line: dict[str, Any]) -> int:
+    """Updates of the optimizer that stepped most."""
+    return max((count for _, count in line["optimizers"]), default=0)
+
+
+#: What identifies a row of these lists; the other values add up.
+_KEYS = {"reads": 3, "uploads": 1, "saves": 1, "optimizers": 1}
+_SUMS = ("duration_ns", "steps", "barrier_ns", "compile_ns", "capture_ns", "executions",
+         "compilations", "launches")  # fmt: skip
+
+
+def _sum(cuts: dict[str, Any], line: dict[str, Any]) -> dict[str, Any]:
+    """Cuts of a step and what comes after them, as one line that ends where the last one does."""
+    total = {**line, **{name: cuts[name] + line[name] for name in _SUMS}}
+    for name, keys in _KEYS.items():
+        rows: dict[tuple[Any, ...], list[int]] = {}
+        for row in (*cuts[name], *line[name]):
+            values = rows.setdefault(tuple(row[:keys]), [0] * (len(row) - keys))
+            values[:] = [known + new for known, new in zip(values, row[keys:], strict=True)]
+        total[name] = [[*key, *values] for key, values in rows.items()]
+    total["input"] = [sum(pair) for pair in zip(cuts["input"], line["input"], strict=True)]
+    for name in ("counters", "fallbacks"):
+        counts = dict(cuts[name])
+        for key, value in line[name].items():
+            counts[key] = counts.get(key, 0) + value
+        total[name] = counts
+    total["log"] = line["log"] or cuts["log"]
+    total["traced"] = line["traced"] or cuts["traced"]
+    total["probed"] = line["probed"] or cuts["probed"]
+    return total
+
+
+def _renamed(line: dict[str, Any]) -> dict[str, Any]:
+    """A line of an earlier capture in today's form: the waits for input were called ``data``, the
+    counters of fallbacks, which are named after operators, were among the others, and updates were
+    those of the optimizer that stepped most.
+    """
+    if "optimizer" in line:
+        line["optimizers"] = [[0, line.pop("optimizer")]]
     if "data" in line:
         line["input"] = line.pop("data")
     if "fallbacks" not in line and "counters" in line:

@@ -26,6 +26,7 @@ ROLES = {
     "used": "first used at",
     "compiled": "compiled at",
     "due": "the barrier to keep:",
+    "body": "the loop's body ends at",
 }
 #: What the gate made of a finding.
 STATES = {"new": "new", "worse": "worse", "known": "known", "acknowledged": "acknowledged",

@@ -91,6 +91,38 @@ RUN: dict[str, Table] = {
         traced BOOLEAN inside the timeline's window
         probed BOOLEAN slowed by the search for fallbacks; left out of timings
     """ + SITE)),
+    "cut": Table("what a thread did from one launch of work to the next, in steps in which reads"
+                 " launched some; long steps are also cut elsewhere", "steps.jsonl",
+                 columns(PROCESS + THREAD + """
+        main BOOLEAN whether it is the main thread
+        step INTEGER index of the step that it is a part of
+        ended_by VARCHAR read, barrier or end (of the program); a long step is also cut without a launch
+        begin_ns BIGINT its start
+        end_ns BIGINT its end
+        duration_ns BIGINT time between, without the capture's own work
+        compile_ns BIGINT spent compiling
+        read_ns BIGINT blocked in reads of device values, compilation not counted
+        input_ns BIGINT waiting for the next batch
+        barrier_ns BIGINT in the barrier, without compilation
+        upload_ns BIGINT sending tensors to the device
+        save_ns BIGINT saving checkpoints
+        launches INTEGER graphs that were launched
+        compilations INTEGER graphs compiled
+        optimizer_steps INTEGER updates of the optimizer that stepped most
+        optimizers INTEGER optimizers that stepped
+    """ + SITE)),
+    "enclosing_loop": Table("a loop of the program around a call site that waited for the device,"
+                            " sent to it or updated parameters", "call_sites.json",
+                            columns(PROCESS + """
+        file VARCHAR path of the call site
+        line INTEGER its line
+        via VARCHAR function of the framework that it called, if any
+        depth INTEGER 0 for the innermost loop
+        loop_file VARCHAR path of the file with the loop
+        first_line INTEGER line of its for or while
+        last_line INTEGER last line of its body
+        loop_function VARCHAR function that the loop is in
+    """)),
     "judged_part": Table("the part of the run that is judged, such as the block of an"
                          " expectation; without a row, all of it", "derived", columns("""
         begin_ns BIGINT its start

@@ -1,13 +1,42 @@
--- Loops that lack a barrier: the optimizer stepped at least twice for each barrier that launched
--- work, so several steps pile up in one graph. In eager mode there are no graphs.
-CREATE VIEW missing_barrier AS
-SELECT *
+-- Reads whose graph grows from one compilation to the next: what ran before is in it again, because
+-- nothing has made it data.
+CREATE TABLE growing_cut AS
+WITH sized AS (
+    SELECT c.process, c.index, c.duration_ns, site(c) AS site, c.via, m.instructions, c.inputs,
+           lag(m.instructions) OVER of_site AS before, lag(c.inputs) OVER of_site AS inputs_before
+    FROM compilation c
+    LEFT JOIN (
+        SELECT process, graph_hash, max(instructions) AS instructions FROM hlo_module GROUP BY ALL
+    ) m ON m.process = c.process AND m.graph_hash = c.graph_hash
+    WHERE EXISTS (
+        SELECT 1 FROM host_sync h WHERE h.process = c.process AND h.file IS NOT DISTINCT FROM c.file
+        AND h.line IS NOT DISTINCT FROM c.line AND NOT h.closure
+    )
+    WINDOW of_site AS (PARTITION BY c.process, c.file, c.line, c.via ORDER BY c.index)
+)
+SELECT process, any_value(site) AS site, via, count(*) AS graphs,
+       count(*) FILTER (coalesce(instructions > before, inputs > inputs_before)) AS grown
+FROM sized GROUP BY process, site, via
+HAVING graphs >= 3 AND grown >= 0.7 * (graphs - 1);
+
+-- Loops that lack a barrier: several steps pile up in one graph. Either the optimizer stepped at
+-- least twice for each barrier that launched work, or reads cut graphs that grow, at least two for
+-- each barrier. In eager mode there are no graphs.
+CREATE TABLE missing_barrier AS
+SELECT l.*, g.site AS cut_site
 FROM loop l
-WHERE optimizer_steps >= 4 AND optimizer_steps >= 2 * coalesce(barriers, 0)
-  AND EXISTS (SELECT 1 FROM compilation c WHERE c.process = l.process)
-  -- several updates per barrier that always make the same graph are intended
-  AND NOT (coalesce(barriers, 0) >= 4 AND optimizer_steps <= 8 * barriers
-           AND (SELECT count(*) FROM compilation c WHERE c.process = l.process) <= barriers / 4);
+LEFT JOIN (
+    SELECT DISTINCT ON (process) * FROM growing_cut ORDER BY process, graphs DESC, site
+) g ON g.process = l.process AND g.graphs >= 2 * coalesce(l.barriers, 0)
+   AND EXISTS (SELECT 1 FROM host_sync h WHERE h.process = l.process AND h.thread = l.thread
+               AND h.file = g.site.file AND h.line = g.site.line)
+WHERE EXISTS (SELECT 1 FROM compilation c WHERE c.process = l.process)
+  AND (g.site IS NOT NULL OR (
+      optimizer_steps >= 4 AND optimizer_steps >= 2 * coalesce(barriers, 0)
+      -- several updates per barrier that always make the same graph are intended
+      AND NOT (coalesce(barriers, 0) >= 4 AND optimizer_steps <= 8 * barriers
+               AND (SELECT count(*) FROM compilation c WHERE c.process = l.process) <= barriers / 4)
+  ));
 
 -- Compilations, with what changed since the earlier ones of their call site.
 CREATE VIEW compiled_again AS

@@ -14,8 +14,11 @@ import sysconfig
 from types import CodeType, FrameType
 from typing import Any, Collection
 
+from .loops import Loops
+
 USER, LIBRARY, MACHINERY, FRAMEWORK, OURS = 0, 1, 2, 3, 4
 _MAX_DEPTH = 200
+_MAX_CALLERS = 16
 _MAX_SITES = 20_000
 _MAX_SITES_WITH_SAMPLED = 10_000  # samples must leave room for the sites of reads and barriers
 
@@ -44,6 +47,9 @@ class CallSites:
         self._index: dict[Place, int] = {}
         self._known: dict[tuple[int, int, str], tuple[CodeType, int]] = {}
         self.rows: list[Place] = []
+        self._callers: dict[int, list[tuple[str, int, str]]] = {}  # of what is not a sample's
+        self._loops = Loops()
+        self._around: dict[int, list[tuple[str, int, int, str]]] = {}
         self.sampled = 0  # rows that only samples have seen so far
 
     def kind(self, filename: str) -> int:
@@ -98,9 +104,25 @@ class CallSites:
         """The site that ``frame`` stands at, as an index into :attr:`rows`."""
         while True:
             try:
-                return self.intern(self.place(frame)[0])
+                site = self.intern(self.place(frame)[0])
+                if site is not None and site not in self._callers:
+                    self._callers[site] = self._users(frame)
             except KeyError as new:
                 self.kind(new.args[0])
+            else:
+                return site
+
+    def _users(self, frame: FrameType | None) -> list[tuple[str, int, str]]:
+        """The program's own frames, from inside out, when a site is seen for the first time."""
+        own: list[tuple[str, int, str]] = []
+        for _ in range(_MAX_DEPTH):
+            if frame is None or len(own) == _MAX_CALLERS:
+                break
+            name = frame.f_code.co_filename
+            if self.kind(name) == USER or frame.f_globals.get("__name__") == "__main__":
+                own.append(_line(frame))
+            frame = frame.f_back
+        return own
 
     def place(self, frame: FrameType | None) -> tuple[Place | None, bool]:
         """Where ``frame`` stands, and whether the framework's own code lies inside the named line.
@@ -159,13 +181,24 @@ class CallSites:
         return site
 
     def describe(self) -> list[dict[str, Any]]:
-        """All sites, with the text of their lines as it was when the program ran."""
+        """All sites, with the text of their lines and the loops around them as they were when the
+        program ran.
+        """
         described = []
-        for row in list(self.rows):
+        for number, row in enumerate(list(self.rows)):
             site: dict[str, Any] = dict(zip(PLACE, row))
             site["source"] = linecache.getline(row[0], row[1]).rstrip("\n")
+            if loops := self._loops_around(number):
+                site["loops"] = [(_absolute(file), *lines) for file, *lines in loops]
             described.append(site)
         return described
+
+    def _loops_around(self, site: int) -> list[tuple[str, int, int, str]]:
+        if site not in self._callers:
+            return []
+        if site not in self._around:
+            self._around[site] = self._loops.around(self._callers[site])
+        return self._around[site]
 
 
 def _line(frame: FrameType) -> tuple[str, int, str]:

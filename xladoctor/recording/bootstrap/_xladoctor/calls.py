@@ -76,7 +76,6 @@ class Calls:
         def hear(state: ThreadState) -> None:
             events.entering(state)
             state.outer = state.inside
-            state.graphs = recorder.compilations.launched(state)
             if recorder.looking.locked():
                 self._let_the_sampler_end()
 

@@ -64,6 +64,7 @@ class Events:
             self.lines.before_call()
             if self.awake:
                 self._settle(state)
+            state.graphs = self._recorder.compilations.launched(state)
         except Exception as fault:
             self.fail(fault)
 

@@ -29,8 +29,14 @@ class Growth:
         """What belongs in the log with the ``index``-th step: fallbacks at each step, all other
         growth now and then.
         """
+        if index < _DENSE_STEPS:
+            self._next = 0
+        return self.now_and_then()
+
+    def now_and_then(self) -> dict[str, Any] | None:
+        """The same between two steps."""
         now = clock.perf_counter_ns()
-        if index < _DENSE_STEPS or now >= self._next:
+        if now >= self._next:
             self._next = now + max(_SNAPSHOT_NS, (now - self._began) // _SNAPSHOT_SHARE)
             return self.snapshot()
         names = self._fallbacks()

@@ -6,14 +6,17 @@ instants nanoseconds of the wall clock, which is the clock of the metrics and of
 
 Lines of ``steps.jsonl`` (one JSON object each; ``event`` tells which):
 
-``step``     a barrier that launched work: duration since the previous one, and what happened
+``step``     a barrier that launched work: duration since the line before, and what happened
+``cut``      the same for a read that launched work: its graph ends there, the step goes on; also
+             where a step takes long, so that a program which is stopped has told most of it
 ``compile``  one compilation: when it ended and how long it took
 ``optimizer`` the call site of an optimizer's updates, once
 ``upload``   a shape that a call site sent to the device for the first time
 ``outlier``  a step that took much longer than usual
 ``tail``     what a thread did after its last barrier
 
-Of a step or tail, ``reads``, ``uploads`` and ``saves`` are lists with a row for each call site;
+A step is the sum of its cuts and the line that ends it. In each of these, ``reads``, ``uploads``
+and ``saves`` are lists with a row for each call site, ``optimizers`` one for each optimizer;
 ``counters`` and ``fallbacks`` are what the framework's counters grew by, operators that ran on the
 host apart from the others.
 """
@@ -34,6 +37,7 @@ from .step import Step, ThreadState
 _LINES_A_STRIDE = 20_000  # written with one barrier a line, then ten, a hundred, …
 _MOST_EVENTS = 100_000  # compilations and shapes that have a line of their own
 _SHAPES_A_SITE = 256
+_LONG_NS = 1_000_000_000  # a step is cut where it has lasted longer
 
 
 class Recorder:
@@ -58,7 +62,7 @@ class Recorder:
         self.waits: dict[tuple[int | None, str], int] = {}
         self.off = False
         self.looking = threading.Lock()  # held while the sampler holds frames of the program
-        self._optimizers: set[int] = set()
+        self._optimizers: dict[int, int] = {}  # identity -> number
         self._shapes: set[Any] = set()  # site, shape and type of what was sent
         self._shapes_of: dict[int | None, int] = {}  # how many, of each site
         self._stride = 1
@@ -122,6 +126,9 @@ class Recorder:
         row[2] += compile_ns
         if not state.closure:
             self._count_wait(site, kind)
+        step.launches += self.compilations.launched(state) - state.graphs
+        if step.launches > 0 or end - step.begin > _LONG_NS:
+            self._cut(state, site, end)
 
     def _count_wait(self, site: int | None, kind: str) -> None:
         self.waits[site, kind] = self.waits.get((site, kind), 0) + 1
@@ -134,6 +141,8 @@ class Recorder:
             step.input = [0, 0]
         step.input[0] += 1
         step.input[1] += end - begin
+        if end - step.begin > _LONG_NS:
+            self._cut(state, None, end)
 
     def uploads(self, site: int | None, arrays: Any, nanoseconds: int) -> None:
         """The host's arrays (with ``nbytes``, ``shape`` and ``dtype``) were sent to the device; a
@@ -178,12 +187,16 @@ class Recorder:
     def optimizer(self, state: ThreadState, identity: int) -> None:
         """An optimizer updated its parameters; the line that asked for it is logged once."""
         step = state.step
+        number = self._optimizers.get(identity)
+        if number is None:
+            number = self._optimizers[identity] = len(self._optimizers)
+            self._emit({"event": "optimizer", "thread": state.id, "site": self._sites.here(4)})
         if step.optimizers is None:
             step.optimizers = {}
-        step.optimizers[identity] = step.optimizers.get(identity, 0) + 1
-        if identity not in self._optimizers:
-            self._optimizers.add(identity)
-            self._emit({"event": "optimizer", "thread": state.id, "site": self._sites.here(4)})
+        step.optimizers[number] = step.optimizers.get(number, 0) + 1
+        now = clock.perf_counter_ns()
+        if now - step.begin > _LONG_NS:
+            self._cut(state, None, now)
 
     def outlier(self, state: ThreadState, duration: int, typical: float, traced: bool) -> None:
         """A step took much longer than usual."""
@@ -201,6 +214,19 @@ class Recorder:
         state.index += 1
         state.step = Step(state, clock.perf_counter_ns())
 
+    def _cut(self, state: ThreadState, site: int | None, end: int) -> None:
+        """Log the step so far, unless there are too many lines: then it is logged with the rest."""
+        state.cuts += 1
+        if self._events >= _MOST_EVENTS:
+            return
+        self._events += 1
+        step = self._ended(state, end)
+        step.event, step.site = "cut", site
+        step.grown = self._growth.now_and_then()
+        self._emit(step)
+        state.step = Step(state, clock.perf_counter_ns())
+        state.step.capture_ns = state.step.begin - end
+
     def _ended(self, state: ThreadState, end: int) -> Step:
         """The thread's step, now over."""
         step = state.step
@@ -216,7 +242,9 @@ class Recorder:
             self._tail(state)
 
     def _tail(self, state: ThreadState) -> None:
-        line = self._ended(state, clock.perf_counter_ns()).line("tail")
+        tail = self._ended(state, clock.perf_counter_ns())
+        tail.event = "tail"
+        line = tail.line()
         if state.main:
             self._emit({**line, **self._growth.snapshot()})
         elif state.index or line.keys() & {"reads", "uploads", "saves", "compilations", "input"}:

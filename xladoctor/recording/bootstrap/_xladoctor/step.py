@@ -10,15 +10,17 @@ from .outlier import StepTimes
 
 
 class Step:
-    """What one thread did from one barrier to the next; what is zero or nothing is not set.
+    """What one thread did from one barrier to the next, or a part of that; what is zero or nothing
+    is not set.
 
     It becomes a line of the log only when it is written, on another thread: made in the loop,
     whose code and data have filled the caches meanwhile, that takes three times as long.
     """
 
     index = end_ns = duration_ns = steps = barrier_ns = compile_ns = capture_ns = 0
-    executions = compilations = log = 0
+    executions = compilations = log = launches = 0
     traced = probed = False
+    event = "step"
     reads: dict[tuple[int | None, str, bool], list[int]] | None = None
     input: list[int] | None = None
     uploads: dict[int | None, list[int]] | None = None
@@ -37,13 +39,14 @@ class Step:
         self.duration_ns = end - self.begin
         self.probed = self.thread.probed
 
-    def line(self, event: str) -> dict[str, Any]:
+    def line(self) -> dict[str, Any]:
         """As it is logged: with what is not zero or false, so that plain steps stay short."""
         values = {
             "main": self.thread.main, "steps": self.steps, "barrier_ns": self.barrier_ns,
             "compile_ns": self.compile_ns, "capture_ns": self.capture_ns,
             "executions": self.executions, "compilations": self.compilations,
-            "optimizer": max(self.optimizers.values()) if self.optimizers else 0,
+            "launches": self.launches,
+            "optimizers": [[*update] for update in (self.optimizers or {}).items()],
             "log": self.log, "traced": self.traced, "probed": self.probed,
             "reads": [[site, kind, int(closure), *row]
                       for (site, kind, closure), row in (self.reads or {}).items()],
@@ -52,11 +55,11 @@ class Step:
             "saves": [[site, *row] for site, row in (self.saves or {}).items()],
         }  # fmt: skip
         line: dict[str, Any] = {
-            "event": event, "thread": self.thread.id, "index": self.index, "end_ns": self.end_ns,
-            "duration_ns": self.duration_ns,
+            "event": self.event, "thread": self.thread.id, "index": self.index,
+            "end_ns": self.end_ns, "duration_ns": self.duration_ns,
         }  # fmt: skip
         line.update((key, value) for key, value in values.items() if value)
-        if event == "step":
+        if self.event != "tail":
             line["site"] = self.site
         line.update(self.grown or {})
         return line
@@ -73,7 +76,7 @@ class ThreadState:
         self.outer = ""  # of what a barrier is part
         self.touched = False  # that call met a tensor of the device
         self.closure = False  # within the closures that a barrier runs after itself
-        self.index = self.graphs = self.compiled = 0
+        self.index = self.cuts = self.graphs = self.compiled = 0
         self.checked = clock.time()
         self.probed = self.saved = False
         self.previous = 0  # when the last barrier returned

@@ -22,6 +22,7 @@ _AT_REST = 2  # barriers in a row that compiled nothing
 _RESTLESS = 10  # barriers, after which it is opened whatever the loop does
 _OUTLIER_STEPS = 20
 _RESIDENT_A_BYTE = 36  # of the file, while it is recorded: 2 GB for 55 MB were measured
+_WITHOUT_BARRIERS_S = 5.0  # then the modules are wanted, for which the profiler must be free
 _LEAST_STEPS = 3  # before memory closes the window, which the program may have taken itself
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -41,7 +42,7 @@ class Timeline:
         self._limit = options.trace_steps
         self._waiting = self._second = options.trace_steps > 0
         self._provisional = self._barriers = False
-        self._spent = 0.0
+        self._spent = self._opened = 0.0
         self._last_tick = clock.monotonic()
         self._resident = 0
         self._unwritten: list[tuple[dict[str, Any], str, bytes]] = []
@@ -123,6 +124,7 @@ class Timeline:
             return False
         self.windows.append({"begin_ns": clock.time_ns(), "steps": 0})
         self._last_tick, self._spent = clock.monotonic(), 0.0
+        self._opened = self._last_tick
         self._resident = _resident()
         self._session = session
         return True
@@ -136,7 +138,15 @@ class Timeline:
             late = not busy and self._spent >= self._options.trace_seconds
             if late or self._is_too_large():
                 self._reach_limit("time limit" if late else "size limit")
+            elif self._lacks_barriers(now):
+                self.end("no barrier")
         self.write()
+
+    def _lacks_barriers(self, now: float) -> bool:
+        """Whether reads cut the program's graphs, and nothing else does: it may never be steady."""
+        return (self._provisional and not self._barriers
+                and now - self._opened >= _WITHOUT_BARRIERS_S
+                and self.windows[-1]["steps"] >= WARMUP)  # fmt: skip
 
     def _reach_limit(self, which: str) -> None:
         with self._lock:

@@ -87,4 +87,4 @@ class Writer:
 
 
 def _dump(line: dict[str, Any] | Step) -> str:
-    return _encode(line if isinstance(line, dict) else line.line("step")) + "\n"
+    return _encode(line if isinstance(line, dict) else line.line()) + "\n"
