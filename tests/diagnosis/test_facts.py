@@ -1,51 +1,12 @@
-"""Time and steps of a run, whatever its findings are."""
+"""Steps of a run, and what ran, whatever its findings are."""
 
 from __future__ import annotations
 
-import dataclasses
-
 from tests.support import Row, evidence, step
-from xladoctor.diagnosis.facts import run, steps, time_spent
-from xladoctor.diagnosis.interface import Steps, TimeParts, TimeSpent
+from xladoctor.diagnosis.facts import run, steps
+from xladoctor.diagnosis.interface import Steps
 
 SECOND = 10**9
-
-
-# Time
-
-
-def test_parts_of_the_loop_add_up_to_it() -> None:
-    row = step(0, duration_ns=10 * SECOND, compile_ns=4 * SECOND, read_ns=SECOND,
-               input_ns=SECOND // 2, barrier_ns=2 * SECOND, upload_ns=SECOND // 4)  # fmt: skip
-    time = time_spent(evidence({"step": [row]}, ended={"seconds": 12.5}))
-
-    assert time == TimeSpent(12.5, 10.0, TimeParts(4.0, 1.0, 0.5, 2.25, 2.0, 0.25), 0.0)
-    assert sum(dataclasses.astuple(time.parts or TimeParts(0, 0, 0, 0, 0, 0))) == time.loop_s
-
-
-def test_time_is_of_the_thread_that_took_longest() -> None:
-    rows = [step(0), step(0, thread=2, duration_ns=3 * SECOND), step(0, process=1)]
-    assert time_spent(evidence({"step": rows})).loop_s == 3.0
-
-
-def test_time_after_the_last_barrier_is_no_loop_unless_there_is_no_barrier() -> None:
-    tail = step(1, tail=True, duration_ns=9 * SECOND)
-    assert time_spent(evidence({"step": [step(0), tail]})).loop_s == 0.001
-    assert time_spent(evidence({"step": [tail]})).loop_s == 9.0
-    assert time_spent(evidence({"step": [{**tail, "main": False}]})).loop_s is None
-
-
-def test_without_steps_there_are_no_parts() -> None:
-    assert time_spent(evidence({})) == TimeSpent(None, None, None, None)
-
-
-def test_compiling_in_the_first_launches_is_warm_up() -> None:
-    compilations = [{"process": p, "ordinal": ordinal, "duration_ns": SECOND}
-                    for p, ordinal in ((0, 0), (0, 2), (0, 3), (1, 0))]  # fmt: skip
-    rows = [step(i, duration_ns=10 * SECOND, compile_ns=SECOND) for i in range(3)]
-    assert time_spent(
-        evidence({"step": rows, "compilation": compilations})
-    ).warmup_compile_s == 2.0  # fmt: skip
 
 
 # Steps

@@ -15,7 +15,7 @@ from xladoctor.diagnosis.savings import Savings
 from xladoctor.diagnosis.whatif import WhatIf
 
 TRAIN, LIBRARY = "/home/ada/train.py", "/home/ada/venv/lib/site-packages/lib/core.py"
-LOOP = TimeSpent(12.0, 10.0, None, 0.0)
+LOOP = TimeSpent(20.0, 10.0, None, 0.0)
 NO_LOOP = TimeSpent(None, None, None, None)
 STEPS = Steps(40, 3, 5.0)
 SOURCES = [{"file": TRAIN, "line": 41, "text": "    total += loss.item()"},
@@ -51,7 +51,7 @@ def test_rows_of_several_processes_at_one_line_are_one_finding_with_the_slowest_
     )
     assert finding.processes == ["10", "9"]
     assert (finding.count, finding.per_step) == (3, 0.1235)  # of the process with the highest
-    assert finding.cost == Cost(2.0, 0.2, "measured")
+    assert finding.cost == Cost(2.0, 0.1, "measured")
 
 
 @pytest.mark.parametrize(
@@ -73,9 +73,16 @@ def test_no_rows_no_findings() -> None:
 # Cost
 
 
-def test_cost_is_at_most_the_loop() -> None:
-    assert only(row(cost_ns=99 * 10**9)).cost == Cost(10.0, 1.0, "measured")
-    assert only(row(cost_ns=10**9, cost_basis="bound")).cost == Cost(1.0, 0.1, "bound")
+def test_cost_is_at_most_the_whole_time() -> None:
+    assert only(row(cost_ns=99 * 10**9)).cost == Cost(20.0, 1.0, "measured")
+    assert only(row(cost_ns=10**9, cost_basis="bound")).cost == Cost(1.0, 0.05, "bound")
+
+
+def test_severity_is_of_this_run_or_of_a_long_one() -> None:
+    lost = row(cost_ns=2 * 10**9, stalls=False)
+    assert only(lost).severity == "error"  # 20 % of the loop, and so of a long run
+    assert only({**lost, "settled": True}).severity == "warning"  # 10 % of this run
+    assert only({**lost, "settled": True, "cost_ns": 4 * 10**9}).severity == "error"
 
 
 def test_cost_without_a_loop_has_no_share() -> None:

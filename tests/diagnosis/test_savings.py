@@ -14,7 +14,7 @@ from xladoctor.diagnosis.savings import Savings
 from xladoctor.diagnosis.whatif import Estimate, Fix, WhatIf
 from xladoctor.evidence.database import Database
 
-LOOP = TimeSpent(12.0, 10.0, None, 2.0)
+LOOP = TimeSpent(20.0, 10.0, None, 2.0)
 NO_LOOP = TimeSpent(None, None, None, None)
 STEPS = Steps(40, 3, 5.0)
 COST = Cost(4.0, 0.5, "measured")
@@ -66,7 +66,7 @@ def estimated(
 
 def test_estimate_says_what_a_step_takes_now_and_after() -> None:
     assert estimated(1.0, 2.0, 1.0) == Saving(
-        seconds=4.0, per_step_ms=100.0, share=0.5, basis="estimate", now_ms=200.0,
+        seconds=4.0, per_step_ms=100.0, share=0.2, basis="estimate", now_ms=200.0,
         after_ms=125.0,  # compiling in warm-up is not part of a step
         limited_by="input", process=3, assumes=[READ],
     )  # fmt: skip
@@ -74,7 +74,7 @@ def test_estimate_says_what_a_step_takes_now_and_after() -> None:
 
 def test_fix_gives_back_no_more_than_the_loop_and_no_less_than_nothing() -> None:
     most = estimated(99.0)
-    assert (most.seconds, most.share, most.after_ms) == (10.0, 1.0, 0.0)
+    assert (most.seconds, most.share, most.after_ms) == (10.0, 0.5, 0.0)
     least = estimated(-1.0)
     assert (least.seconds, least.share) == (0.0, 0.0)
 

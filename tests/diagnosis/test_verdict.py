@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,11 +20,9 @@ from xladoctor.diagnosis.interface import (
 from xladoctor.diagnosis.verdict import verdict
 
 
-def spent(**parts: float) -> TimeSpent:
-    zero = dict.fromkeys(("compile_s", "blocked_s", "input_s", "tracing_s", "device_s", "other_s"),
-                         0.0)  # fmt: skip
-    warmup = parts.pop("warmup", 0.0)
-    return TimeSpent(20.0, 10.0, TimeParts(**{**zero, **parts}), warmup)
+def spent(total: float | None = None, **parts: float) -> TimeSpent:
+    """The loop takes ten seconds."""
+    return TimeSpent(total, 10.0, TimeParts(**parts), parts.get("warmup_compile_s", 0.0))
 
 
 def judge(time: TimeSpent, findings: list[Finding], **options: Any) -> Verdict:
@@ -34,17 +33,21 @@ def judge(time: TimeSpent, findings: list[Finding], **options: Any) -> Verdict:
     ("time", "bound_by", "text"),
     [
         (spent(compile_s=6.0, tracing_s=4.0), "compilation",
-         "60 % of the loop's 10 s was spent compiling graphs; nothing to fix."),
-        (spent(compile_s=6.0, tracing_s=4.0, warmup=6.0), "tracing",
-         "100 % of the loop's 4 s (after 6 s of compiling in warm-up) was spent in Python"
-         " between barriers; nothing to fix."),
-        (spent(blocked_s=7.0, device_s=3.0), "host_sync",
-         "70 % of the loop's 10 s was spent waiting for values read from the device; nothing to"
-         " fix."),
-        (spent(input_s=7.0, device_s=3.0), "input",
-         "70 % of the loop's 10 s was spent waiting for input; nothing to fix."),
-        (spent(device_s=9.0, other_s=1.0), "device",
-         "90 % of the loop's 10 s was spent waiting for the device; nothing to fix."),
+         "60 % of the loop's 10 s went compiling graphs; no rule knows a cure."),
+        (spent(warmup_compile_s=6.0, tracing_s=4.0), "compilation",
+         "60 % of the loop's 10 s went compiling graphs in warm-up; no rule knows a cure."),
+        (spent(20.0, startup_s=10.0, tracing_s=6.0, python_s=4.0), "tracing",
+         "30 % of the run's 20 s went recording operations in Python, 50 % went to start-up; no"
+         " rule knows a cure."),
+        (spent(40.0, startup_s=30.0, python_s=6.0, barrier_s=4.0), "tracing",
+         "15 % of the run's 40 s went in Python, 75 % went to start-up; nothing to fix."),
+        (spent(read_s=7.0, barrier_s=3.0), "host_sync",
+         "70 % of the loop's 10 s went waiting for values read from the device; no rule knows a"
+         " cure."),
+        (spent(input_s=7.0, barrier_s=3.0), "input",
+         "70 % of the loop's 10 s went waiting for input; no rule knows a cure."),
+        (spent(barrier_s=8.0, dispatch_s=1.0, upload_s=1.0), "device",
+         "90 % of the loop's 10 s went waiting for the device; nothing to fix."),
     ],
 )  # fmt: skip
 def test_verdict_names_the_largest_part(time: TimeSpent, bound_by: str, text: str) -> None:
@@ -58,15 +61,16 @@ def test_verdict_names_the_largest_part(time: TimeSpent, bound_by: str, text: st
      (["error", "warning", "info"], "2 findings to fix.")],
 )  # fmt: skip
 def test_verdict_counts_the_findings_to_fix(levels: list[Any], text: str) -> None:
-    findings = [finding(severity=level) for level in levels]
-    assert judge(spent(device_s=1.0), findings).text.endswith(f"; {text}")
+    unknown = Saving(None, None, None, "none")
+    findings = [finding(severity=level, saving=unknown) for level in levels]
+    assert judge(spent(barrier_s=1.0), findings).text.endswith(f"; {text}")
     assert judge(TimeSpent(None, None, None, None), findings).text == (
         f"No step log in this evidence, so what limits the program is not known; {text}"
     )
 
 
 def test_missing_barrier_comes_before_all_parts() -> None:
-    judged = judge(spent(device_s=1.0), [finding("XD301")])
+    judged = judge(spent(barrier_s=1.0), [finding("XD301")])
     assert judged.bound_by == "missing_barrier"
     assert judged.text == "Steps pile up in one graph for lack of a barrier; 1 finding to fix."
 
@@ -104,8 +108,8 @@ HALF, LITTLE, BOUND, UNKNOWN = saves(6.0, 5.0), saves(6.0, 0.1), saves(6.0), sav
 def test_verdict_says_what_fixing_all_brings(
     findings: list[Finding], limit: str | None, tail: str
 ) -> None:
-    text = judge(spent(device_s=10.0), findings, limit=limit).text
-    assert text == f"100 % of the loop's 10 s was spent waiting for the device; {tail}"
+    text = judge(spent(barrier_s=10.0), findings, limit=limit).text
+    assert text == f"100 % of the loop's 10 s went waiting for the device; {tail}"
 
 
 @pytest.mark.parametrize(
@@ -118,12 +122,12 @@ def test_verdict_says_what_fixing_all_brings(
 def test_verdict_has_the_speedup_and_how_it_is_known(
     findings: list[Finding], speedup: float | None, basis: str, limit: str | None
 ) -> None:
-    judged = judge(spent(device_s=10.0), findings, limit="device")
+    judged = judge(spent(barrier_s=10.0), findings, limit="device")
     assert (judged.speedup, judged.speedup_basis, judged.limited_by) == (speedup, basis, limit)
 
 
 def test_speedup_is_of_the_loop_after_warm_up_unless_that_gets_shorter() -> None:
-    time = spent(device_s=5.0, compile_s=5.0, warmup=5.0)
+    time = spent(barrier_s=5.0, warmup_compile_s=5.0)
     assert judge(time, [saves(2.5, 2.5)]).speedup == 2.0
     cheaper = Saving(6.0, None, None, "estimate", remaining_s=6.0,
                      assumes=[Claim("constant_cost", "compile")])  # fmt: skip
@@ -131,7 +135,7 @@ def test_speedup_is_of_the_loop_after_warm_up_unless_that_gets_shorter() -> None
 
 
 def test_missing_barrier_has_a_speedup_too() -> None:
-    judged = judge(spent(device_s=1.0), [saves(6.0, 5.0, rule="XD301")])
+    judged = judge(spent(barrier_s=1.0), [saves(6.0, 5.0, rule="XD301")])
     assert (judged.bound_by, judged.speedup) == ("missing_barrier", 2.0)
     assert judged.text.endswith("; 1 finding to fix for a loop 2 times as fast.")
 
@@ -142,24 +146,40 @@ def test_without_a_loop_there_is_no_speedup() -> None:
 
 
 def test_small_speedup_is_told_to_the_hundredth() -> None:
-    text = judge(spent(device_s=10.0), [saves(6.0, 1.0)]).text
+    text = judge(spent(barrier_s=10.0), [saves(6.0, 1.0)]).text
     assert text.endswith("; 1 finding to fix for a loop 1.11 times as fast.")
 
 
 @pytest.mark.parametrize(
     ("time", "busy", "bound_by", "text"),
-    [(spent(tracing_s=10.0), 0.96, "device", "The device was busy 96 % of the time; meanwhile"
-      " 100 % of the loop's 10 s was spent in Python between barriers; nothing to fix."),
-     (spent(tracing_s=10.0), None, "tracing", "100 % of the loop's 10 s was spent in Python"
-      " between barriers; nothing to fix."),
-     (spent(device_s=10.0), 0.96, "device", "100 % of the loop's 10 s was spent waiting for the"
-      " device; nothing to fix.")],
+    [(spent(tracing_s=10.0), 0.96, "device", "The device was busy 96 % of the steady steps; 100 %"
+      " of the loop's 10 s went recording operations in Python; nothing to fix."),
+     (spent(tracing_s=10.0), None, "tracing", "100 % of the loop's 10 s went recording operations"
+      " in Python; no rule knows a cure."),
+     (spent(barrier_s=10.0), 0.96, "device", "100 % of the loop's 10 s went waiting for the"
+      " device; nothing to fix."),
+     (spent(warmup_compile_s=9.0, tracing_s=1.0), 0.96, "compilation", "90 % of the loop's 10 s"
+      " went compiling graphs in warm-up; no rule knows a cure.")],
 )  # fmt: skip
 def test_loop_whose_host_runs_ahead_is_bound_by_the_device(
     time: TimeSpent, busy: float | None, bound_by: str, text: str
 ) -> None:
     judged = judge(time, [], busy=busy)
     assert (judged.bound_by, judged.text) == (bound_by, text)
+
+
+def test_reads_that_the_device_works_for_are_the_devices() -> None:
+    time = replace(spent(read_s=7.0, barrier_s=3.0), device_s=6.5)
+    assert judge(time, []).text == (
+        "95 % of the loop's 10 s went waiting for the device; nothing to fix."
+    )
+
+
+def test_a_note_that_saves_something_is_not_nothing() -> None:
+    note = finding(severity="info", saving=Saving(0.3, None, 0.03, "estimate"))
+    assert judge(spent(barrier_s=10.0), [note]).text.endswith(
+        "; nothing has to be fixed, but a fix below saves 3 %."
+    )
 
 
 def test_large_speedup_needs_no_exponent() -> None:
@@ -183,5 +203,5 @@ def test_large_speedup_needs_no_exponent() -> None:
 def test_blocked_time_that_the_device_needs_is_the_device_s(
     findings: list[Finding], bound_by: str, share: str
 ) -> None:
-    judged = judge(spent(blocked_s=7.0, device_s=3.0), findings)
+    judged = judge(spent(read_s=7.0, barrier_s=3.0), findings)
     assert (judged.bound_by, judged.text.partition(" of")[0]) == (bound_by, share)

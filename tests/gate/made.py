@@ -32,7 +32,9 @@ COUNTS: tuple[CountName, ...] = get_args(CountName)
 RUN = RunFacts("run", "a-run", status=0, script="src/train.py", cwd="/home/ada", root="/home/ada")
 HEALTHY = Diagnosis(
     schema_version=1, tool=Tool("xladoctor", "0.1.0"), run=RUN, verdict=Verdict("device", "Fine."),
-    time=TimeSpent(12.0, 10.0, TimeParts(1, 0, 0, 1, 8, 0), 1.0), steps=Steps(40, 3, 5.0),
+    time=TimeSpent(12.0, 10.0, TimeParts(
+        startup_s=2.0, warmup_compile_s=1.0, barrier_s=8.0, tracing_s=1.0
+    ), 1.0), steps=Steps(40, 3, 5.0),
     devices=[], counts=[Count(name, 0.0) for name in COUNTS], findings=[],
     rules=RuleOutcomes([], list(RULES), []), not_checked=[], ignored=[], warnings=[],
     pack=PACK,

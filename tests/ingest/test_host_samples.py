@@ -43,7 +43,7 @@ def test_sample_becomes_a_row_with_its_call_site(file: Path) -> None:
     backward = {**SAMPLE, "doing": None, "in_framework": True, "site": 1, "count": 90}
     ingested = read(write(file, SAMPLE, backward))
 
-    common = {"process": 2, "thread": 12049, "main": True}
+    common = {"process": 2, "phase": "loop", "thread": 12049, "main": True}
     assert rows(ingested.tables["host_sample"]) == [
         {**common, "doing": "batch", "in_framework": False, "tracing": False, "count": 7,
          **LOAD.columns()},

@@ -13,9 +13,9 @@ from xladoctor.ingest.timeline.sampling import split_python
 
 
 def sample(count: int, line: int, **fields: Any) -> Row:
-    return {"process": 0, "thread": 1, "main": True, "doing": None, "in_framework": False,
-            "tracing": False, "file": "train.py", "line": line, "count": count,
-            **fields}  # fmt: skip
+    return {"process": 0, "phase": "loop", "thread": 1, "main": True, "doing": None,
+            "in_framework": False, "tracing": False, "file": "train.py", "line": line,
+            "count": count, **fields}  # fmt: skip
 
 
 def split(samples: list[Row], other: int = 1000, **tables: list[Row]) -> tuple[Any, Ingested]:
@@ -56,6 +56,7 @@ def test_lines_of_another_process_prove_nothing() -> None:
         sample(90, 9, doing="batch", thread=2, main=False),  # a loader's thread
         sample(19, 9, thread=3),  # another thread, which does less
         sample(90, 30),  # sends tensors
+        sample(90, 9, phase="warmup"),
     ],
 )
 def test_samples_that_are_not_of_the_loops_python(others: Row) -> None:

@@ -12,7 +12,9 @@ from xladoctor.diagnosis.interface import (
     DeviceOp,
     DeviceUse,
     Diagnosis,
+    Explained,
     Ignored,
+    LineTime,
     NotChecked,
     RuleOutcomes,
     RunFacts,
@@ -21,6 +23,7 @@ from xladoctor.diagnosis.interface import (
     TimeParts,
     TimeSpent,
     Tool,
+    Unexplained,
     Verdict,
 )
 from xladoctor.gate.interface import (
@@ -34,14 +37,22 @@ from xladoctor.gate.interface import (
 from xladoctor.report.interface import Report
 
 SICK = Diagnosis(
-    schema_version=2,
+    schema_version=3,
     tool=Tool("xladoctor", "0.1.0"),
     run=RunFacts("run", "runs/2026-01-05-train", ["python", "train.py", "--größe", "3"], None, 9, 2,
                  "TPU", 8, "torch_xla", {"torch": "2.9.0", "torch_xla": "2.9.0"}, "train.py",
                  "/home/größe/code", "/home/größe/code"),
-    verdict=Verdict("compilation", "59 % of the loop's 9.5 s (after 500 ms of compiling in warm-up)"
-                    " was spent compiling graphs; 3 findings to fix."),
-    time=TimeSpent(12.5, 10.0, TimeParts(6.1, 1.2, 0.04, 1.66, 0.9, 0.1), 0.5),
+    verdict=Verdict("compilation", "45 % of the run's 12.5 s went compiling graphs; 3 findings to"
+                    " fix."),
+    time=TimeSpent(
+        12.5, 10.0,
+        TimeParts(startup_s=2.2, warmup_compile_s=0.5, compile_s=5.6, read_s=1.2, barrier_s=0.9,
+                  input_s=0.04, upload_s=0.1, tracing_s=1.3, python_s=0.36, after_s=0.3),
+        0.5, 1.8, Explained(0.9, 2.5, 7.2, 1.5, 0.968),
+        [Unexplained("tracing", 1.3,
+                     [LineTime("model.py", 41, 0.9), LineTime("model.py", 52, 0.2)]),
+         Unexplained("python", 0.36)],
+    ),
     steps=Steps(40, 3, 12.1),
     devices=[DeviceUse("0", 0, "/device:TPU:0", "TPU", 37, 0.34, {"compile": 0.41, "wait": 0.004,
                        "tracing": 0.246}, [DeviceOp("jit_train", "fusion.7", 40, 0.9, 0.62),
@@ -105,7 +116,7 @@ SICK = Diagnosis(
 
 #: A pasted report without any finding: nothing is known of time, steps and program.
 TEXT = Diagnosis(
-    schema_version=2,
+    schema_version=3,
     tool=Tool("xladoctor", "0.1.0"),
     run=RunFacts("text", "report.txt"),
     verdict=Verdict("unknown", "No step log in this evidence, so what limits the program is not"

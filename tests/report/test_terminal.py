@@ -18,6 +18,7 @@ from tests.support import finding, location
 from xladoctor.diagnosis.interface import Diagnosis, TimeParts, TimeSpent
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.terminal import render
+from xladoctor.report.words import PARTS
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 CONTROL = re.compile(r"\x1b\[[0-9;]*m")
@@ -95,16 +96,21 @@ def test_text_of_the_program_is_shown_and_not_obeyed(value: str) -> None:
         assert text.count(value) == 4
 
 
+#: How the parts are drawn in ASCII, in the order of reports.
+DRAWN = "_w#x=iusdt.-:"
+
+
 @settings(max_examples=50, deadline=None)
-@given(st.integers(20, 140), st.lists(st.floats(0, 5), min_size=6, max_size=6))
+@given(st.integers(20, 140), st.lists(st.floats(0, 5), min_size=13, max_size=13))
 def test_bar_is_as_wide_as_the_report_and_in_proportion(width: int, seconds: list[float]) -> None:
     total = sum(seconds)
     if total < 0.01:
         return
-    time = TimeSpent(None, total, TimeParts(*seconds), 0.0)
+    parts = {f"{name}_s": part for name, part in zip(PARTS, seconds, strict=True)}
+    time = TimeSpent(None, total, TimeParts(**parts), 0.0)
     lines = rendered(replace(TEXT, time=time), Style(width, unicode=False)).splitlines()
-    bar = next(line for line in lines if line and set(line) <= set("#xi.=-"))
+    bar = next(line for line in lines if line and set(line) <= set(DRAWN))
 
     assert len(bar) == min(width, 100)
-    for character, part in zip("#xi.=-", seconds, strict=True):
+    for character, part in zip(DRAWN, seconds, strict=True):
         assert abs(bar.count(character) - part / total * len(bar)) <= 1

@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 
 from xladoctor import __version__
-from xladoctor.diagnosis import devices, facts, findings, ranking
+from xladoctor.diagnosis import account, devices, facts, findings, ranking
 from xladoctor.diagnosis.counts import counts
 from xladoctor.diagnosis.interface import (
     SCHEMA_VERSION,
@@ -43,7 +43,7 @@ def diagnose(
     """
     evidence.database.close_to_the_outside()
     rules = [own for rule in rules if (own := rule.for_frontend(evidence.frontend))]
-    time, steps = facts.time_spent(evidence), facts.steps(evidence)
+    time, steps = account.time_spent(evidence), facts.steps(evidence)
     savings = Savings(WhatIf(evidence.database), time, steps, total_steps)
     judged, not_checked = _judge_all(rules, evidence)
     raw = [finding for rule, rows in judged
@@ -57,7 +57,8 @@ def diagnose(
         schema_version=SCHEMA_VERSION, tool=Tool("xladoctor", __version__),
         run=facts.run(evidence),
         verdict=verdict(time, ordered, pack, bool(judged), limit, busy),
-        time=time, steps=steps, devices=used, counts=counts(evidence, steps), findings=ordered,
+        time=account.explain(evidence, time, ordered), steps=steps, devices=used,
+        counts=counts(evidence, steps), findings=ordered,
         rules=_outcomes(judged, not_checked, off), not_checked=not_checked, ignored=ignored,
         warnings=list(evidence.notes), total_steps=total_steps, pack=pack,
     )  # fmt: skip

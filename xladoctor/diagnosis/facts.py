@@ -1,10 +1,10 @@
-"""What is true of the run whatever the rules say: its command, its time, its steps."""
+"""What is true of the run whatever the rules say: its command, its steps."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from xladoctor.diagnosis.interface import RunFacts, Steps, TimeParts, TimeSpent
+from xladoctor.diagnosis.interface import RunFacts, Steps
 from xladoctor.evidence.interface import Evidence
 from xladoctor.warmup import WARMUP
 
@@ -37,59 +37,6 @@ def _script(evidence: Evidence, main: str | None) -> str | None:
         return Path(path).name if path.startswith("/") else path
     named = evidence.origin.get("script")
     return None if named is None else str(named)
-
-
-def time_spent(evidence: Evidence) -> TimeSpent:
-    """Where the loop's wall time went, on the thread that took longest."""
-    total = (evidence.origin.get("ended") or {}).get("seconds")
-    rows = evidence.database.rows("SELECT * FROM lead")
-    if not rows:
-        return _time_of_timeline(evidence, total)
-    lead = rows[0]
-    seconds = {key: (lead[f"{key}_ns"] or 0) / 1e9 for key in
-               ("duration", "compile", "read", "input", "barrier", "upload")}  # fmt: skip
-    known = sum(value for key, value in seconds.items() if key != "duration")
-    return TimeSpent(
-        total_s=total, loop_s=seconds["duration"],
-        parts=TimeParts(
-            compile_s=seconds["compile"], blocked_s=seconds["read"], input_s=seconds["input"],
-            tracing_s=max(0.0, seconds["duration"] - known), device_s=seconds["barrier"],
-            other_s=seconds["upload"],
-        ),
-        warmup_compile_s=min(seconds["compile"], _warmup_compile(evidence, lead["process"])),
-    )  # fmt: skip
-
-
-def _time_of_timeline(evidence: Evidence, total: float | None) -> TimeSpent:
-    """The same from the timeline's steps, if there is no step log."""
-    parts = ("compile", "wait", "upload", "input", "save", "dispatch", "tracing", "other")
-    sums = ", ".join(f"coalesce(sum({part}_ns), 0) / 1e9 AS {part}" for part in parts)
-    rows = evidence.database.rows(f"""
-        SELECT sum(duration_ns) / 1e9 AS loop_s, {sums},
-               coalesce(sum(compile_ns) FILTER (nth <= {WARMUP}), 0) / 1e9 AS warmup
-        FROM (SELECT *, row_number() OVER (PARTITION BY process ORDER BY begin_ns) AS nth
-              FROM timeline_step)
-        GROUP BY process ORDER BY loop_s DESC, process LIMIT 1
-    """)  # noqa: S608  # column names of our own
-    if not rows:
-        return TimeSpent(total, None, None, None)
-    row = {name: float(value) for name, value in rows[0].items()}
-    spent = TimeParts(
-        compile_s=row["compile"], blocked_s=0.0, input_s=row["input"],
-        tracing_s=row["tracing"] + row["other"], device_s=row["wait"],
-        other_s=row["upload"] + row["save"] + row["dispatch"],
-    )  # fmt: skip
-    return TimeSpent(total, row["loop_s"], spent, row["warmup"])
-
-
-def _warmup_compile(evidence: Evidence, process: int) -> float:
-    query = """
-        SELECT coalesce(sum(duration_ns), 0) / 1e9 FROM compilation
-        LEFT JOIN (SELECT process, thread, barriers FROM step_period) USING (process, thread)
-        WHERE process = $process AND ordinal < $warmup * coalesce(barriers, 1)
-          AND process NOT IN (SELECT process FROM missing_barrier)
-    """
-    return float(evidence.database.scalar(query, {"process": process, "warmup": WARMUP}))
 
 
 def steps(evidence: Evidence) -> Steps | None:

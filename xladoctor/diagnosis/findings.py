@@ -57,7 +57,7 @@ def _finding(
     return Finding(
         rule=rule.id, name=rule.name, title=rule.title, locations=locations,
         severity=ranking.severity(
-            saving.share if saving.basis == "estimate" else cost.share,
+            _lost(saving.seconds if saving.basis == "estimate" else cost.seconds, worst, time),
             stalls=bool(worst.get("stalls")), unbounded=bool(worst.get("unbounded")),
             healthy=bool(worst.get("healthy")), settled=bool(worst.get("settled")),
             ceiling=rule.severity,
@@ -103,16 +103,23 @@ def _fix(rule: Rule, row: Row) -> Fix:
     )  # fmt: skip
 
 
+def _lost(seconds: float | None, row: Row, time: TimeSpent) -> float | None:
+    """The share of this run that is lost, or if that is more of a long one: of its loop."""
+    if seconds is None or not time.whole_s:
+        return None
+    whole = time.whole_s if row.get("settled") or not time.steady_s else time.steady_s
+    return min(1.0, seconds / min(whole, time.whole_s))
+
+
 def _cost(row: Row, time: TimeSpent) -> Cost:
     nanoseconds = row.get("cost_ns")
     if nanoseconds is None:
         return Cost(None, None, "none")
     seconds = nanoseconds / 1e9
     basis: CostBasis = row.get("cost_basis") or "measured"
-    if not time.loop_s:
+    if not time.whole_s:
         return Cost(seconds, None, basis)
-    seconds = min(seconds, time.loop_s)
-    return Cost(seconds, min(1.0, seconds / time.steady_s), basis)
+    return Cost(min(seconds, time.whole_s), min(1.0, seconds / time.whole_s), basis)
 
 
 def located(row: Row, evidence: Evidence) -> list[Location]:

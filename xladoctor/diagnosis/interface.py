@@ -1,7 +1,7 @@
 """The diagnosis, its findings and all that reports show of them.
 
 :class:`Diagnosis` is the JSON report, field by field; ``docs/json.md`` and the published schema
-are made from it. Seconds and milliseconds are floats; a share is of the loop's wall time, 0 to 1.
+are made from it. Seconds and milliseconds are floats; a share is of ``TimeSpent.whole_s``, 0 to 1.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pydantic import Field
 
 from xladoctor.diagnosis.rule import BoundBy, Rule, Severity
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 CostBasis = Literal["measured", "estimate", "bound", "none"]
 SavingBasis = Literal["estimate", "bound", "none"]
 
@@ -49,7 +49,7 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Wall time that the finding takes part in, in seconds and as a share of the loop."""
+    """Wall time that the finding takes part in, in seconds and as a share of the whole."""
 
     seconds: float | None
     share: float | None
@@ -85,7 +85,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Saving:
-    """Wall time that a fix saves: seconds of the run, milliseconds a step, share of the loop.
+    """Wall time that a fix saves: seconds of the run, milliseconds a step, share of the whole.
 
     Attributes:
         basis: estimate (a replay of the timeline without what the fix removes), bound (at most
@@ -232,33 +232,109 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class TimeParts:
-    """Where the loop's wall time went, on the thread that took longest; adds up to ``loop_s``."""
+    """Where the wall time went, on the thread whose loop took longest.
 
-    compile_s: float
-    blocked_s: float
-    input_s: float
-    tracing_s: float
+    The parts exclude each other and add up to ``TimeSpent.whole_s``. All but the first and the last
+    two are of the loop.
+
+    Attributes:
+        startup_s: before the loop: interpreter, imports, device, model and data.
+        warmup_compile_s: compiling in the first launches of a call site, where it is expected.
+        compile_s: compiling after that.
+        read_s: blocked in reads of the device's values.
+        barrier_s: in barriers, waiting for the device or running its work.
+        dispatch_s: handing graphs to the device, where a timeline tells it from waiting.
+        tracing_s: recording operations, where samples of the host tell it from other Python.
+        python_s: Python, without that.
+        after_s: from the last iteration to the exit.
+        capture_s: the capture's own work, in the loop and after the program's end.
+    """
+
+    startup_s: float = 0.0
+    warmup_compile_s: float = 0.0
+    compile_s: float = 0.0
+    read_s: float = 0.0
+    barrier_s: float = 0.0
+    input_s: float = 0.0
+    upload_s: float = 0.0
+    save_s: float = 0.0
+    dispatch_s: float = 0.0
+    tracing_s: float = 0.0
+    python_s: float = 0.0
+    after_s: float = 0.0
+    capture_s: float = 0.0
+
+
+PartName = Literal[
+    "startup", "warmup_compile", "compile", "read", "barrier", "input", "upload", "save",
+    "dispatch", "tracing", "python", "after", "capture",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class LineTime:
+    """A line, and the seconds spent at it; the shares of samples make them an estimate."""
+
+    file: str
+    line: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Unexplained:
+    """What is left of a part of the time by device work and findings, and its hottest lines."""
+
+    part: PartName
+    seconds: float
+    lines: list[LineTime] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """The whole time by what accounts for it; what none of these does is the rest.
+
+    Attributes:
+        device_s: waits in which the device worked, where a timeline tells it.
+        overhead_s: start-up, what came after the loop, and the capture.
+        findings_s: what findings account for.
+        named_s: the rest, as far as its lines are known.
+        share: of the whole time that these four are.
+    """
+
     device_s: float
-    other_s: float
+    overhead_s: float
+    findings_s: float
+    named_s: float
+    share: float
 
 
 @dataclass(frozen=True, slots=True)
 class TimeSpent:
-    """Wall times: of the whole program, and of its loop with its parts.
+    """Wall times: of the whole program, and of its loop.
 
     Attributes:
-        warmup_compile_s: the part of ``parts.compile_s`` in the first launches of a call site,
-            where compiling is expected.
+        total_s: from start to exit, if the evidence has it.
+        device_s: the part of the waits (``read_s``, ``barrier_s``) in which the device worked.
+        unexplained: parts of which at least a hundredth of the whole is no device work and no
+            finding's, largest first.
     """
 
     total_s: float | None
     loop_s: float | None
     parts: TimeParts | None
     warmup_compile_s: float | None
+    device_s: float | None = None
+    explained: Explained | None = None
+    unexplained: list[Unexplained] = field(default_factory=list)
+
+    @property
+    def whole_s(self) -> float:
+        """What all shares refer to: the whole program, else its loop. 0 if neither is known."""
+        return self.total_s or self.loop_s or 0.0
 
     @property
     def steady_s(self) -> float:
-        """The loop without the compiling of warm-up; shares refer to it. 0 without a loop."""
+        """The loop without the compiling of warm-up; 0 without a loop."""
         if not self.loop_s:
             return 0.0
         return max(self.loop_s - (self.warmup_compile_s or 0.0), 1e-9)

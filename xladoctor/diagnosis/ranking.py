@@ -21,14 +21,15 @@ def severity(
     settled: bool,
     ceiling: Severity,
 ) -> Severity:
-    """Error from 20 % of the loop or growth without bound, warning from 2 % or a stall each step.
+    """Error from a loss of 20 % or growth without bound, warning from 2 % or a stall each step.
 
     Args:
-        share: cost as a share of the loop, where it is known.
+        share: what is lost, of this run or a long one, where it is known.
         stalls: on an accelerator it stalls the device each step, whatever it costs here.
         unbounded: it grows with the length of the run.
         healthy: worth knowing; never more than info.
-        settled: over, so that a longer run has no more of it; never more than a warning.
+        settled: over, so that a longer run has no more of it: never more than a warning where
+            the loss is not known.
         ceiling: the rule's severity, which is the highest possible.
     """
     if healthy:
@@ -39,7 +40,7 @@ def severity(
         level = "warning"
     else:
         level = "info"
-    highest: Severity = "warning" if settled else "error"
+    highest: Severity = "warning" if settled and share is None else "error"
     return min(level, highest, ceiling, key=LEVELS.index)
 
 

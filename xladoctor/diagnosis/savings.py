@@ -53,7 +53,7 @@ class Savings:
         now = None if step_s is None else 1e3 * step_s
         gone = self._each(max(0.0, estimate.steady_s + estimate.late_s))
         return Saving(
-            seconds, each, min(1.0, seconds / self.time.steady_s) if self.time.loop_s else None,
+            seconds, each, min(1.0, seconds / self.time.whole_s) if self.time.whole_s else None,
             "estimate", now, None if now is None or gone is None else max(0.0, now - gone),
             estimate.limited_by, projected_s=self._projected(estimate, fix), process=fix.process,
             assumes=list(fix.claims),

@@ -8,13 +8,19 @@ from xladoctor.diagnosis.interface import Finding, SavingBasis, TimeSpent, Verdi
 from xladoctor.diagnosis.rule import BoundBy, Rule
 from xladoctor.quantities import duration, percent
 
+#: What the loop can be at: what that is bound by, in words, and the parts of the time that it is.
 _PARTS: dict[str, tuple[BoundBy, str]] = {
+    "warmup_compile_s": ("compilation", "compiling graphs in warm-up"),
     "compile_s": ("compilation", "compiling graphs"),
-    "blocked_s": ("host_sync", "waiting for values read from the device"),
+    "read_s": ("host_sync", "waiting for values read from the device"),
     "input_s": ("input", "waiting for input"),
-    "tracing_s": ("tracing", "in Python between barriers"),
+    "tracing_s": ("tracing", "recording operations in Python"),
+    "python_s": ("tracing", "in Python"),
     "device_s": ("device", "waiting for the device"),
 }
+_AVOIDABLE = {"compilation", "host_sync", "input", "tracing"}
+_MUCH = 0.2  # of the whole: more of what can be avoided is not nothing
+_LITTLE = 0.02
 #: What can limit a step, in words.
 LIMITS = {
     "compilation": "compiling", "host_sync": "synchronization", "input": "input",
@@ -45,13 +51,25 @@ def verdict(
     """
     serious = [finding for finding in findings if finding.severity != "info"]
     speedup, basis = _speedup(time, serious)
-    bound_by, text = _by_rule(serious, pack) or _by_time(time, findings, pack, busy)
+    bound_by, text, share = _by_time(time, findings, pack, busy)
+    if ruled := _by_rule(serious, pack):
+        bound_by, text = ruled
     if serious:
         plural = "s" if len(serious) > 1 else ""
         todo = f"{len(serious)} finding{plural} to fix{_gain(serious, speedup, basis, limit)}"
     else:
-        todo = "nothing to fix" if judged else "no rule could be evaluated"
+        todo = _nothing(findings, judged, bound_by in _AVOIDABLE and share > _MUCH)
     return Verdict(bound_by, f"{text}; {todo}.", speedup, basis, limit if speedup else None)
+
+
+def _nothing(findings: Sequence[Finding], judged: bool, lossy: bool) -> str:
+    """What to say where no finding has to be fixed: that nothing is lost only if that is known."""
+    best = max((finding.saving.share or 0.0 for finding in findings), default=0.0)
+    if not judged:
+        return "no rule could be evaluated"
+    if best >= _LITTLE:
+        return f"nothing has to be fixed, but a fix below saves {percent(best)}"
+    return "no rule knows a cure" if lossy else "nothing to fix"
 
 
 def _by_rule(serious: Sequence[Finding], pack: Mapping[str, Rule]) -> tuple[BoundBy, str] | None:
@@ -62,34 +80,37 @@ def _by_rule(serious: Sequence[Finding], pack: Mapping[str, Rule]) -> tuple[Boun
 
 def _by_time(
     time: TimeSpent, findings: Sequence[Finding], pack: Mapping[str, Rule], busy: float | None
-) -> tuple[BoundBy, str]:
-    """The largest part of the loop's time, or the device where the host runs ahead of it."""
-    if time.parts is None or not time.loop_s:
-        return "unknown", _UNKNOWN
+) -> tuple[BoundBy, str, float]:
+    """The largest part of the time, in words, and its share of the whole."""
+    if time.parts is None or not time.whole_s:
+        return "unknown", _UNKNOWN, 0.0
     spent = _spent(time, [finding for finding in findings if pack[finding.rule].waits])
     largest = max(spent, key=lambda part: spent[part])
     bound_by, doing = _PARTS[largest]
-    warmup = time.warmup_compile_s
-    apart = f" (after {duration(warmup)} of compiling in warm-up)" if warmup else ""
-    share, loop = percent(spent[largest] / time.steady_s), duration(time.steady_s)
-    text = f"{share} of the loop's {loop}{apart} was spent {doing}"
-    if busy is None or bound_by == "device":
-        return bound_by, text
-    return "device", f"The device was busy {percent(busy)} of the time; meanwhile {text}"
+    base = f"{'run' if time.total_s else 'loop'}'s {duration(time.whole_s)}"
+    share = spent[largest] / time.whole_s
+    text = f"{percent(share)} of the {base} went {doing}"
+    if time.parts.startup_s >= _MUCH * time.whole_s:
+        text += f", {percent(time.parts.startup_s / time.whole_s)} went to start-up"
+    if busy is None or bound_by in ("device", "compilation"):
+        return bound_by, text, share
+    return "device", f"The device was busy {percent(busy)} of the steady steps; {text}", share
 
 
 def _spent(time: TimeSpent, waits: Sequence[Finding]) -> dict[str, float]:
-    """Seconds by part, without the compiling of warm-up.
-
-    Time blocked in reads belongs to the device, except for what fixing the reads gives back.
+    """Seconds by part. Time blocked in reads belongs to the device, except for what fixing the
+    reads gives back.
     """
-    spent = {part: float(getattr(time.parts, part)) for part in _PARTS}
-    spent["compile_s"] -= time.warmup_compile_s or 0.0
+    parts = time.parts
+    spent = {part: float(getattr(parts, part, 0.0)) for part in _PARTS}
+    spent["device_s"] = parts.barrier_s + parts.dispatch_s if parts else 0.0
     given = [wait.saving.remaining_s for wait in waits]
     if given and None not in given:
-        reading = min(spent["blocked_s"], sum(seconds or 0.0 for seconds in given))
-        spent["device_s"] += spent["blocked_s"] - reading
-        spent["blocked_s"] = reading
+        reading = min(spent["read_s"], sum(seconds or 0.0 for seconds in given))
+    else:
+        reading = max(0.0, spent["read_s"] - (time.device_s or 0.0))
+    spent["device_s"] += spent["read_s"] - reading
+    spent["read_s"] = reading
     return spent
 
 

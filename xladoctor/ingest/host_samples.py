@@ -18,7 +18,7 @@ def read_host_samples(path: Path, sites: CallSites, process: int, ingested: Inge
     """Fill ``host_sample``. Without the file the table stays absent: nothing was looked for.
 
     ``tracing`` is what is known from the samples alone: whether they lie inside the framework,
-    which earlier captures called ``torch``.
+    which earlier captures called ``torch``; they have samples of the loop alone.
     """
     try:
         samples = json.loads(path.read_text(encoding="utf-8"))["samples"]
@@ -36,7 +36,7 @@ def read_host_samples(path: Path, sites: CallSites, process: int, ingested: Inge
 def _row(sample: dict[str, Any], sites: CallSites, process: int) -> dict[str, Any]:
     in_framework = sample["torch"] if "torch" in sample else sample["in_framework"]
     return {
-        "process": process, "thread": sample["thread"], "main": sample["main"],
-        "doing": sample["doing"], "in_framework": in_framework, "tracing": in_framework,
-        "count": sample["count"], **sites[sample["site"]].columns(),
+        "process": process, "phase": sample.get("phase", "loop"), "thread": sample["thread"],
+        "main": sample["main"], "doing": sample["doing"], "in_framework": in_framework,
+        "tracing": in_framework, "count": sample["count"], **sites[sample["site"]].columns(),
     }  # fmt: skip

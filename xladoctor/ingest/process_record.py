@@ -55,7 +55,8 @@ def add_process(record: dict[str, Any], number: int, folder: Path, ingested: Ing
         "process", process=number, pid=record["pid"], rank=record["rank"], host=record["host"],
         frontend=record["frontend"],
         device_kind=kind, devices=len(devices), ended=record["ended"], main=record["main"],
-        cwd=record["cwd"], began_ns=record["began_ns"], ended_ns=record["ended_ns"],
+        cwd=record["cwd"], began_ns=record["began_ns"], exit_ns=record.get("exit_ns"),
+        ended_ns=record["ended_ns"],
         uncaught=record.get("uncaught"),
     )  # fmt: skip
     for package, version in record["versions"].items():

@@ -235,7 +235,8 @@ class _StepLogReader:
 def extend_tail(
     process: int, began_ns: int, ended_ns: int, compile_ns: int, ingested: Ingested
 ) -> None:
-    """Add the time in which a program that was stopped last compiled to its main thread's tail.
+    """Add the time in which a program that was stopped last compiled to its main thread's tail, and
+    to its cuts.
 
     Args:
         began_ns: when the last line of the log ended.
@@ -243,21 +244,26 @@ def extend_tail(
         compile_ns: how long the compilation took until then.
     """
     steps = ingested.tables["step"]
+    line = {**_DEFAULTS, "event": "cut", "thread": None, "main": True, "index": 0,
+            "end_ns": ended_ns, "duration_ns": ended_ns - began_ns,
+            "compile_ns": compile_ns}  # fmt: skip
     own = [row for row, (owner, main, tail) in enumerate(
         zip(*(steps.get(name, ()) for name in ("process", "main", "tail")), strict=True)
     ) if owner == process and main and tail]  # fmt: skip
+    if own:
+        line["thread"] = steps["thread"][own[-1]]
+    reader = _StepLogReader(CallSites(), process, Ingested())
+    reader.take(line)
+    reader.finish()
+    tables = reader.tables
+    for name, values in tables["cut"].items():
+        ingested.table("cut").setdefault(name, []).extend(values)
     if own:
         steps["end_ns"][own[-1]] = ended_ns
         steps["duration_ns"][own[-1]] += ended_ns - began_ns
         steps["compile_ns"][own[-1]] += compile_ns
         return
-    line = {**_DEFAULTS, "event": "tail", "thread": None, "main": True, "index": 0,
-            "end_ns": ended_ns, "duration_ns": ended_ns - began_ns,
-            "compile_ns": compile_ns}  # fmt: skip
-    reader = _StepLogReader(CallSites(), process, Ingested())
-    reader.take(line)
-    reader.finish()
-    for name, values in reader.tables["step"].items():
+    for name, values in tables["step"].items():
         steps.setdefault(name, []).extend(values)
 
 

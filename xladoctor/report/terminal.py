@@ -11,34 +11,40 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from xladoctor.diagnosis.interface import Diagnosis, Finding, Location, TimeParts
+from xladoctor.diagnosis.interface import Diagnosis, Finding, Location, PartName, TimeParts
 from xladoctor.quantities import duration, percent
 from xladoctor.report import devices, gate
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.levels import judgements
 from xladoctor.report.text import plain, printable, write
 from xladoctor.report.words import (
+    PARTS,
     ROLES,
     STATES,
+    base_of,
     cost_of,
     outcomes,
     program,
     saving_of,
     steps_of,
     suppressed,
+    unexplained,
     unjudged,
 )
 
-_PARTS = (
-    ("compile", "compile_s", "█", "#", "red"),
-    ("blocked", "blocked_s", "▓", "x", "magenta"),
-    ("input", "input_s", "▒", "i", "yellow"),
-    ("Python", "tracing_s", "░", ".", "blue"),
-    ("device", "device_s", "▞", "=", "green"),
-    ("other", "other_s", "·", "-", "bright_black"),
-)
+#: How the bar draws each part: with blocks, in ASCII, and its colour.
+_DRAWN: dict[PartName, tuple[str, str, str]] = {
+    "startup": ("▁", "_", "bright_black"), "warmup_compile": ("▆", "w", "red"),
+    "compile": ("█", "#", "red"), "read": ("▓", "x", "magenta"), "barrier": ("▞", "=", "green"),
+    "input": ("▒", "i", "yellow"), "upload": ("▚", "u", "cyan"), "save": ("▖", "s", "cyan"),
+    "dispatch": ("▗", "d", "cyan"), "tracing": ("░", "t", "blue"), "python": ("▪", ".", "blue"),
+    "after": ("▔", "-", "bright_black"), "capture": ("·", ":", "bright_black"),
+}  # fmt: skip
+_WORTH_SHOWING, _WORTH_SAYING = 0.005, 0.02  # of the whole
 _SEVERITY = {"error": "bold red", "warning": "bold yellow", "info": "bold cyan"}
 _NARROW = 60
+
+Spent = Sequence[tuple[PartName, float, float]]  # seconds, and share of the whole
 
 
 def render(reports: Sequence[Report], output: TextIO, style: Style) -> None:
@@ -54,11 +60,15 @@ def _sections(report: Report, style: Style) -> list[RenderableType]:
     diagnosis, outcome = report.diagnosis, report.outcome
     shown = diagnosis.findings if outcome is None else gate.failing(report)
     sections: list[RenderableType] = [_heading(diagnosis, style), _verdict(diagnosis)]
-    if diagnosis.time.parts is not None and diagnosis.time.loop_s:
-        sections.append(_time(diagnosis, diagnosis.time.parts, diagnosis.time.loop_s, style))
+    if diagnosis.time.parts is not None and diagnosis.time.whole_s:
+        sections.append(_time(diagnosis, diagnosis.time.parts, style))
     sections += [
         _finding(number, finding, report, style) for number, finding in enumerate(shown, 1)
     ]
+    if rest := unexplained(diagnosis.time):
+        head, *below = (Text(plain(text, style), style="dim") for text in rest)
+        head.stylize("bold")
+        sections.append(Group(head, *below))
     if outcome is not None and (rows := gate.passed_by(report, style)):
         sections.append(Group(*rows))
     sections.append(_closing(diagnosis, style))
@@ -77,36 +87,50 @@ def _verdict(diagnosis: Diagnosis) -> Text:
     return Text(diagnosis.verdict.text, style="bold red" if serious else "bold")
 
 
-def _time(diagnosis: Diagnosis, parts: TimeParts, loop_s: float, style: Style) -> Group:
-    rows: list[RenderableType] = [_bar(parts, loop_s, style), _legend(parts, loop_s, style)]
+def _time(diagnosis: Diagnosis, parts: TimeParts, style: Style) -> Group:
+    spent = [(part, seconds, seconds / diagnosis.time.whole_s) for part in PARTS
+             if (seconds := getattr(parts, f"{part}_s"))]  # fmt: skip
+    rows: list[RenderableType] = [_bar(spent, style), _legend(spent, style)]
+    device, waited = diagnosis.time.device_s, parts.read_s + parts.barrier_s
+    if device is not None and waited >= _WORTH_SAYING * diagnosis.time.whole_s:
+        rows.append(Text(plain(f"the device worked for {duration(device)} of the time that"
+                               " the host waited for it", style), style="dim"))  # fmt: skip
     if diagnosis.steps is not None:
         rows.append(Text(plain("; ".join(steps_of(diagnosis.steps)), style), style="dim"))
     rows += [Text(plain(text, style), style="dim") for text in devices.describe(diagnosis.devices)]
     return Group(*rows)
 
 
-def _bar(parts: TimeParts, loop_s: float, style: Style) -> Text:
+def _drawn(part: PartName, style: Style) -> tuple[str, str]:
+    block, ascii_block, color = _DRAWN[part]
+    return (block if style.unicode else ascii_block), color
+
+
+def _bar(spent: Spent, style: Style) -> Text:
     """One line, the parts in proportion; each part keeps its own character without colour."""
     width = min(style.width, 100)
     bar, done, filled = Text(), 0.0, 0
-    for _, key, block, ascii_block, color in _PARTS:
-        done += getattr(parts, key) / loop_s
+    for part, _, share in spent:
+        done += share
         upto = min(width, round(done * width))
-        bar.append((block if style.unicode else ascii_block) * (upto - filled), style=color)
+        character, color = _drawn(part, style)
+        bar.append(character * (upto - filled), style=color)
         filled = max(filled, upto)
     return bar
 
 
-def _legend(parts: TimeParts, loop_s: float, style: Style) -> Text:
+def _legend(spent: Spent, style: Style) -> Text:
     """The parts with their figures, as many on a line as there is room for."""
     legend, column = Text(), 0
-    for name, key, block, ascii_block, color in _PARTS:
-        seconds = getattr(parts, key)
-        entry = plain(f"{name} {duration(seconds)} {percent(seconds / loop_s)}", style)
+    for part, seconds, share in spent:
+        if share < _WORTH_SHOWING:
+            continue
+        entry = plain(f"{PARTS[part]} {duration(seconds)} {percent(share)}", style)
         if column and column + len(entry) + 3 > style.width:
             legend.append("\n")
             column = 0
-        legend.append((block if style.unicode else ascii_block) * 2, style=color)
+        character, color = _drawn(part, style)
+        legend.append(character * 2, style=color)
         legend.append(f" {entry}  ")
         column += len(entry) + 5
     return legend
@@ -115,7 +139,9 @@ def _legend(parts: TimeParts, loop_s: float, style: Style) -> Text:
 def _finding(number: int, finding: Finding, report: Report, style: Style) -> RenderableType:
     head = Text(f"{number:>2}  ").append(finding.severity, style=_SEVERITY[finding.severity])
     head.append(f"  {finding.rule}  ", style="bold").append(finding.title, style="bold")
-    body: list[RenderableType] = [Text(plain(cost_of(finding), style))]
+    body: list[RenderableType] = [
+        Text(plain(cost_of(finding, base_of(report.diagnosis.time)), style))
+    ]
     if (made := judgements(report).get(finding.fingerprint)) is not None:
         body.insert(0, Text(plain(f"{STATES[made.state]}: {made.reason}", style), style="red"))
     gain = saving_of(finding, report.diagnosis)

@@ -13,8 +13,10 @@ from xladoctor.diagnosis.interface import (
     Finding,
     Ignored,
     NotChecked,
+    PartName,
     RunFacts,
     Steps,
+    TimeSpent,
 )
 from xladoctor.diagnosis.verdict import LIMITS
 from xladoctor.quantities import duration, percent
@@ -31,6 +33,13 @@ ROLES = {
 #: What the gate made of a finding.
 STATES = {"new": "new", "worse": "worse", "known": "known", "acknowledged": "acknowledged",
           "tolerated": "let pass", "not_judged": "not judged"}  # fmt: skip
+#: The parts of the time, in the order of reports.
+PARTS: dict[PartName, str] = {
+    "startup": "start-up", "warmup_compile": "warm-up compile", "compile": "compile",
+    "read": "reads", "barrier": "device", "input": "input", "upload": "uploads", "save": "saves",
+    "dispatch": "dispatch", "tracing": "tracing", "python": "Python", "after": "after",
+    "capture": "xladoctor",
+}  # fmt: skip
 #: What is counted, and the unit behind its value.
 COUNTS: dict[CountName, tuple[str, str]] = {
     "compilations_after_warmup": ("compilations after warm-up", ""),
@@ -102,6 +111,17 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
+def unexplained(time: TimeSpent) -> list[str]:
+    """What neither the device nor a finding accounts for: a heading, and a line for each part."""
+    if not time.unexplained:
+        return []
+    rows = ["time that no finding explains:"]
+    for part in time.unexplained:
+        at = ", ".join(f"{line.file}:{line.line} {duration(line.seconds)}" for line in part.lines)
+        rows.append(f"  {PARTS[part.part]} {duration(part.seconds)}{': ' if at else ''}{at}")
+    return rows
+
+
 def steps_of(steps: Steps) -> list[str]:
     """How many steps, and how long they took."""
     text = f"{steps.count} step{'s' * (steps.count != 1)}, {steps.warmup} of them warm-up"
@@ -140,12 +160,17 @@ def unjudged(skipped: Iterable[NotChecked]) -> list[str]:
     return [f"{', '.join(ids)} not evaluated: {reason}" for reason, ids in reasons.items()]
 
 
-def cost_of(finding: Finding) -> str:
-    """What it costs, how sure that is, and how often it happens."""
+def base_of(time: TimeSpent) -> str:
+    """What all shares are of."""
+    return "run" if time.total_s else "loop"
+
+
+def cost_of(finding: Finding, base: str) -> str:
+    """What it costs, how sure that is, and how often it happens; ``base``: what shares are of."""
     parts = []
     cost, saving = finding.cost, finding.saving
     if cost.seconds is not None:
-        share = f" ({percent(cost.share)} of the loop)" if cost.share is not None else ""
+        share = f" ({percent(cost.share)} of the {base})" if cost.share is not None else ""
         parts.append(f"costs {_BASIS[cost.basis]}{duration(cost.seconds)}{share}")
     else:
         parts.append("cost not known from this evidence")

@@ -16,6 +16,7 @@ RUN: dict[str, Table] = {
         main VARCHAR path of the main script
         cwd VARCHAR working directory
         began_ns BIGINT when the framework was imported
+        exit_ns BIGINT when it had ended and the capture began to write the rest
         ended_ns BIGINT when the process was last heard of
         uncaught VARCHAR type of the uncaught exception that ended it, if any
     """)),
@@ -96,7 +97,7 @@ RUN: dict[str, Table] = {
                  columns(PROCESS + THREAD + """
         main BOOLEAN whether it is the main thread
         step INTEGER index of the step that it is a part of
-        ended_by VARCHAR read, barrier or end (of the program); a long step is also cut without a launch
+        ended_by VARCHAR read, barrier or end; a long step is also cut without a launch
         begin_ns BIGINT its start
         end_ns BIGINT its end
         duration_ns BIGINT time between, without the capture's own work

@@ -148,9 +148,11 @@ TIMELINE: dict[str, Table] = {
         duration_ns BIGINT time in it
         self_ns BIGINT time in it, without what ran inside it
     """)),
-    "host_sample": Table("where Python was in the loop, and in the threads that make its batches",
+    "host_sample": Table("where Python was in the threads that run the loop or make its batches",
                          "host_samples.json",
-                         columns(PROCESS + THREAD + """
+                         columns(PROCESS + """
+        phase VARCHAR warmup, loop, or after (no iteration ended after it)
+    """ + THREAD + """
         main BOOLEAN whether it is the main thread
         doing VARCHAR batch (waiting for or making the next one), barrier, read, save, or NULL
         in_framework BOOLEAN inside a framework function

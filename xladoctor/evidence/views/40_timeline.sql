@@ -35,7 +35,7 @@ JOIN (
 WHERE t.steady
 GROUP BY t.process;
 
--- Host samples by the user's line and by what they show: `input`, on any thread; `tracing`; `other`
+-- Host samples of the loop by the user's line and by what they show: `input`, on any thread; `tracing`; `other`
 -- Python; `fallback` and `upload`, at lines that run an operator on the CPU or send tensors. All but
 -- the first are from the loop's thread.
 -- `own` leaves out samples in a library, a module, the backward pass or an update: what every
@@ -64,7 +64,8 @@ WITH placed AS (
         ON f.process = h.process AND f.file = h.file AND f.line = h.line
     LEFT JOIN (SELECT DISTINCT process, file, line FROM upload) u
         ON u.process = h.process AND u.file = h.file AND u.line = h.line
-    WHERE (h.doing = 'batch' OR (h.doing IS NULL AND h.thread = coalesce(l.thread, h.thread)))
+    WHERE coalesce(h.phase, 'loop') = 'loop'
+      AND (h.doing = 'batch' OR (h.doing IS NULL AND h.thread = coalesce(l.thread, h.thread)))
       AND coalesce(h.user_file, h.file) IS NOT NULL
 ),
 line AS (

@@ -65,10 +65,14 @@ def _share(process: int, samples: Columns, sending: set[tuple[str, int]]) -> flo
 
     For the thread with most samples. Lines that send tensors are left out: the profiler sees them.
     """
-    names = ("process", "thread", "doing", "in_framework", "tracing", "file", "line", "count")
+    names = ("process", "phase", "thread", "doing", "in_framework", "tracing", "file", "line",
+             "count")  # fmt: skip
     rows = [dict(zip(names, row, strict=True))
             for row in zip(*(samples[name] for name in names), strict=True)]  # fmt: skip
-    rows = [row for row in rows if row["process"] == process and row["doing"] != "batch"]
+    rows = [row for row in rows if row["process"] == process and row["phase"] == "loop"
+            and row["doing"] != "batch"]  # fmt: skip
+    if not rows:
+        return None
     by_thread: Counter[int] = Counter()
     for row in rows:
         by_thread[row["thread"]] += row["count"]

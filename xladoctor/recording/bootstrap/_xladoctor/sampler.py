@@ -25,11 +25,15 @@ PERIOD_MS = 10
 _GOLDEN = 0.618034  # pauses of 5 to 15 ms spread evenly, so that no loop keeps time with them
 
 _Seen = tuple[ThreadState, str, "Place | None", bool]
-_Key = tuple[int, bool, "str | None", bool, "int | None"]
+_Key = tuple[str, int, bool, "str | None", bool, "int | None"]
 
 
 class Sampler:
-    """Counts samples by thread, what it does, and call site; for whole iterations only."""
+    """Counts samples by phase, thread, what it does, and call site.
+
+    The loop's are those of whole iterations after warm-up; what comes before them, and what no
+    further iteration follows, are phases of their own.
+    """
 
     def __init__(self, recorder: Recorder, sites: CallSites, writer: Background,
                  fail: Callable[[Exception], None]) -> None:  # fmt: skip
@@ -39,8 +43,8 @@ class Sampler:
         self._writer = writer
         self._fail = fail
         self._counts: dict[_Key, int] = {}
-        self._since_barrier: dict[_Key, int] = {}
-        self._barriers = 0
+        self._since_turn: dict[_Key, int] = {}
+        self._turns = 0
         self._interval = SwitchInterval()
 
     def _run(self) -> None:
@@ -64,11 +68,9 @@ class Sampler:
     def sample(self, late_s: float) -> None:
         """Look at the threads of the loop once."""
         states = list(self._recorder.by_ident.values())
-        barriers = sum(state.index for state in states if state.index >= WARMUP)
-        if not barriers:
-            return
-        if barriers != self._barriers:
-            self._barriers = barriers
+        turns = sum(state.turns for state in states)
+        if turns != self._turns:
+            self._turns = turns
             self._keep()
         exact = self._interval.is_exact(late_s)
         with self._recorder.looking:
@@ -77,8 +79,9 @@ class Sampler:
             self._sites.kind(file)  # so that the next sample knows it
         for state, inside, place, in_framework in seen:
             site = self._sites.intern(place, sample=True) if exact else None
-            key = (state.id, state.main, inside or None, in_framework, site)
-            self._since_barrier[key] = self._since_barrier.get(key, 0) + 1
+            phase = "loop" if _in_the_loop(state) else "warmup"
+            key = (phase, state.id, state.main, inside or None, in_framework, site)
+            self._since_turn[key] = self._since_turn.get(key, 0) + 1
 
     def _look(self, states: list[ThreadState]) -> tuple[list[_Seen], list[str]]:
         """What the threads do now, and files on their stacks that are not classified yet."""
@@ -90,7 +93,7 @@ class Sampler:
         self._interval.adjust(frames)
         for state in states:
             frame = frames.get(state.ident)
-            if frame is not None and _in_the_loop(state):
+            if frame is not None and not state.probed:
                 try:
                     seen.append((state, state.inside, *self._sites.place(frame)))
                 except KeyError as new:
@@ -98,17 +101,20 @@ class Sampler:
         return seen, new_files
 
     def _keep(self) -> None:
-        """A barrier was closed: what was seen before it belongs to the loop, not to its end."""
-        for key, count in self._since_barrier.items():
+        """An iteration ended: what was seen in it belongs to the loop, not to what follows it."""
+        for key, count in self._since_turn.items():
             self._counts[key] = self._counts.get(key, 0) + count
-        self._since_barrier.clear()
+        self._since_turn.clear()
 
     def rows(self) -> list[dict[str, Any]]:
         """The counts so far, as ``host_samples.json`` holds them."""
-        names = ("thread", "main", "doing", "in_framework", "site", "count")
-        return [dict(zip(names, (*key, count))) for key, count in list(self._counts.items())]
+        names = ("phase", "thread", "main", "doing", "in_framework", "site", "count")
+        after = [((key[0].replace("loop", "after"), *key[1:]), count)
+                 for key, count in list(self._since_turn.items())]  # fmt: skip
+        return [dict(zip(names, (*key, count)))
+                for key, count in (*list(self._counts.items()), *after)]  # fmt: skip
 
 
 def _in_the_loop(state: ThreadState) -> bool:
     """After warm-up; loaders' threads, which make the loop's batches, close no steps themselves."""
-    return (state.index >= WARMUP and not state.probed) or state.inside == "batch"
+    return state.turns >= WARMUP or state.inside == "batch"

@@ -82,6 +82,7 @@ class Session:
     def _reset(self) -> None:
         """Asleep: everything that needs no files or threads."""
         self._finished = False
+        self._exit_ns: int | None = None
         self._pid = os.getpid()
         self._began_ns = clock.time_ns()
         self._waking = threading.Lock()
@@ -172,7 +173,7 @@ class Session:
             "argv": redact(sys.argv), "frontend": self._frontend.name,
             "versions": {**self._framework.versions(), "python": platform.python_version()},
             "devices": self._framework.devices(), "used_device": self._has_used_device(),
-            "began_ns": self._began_ns,
+            "began_ns": self._began_ns, "exit_ns": self._exit_ns,
             "settings": {**self._settings, **settings.users(recorded)},
             "settings_lines": self._watch.set_at(recorded), "folders": self._sites.folders,
             "no_analysis_log": self._no_log,
@@ -231,6 +232,7 @@ class Session:
         if not self.awake or self._finished or os.getpid() != self._pid:
             return
         self._finished = True
+        self._exit_ns = clock.time_ns()
         self._recorder.off = True
         self._lines.end()
         records = self._records

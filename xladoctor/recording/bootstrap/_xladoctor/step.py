@@ -83,3 +83,8 @@ class ThreadState:
         self.seen = 0  # compilations of the process at the last barrier
         self.times = StepTimes()
         self.step = Step(self, begin)
+
+    @property
+    def turns(self) -> int:
+        """Steps, or where there are no barriers the reads that launched work."""
+        return self.index or self.cuts

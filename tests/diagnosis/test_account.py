@@ -1,0 +1,209 @@
+"""The account of the wall time: its parts, and what accounts for them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support import Row, evidence, finding, location, step
+from xladoctor.diagnosis.account import explain, time_spent
+from xladoctor.diagnosis.interface import Claim, Cost, Finding, Saving, TimeParts, TimeSpent
+from xladoctor.evidence.interface import Evidence
+
+SECOND = 10**9
+#: Of the run: its begin, in nanoseconds of the wall clock.
+BEGAN = 1000 * SECOND
+
+
+def parts(time: TimeSpent) -> dict[str, float]:
+    """Those that are not zero."""
+    return {name: seconds for name, seconds in asdict(time.parts or TimeParts()).items() if seconds}
+
+
+def at(index: int, begin_s: float, end_s: float, **spent_s: float) -> Row:
+    """A step from and to seconds of the run, with what it spent."""
+    columns = {f"{name}_ns": int(seconds * SECOND) for name, seconds in spent_s.items()}
+    return step(index, begin_ns=BEGAN + int(begin_s * SECOND), end_ns=BEGAN + int(end_s * SECOND),
+                duration_ns=int((end_s - begin_s) * SECOND), **columns)  # fmt: skip
+
+
+def of_run(tables: dict[str, list[Row]], seconds: float = 20.0) -> Evidence:
+    return evidence(tables, began_ns=BEGAN, ended={"seconds": seconds})
+
+
+# Parts
+
+
+def test_run_is_start_up_loop_and_what_came_after() -> None:
+    time = time_spent(of_run({"step": [
+        at(0, 5, 7, compile=1.0, barrier=1.0), at(1, 7, 9, read=0.5, input=0.5, barrier=1.0),
+        at(2, 9, 11, upload=0.5, save=0.5, barrier=0.5),
+    ]}))  # fmt: skip
+
+    assert parts(time) == {
+        "startup_s": 5.0, "compile_s": 1.0, "read_s": 0.5, "input_s": 0.5, "barrier_s": 2.5,
+        "upload_s": 0.5, "save_s": 0.5, "python_s": 0.5, "after_s": 9.0,
+    }  # fmt: skip
+    assert (time.total_s, time.loop_s, time.whole_s) == (20.0, 6.0, 20.0)
+
+
+def test_what_the_capture_took_is_its_own() -> None:
+    rows = [at(0, 5, 6), {**at(1, 6, 8), "duration_ns": SECOND}]
+    process = {"process": 0, "ended": True, "exit_ns": 30, "ended_ns": 30 + 2 * SECOND}
+    time = time_spent(of_run({"step": rows, "process": [process]}))
+    assert parts(time) == {"startup_s": 5.0, "python_s": 2.0, "after_s": 10.0, "capture_s": 3.0}
+
+
+def test_first_step_has_the_set_up_of_the_model() -> None:
+    time = time_spent(of_run({"step": [at(0, 5, 9), at(1, 9, 10), at(2, 10, 11)]}, 11.0))
+    assert parts(time) == {"startup_s": 8.0, "python_s": 3.0}
+    assert time.loop_s == 3.0
+
+
+def test_without_begin_and_end_the_loop_is_all() -> None:
+    time = time_spent(evidence({"step": [at(0, 5, 9, barrier=4.0)]}))
+    assert parts(time) == {"barrier_s": 4.0}
+    assert (time.total_s, time.loop_s, time.whole_s) == (None, 4.0, 4.0)
+
+
+spent = st.floats(0, 2)
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.lists(st.tuples(spent, spent, spent, spent), min_size=1, max_size=6), spent)
+def test_parts_add_up_to_the_whole(steps: list[tuple[float, ...]], after: float) -> None:
+    rows, now = [], 3.0
+    for index, (compiling, reading, barrier, python) in enumerate(steps):
+        end = now + compiling + reading + barrier + python
+        rows.append(at(index, now, end, compile=compiling, read=reading, barrier=barrier))
+        now = end
+    time = time_spent(of_run({"step": rows}, now + after))
+    assert sum(parts(time).values()) == pytest.approx(now + after, abs=1e-6)
+
+
+def test_time_is_of_the_thread_that_took_longest() -> None:
+    rows = [step(0), step(0, thread=2, duration_ns=3 * SECOND), step(0, process=1)]
+    assert time_spent(evidence({"step": rows})).loop_s == 3.0
+
+
+def test_time_after_the_last_barrier_is_no_loop_unless_there_is_no_barrier() -> None:
+    tail = step(1, tail=True, duration_ns=9 * SECOND)
+    assert time_spent(evidence({"step": [step(0), tail]})).loop_s == 0.001
+    assert time_spent(evidence({"step": [tail]})).loop_s == 9.0
+    assert time_spent(evidence({"step": [{**tail, "main": False}]})).loop_s is None
+
+
+def test_without_barriers_the_loop_ends_with_its_last_read() -> None:
+    tail = {**at(0, 5, 15, compile=6.0), "tail": True}
+    cuts = [{**at(0, 5, 12, compile=6.0), "ended_by": "read"},
+            {**at(0, 12, 15), "ended_by": "end"}]  # fmt: skip
+    others = {"index", "tail", "barriers", "ordinal", "executions", "log_offset", "traced",
+              "probed"}  # fmt: skip
+    cuts = [{key: value for key, value in cut.items() if key not in others} for cut in cuts]
+    time = time_spent(of_run({"step": [tail], "cut": cuts}))
+    assert parts(time) == {
+        "startup_s": 5.0, "compile_s": 6.0, "python_s": 1.0, "after_s": 8.0,
+    }  # fmt: skip
+
+
+def test_without_steps_there_are_no_parts() -> None:
+    assert time_spent(evidence({})) == TimeSpent(None, None, None, None)
+
+
+def test_compiling_in_the_first_launches_is_warm_up() -> None:
+    compilations = [{"process": p, "ordinal": ordinal, "duration_ns": SECOND}
+                    for p, ordinal in ((0, 0), (0, 2), (0, 3), (1, 0))]  # fmt: skip
+    rows = [step(i, duration_ns=10 * SECOND, compile_ns=SECOND) for i in range(3)]
+    time = time_spent(evidence({"step": rows, "compilation": compilations}))
+    assert time.warmup_compile_s == 2.0
+    assert (time.parts or TimeParts()).compile_s == 1.0
+
+
+def sample(count: int, line: int = 30, **columns: Any) -> Row:
+    return {"process": 0, "phase": "loop", "thread": 1, "main": True, "doing": None,
+            "in_framework": False, "tracing": False, "file": "train.py", "line": line,
+            "count": count, **columns}  # fmt: skip
+
+
+def test_samples_tell_recording_operations_from_other_python() -> None:
+    samples = [sample(30, tracing=True), sample(10), sample(90, doing="barrier")]
+    time = time_spent(evidence({"step": [at(0, 5, 9)], "host_sample": samples}))
+    assert parts(time) == {"tracing_s": 3.0, "python_s": 1.0}
+
+
+def test_few_samples_tell_nothing() -> None:
+    samples = [sample(9, tracing=True)]
+    time = time_spent(evidence({"step": [at(0, 5, 9)], "host_sample": samples}))
+    assert parts(time) == {"python_s": 4.0}
+
+
+def test_timeline_tells_dispatch_and_device_work_from_waiting() -> None:
+    timeline = {"process": 0, "step": 0, "wait_ns": 300, "dispatch_ns": 100}
+    device = {"process": 0, "step": 0, "idle_wait_ns": 60}
+    time = time_spent(evidence({
+        "step": [at(0, 5, 10, barrier=4.0, read=1.0)], "timeline_step": [timeline],
+        "device_step": [{**device, "device": 0}, {**device, "device": 1, "idle_wait_ns": 90}],
+    }))  # fmt: skip
+    assert parts(time) == {"barrier_s": 3.0, "dispatch_s": 1.0, "read_s": 1.0}
+    assert time.device_s == pytest.approx(3.2)
+
+
+# What accounts for it
+
+
+def reading(seconds: float, line: int = 43) -> Finding:
+    """A read that costs so much."""
+    saving = Saving(seconds, None, None, "estimate", assumes=[Claim("remove", "read")])
+    return finding(cost=Cost(seconds, None, "measured"), saving=saving,
+                   locations=[location(line=line)])  # fmt: skip
+
+
+READS = [{"process": 0, "thread": 1, "step": 0, "tail": False, "kind": "item", "closure": False,
+          "count": 1, "duration_ns": duration, "file": "train.py", "line": line}
+         for line, duration in ((43, 6), (50, 2))]  # fmt: skip
+
+
+def explained(*findings: Finding, seconds: float = 10.0) -> TimeSpent:
+    """Of a run: five seconds of start-up, four of reads, one of Python."""
+    run = of_run({"step": [at(0, 5, 10, read=4.0)], "host_sync": READS,
+                  "host_sample": [sample(40)]}, seconds)  # fmt: skip
+    return explain(run, time_spent(run), findings)
+
+
+def test_what_no_finding_accounts_for_is_named_by_its_lines() -> None:
+    time = explained(reading(3.0))
+
+    assert time.explained is not None
+    assert (time.explained.findings_s, time.explained.overhead_s) == (3.0, 5.0)
+    assert (time.explained.named_s, time.explained.share) == (2.0, 1.0)
+    rest = {part.part: (part.seconds, [(at.line, at.seconds) for at in part.lines])
+            for part in time.unexplained}  # fmt: skip
+    assert rest == {"read": (1.0, [(50, 0.25)]), "python": (1.0, [(30, 1.0)])}
+
+
+def test_finding_accounts_for_no_more_than_its_part_of_the_time() -> None:
+    time = explained(reading(3.0), reading(3.0, line=50))
+    assert time.explained is not None
+    assert time.explained.findings_s == 4.0
+    assert [part.part for part in time.unexplained] == ["python"]
+
+
+def test_time_without_lines_is_not_explained() -> None:
+    run = of_run({"step": [at(0, 5, 10)]}, 10.0)
+    time = explain(run, time_spent(run), [])
+    assert time.explained is not None
+    assert time.explained.share == 0.5
+    assert [(part.part, part.lines) for part in time.unexplained] == [("python", [])]
+
+
+def test_little_is_not_worth_naming() -> None:
+    assert explained(reading(4.0), seconds=1000.0).unexplained == []
+
+
+def test_without_parts_nothing_is_explained() -> None:
+    time = TimeSpent(3.0, None, None, None)
+    assert explain(evidence({}), time, []) == time

@@ -1,0 +1,203 @@
+"""The account of the wall time: from the program's start to its exit, in parts that add up.
+
+The step log tells what the loop's thread did between two barriers, or without barriers from one
+launch to the next; the run's manifest has its begin and end; samples of the host tell recording
+operations from other Python, and the timeline dispatch and device work from waiting. What neither
+the device nor a finding accounts for is named by its lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, fields, replace
+from typing import Any
+
+from xladoctor.diagnosis.interface import (
+    Explained,
+    Finding,
+    LineTime,
+    PartName,
+    TimeParts,
+    TimeSpent,
+    Unexplained,
+)
+from xladoctor.evidence.interface import Evidence
+from xladoctor.warmup import WARMUP
+
+_ENOUGH = 10  # samples, to tell recording operations from other Python
+_WORTH_NAMING = 0.01  # of the whole
+_MOST_LINES = 3
+_OVERHEAD: tuple[PartName, ...] = ("startup", "after", "capture")
+_WAITS: tuple[PartName, ...] = ("read", "barrier")
+#: What a claim is about -> the parts that its time is taken from, in this order.
+_PARTS_OF: dict[str, tuple[PartName, ...]] = {
+    "compile": ("compile", "warmup_compile"), "read": ("read",), "upload": ("upload",),
+    "input": ("input",), "save": ("save",), "barrier": ("barrier", "dispatch"),
+    "tracing": ("tracing", "python"), "other": ("python",),
+    "cut": ("tracing", "python", "read", "barrier"),
+}  # fmt: skip
+
+
+def time_spent(evidence: Evidence) -> TimeSpent:
+    """Where the wall time went, on the thread whose loop took longest."""
+    rows = evidence.database.rows("SELECT * FROM account")
+    ended = evidence.origin.get("ended") or {}
+    total: float | None = ended.get("seconds")
+    if not rows:
+        return _of_timeline(evidence, total)
+    row = rows[0]
+    seconds = {name.removesuffix("_ns"): (value or 0) / 1e9 for name, value in row.items()
+               if name.endswith("_ns")}  # fmt: skip
+    warmup = min(seconds["compile"], _warmup_compile(evidence, row["process"]))
+    python = max(0.0, seconds["python"] - seconds["setup"])
+    recording = _tracing_share(evidence, row)
+    waits = _waits(evidence, row["process"])
+    dispatch = seconds["barrier"] * waits["dispatch"]
+    parts = TimeParts(
+        startup_s=0.0, warmup_compile_s=warmup, compile_s=seconds["compile"] - warmup,
+        read_s=seconds["read"], barrier_s=seconds["barrier"] - dispatch,
+        input_s=seconds["input"], upload_s=seconds["upload"], save_s=seconds["save"],
+        dispatch_s=dispatch, tracing_s=python * recording, python_s=python * (1 - recording),
+        after_s=0.0, capture_s=0.0,
+    )  # fmt: skip
+    loop = sum(asdict(parts).values())
+    began = evidence.origin.get("began_ns")
+    if total and began is not None:
+        before = max(0.0, (row["began_at"] - began) / 1e9)
+        after = max(0.0, total - (row["ended_at"] - began) / 1e9 - seconds["writing"])
+        parts = replace(
+            parts, startup_s=before + seconds["setup"], after_s=after,
+            capture_s=max(0.0, total - before - after - seconds["setup"] - loop),
+        )  # fmt: skip
+        total = sum(asdict(parts).values())
+    else:
+        total = None
+        parts = replace(parts, python_s=parts.python_s + seconds["setup"])
+        loop += seconds["setup"]
+    busy = waits["busy"]
+    device = None if busy is None else busy * (parts.read_s + parts.barrier_s)
+    return TimeSpent(total, loop, parts, warmup, device)
+
+
+def _tracing_share(evidence: Evidence, loop: dict[str, Any]) -> float:
+    """The part of the loop's Python in which operations were recorded; 0 if nothing tells."""
+    rows = evidence.database.rows(
+        "SELECT coalesce(phase, 'loop') = 'loop' AS looping, sum(count) AS samples,"
+        " sum(count) FILTER (tracing) / sum(count) AS share FROM host_sample"
+        " WHERE process = $process AND thread = $thread AND doing IS NULL"
+        " GROUP BY ALL ORDER BY looping DESC",
+        {"process": loop["process"], "thread": loop["thread"]},
+    )
+    enough = (row for row in rows if row["samples"] >= _ENOUGH)
+    return float(next((row["share"] or 0.0 for row in enough), 0.0))
+
+
+def _waits(evidence: Evidence, process: int) -> dict[str, Any]:
+    """Of the waits in the timeline: the share that is dispatch, and of the rest that in which a
+    device worked (of several the busiest).
+    """
+    (row,) = evidence.database.rows(
+        "SELECT coalesce(sum(t.dispatch_ns) / nullif(sum(t.dispatch_ns + t.wait_ns), 0), 0)"
+        " AS dispatch, 1 - sum(d.idle_ns) / nullif(sum(t.wait_ns), 0) AS busy"
+        " FROM timeline_step t JOIN (SELECT process, step, min(idle_wait_ns) AS idle_ns"
+        " FROM device_step GROUP BY ALL) d USING (process, step) WHERE process = $process",
+        {"process": process},
+    )
+    return row
+
+
+def _of_timeline(evidence: Evidence, total: float | None) -> TimeSpent:
+    """The same from the timeline's steps, if there is no step log."""
+    parts = ("compile", "wait", "upload", "input", "save", "dispatch", "tracing", "other")
+    sums = ", ".join(f"coalesce(sum({part}_ns), 0) / 1e9 AS {part}" for part in parts)
+    rows = evidence.database.rows(f"""
+        SELECT process, sum(duration_ns) / 1e9 AS loop_s, {sums},
+               coalesce(sum(compile_ns) FILTER (nth <= {WARMUP}), 0) / 1e9 AS warmup
+        FROM (SELECT *, row_number() OVER (PARTITION BY process ORDER BY begin_ns) AS nth
+              FROM timeline_step)
+        GROUP BY process ORDER BY loop_s DESC, process LIMIT 1
+    """)  # noqa: S608  # column names of our own
+    if not rows:
+        return TimeSpent(total, None, None, None)
+    row = {name: float(value) for name, value in rows[0].items()}
+    spent = TimeParts(
+        startup_s=0.0, warmup_compile_s=row["warmup"], compile_s=row["compile"] - row["warmup"],
+        read_s=0.0, barrier_s=row["wait"], input_s=row["input"], upload_s=row["upload"],
+        save_s=row["save"], dispatch_s=row["dispatch"], tracing_s=row["tracing"],
+        python_s=row["other"], after_s=0.0, capture_s=0.0,
+    )  # fmt: skip
+    busy = _waits(evidence, int(row["process"]))["busy"]
+    device = None if busy is None else busy * spent.barrier_s
+    return TimeSpent(None, row["loop_s"], spent, row["warmup"], device)
+
+
+def _warmup_compile(evidence: Evidence, process: int) -> float:
+    query = """
+        SELECT coalesce(sum(duration_ns), 0) / 1e9 FROM compilation
+        LEFT JOIN (SELECT process, thread, barriers FROM step_period) USING (process, thread)
+        WHERE process = $process AND ordinal < $warmup * coalesce(barriers, 1)
+          AND process NOT IN (SELECT process FROM missing_barrier)
+    """
+    return float(evidence.database.scalar(query, {"process": process, "warmup": WARMUP}))
+
+
+def explain(evidence: Evidence, time: TimeSpent, findings: Sequence[Finding]) -> TimeSpent:
+    """Add what accounts for the time, and name what is left."""
+    if time.parts is None:
+        return time
+    left: dict[PartName, float] = {
+        field.name.removesuffix("_s"): getattr(time.parts, field.name)  # type: ignore[misc]
+        for field in fields(time.parts)
+    }
+    whole = sum(left.values())
+    overhead = sum(left.pop(name) for name in _OVERHEAD)
+    claimed = sum(_take(left, finding) for finding in findings)
+    device = _take_from(left, _WAITS, time.device_s or 0.0)
+    lines = _Lines(evidence, {(at.file, at.line) for f in findings for at in f.locations})
+    rest = [Unexplained(part, seconds, lines.hottest(part, seconds))
+            for part, seconds in sorted(left.items(), key=lambda item: -item[1])
+            if seconds >= _WORTH_NAMING * whole]  # fmt: skip
+    named = sum(row.seconds for row in rest if row.lines)
+    known = overhead + claimed + device + named
+    return replace(
+        time, unexplained=rest,
+        explained=Explained(device, overhead, claimed, named,
+                            round(min(1.0, known / whole), 4) if whole else 1.0),
+    )  # fmt: skip
+
+
+def _take(left: dict[PartName, float], finding: Finding) -> float:
+    """Take what a finding costs from the parts that it is about; returns how much that was."""
+    seconds = finding.cost.seconds or finding.saving.seconds or 0.0
+    about = dict.fromkeys(part for claim in finding.saving.assumes
+                          for part in _PARTS_OF[claim.what])  # fmt: skip
+    return _take_from(left, about, seconds)
+
+
+def _take_from(left: dict[PartName, float], parts: Iterable[PartName], seconds: float) -> float:
+    taken = 0.0
+    for part in parts:
+        some = min(left[part], seconds - taken)
+        left[part] -= some
+        taken += some
+    return taken
+
+
+class _Lines:
+    """The lines of a part's time, but for those that findings name."""
+
+    def __init__(self, evidence: Evidence, known: set[tuple[str, int]]) -> None:
+        self._evidence = evidence
+        self._known = known
+
+    def hottest(self, part: PartName, seconds: float) -> list[LineTime]:
+        """A few lines, each with its share of the seconds."""
+        rows = self._evidence.database.rows(
+            "SELECT file, line, share FROM time_line WHERE part = $part"
+            " ORDER BY share DESC, file, line", {"part": part}
+        )  # fmt: skip
+        places = [(self._evidence.shown(row["file"]) or row["file"], row["line"], row["share"])
+                  for row in rows]  # fmt: skip
+        others = [place for place in places if place[:2] not in self._known] or places
+        return [LineTime(file, line, round(share * seconds, 4))
+                for file, line, share in others[:_MOST_LINES]]  # fmt: skip
