@@ -335,8 +335,10 @@ def test_program_that_only_compiled_has_a_tail_too() -> None:
 # Barriers a step
 
 
-def period(sites: list[int], updates: list[int]) -> int:
-    return barriers_a_step(np.asarray(sites), np.asarray(updates))
+def period(sites: list[int], updates: list[int], fed: list[int] | None = None) -> int:
+    """Of a loop whose barriers are all fed, unless ``fed`` says which are."""
+    sequences = (sites, updates, fed or [1] * len(sites))
+    return barriers_a_step(*map(np.asarray, sequences))
 
 
 @given(st.integers(1, 16), st.integers(3, 20))
@@ -349,6 +351,17 @@ def test_barriers_of_an_iteration_make_one_step(barriers: int, turns: int) -> No
 @given(st.integers(2, 16), st.integers(10, 40))
 def test_micro_batches_that_share_one_barrier_line_make_one_step(micro: int, turns: int) -> None:
     assert period([0] * micro * turns, ([0] * (micro - 1) + [1]) * turns) == micro
+
+
+@given(st.integers(2, 200), st.integers(4, 20))
+def test_barriers_of_an_inner_loop_make_one_step_for_each_input(inner: int, turns: int) -> None:
+    count = inner * turns
+    fed = [int(nth % inner == 0) for nth in range(count)]
+    assert period([0] * count, [0] * count, fed) == inner
+
+
+def test_input_every_few_updates_makes_no_step_of_several_updates() -> None:
+    assert period([0] * 100, [1] * 100, [1, 0, 0, 0, 0] * 20) == 1
 
 
 @given(st.integers(1, 4), st.integers(60, 90), st.integers(0, 200))

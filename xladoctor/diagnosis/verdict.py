@@ -16,6 +16,7 @@ _PARTS: dict[str, tuple[BoundBy, str]] = {
     "input_s": ("input", "waiting for input"),
     "tracing_s": ("tracing", "recording operations in Python"),
     "python_s": ("tracing", "in Python"),
+    "dispatch_s": ("dispatch", "launching graphs"),
     "device_s": ("device", "waiting for the device"),
 }
 _AVOIDABLE = {"compilation", "host_sync", "input", "tracing"}
@@ -103,7 +104,7 @@ def _spent(time: TimeSpent, waits: Sequence[Finding]) -> dict[str, float]:
     """
     parts = time.parts
     spent = {part: float(getattr(parts, part, 0.0)) for part in _PARTS}
-    spent["device_s"] = parts.barrier_s + parts.dispatch_s if parts else 0.0
+    spent["device_s"] = parts.barrier_s if parts else 0.0
     given = [wait.saving.remaining_s for wait in waits]
     if given and None not in given:
         reading = min(spent["read_s"], sum(seconds or 0.0 for seconds in given))

@@ -33,6 +33,9 @@ _PERIODIC = 0.9
 _ONE_UPDATE = 1.1
 
 
+Numbers = np.ndarray[Any, Any]
+
+
 @dataclass(frozen=True, slots=True)
 class CallSites:
     """The interned call sites of a process.
@@ -86,7 +89,7 @@ class _StepLogReader:
         self._ingested = ingested
         self._steps: list[dict[str, Any]] = []  # the largest table is built at once
         self._ordinals: dict[tuple[int, int | None], int] = {}
-        self._barriers: dict[int, list[tuple[int, int]]] = {}
+        self._barriers: dict[int, list[tuple[int, int, bool]]] = {}
         self._counters: dict[str, int] = {}
         self._cuts: dict[int, dict[str, Any]] = {}  # of each thread's step, those so far
         self._sums_only = False
@@ -131,7 +134,8 @@ class _StepLogReader:
         ordinal = self._ordinals.get((thread, site), 0)
         if not tail:
             self._ordinals[thread, site] = ordinal + line["steps"]
-            barrier = (-1 if site is None else site, _updates(line))
+            fed = bool(line["input"][0] or line["uploads"])
+            barrier = (-1 if site is None else site, _updates(line), fed)
             self._barriers.setdefault(thread, []).append(barrier)
         duration, end = line["duration_ns"], line["end_ns"]
         self._steps.append(dict(
@@ -225,9 +229,9 @@ class _StepLogReader:
         for table in () if self._sums_only else ("upload", "state_save", "outlier", "cut"):
             self._ingested.table(table)
         for thread, barriers in self._barriers.items():
-            sites, updates = np.asarray(barriers).T
+            sequences = np.asarray(barriers).T
             self._ingested.add("step_period", process=self._process, thread=thread,
-                               barriers=barriers_a_step(sites, updates))  # fmt: skip
+                               barriers=barriers_a_step(*sequences))  # fmt: skip
         for name, value in self._counters.items():
             self._ingested.add("counter_total", process=self._process, name=name, value=value)
 
@@ -325,20 +329,37 @@ def _renamed(line: dict[str, Any]) -> dict[str, Any]:
     return line
 
 
-def barriers_a_step(sites: np.ndarray[Any, Any], updates: np.ndarray[Any, Any]) -> int:
+def barriers_a_step(sites: Numbers, updates: Numbers, fed: Numbers) -> int:
     """How many barriers make one iteration, from what each of them ended.
 
     Args:
         sites: call site of each barrier, in order.
         updates: optimizer steps before each barrier.
+        fed: whether new input came before it: 36 barriers at one line, of which each 36th is fed,
+            are one iteration, whose inner loop has the barrier.
 
     The smallest period that nine in ten barriers keep; 1 if there is none. Two barriers per
     iteration, or eight micro-batches and one update, repeat exactly; an end-of-epoch barrier among
     hundreds does not change the period of the others. A period with several updates is an epoch.
     """
+    turn = _distance(fed)
+    if turn > 1 and updates.mean() * turn <= _ONE_UPDATE and _keeps(turn, sites, updates):
+        return turn
     for sequences in ((sites, updates), (sites,)):  # an update may be left out now and then
         for period in range(1, min(_MAX_PERIOD, len(sites) // 3) + 1):
-            alike = np.all([s[period:] == s[:-period] for s in sequences], axis=0)
-            if np.mean(alike) >= _PERIODIC:
+            if _keeps(period, *sequences):
                 return period if period == 1 or updates.mean() * period <= _ONE_UPDATE else 1
     return 1
+
+
+def _keeps(period: int, *sequences: Numbers) -> bool:
+    """Whether nine in ten barriers are as that one period before, and it came three times."""
+    alike = np.all([s[period:] == s[:-period] for s in sequences], axis=0)
+    return 3 * period <= len(sequences[0]) and bool(np.mean(alike) >= _PERIODIC)
+
+
+def _distance(fed: Numbers) -> int:
+    """How far apart nine in ten inputs are; 0 where they are not regular."""
+    distances = np.bincount(np.diff(np.flatnonzero(fed)), minlength=1)
+    most = int(distances.argmax())
+    return most if distances[most] >= _PERIODIC * max(1, distances.sum()) else 0
