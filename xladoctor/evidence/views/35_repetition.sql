@@ -1,0 +1,121 @@
+-- Instructions that compute something, by the pass of training that they belong to. A backward pass
+-- has no line, or the line that starts it.
+CREATE VIEW computing AS
+SELECT i.*,
+       i.opcode IN ('dot', 'convolution', 'custom-call') AS product,
+       CASE WHEN o.line IS NOT NULL OR i.via = 'step' THEN 'update'
+            WHEN i.file IS NULL OR i.via IN ('backward', 'grad') THEN 'backward'
+            ELSE 'forward' END AS pass
+FROM hlo_instruction i
+LEFT JOIN (SELECT DISTINCT process, file, line FROM optimizer) o
+    ON o.process = i.process AND o.file = i.file AND o.line = i.line
+WHERE i.opcode NOT IN ('parameter', 'constant', 'tuple', 'get-tuple-element', 'bitcast',
+                       'broadcast', 'reshape', 'copy', 'call');
+
+-- How often the forward pass of a graph multiplies by the same matrix, in the median. Only where
+-- half of its products are of such matrices: a loop goes over the same layers again and again.
+CREATE VIEW reused_weights AS
+WITH RECURSIVE weight AS (  -- parameters, and the same in another layout or type
+    SELECT process, program_id, id, id AS origin
+    FROM hlo_instruction WHERE entry AND opcode = 'parameter' AND len(shape) >= 2
+    UNION ALL
+    SELECT i.process, i.program_id, i.id, w.origin
+    FROM weight w
+    JOIN hlo_instruction i
+        ON i.process = w.process AND i.program_id = w.program_id AND i.operands[1] = w.id
+    WHERE i.entry AND len(i.operands) = 1
+      AND (i.opcode IN ('bitcast', 'copy', 'transpose', 'convert', 'reshape')
+           OR i.op_type IS NULL)  -- the compiler's own change of layout
+),
+products AS (
+    SELECT process, program_id, list_distinct(list(frame)) AS frames, count(*) AS count
+    FROM computing WHERE product AND pass = 'forward' GROUP BY process, program_id
+),
+operand AS (  -- a fusion may hold the product of its line
+    SELECT c.process, c.program_id, c.id, unnest(c.operands) AS operand
+    FROM computing c JOIN products p USING (process, program_id)
+    WHERE c.entry AND c.pass = 'forward' AND c.opcode NOT IN ('transpose', 'convert')
+      AND list_contains(p.frames, c.frame)
+),
+used AS (
+    SELECT w.process, w.program_id, w.origin, count(DISTINCT o.id) AS times
+    FROM operand o
+    JOIN weight w
+        ON w.process = o.process AND w.program_id = o.program_id AND w.id = o.operand
+    GROUP BY w.process, w.program_id, w.origin HAVING times >= 2
+)
+SELECT u.process, u.program_id, quantile_disc(u.times, 0.5)::BIGINT AS copies
+FROM used u JOIN products p USING (process, program_id)
+GROUP BY u.process, u.program_id HAVING 2 * sum(u.times) >= any_value(p.count);
+
+-- Places of the forward pass by operation, and how often a graph has it there. Products count where
+-- there are any, since fusions repeat cheap instructions at will.
+CREATE VIEW repeated_place AS
+SELECT process, program_id, frame, opcode, shape, product, file, line,
+       any_value(function) AS function, unnest(any_value(caller(c))), count(*) AS times,
+       count(*) FILTER (entry) AS in_entry
+FROM computing c WHERE pass = 'forward'
+GROUP BY process, program_id, frame, opcode, shape, product, file, line;
+
+-- Graphs that hold a block several times: as a loop over points in time or batches does, or as
+-- `layers` of the same shape, each with weights of its own. `part`: share of the graph's instructions
+-- that is copies of the first. The backward pass repeats what the forward pass does; an update does
+-- not.
+CREATE VIEW repetition AS
+WITH copied AS (  -- the commonest count, by how many instructions it explains
+    SELECT process, program_id, arg_max(times, (counts, explains, times)) AS copies,
+           bool_or(counts) AS counts
+    FROM (
+        SELECT process, program_id, product AS counts,
+               CASE WHEN product THEN times ELSE in_entry END AS times, sum(times) AS explains
+        FROM repeated_place WHERE product OR in_entry > 1 GROUP BY ALL
+    ) GROUP BY process, program_id
+),
+graph AS (
+    SELECT process, program_id, coalesce(r.copies, c.copies) AS copies,
+           CASE WHEN r.copies IS NULL AND c.counts THEN (
+               SELECT count(*) FROM hlo_instruction i
+               WHERE i.process = c.process AND i.program_id = c.program_id
+                 AND i.entry AND i.opcode = 'parameter' AND len(i.shape) >= 2
+           ) >= c.copies ELSE FALSE END AS layers
+    FROM copied c LEFT JOIN reused_weights r USING (process, program_id)
+),
+size AS (
+    SELECT process, program_id, count(*) AS instructions,
+           count(*) FILTER (pass = 'forward') AS forward,
+           count(*) FILTER (pass = 'update') AS updates,
+           bool_or(pass = 'backward') AS trains, bool_or(opcode = 'convolution') AS convolves
+    FROM computing GROUP BY process, program_id
+),
+block AS (  -- and the line that has most of it
+    SELECT process, program_id, sum(times) AS instructions,
+           arg_max(site, (products, times, -line)) AS site,
+           arg_max(opcode, (products, times, -line)) AS opcode
+    FROM (
+        SELECT p.process, p.program_id, p.line, arg_max(site(p), p.times) AS site,
+               arg_max(p.opcode, (p.product, p.times)) AS opcode, sum(p.times) AS times,
+               coalesce(sum(p.times) FILTER (p.product), 0) AS products
+        FROM repeated_place p JOIN graph g USING (process, program_id)
+        WHERE p.times >= 0.8 * g.copies AND g.copies > 1
+        GROUP BY p.process, p.program_id, p.file, p.line
+    ) GROUP BY process, program_id
+)
+SELECT g.process, g.program_id, g.copies, g.layers, s.trains, s.convolves, b.opcode, unnest(b.site),
+       b.instructions / s.forward * (1 - 1 / g.copies)
+           * (s.instructions - s.updates) / s.instructions AS part
+FROM graph g
+JOIN size s USING (process, program_id)
+JOIN block b USING (process, program_id);
+
+-- Batches that a graph computes on: inputs of one shape that one line sends, again at other steps.
+CREATE VIEW batches_in_graph AS
+SELECT process, program_id, max(count) AS count
+FROM (
+    SELECT p.process, p.program_id, count(*) AS count
+    FROM hlo_parameter p
+    JOIN (
+        SELECT process, file, line FROM upload
+        GROUP BY process, file, line HAVING count(DISTINCT step) > 1
+    ) u ON u.process = p.process AND u.file = p.file AND u.line = p.line
+    WHERE p.sent GROUP BY p.process, p.program_id, p.file, p.line, p.shape, p.type
+) GROUP BY process, program_id;
