@@ -1,11 +1,12 @@
 -- Instructions that compute something, by the pass of training that they belong to. A backward pass
--- has no line, or the line that starts it.
+-- has no line, or the line that starts it; what the compiler adds may have no operation either.
 CREATE VIEW computing AS
 SELECT i.*,
        i.opcode IN ('dot', 'convolution', 'custom-call') AS product,
        CASE WHEN o.line IS NOT NULL OR i.via = 'step' THEN 'update'
-            WHEN i.file IS NULL OR i.via IN ('backward', 'grad') THEN 'backward'
-            ELSE 'forward' END AS pass
+            WHEN i.via IN ('backward', 'grad') OR (i.file IS NULL AND i.op_type IS NOT NULL)
+            THEN 'backward'
+            WHEN i.file IS NOT NULL THEN 'forward' END AS pass
 FROM hlo_instruction i
 LEFT JOIN (SELECT DISTINCT process, file, line FROM optimizer) o
     ON o.process = i.process AND o.file = i.file AND o.line = i.line
@@ -84,7 +85,9 @@ size AS (
     SELECT process, program_id, count(*) AS instructions,
            count(*) FILTER (pass = 'forward') AS forward,
            count(*) FILTER (pass = 'update') AS updates,
-           bool_or(pass = 'backward') AS trains, bool_or(opcode = 'convolution') AS convolves
+           -- a backward pass has two products for each; of more, the forward pass has no lines
+           count(*) FILTER (product) <= 4 * count(*) FILTER (product AND pass = 'forward') AS lined,
+           bool_or(opcode = 'convolution') AS convolves
     FROM computing GROUP BY process, program_id
 ),
 block AS (  -- and the line that has most of it
@@ -100,7 +103,8 @@ block AS (  -- and the line that has most of it
         GROUP BY p.process, p.program_id, p.file, p.line
     ) GROUP BY process, program_id
 )
-SELECT g.process, g.program_id, g.copies, g.layers, s.trains, s.convolves, b.opcode, unnest(b.site),
+SELECT g.process, g.program_id, g.copies, g.layers AND s.lined AS layers,
+       s.updates > 0 AND s.lined AS trains, s.convolves, b.opcode, unnest(b.site),
        b.instructions / s.forward * (1 - 1 / g.copies)
            * (s.instructions - s.updates) / s.instructions AS part
 FROM graph g
