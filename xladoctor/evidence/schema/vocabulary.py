@@ -15,6 +15,6 @@ VOCABULARY: dict[str, Table] = {
     """)),
     "metric_meaning": Table("metrics that measure what each frontend does", "frontend", columns("""
         name VARCHAR name of the metric
-        meaning VARCHAR compile, execute or read
+        meaning VARCHAR compile, execute, read, eager_compile or eager_execute
     """)),
 }  # fmt: skip

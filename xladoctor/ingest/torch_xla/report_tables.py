@@ -20,8 +20,6 @@ def add_report(report: MetricsReport, process: int, ingested: Ingested, path: st
             ingested.add("metric", process=number, name=metric.name, unit=metric.unit,
                          samples=metric.total_samples, accumulator=metric.accumulator,
                          p50=_median(metric))  # fmt: skip
-            if metric.name == "EagerOpCompileTime":
-                ingested.notes.append(_eager(metric, path))
         for counter in section.counters:
             ingested.add("counter", process=number, name=counter.name, value=counter.value)
     if len(report.sections) > len(newest):
@@ -30,14 +28,6 @@ def add_report(report: MetricsReport, process: int, ingested: Ingested, path: st
             f"{path}: {len(report.sections)} reports in it; the newest is used (line {lines})"
         )
     ingested.notes.extend(f"{path}: {note}" for note in report.notes)
-
-
-def _eager(metric: Metric, path: str) -> str:
-    spent = "" if metric.accumulator is None else f" for {metric.accumulator / 1e9:.2g} s"
-    return (
-        f"{path}: eager mode: {metric.total_samples} operators were compiled one by one{spent};"
-        " this time counts as tracing"
-    )
 
 
 def _median(metric: Metric) -> float | None:
