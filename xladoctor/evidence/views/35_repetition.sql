@@ -49,8 +49,8 @@ SELECT u.process, u.program_id, quantile_disc(u.times, 0.5)::BIGINT AS copies
 FROM used u JOIN products p USING (process, program_id)
 GROUP BY u.process, u.program_id HAVING 2 * sum(u.times) >= any_value(p.count);
 
--- Places of the forward pass by operation, and how often a graph has it there. Products count where
--- there are any, since fusions repeat cheap instructions at will.
+-- Places of the forward pass by operation, and how often a graph has it there: in its entry, since
+-- fusions repeat cheap instructions at will, and anywhere.
 CREATE VIEW repeated_place AS
 SELECT process, program_id, frame, opcode, shape, product, file, line,
        any_value(function) AS function, unnest(any_value(caller(c))), count(*) AS times,
@@ -63,13 +63,17 @@ GROUP BY process, program_id, frame, opcode, shape, product, file, line;
 -- that is copies of the first. The backward pass repeats what the forward pass does; an update does
 -- not.
 CREATE VIEW repetition AS
-WITH copied AS (  -- the commonest count, by how many instructions it explains
+WITH copied AS (  -- the commonest count, by how many instructions it explains; products first
     SELECT process, program_id, arg_max(times, (counts, explains, times)) AS copies,
            bool_or(counts) AS counts
     FROM (
-        SELECT process, program_id, product AS counts,
-               CASE WHEN product THEN times ELSE in_entry END AS times, sum(times) AS explains
-        FROM repeated_place WHERE product OR in_entry > 1 GROUP BY ALL
+        SELECT process, program_id, CASE WHEN product THEN p.times ELSE in_entry END AS times,
+               sum(CASE WHEN product THEN p.times ELSE in_entry END) AS explains,
+               bool_or(product) AS counts
+        FROM repeated_place p
+        WHERE (product AND p.times >= 4)
+           OR in_entry >= 16  -- one operation may become several fusions, if not so many
+        GROUP BY process, program_id, CASE WHEN product THEN p.times ELSE in_entry END
     ) GROUP BY process, program_id
 ),
 graph AS (
