@@ -48,6 +48,7 @@ THOROUGH = {
     "many_small_operations", "missing_lowering_input", "missing_lowering_loss",
     "missing_barrier_growing", "growing_cache", "rolled_position", "indexed_schedule",
     "equal_scalars", "growing_graph", "sharding", "step_context", "step_trace",
+    "accumulated_batches", "unrolled_cell", "small_operations_loss",
 }  # fmt: skip
 _HEALED = {
     "recompiling_healed", "dynamic_shape_healed", "scalar_read_healed", "missing_barrier_healed",
