@@ -68,9 +68,9 @@ def test_instructions_of_all_computations() -> None:
 def test_frames_with_their_callers() -> None:
     assert read(module())["hlo_frame"] == [
         {"process": 3, "program_id": 7, "frame": 1, "parent": 0, "file": "/home/ada/train.py",
-         "line": 41, "function": "train"},
+         "line": 41, "function": "train", "kind": "user"},
         {"process": 3, "program_id": 7, "frame": 2, "parent": 1, "file": "/home/ada/data.py",
-         "line": 88, "function": "load"},
+         "line": 88, "function": "load", "kind": "user"},
     ]  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import replace
 
+from xladoctor.causes.blocks import by_blocks
 from xladoctor.causes.contrast import Contrast
 from xladoctor.causes.graphs import Graphs
 from xladoctor.causes.input_cause import by_inputs, input_changed
@@ -28,8 +29,10 @@ def cause_of(
         dynamic: lines whose results are as large as the data say.
         graphs: tell what operations are made of.
     """
+    old, new = contrast.before, contrast.after
     cause = (
         _by_placement(contrast, "sharding")
+        or (None if contrast.inputs.sent else by_blocks(old, new, after, graphs))
         or by_inputs(contrast.inputs, dynamic)
         or by_operations(contrast, graphs)
         or _by_counts(contrast, before, after)

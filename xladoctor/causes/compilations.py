@@ -10,7 +10,7 @@ from xladoctor.evidence.database import Database
 
 _COMPILATIONS = """
     SELECT process, file, line, via, cause,
-           index, thread, step, ordinal, graph_hash, inputs, outputs, end_ns, duration_ns
+           index, thread, step, ordinal, graph_hash, inputs, outputs, end_ns, duration_ns, function
     FROM compilation ORDER BY process, index
 """
 

@@ -13,6 +13,7 @@ from functools import partial
 from typing import TypeVar
 
 from xladoctor.causes import rows
+from xladoctor.causes.blocks import with_blocks
 from xladoctor.causes.cause import cause_of
 from xladoctor.causes.compilations import by_site, read_compilations, read_periods
 from xladoctor.causes.contrast import Contrast, contrasts
@@ -62,6 +63,7 @@ def _explained(database: Database, graphs: Graphs) -> tuple[Causes, Changes]:
     causes = {compilation: by_hash(compilation, old) for compilation, old in again.items()}
     causes |= compared
     causes |= _by_records(sites, causes, uploads)
+    causes = {**with_blocks(causes, sites, graphs)}
     explained = with_first_differences(_ordered(causes, compilations), nearest, graphs)
     explained = with_users(explained, graphs)
     explained = add_patterns(explained, sites.values(), graphs.size, read_periods(database))

@@ -10,21 +10,25 @@ the few that differ.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from itertools import pairwise, zip_longest
+from typing import Any
 
 import numpy as np
 
 from xladoctor.causes.interface import (
     Compilation,
     Counted,
+    Frame,
     Graph,
     Line,
     Operands,
     Parameter,
     Place,
+    Stack,
     Token,
+    Work,
 )
 from xladoctor.causes.vocabulary import Vocabulary, spelled
 from xladoctor.evidence.database import Database
@@ -68,6 +72,21 @@ _MADE_OF = f"""
     WHERE hash(o.file, o.line, o.op_type) <> c.spot
     GROUP BY ALL
 """  # noqa: S608 - of the constants above
+#: Opcodes of work that fusions never repeat.
+_WORKING = """(
+    'dot', 'convolution', 'reduce', 'reduce-window', 'select-and-scatter', 'gather', 'scatter',
+    'sort', 'fft', 'cholesky', 'triangular-solve', 'custom-call', 'rng-bit-generator'
+)"""
+_WORK = f"""
+    SELECT frame, op_type, opcode, count(*) FROM hlo_instruction
+    WHERE process = $process AND program_id = $program AND opcode IN {_WORKING}
+      AND frame IS NOT NULL AND op_type IS NOT NULL
+    GROUP BY ALL ORDER BY min(rowid)
+"""  # noqa: S608 - of the constants above
+_FRAMES = """
+    SELECT frame, parent, file, line, function, kind FROM hlo_frame
+    WHERE process = $process AND program_id = $program AND file IS NOT NULL ORDER BY frame
+"""
 _LINES = """
     SELECT computation, id, opcode, type, shape, coalesce(literal, attributes), parameter, operands
     FROM hlo_instruction WHERE process = $process AND program_id = $program ORDER BY rowid
@@ -103,6 +122,7 @@ class Graphs:
     def __init__(self, database: Database, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
         self._database = database
+        self._work: dict[Program, Counter[Work]] = {}
         parameters = _parameters(database)
         tokens, spots = (_counted(database, key) for key in (_TOKEN, _SPOT))
         none = np.empty(0, np.int64)
@@ -149,6 +169,22 @@ class Graphs:
             sides[program == new.program][spot] = tuple(sorted(shapes))
         was, now = sides
         return {spot: (was.get(spot, ()), now.get(spot, ())) for spot in was | now}
+
+    def work(self, graph: Graph) -> Counter[Work]:
+        """Its work in the order of lowering, and how many instructions each has."""
+        program = graph.process, graph.program
+        if program not in self._work:
+            self._work[program] = self._counted_work(*program)
+        return self._work[program]
+
+    def _counted_work(self, process: int, program: int) -> Counter[Work]:
+        where = {"process": process, "program": program}
+        stacks = _stacks(self._database.table(_FRAMES, where)[1])
+        work: Counter[Work] = Counter()
+        for frame, op, opcode, count in self._database.table(_WORK, where)[1]:
+            if stacks.get(frame):
+                work[Work(stacks[frame], spelled(op), opcode)] += count
+        return work
 
     def users_of_numbers(self) -> dict[tuple[int, int, Line], str]:
         """By process, program and line: the operation that a number of that line goes into."""
@@ -206,6 +242,21 @@ def _counted(database: Database, key: str) -> dict[Program, Counted]:
         )
         for begin, end in pairwise(bounds)
     }
+
+
+def _stacks(rows: Iterable[Sequence[Any]]) -> dict[int, Stack]:
+    """By number of the innermost frame; ``rows`` have number, caller and what a frame has."""
+    calls = {number: (caller, Frame(*frame)) for number, caller, *frame in rows}
+    stacks: dict[int, Stack] = {0: ()}
+    for innermost in calls:
+        new, number = [], innermost
+        while number in calls and number not in stacks:
+            new.append(number)
+            number = calls[number][0]
+        stack = stacks.get(number, ())
+        for number in reversed(new):
+            stack = stacks[number] = (*stack, calls[number][1])
+    return stacks
 
 
 def _size(name: str | None, instructions: int) -> int:

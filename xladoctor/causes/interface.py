@@ -78,6 +78,7 @@ class Compilation:
     outputs: int | None
     end_ns: int | None
     duration_ns: int | None
+    function: str | None = None
 
     @property
     def process(self) -> int:
@@ -148,6 +149,26 @@ class Parameter(NamedTuple):
     def text_with_layout(self) -> str:
         """The same with its dimensions from minor to major: ``f32[16,64]{1,0}``."""
         return f"{self.text}{{{','.join(map(str, self.layout or ()))}}}"
+
+
+class Frame(NamedTuple):
+    """A call in a Python stack; machinery is Python's own and the framework's."""
+
+    file: str
+    line: int
+    function: str
+    kind: Literal["user", "library", "machinery"]
+
+
+Stack = tuple[Frame, ...]  #: outermost first
+
+
+class Work(NamedTuple):
+    """Instructions that no optimization repeats, by the calls that led to them."""
+
+    stack: Stack
+    op: str
+    opcode: str
 
 
 class Token(NamedTuple):
@@ -248,6 +269,11 @@ class InputChanges:
     def scalars_alone(self) -> bool:
         """Whether all that came and went are single numbers."""
         return not any(parameter.shape for parameter in (*self.removed, *self.added))
+
+    @property
+    def sent(self) -> bool:
+        """Whether the host sent one that changed."""
+        return any(parameter.sent for _, parameter in self.changed)
 
     def apart(self, was_there: Callable[[Parameter], bool]) -> InputChanges:
         """Without pairs whose later side was there before: two inputs, not one that changed."""

@@ -80,6 +80,12 @@ class Folders:
             not self.standard and "/lib/python3." in file
         )
 
+    def kind(self, file: str) -> str:
+        """``user``, ``library`` or ``machinery``."""
+        if self.is_user(file) or file == self.main:
+            return "user"
+        return "machinery" if self.is_machinery(file) else "library"
+
     def _package(self, file: str) -> str | None:
         for folder in self.installed:
             if file.startswith(folder + "/"):

@@ -44,6 +44,7 @@ GRAPHS: dict[str, Table] = {
         file VARCHAR path
         line INTEGER line, from 1
         function VARCHAR function
+        kind VARCHAR user, library, or machinery: Python's own and the framework's
     """)),
     "hlo_parameter": Table("an entry parameter of such a module", ".xplane.pb",
                            columns(PROCESS + """
