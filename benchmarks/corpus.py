@@ -116,7 +116,7 @@ def row(case: Case, report: dict[str, Any] | None) -> list[str]:
     if report is None:
         return [name, "–", "–", "no report", "–", "no"]
     first = first_finding(report)
-    explained = report["time"].get("explained_share")
+    explained = (report["time"]["explained"] or {}).get("share")
     return [
         name,
         f"{report['time']['total_s']:.1f}",

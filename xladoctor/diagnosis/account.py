@@ -50,11 +50,13 @@ def time_spent(evidence: Evidence) -> TimeSpent:
                if name.endswith("_ns")}  # fmt: skip
     warmup = min(seconds["compile"], _warmup_compile(evidence, row["process"]))
     python = max(0.0, seconds["python"] - seconds["setup"])
+    eager = min(python, _eager_compile(evidence, row["process"]))
+    python -= eager
     recording = _tracing_share(evidence, row)
     waits = _waits(evidence, row["process"])
     dispatch = seconds["barrier"] * waits["dispatch"]
     parts = TimeParts(
-        startup_s=0.0, warmup_compile_s=warmup, compile_s=seconds["compile"] - warmup,
+        startup_s=0.0, warmup_compile_s=warmup, compile_s=seconds["compile"] - warmup + eager,
         read_s=seconds["read"], barrier_s=seconds["barrier"] - dispatch,
         input_s=seconds["input"], upload_s=seconds["upload"], save_s=seconds["save"],
         dispatch_s=dispatch, tracing_s=python * recording, python_s=python * (1 - recording),
@@ -90,6 +92,15 @@ def _tracing_share(evidence: Evidence, loop: dict[str, Any]) -> float:
     )
     enough = (row for row in rows if row["samples"] >= _ENOUGH)
     return float(next((row["share"] or 0.0 for row in enough), 0.0))
+
+
+def _eager_compile(evidence: Evidence, process: int) -> float:
+    """Seconds of compiling operators one by one, which the step log takes for Python."""
+    query = (
+        "SELECT accumulator FROM measured WHERE process = $process AND meaning = 'eager_compile'"
+    )
+    rows = evidence.database.rows(query, {"process": process})
+    return float(rows[0]["accumulator"] or 0.0) / 1e9 if rows else 0.0
 
 
 def _waits(evidence: Evidence, process: int) -> dict[str, Any]:

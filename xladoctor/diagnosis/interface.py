@@ -96,7 +96,7 @@ class Saving:
         remaining_s: what the fix saves once all findings before it are fixed; these add up.
         projected_s: what it saves in a run of ``Diagnosis.total_steps``.
         process: number of the process whose timeline was replayed.
-        assumes: what the replay assumed that the fix does.
+        assumes: what the fix is taken to do.
     """
 
     seconds: float | None

@@ -29,7 +29,13 @@ from xladoctor.frontends.vocabulary import DEFAULT, vocabularies
 Severity = Literal["error", "warning", "info"]
 #: What limits a loop, as the verdict names it.
 BoundBy = Literal[
-    "compilation", "host_sync", "input", "tracing", "dispatch", "device", "missing_barrier",
+    "compilation",
+    "host_sync",
+    "input",
+    "tracing",
+    "dispatch",
+    "device",
+    "missing_barrier",
     "unknown",
 ]
 #: What can be counted in a block of a program, and expected of it.

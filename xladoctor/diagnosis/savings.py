@@ -33,7 +33,8 @@ class Savings:
             return self._estimated(estimate, fix)
         if cost.seconds is None:
             return Saving(None, None, None, "none")
-        return Saving(cost.seconds, self._each(cost.seconds), cost.share, "bound")
+        return Saving(cost.seconds, self._each(cost.seconds), cost.share, "bound",
+                      assumes=list(fix.claims))  # fmt: skip
 
     def in_order(self, findings: list[Finding]) -> tuple[list[Finding], str | None]:
         """Add to each finding, in rank order, what it saves after those before it.
