@@ -95,11 +95,11 @@ SICK = {
         {"kinds": ["cpu"], "share_of_steps": 1.0}, count=30,
     )]),
     "missing_barrier": Sick("XD301", [Expected(
-        {"guilty": "optimizer.step()", "compiled": 'print(f"final loss'},
+        {"guilty": "optimizer.step()", "loop": "for inputs, targets in batches(STEPS):"},
         {"optimizer_steps": 20, "barriers": 0, "graphs": 1}, count=20,
     )]),
     "missing_barrier_growing": Sick("XD301", [Expected(
-        {"guilty": "optimizer.step()", "compiled": 'print(f"step {step} mean loss'},
+        {"guilty": "optimizer.step()", "loop": "for step, (inputs, targets) in"},
         {"optimizer_steps": 30, "barriers": 0, "graphs": 3}, severity="error", count=30,
     )]),
     "missing_lowering": Sick("XD401", [Expected(
@@ -190,7 +190,7 @@ SICK = {
         "kind": "growing", "op": "aten::mul",
     }),
     "growing_graph": Sick("XD301", [Expected(
-        {"guilty": "optimizer.step()", "compiled": 'print(f"step {step} loss'},
+        {"guilty": "optimizer.step()", "loop": "for step, (inputs, targets) in"},
         {"optimizer_steps": 10, "barriers": 0}, severity="error", count=10,
     )], also=("XD201",)),
     "donation": _recompiled("XD108", None, 1, {"kind": "placement", "op": "donated"}),

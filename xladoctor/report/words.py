@@ -28,7 +28,7 @@ ROLES = {
     "used": "first used at",
     "compiled": "compiled at",
     "due": "the barrier to keep:",
-    "body": "the loop's body ends at",
+    "loop": "a barrier belongs at the end of the loop at",
 }
 #: What the gate made of a finding.
 STATES = {"new": "new", "worse": "worse", "known": "known", "acknowledged": "acknowledged",
