@@ -19,6 +19,7 @@ from xladoctor.causes.interface import (
     Counted,
     Graph,
     Kind,
+    Loaders,
     Parameter,
     Place,
     Site,
@@ -49,13 +50,15 @@ def sizes_in_turn(sizes: list[int], dimension: int = 0) -> list[Cause]:
 
 
 def with_patterns(
-    causes: Sequence[Cause | None], *sites: range, sizes: Mapping[int, int | None] | None = None
-) -> list[Cause]:
+    causes: Sequence[Cause | None], *sites: range, sizes: Mapping[int, int | None] | None = None,
+    loaders: Loaders | None = None,
+) -> list[Cause]:  # fmt: skip
     """The causes of a site's compilations after its first; ``sites`` part them into several."""
     compilations = compiled(1 + len(causes))
     given: Causes = {c: cause for c, cause in zip(compilations[1:], causes, strict=True) if cause}
     parts = [[compilations[n] for n in site] for site in sites or [range(len(compilations))]]
-    return [*add_patterns(given, parts, lambda c: (sizes or {}).get(c.index), {}).values()]
+    return [*add_patterns(given, parts, lambda c: (sizes or {}).get(c.index), {},
+                          loaders or {}).values()]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -83,6 +86,24 @@ def test_pattern_of_sizes(
     assert {(cause.pattern, cause.seen, cause.possible) for cause in causes} == {
         (pattern, seen, possible)
     }
+
+
+@pytest.mark.parametrize(
+    ("sizes", "loaders", "pattern"),
+    [
+        ([7, 64, 7], 1, "last_batch"),
+        ([64, 7, 5], 1, "varies"),
+        ([64, 7, 5], 2, "last_batch"),
+        ([60, 7, 60], 1, None),
+        ([64, 7, 128], 1, "varies"),
+    ],
+    ids=str,
+)
+def test_loaders_of_that_size_each_have_a_last_batch(
+    sizes: list[int], loaders: int, pattern: str | None
+) -> None:
+    causes = with_patterns(sizes_in_turn(sizes), loaders={(0, 64): loaders})
+    assert {cause.pattern for cause in causes} == {pattern}
 
 
 def test_given_causes_stay_as_they_are() -> None:

@@ -16,7 +16,7 @@ from xladoctor.diagnosis.pack import load_rules
 
 KINDS = ["input_shape", "input_type", "constant", "operations", "input_count", "growing",
          "placement", "evicted", "unknown"]  # fmt: skip
-THRESHOLDS = {"buckets": 6, "phases": 3}
+THRESHOLDS = {"buckets": 6, "phases": 3, "cheap": 0.1}
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,12 @@ CASES = {
     "early_buckets": Case(at(0, 4, 8, 12, 16, 20), [
         {"count": 5, "healthy": True, "settled": True, "by_counts": "info"},
     ]),
+    "early_buckets_that_cost_little": Case(at(0, 4, 8, duration_ns=2_000_000), [
+        {"healthy": True, "by_counts": "info"},
+    ], kind="input_shape"),
+    "early_buckets_that_cost_much": Case(at(0, 4, 8, duration_ns=3_000_000), [
+        {"healthy": False, "settled": True, "by_counts": "info"},
+    ], kind="input_shape"),
     "six_buckets_are_too_many": Case(at(0, 4, 8, 12, 16, 20, 24), [
         {"count": 6, "healthy": False, "settled": True, "by_counts": "warning"},
     ]),
@@ -199,7 +205,7 @@ def judged() -> dict[int, list[Row]]:
     database.create_views("derived")
     judged: dict[int, list[Row]] = {number: [] for number in range(len(CASES))}
     for kind in KINDS:
-        query = "SELECT * FROM recompiled([$kind], $buckets, $phases) ORDER BY line"
+        query = "SELECT * FROM recompiled([$kind], $buckets, $phases, $cheap) ORDER BY line"
         for row in database.rows(query, {"kind": kind, **THRESHOLDS}):
             judged[row["process"]].append({**row["cause"], **row})
     return judged

@@ -133,13 +133,14 @@ def test_tail_is_no_step_and_has_no_call_site() -> None:
     assert table(ingested, "step_period") == []
 
 
-def test_compile_upload_and_optimizer_lines() -> None:
+def test_compile_upload_optimizer_and_loader_lines() -> None:
     common = {"thread": 7, "step": 4, "site": 0}
     ingested = read(
         {"event": "compile", **common, "during": "read", "end_ns": 99, "duration_ns": 9},
         {"event": "upload", **common, "shape": [16, 64], "dtype": "bfloat16"},
         {"event": "upload", **common, "shape": [], "dtype": "quint8"},
         {"event": "optimizer", "thread": 7, "site": 1},
+        {"event": "loader", "site": 1, "batch_size": 32, "drop_last": False, "workers": 2},
     )
 
     base = {"process": 2, "thread": 7}
@@ -151,6 +152,9 @@ def test_compile_upload_and_optimizer_lines() -> None:
         {**sent, "shape": [16, 64], "dtype": "bf16"}, {**sent, "shape": [], "dtype": "quint8"},
     ]  # fmt: skip
     assert table(ingested, "optimizer") == [{**base, **ITEM.columns()}]
+    assert table(ingested, "loader") == [
+        {"process": 2, "batch_size": 32, "drop_last": False, "workers": 2, **ITEM.columns()}
+    ]
 
 
 def test_counters_are_summed_over_the_lines() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from xladoctor.causes.interface import Compilation, Periods, Site
+from xladoctor.causes.interface import Compilation, Loaders, Periods, Site
 from xladoctor.evidence.database import Database
 
 _COMPILATIONS = """
@@ -28,6 +28,14 @@ def read_periods(database: Database) -> Periods:
     """The periods of all threads whose loop has barriers."""
     rows = database.table("SELECT process, thread, barriers FROM step_period")[1]
     return {(process, thread): barriers for process, thread, barriers in rows}
+
+
+def read_loaders(database: Database) -> Loaders:
+    """How many loaders of each size of batch give a last, smaller one."""
+    rows = database.table(
+        "SELECT process, batch_size, count(*) FROM loader WHERE NOT drop_last GROUP BY ALL"
+    )[1]
+    return {(process, size): count for process, size, count in rows}
 
 
 def by_site(compilations: Iterable[Compilation]) -> dict[Site, list[Compilation]]:

@@ -15,7 +15,7 @@ from typing import TypeVar
 from xladoctor.causes import rows
 from xladoctor.causes.blocks import with_blocks
 from xladoctor.causes.cause import cause_of
-from xladoctor.causes.compilations import by_site, read_compilations, read_periods
+from xladoctor.causes.compilations import by_site, read_compilations, read_loaders, read_periods
 from xladoctor.causes.contrast import Contrast, contrasts
 from xladoctor.causes.details import with_first_differences, with_growth, with_users
 from xladoctor.causes.graphs import Graphs
@@ -66,7 +66,8 @@ def _explained(database: Database, graphs: Graphs) -> tuple[Causes, Changes]:
     causes = {**with_blocks(causes, sites, graphs)}
     explained = with_first_differences(_ordered(causes, compilations), nearest, graphs)
     explained = with_users(explained, graphs)
-    explained = add_patterns(explained, sites.values(), graphs.size, read_periods(database))
+    periods, loaders = read_periods(database), read_loaders(database)
+    explained = add_patterns(explained, sites.values(), graphs.size, periods, loaders)
     return with_growth(explained, changes), changes
 
 

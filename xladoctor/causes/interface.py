@@ -17,7 +17,7 @@ Kind = Literal[
 #: outputs. hash: the same graph again.
 Basis = Literal["hlo", "upload", "log", "hash"]
 #: grows: by the same amount in launches that follow each other. last_batch: a first dimension with
-#: one other, smaller size. varies: any other.
+#: one other, smaller size, or for each loader of batches of its size one. varies: any other.
 Pattern = Literal["grows", "last_batch", "varies"]
 #: How an operation at a line differs: there in one graph alone, made with another number, of
 #: another shape, or as often as before but for more or fewer instructions.
@@ -121,6 +121,8 @@ Causes = Mapping[Compilation, Cause]
 #: By compilation an earlier one: that of the same graph, or the one that it is compared with.
 Earlier = Mapping[Compilation, Compilation]
 Sites = Mapping[Site, Sequence[Compilation]]
+#: By process and size of batch, the loaders that give a last, smaller batch.
+Loaders = Mapping[tuple[int, int], int]
 #: By process and thread, how many launches make a turn of the loop, if not one.
 Periods = Mapping[tuple[int, int | None], int]
 

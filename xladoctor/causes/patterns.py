@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 from math import gcd
 
-from xladoctor.causes.interface import Cause, Causes, Compilation, Pattern, Periods
+from xladoctor.causes.interface import Cause, Causes, Compilation, Loaders, Pattern, Periods
 
 Size = Callable[[Compilation], int | None]
 _ENOUGH = 3  # values, or steps upwards, from which a pattern is said
@@ -17,8 +17,9 @@ _LARGE = 8  # instructions: an operation of a step and what its gradient comes t
 
 
 def add_patterns(
-    causes: Causes, sites: Iterable[Sequence[Compilation]], size: Size, periods: Periods
-) -> Causes:
+    causes: Causes, sites: Iterable[Sequence[Compilation]], size: Size, periods: Periods,
+    loaders: Loaders,
+) -> Causes:  # fmt: skip
     """The causes with their ``pattern``, ``seen`` and ``possible``.
 
     What grows by the same number of instructions each time becomes of the kind ``growing``.
@@ -28,12 +29,13 @@ def add_patterns(
         sites: the compilations of each call site, in order.
         size: the number of instructions that a compilation's graph was lowered to, where known.
         periods: of threads whose loop launches several times a turn.
+        loaders: that give a last, smaller batch.
     """
     patterned = dict(causes)
     for site in sites:
         period = max((periods.get((c.process, c.thread), 1) for c in site), default=1)
         for group in _alike(site, causes):
-            patterned |= _with_sizes(group, period)
+            patterned |= _with_sizes(group, period, loaders)
         patterned |= _growing(site, patterned, size, period)
         for number in _NUMBERS:
             patterned |= _counting(site, patterned, number, period)
@@ -56,14 +58,19 @@ def _in_turn(compiled: Sequence[Compilation], period: int) -> bool:
                if a.ordinal is not None and b.ordinal is not None)  # fmt: skip
 
 
-def _with_sizes(group: Causes, period: int) -> dict[Compilation, Cause]:
-    first = next(iter(group.values()))
+def _with_sizes(group: Causes, period: int, loaders: Loaders) -> dict[Compilation, Cause]:
+    (compilation, first), *_ = group.items()
     dimension = first.dimension or 0
     sizes = size_in(first.was, dimension), *(cause.value for cause in group.values())
     values = [size for size in sizes if size is not None]
     pattern, distinct = _pattern(values, dimension, _in_turn([*group], period)), sorted({*values})
+    if dimension == 0 and distinct:
+        full = loaders.get((compilation.process, distinct[-1]), 0)
+        pattern = "last_batch" if 1 < len(distinct) <= 1 + full else pattern
     steps = [b - a for a, b in pairwise(distinct)]
     possible = (distinct[-1] - distinct[0]) // gcd(*steps) + 1 if steps else 1
+    if pattern == "last_batch":
+        possible = len(distinct)
     return {
         compilation: replace(cause, pattern=pattern, seen=len(distinct),
                              possible=None if pattern == "grows" else possible)

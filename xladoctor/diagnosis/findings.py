@@ -21,7 +21,9 @@ from xladoctor.evidence.interface import Evidence
 from xladoctor.evidence.source import source_line
 
 Row = dict[str, Any]
-_PLACES = {"guilty": "", "caller": "user_", "related": "related_"}
+_PLACES = {"guilty": "", "caller": "user_", "related": "related_", "also": "also_"}
+
+_TOLD = {"related", "also"}  # whose role the row tells
 
 
 def from_rows(
@@ -137,7 +139,7 @@ def located(row: Row, evidence: Evidence) -> list[Location]:
                 file=shown,
                 line=line,
                 function=row.get(f"{prefix}function") or None,
-                role=row["related_role"] if role == "related" else role,  # type: ignore[arg-type]
+                role=row[f"{prefix}role"] if role in _TOLD else role,  # type: ignore[arg-type]
                 source=source_line(evidence, file, line),
             )
         )
@@ -146,7 +148,7 @@ def located(row: Row, evidence: Evidence) -> list[Location]:
 
 def _message(rule: Rule, row: Row, cause: dict[str, Any], evidence: Evidence) -> str:
     values = {**row, "cause": defaultdict(lambda: None, cause)}
-    for key in ("file", "user_file", "related_file"):
+    for key in ("file", "user_file", "related_file", "also_file"):
         values[key] = evidence.shown(row.get(key))
     try:
         text = TEMPLATES.from_string(rule.message).render(values)

@@ -59,6 +59,10 @@ ROW_COLUMNS = {
     "related_function": "function that it is in",
     "related_role": "made or used (a tensor that matters), compiled (where the graph was cut),"
     " due (the barrier that a step should have)",
+    "also_file": "and one more",
+    "also_line": "its number",
+    "also_function": "function that it is in",
+    "also_role": "as related_role",
     "count": "how often",
     "per_step": "how often a step",
     "cost_ns": "wall time, or NULL where it is not known",

@@ -102,7 +102,8 @@ class _StepLogReader:
     def take(self, line: dict[str, Any]) -> None:
         handlers = {"step": self._step, "tail": self._step, "cut": self._cut,
                     "compile": self._compile, "upload": self._upload,
-                    "optimizer": self._optimizer, "outlier": self._outlier}  # fmt: skip
+                    "optimizer": self._optimizer, "loader": self._loader,
+                    "outlier": self._outlier}  # fmt: skip
         handlers[line["event"]](line)
 
     def _cut(self, line: dict[str, Any]) -> None:
@@ -218,6 +219,13 @@ class _StepLogReader:
     def _optimizer(self, line: dict[str, Any]) -> None:
         self._ingested.add("optimizer", process=self._process, thread=line["thread"],
                            **self._sites[line["site"]].columns())  # fmt: skip
+
+    def _loader(self, line: dict[str, Any]) -> None:
+        self._ingested.add(
+            "loader", process=self._process, batch_size=line["batch_size"],
+            drop_last=line["drop_last"], workers=line["workers"],
+            **self._sites[line["site"]].columns(),
+        )  # fmt: skip
 
     def finish(self) -> None:
         stopped, self._cuts = self._cuts, {}

@@ -135,6 +135,12 @@ RUN: dict[str, Table] = {
     """)),
     "optimizer": Table("an optimizer, and the line that steps it", "steps.jsonl",
                        columns(PROCESS + THREAD + SITE)),
+    "loader": Table("a loader of batches, and the line that made it", "steps.jsonl",
+                    columns(PROCESS + """
+        batch_size BIGINT samples in each batch but the last
+        drop_last BOOLEAN whether a last, smaller batch is left out
+        workers BIGINT processes that make its batches
+    """ + SITE)),
     "compilation": Table("one compilation", "analysis log, step log, timeline",
                          columns(PROCESS + """
         thread BIGINT operating-system id of the thread, where known

@@ -19,7 +19,8 @@ SELECT
     c.ordinal / greatest(1, round(c.launches / t.steps), CASE WHEN c.launches IS NULL THEN p.barriers END)
         AS turn,
     w.begin_ns IS NOT NULL OR coalesce(c.ordinal >= c.launches * 2 / 3, TRUE) AS unsettled,
-    l.steps, EXISTS (SELECT 1 FROM hlo_module) AS captured, g.lines,
+    t.duration_ns - t.compile_ns AS running_ns, l.steps, EXISTS (SELECT 1 FROM hlo_module) AS captured,
+    g.lines,
     CASE WHEN c.made_file IS NOT NULL THEN {
         'site': {'file': c.made_file, 'line': c.made_line, 'function': c.made_function,
                  'user_file': c.made_user_file, 'user_line': c.made_user_line,
@@ -42,9 +43,13 @@ WHERE c.process NOT IN (SELECT process FROM missing_barrier)
   AND CASE WHEN w.begin_ns IS NULL THEN turn >= warmup()
            ELSE c.kind IS NOT NULL AND c.end_ns BETWEEN w.begin_ns AND w.end_ns END;
 
+-- The size of the first dimension of a shape as HLO text writes it.
+CREATE MACRO rows_of(shape) AS TRY_CAST(regexp_extract(shape, '\[(\d+)', 1) AS BIGINT);
+
 -- Compilations after warm-up by call site and kind of cause and, for inputs and numbers, by their
--- line. What is said of the change is about the line with most of them. `total`, `goes_on` and `last`
--- are of all causes of a site.
+-- line. What is said of the change is about the line with most of them. `total`, `goes_on`, `last`
+-- and `total_share` (of the loop's time without other compiling) are of all causes of a site. `full`
+-- is the size of a batch where a smaller one is the last of its loader.
 CREATE TABLE recompiled_site AS
 WITH late AS (
     SELECT *,
@@ -53,7 +58,7 @@ WITH late AS (
                     PARTITION BY process, file, line, via, what
                 )) END AS part,
            count(*) OVER here AS total, bool_or(unsettled) OVER here AS goes_on,
-           max(ordinal) OVER here AS last
+           max(ordinal) OVER here AS last, sum(duration_ns) OVER here AS total_ns
     FROM late_compilation
     WINDOW here AS (PARTITION BY process, file, line, via)
 ),
@@ -76,13 +81,16 @@ SELECT
     count(DISTINCT graph_hash) AS graphs, list(index ORDER BY index) AS indices,
     max(launches) AS launches, any_value(last) AS last, any_value(total) AS total,
     count(*) AS count, sum(duration_ns)::BIGINT AS cost_ns, bool_or(unsettled) AS unsettled,
-    any_value(goes_on) AS goes_on, any_value(steps) AS steps, bool_or(captured) AS captured
+    any_value(total_ns / (total_ns + running_ns)) AS total_share, any_value(goes_on) AS goes_on,
+    max(greatest(rows_of(was), rows_of(now))) FILTER (pattern = 'last_batch') AS "full",
+    any_value(steps) AS steps, bool_or(captured) AS captured
 FROM chosen GROUP BY process, file, line, via, what, part;
 
 -- Those whose cause is one of `kinds`, as the columns of a rule's row. Counted over all causes of a
--- site, `buckets` graphs are fine if they all come early, and `phases` graphs of another phase
--- (evaluation) that are launched again. The cause's line comes first, the site second.
-CREATE MACRO recompiled(kinds, buckets, phases) AS TABLE
+-- site, `buckets` graphs are fine if they all come early and cost at most the share `cheap` of the
+-- loop, and `phases` graphs of another phase (evaluation) that are launched again. The cause's line
+-- comes first, the site second, then the line that made the loader, if it is the only one.
+CREATE MACRO recompiled(kinds, buckets, phases, cheap) AS TABLE
 SELECT
     process,
     unnest(coalesce(place.site, compiled_at)),
@@ -90,14 +98,16 @@ SELECT
         'related_file': compiled_at.file, 'related_line': compiled_at.line,
         'related_function': compiled_at.function, 'related_role': 'compiled'
     } END),
+    unnest(CASE WHEN len(loaders) = 1 THEN {
+        'also_file': loaders[1].file, 'also_line': loaders[1].line,
+        'also_function': loaders[1].function, 'also_role': 'made'
+    } END),
     count, count / coalesce(steps, launches) AS per_step,
     cost_ns, 'measured' AS cost_basis,
     claim('compile_once', 'compile', compilations_ := indices) AS claim,
     cost_ns IS NULL AND count >= 3 AND unsettled AS stalls,
-    total = 1 OR (NOT goes_on AND total < buckets)
-        OR (kind <> 'input_shape' AND total <= phases
-            AND coalesce(launches - last > total, FALSE)) AS healthy,
-    CASE WHEN healthy THEN 'info' WHEN count >= 3 AND unsettled THEN 'error' ELSE 'warning' END
+    phase OR (early AND coalesce(total_share <= cheap, TRUE)) AS healthy,
+    CASE WHEN phase OR early THEN 'info' WHEN count >= 3 AND unsettled THEN 'error' ELSE 'warning' END
         AS by_counts,
     NOT unsettled AS settled,
     pattern = 'grows' AND unsettled AND count >= 3 AS unbounded,
@@ -114,8 +124,22 @@ SELECT
         'distinct_numbers': CASE WHEN kind = 'constant' THEN distinct_numbers END,
         'distinct_values': CASE WHEN dimension IS NOT NULL THEN distinct_values END,
         'pattern': pattern, 'seen': seen, 'possible': possible,
+        'full': "full", 'loaders': loaders,
         'compilations': indices[:20], 'graphs': graphs, 'launches': launches,
         'settled': NOT unsettled, 'captured': captured,
         'changed_lines': CASE WHEN kind IN ('operations', 'growing') THEN lines[:6] END
     } AS cause
-FROM recompiled_site WHERE list_contains(kinds, kind);
+FROM (
+    SELECT *, NOT goes_on AND total < buckets AS early,
+           total = 1 OR (kind <> 'input_shape' AND total <= phases
+                         AND coalesce(launches - last > total, FALSE)) AS phase
+    FROM recompiled_site
+)
+LEFT JOIN (
+    SELECT process, batch_size AS "full", list(DISTINCT {
+        'file': coalesce(user_file, file), 'line': coalesce(user_line, line),
+        'function': coalesce(user_function, function)
+    }) AS loaders
+    FROM loader WHERE NOT drop_last AND file IS NOT NULL GROUP BY process, batch_size
+) USING (process, "full")
+WHERE list_contains(kinds, kind);

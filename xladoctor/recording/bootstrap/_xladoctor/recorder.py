@@ -11,6 +11,7 @@ Lines of ``steps.jsonl`` (one JSON object each; ``event`` tells which):
              where a step takes long, so that a program which is stopped has told most of it
 ``compile``  one compilation: when it ended and how long it took
 ``optimizer`` the call site of an optimizer's updates, once
+``loader``   the call site that made a loader of batches, once for each size of batch
 ``upload``   a shape that a call site sent to the device for the first time
 ``outlier``  a step that took much longer than usual
 ``tail``     what a thread did after its last barrier
@@ -63,6 +64,7 @@ class Recorder:
         self.off = False
         self.looking = threading.Lock()  # held while the sampler holds frames of the program
         self._optimizers: dict[int, int] = {}  # identity -> number
+        self._loaders: set[Any] = set()
         self._shapes: set[Any] = set()  # site, shape and type of what was sent
         self._shapes_of: dict[int | None, int] = {}  # how many, of each site
         self._stride = 1
@@ -197,6 +199,14 @@ class Recorder:
         now = clock.perf_counter_ns()
         if now - step.begin > _LONG_NS:
             self._cut(state, None, now)
+
+    def loader(self, site: int | None, batch_size: int, drop_last: bool, workers: int) -> None:
+        """A loader was made that gives ``batch_size`` samples at a time."""
+        kind = site, batch_size, drop_last
+        if kind not in self._loaders:
+            self._loaders.add(kind)
+            self._emit_event({"event": "loader", "site": site, "batch_size": batch_size,
+                              "drop_last": drop_last, "workers": workers})  # fmt: skip
 
     def outlier(self, state: ThreadState, duration: int, typical: float, traced: bool) -> None:
         """A step took much longer than usual."""

@@ -58,6 +58,7 @@ class Adapter:
         replace(xla_model, "_run_step_closures", self._closures)
         replace(parallel_loader.ParallelLoader, "next_item", calls.input)
         replace(dataloader._BaseDataLoaderIter, "__next__", calls.input)
+        replace(dataloader.DataLoader, "__init__", self._loader)
         self._install_reads()
         replace(xlac, "_xla_sync_multi", self._touch)
         self._install_saves(xla_model)
@@ -166,6 +167,20 @@ class Adapter:
                 state.closure = False
 
         return run_step_closures
+
+    def _loader(self, original: Any) -> Any:
+        def init(loader: Any, *args: Any, **kwargs: Any) -> None:
+            original(loader, *args, **kwargs)
+            if not self._recorder.off:
+                self._calls.note(self._loader_made, loader, self._calls.line())
+
+        return init
+
+    def _loader_made(self, loader: Any, site: int | None) -> None:
+        batches = loader.batch_sampler
+        if type(batches) is self._torch.utils.data.BatchSampler:  # no code of the program's
+            size, drops = batches.batch_size, batches.drop_last
+            self._recorder.loader(site, size, drops, loader.num_workers)
 
     def _optimizer_stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         state = self._recorder.thread()
