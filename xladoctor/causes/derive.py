@@ -17,7 +17,7 @@ from xladoctor.causes.blocks import with_blocks
 from xladoctor.causes.cause import cause_of
 from xladoctor.causes.compilations import by_site, read_compilations, read_loaders, read_periods
 from xladoctor.causes.contrast import Contrast, contrasts
-from xladoctor.causes.details import with_first_differences, with_growth, with_users
+from xladoctor.causes.details import with_first_differences, with_growth, with_makers, with_users
 from xladoctor.causes.graphs import Graphs
 from xladoctor.causes.history import by_hash, by_log, repeated
 from xladoctor.causes.input_cause import dynamic_lines
@@ -65,7 +65,7 @@ def _explained(database: Database, graphs: Graphs) -> tuple[Causes, Changes]:
     causes |= _by_records(sites, causes, uploads)
     causes = {**with_blocks(causes, sites, graphs)}
     explained = with_first_differences(_ordered(causes, compilations), nearest, graphs)
-    explained = with_users(explained, graphs)
+    explained = with_makers(with_users(explained, graphs), graphs)
     periods, loaders = read_periods(database), read_loaders(database)
     explained = add_patterns(explained, sites.values(), graphs.size, periods, loaders)
     return with_growth(explained, changes), changes

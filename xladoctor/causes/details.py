@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 
 from xladoctor.causes.graphs import Graphs
-from xladoctor.causes.interface import Cause, Causes, Change, Changes, Earlier
+from xladoctor.causes.interface import (
+    NOWHERE,
+    Cause,
+    Causes,
+    Change,
+    Changes,
+    Earlier,
+    Line,
+    Place,
+)
 
 _MOST_UNKNOWN = 20  # of which the first difference is looked for, instruction by instruction
 
@@ -34,6 +44,33 @@ def with_users(causes: Causes, graphs: Graphs) -> Causes:
     ops = {c: users.get((c.process, graph.program, causes[c].place.spot))
            for c in nameless if (graph := graphs.of(c))}  # fmt: skip
     return {**causes, **{c: replace(causes[c], op=op) for c, op in ops.items()}}
+
+
+def with_makers(causes: Causes, graphs: Graphs) -> Causes:
+    """A state that a step leaves in another size has the line that made it so.
+
+    Its line so far, the first use in the step after, is kept beside it.
+    """
+    used = {c: cause for c, cause in causes.items()
+            if cause.kind == "input_shape" and cause.basis == "hlo" and cause.role == "used"
+            and cause.parameter is not None}  # fmt: skip
+    makers = graphs.makers((c.process, cause.now, cause.value) for c, cause in used.items()
+                           if cause.now and cause.value is not None)  # fmt: skip
+    lines: dict[tuple[int, Line], list[Place]] = defaultdict(list)
+    for c, cause in used.items():
+        places = makers.get((c.process, cause.now or ""), [NOWHERE])
+        itself = any(place.spot == cause.place.spot for place in places)
+        lines[c.process, cause.place.spot].append(cause.place if itself else places[-1])
+    main = {line: Counter(places).most_common(1)[0][0] for line, places in lines.items()}
+    made = {c: maker for c, cause in used.items()
+            if (maker := main[c.process, cause.place.spot]).file}  # fmt: skip
+    return {c: _made_at(cause, made[c]) if c in made else cause for c, cause in causes.items()}
+
+
+def _made_at(cause: Cause, maker: Place) -> Cause:
+    used = cause.place if cause.place.spot != maker.spot else NOWHERE
+    return replace(cause, role="made", place=maker, used_file=used.file, used_line=used.line,
+                   used_function=used.function)  # fmt: skip
 
 
 def with_growth(causes: Causes, changes: Changes) -> Causes:

@@ -104,6 +104,41 @@ _USERS = """
     SELECT process, program_id, file, line, mode(op_type)
     FROM number JOIN used USING (process, program_id, computation, id) GROUP BY ALL
 """
+#: Lines that give a result of a program its size: what they are made of has it in no dimension.
+_MAKERS = f"""
+    WITH wanted AS (
+        SELECT unnest($processes) AS process, unnest($shapes) AS made, unnest($sizes) AS size
+    ),
+    result AS (
+        SELECT process, program_id, computation, unnest(operands) AS id FROM hlo_instruction
+        WHERE graph_hash IS NOT NULL AND entry AND root AND opcode = 'tuple'
+    ),
+    sized AS (
+        SELECT DISTINCT process, program_id, type, shape, made, size
+        FROM result JOIN hlo_instruction o USING (process, program_id, computation, id)
+        JOIN wanted w USING (process)
+        WHERE made = o.type || '[' || array_to_string(o.shape, ',') || ']'
+    ),
+    operand AS (
+        SELECT s.made, s.size, i.process, i.program_id, i.computation, i.id AS user, i.frame,
+               i.file, i.line, i.function, i.user_file, i.user_line, i.user_function,
+               unnest(i.operands) AS id
+        FROM hlo_instruction i JOIN sized s USING (process, program_id, type, shape)
+        WHERE i.file IS NOT NULL
+          AND (i.opcode NOT IN ({_PLUMBING}, 'broadcast') OR i.opcode = 'fusion')
+    ),
+    maker AS (
+        SELECT process, made, p.file, p.line, p.function, p.user_file, p.user_line,
+               p.user_function, p.frame
+        FROM operand p JOIN hlo_instruction o USING (process, program_id, computation, id)
+        GROUP BY process, made, p.file, p.line, p.function, p.user_file, p.user_line,
+                 p.user_function, p.frame, program_id, computation, p.user
+        HAVING NOT bool_or(list_contains(o.shape, p.size)) AND bool_or(len(o.shape) > 0)
+    )
+    SELECT process, made, file, line, any_value(function),
+           any_value(user_file), any_value(user_line), any_value(user_function)
+    FROM maker GROUP BY process, made, file, line ORDER BY process, made, max(frame)
+"""  # noqa: S608 - of the constants above
 _MODULES = """
     SELECT process, program_id, graph_hash, name, coalesce(instructions, 0),
            donated, devices, sharding
@@ -195,6 +230,22 @@ class Graphs:
             (process, program, (file, line)): spelled(op)
             for process, program, file, line, op in rows
         }
+
+    def makers(self, wanted: Iterable[tuple[int, str, int]]) -> dict[tuple[int, str], list[Place]]:
+        """By process and shape, the lines that make a result of a graph that large, in order.
+
+        Args:
+            wanted: processes, shapes, and each the size that is new in it.
+        """
+        makers: dict[tuple[int, str], list[Place]] = defaultdict(list)
+        columns = [list(column) for column in zip(*sorted(set(wanted)), strict=True)]
+        if not columns:
+            return makers
+        names = ("processes", "shapes", "sizes")
+        rows = self._database.table(_MAKERS, dict(zip(names, columns, strict=True)))[1]
+        for process, shape, *place in rows:
+            makers[process, shape].append(Place(*place))
+        return makers
 
     def first_difference(self, old: Graph, new: Graph) -> tuple[str | None, str | None]:
         """The first instruction that differs in what it says or in what it is made of."""

@@ -115,6 +115,9 @@ class Cause:
     pattern: Pattern | None = None
     seen: int | None = None
     possible: int | None = None
+    used_file: str | None = None
+    used_line: int | None = None
+    used_function: str | None = None
 
 
 Causes = Mapping[Compilation, Cause]

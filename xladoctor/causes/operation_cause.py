@@ -150,8 +150,9 @@ def _first(texts: tuple[str, ...]) -> str | None:
 
 def replaced(change: Change) -> Cause:
     """An operation that is there in one graph alone, or another one in its place."""
-    return Cause("operations", op=change.op, was=_first(change.was), now=_first(change.now),
-                 role="used", place=change.place)  # fmt: skip
+    was, now = _first(change.was), _first(change.now)
+    cause = Cause("operations", op=change.op, role="used", place=change.place)
+    return cause if was == now else replace(cause, was=was, now=now)
 
 
 def times_over(change: Change) -> Cause:

@@ -84,6 +84,9 @@ GRAPHS: dict[str, Table] = {
         pattern VARCHAR grows, last_batch or varies: how the sizes or counts develop
         seen INTEGER sizes seen in that dimension
         possible INTEGER sizes in their range, at the steps between them
+        used_file VARCHAR path of the line that first uses what the line above made a step before
+        used_line INTEGER that line
+        used_function VARCHAR function that it is in
     """)),
     "graph_change": Table("an operation of a Python line that differs between a compilation and the"
                           " one it is compared with, in the order of lowering", "derived",

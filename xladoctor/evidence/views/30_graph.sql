@@ -42,7 +42,7 @@ WHERE EXISTS (SELECT 1 FROM compilation c WHERE c.process = l.process)
 CREATE VIEW compiled_again AS
 SELECT
     c.*, r.kind, r.basis, r.against, r.parameter, r.was, r.now, r.dimension, r.value, r.op,
-    r.pattern, r.seen, r.possible,
+    r.pattern, r.seen, r.possible, r.used_file, r.used_line, r.used_function,
     r.role AS made_role, r.file AS made_file, r.line AS made_line, r.function AS made_function,
     r.user_file AS made_user_file, r.user_line AS made_user_line,
     r.user_function AS made_user_function

@@ -25,7 +25,8 @@ SELECT
         'site': {'file': c.made_file, 'line': c.made_line, 'function': c.made_function,
                  'user_file': c.made_user_file, 'user_line': c.made_user_line,
                  'user_function': c.made_user_function},
-        'role': c.made_role, 'op': c.op
+        'role': c.made_role, 'op': c.op,
+        'used': {'file': c.used_file, 'line': c.used_line, 'function': c.used_function}
     } END AS place,
     CASE WHEN c.made_file IS NOT NULL THEN {'file': c.made_file, 'line': c.made_line} END AS spot
 FROM compiled_again c
@@ -42,6 +43,11 @@ LEFT JOIN judged_part w ON TRUE
 WHERE c.process NOT IN (SELECT process FROM missing_barrier)
   AND CASE WHEN w.begin_ns IS NULL THEN turn >= warmup()
            ELSE c.kind IS NOT NULL AND c.end_ns BETWEEN w.begin_ns AND w.end_ns END;
+
+CREATE MACRO also(site_, role_) AS {
+    'also_file': site_.file, 'also_line': site_.line, 'also_function': site_.function,
+    'also_role': role_
+};
 
 -- The size of the first dimension of a shape as HLO text writes it.
 CREATE MACRO rows_of(shape) AS TRY_CAST(regexp_extract(shape, '\[(\d+)', 1) AS BIGINT);
@@ -89,7 +95,8 @@ FROM chosen GROUP BY process, file, line, via, what, part;
 -- Those whose cause is one of `kinds`, as the columns of a rule's row. Counted over all causes of a
 -- site, `buckets` graphs are fine if they all come early and cost at most the share `cheap` of the
 -- loop, and `phases` graphs of another phase (evaluation) that are launched again. The cause's line
--- comes first, the site second, then the line that made the loader, if it is the only one.
+-- comes first, the site second, then the line of the loader, if it is the only one, or of the
+-- first use.
 CREATE MACRO recompiled(kinds, buckets, phases, cheap) AS TABLE
 SELECT
     process,
@@ -98,10 +105,8 @@ SELECT
         'related_file': compiled_at.file, 'related_line': compiled_at.line,
         'related_function': compiled_at.function, 'related_role': 'compiled'
     } END),
-    unnest(CASE WHEN len(loaders) = 1 THEN {
-        'also_file': loaders[1].file, 'also_line': loaders[1].line,
-        'also_function': loaders[1].function, 'also_role': 'made'
-    } END),
+    unnest(CASE WHEN len(loaders) = 1 THEN also(loaders[1], 'made')
+                WHEN place.used.file IS NOT NULL THEN also(place.used, 'used') END),
     count, count / coalesce(steps, launches) AS per_step,
     cost_ns, 'measured' AS cost_basis,
     claim('compile_once', 'compile', compilations_ := indices) AS claim,
