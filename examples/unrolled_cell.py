@@ -8,8 +8,8 @@ import torch_xla
 from torch import nn
 from torch.nn.functional import mse_loss
 
-BATCH = 64
-FEATURES = 64
+BATCH = 128
+FEATURES = 256
 LENGTH = 40
 STEPS = 20
 

@@ -9,8 +9,8 @@ from torch import nn
 from torch.nn.functional import mse_loss
 from torch_xla.experimental.scan import scan
 
-BATCH = 64
-FEATURES = 64
+BATCH = 128
+FEATURES = 256
 LENGTH = 40
 STEPS = 20
 

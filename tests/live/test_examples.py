@@ -144,7 +144,7 @@ SICK = {
     "input_bound": Sick("XD501", [Expected({"guilty": "time.sleep(0.003)"}, {}, count=None)]),
     "many_small_operations": Sick("XD502", [Expected(
         {"guilty": "rows.append(-SLOPE * (positions - position).abs().float())"}, {}, count=None,
-    )]),
+    )], maybe=("XD303",)),
     "small_operations_loss": Sick("XD502", [Expected(
         None, {"stands_out": False}, count=None,
     )], also=("XD303",)),
