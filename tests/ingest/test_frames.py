@@ -89,3 +89,25 @@ def test_columns_are_those_that_every_table_with_a_call_site_has() -> None:
         "file": "a.py", "line": 1, "function": "f", "user_file": None, "user_line": None,
         "user_function": None, "via": "sync",
     }  # fmt: skip
+
+
+DECORATOR = Frame(f"{SITE}/typing_extensions.py", 3140, "wrapper")
+
+
+def test_decorator_of_a_library_is_not_named_where_a_user_s_line_called_it() -> None:
+    assert KNOWN.locate([XLA, DECORATOR, USER]) == CallSite(*USER, via="sync")
+    assert KNOWN.locate([LIBRARY, DECORATOR, USER]) == CallSite(*LIBRARY, *USER)
+    assert KNOWN.locate([XLA, DECORATOR]) == CallSite(*DECORATOR, via="sync")
+
+
+def test_line_of_the_user_stays_named_whatever_its_function_is_called() -> None:
+    own = Frame("/home/ada/tools.py", 5, "wrapper")
+    assert KNOWN.locate([XLA, own, USER]) == CallSite(*own, via="sync")
+
+
+def test_what_the_capture_saw_of_the_code_counts_more_than_names() -> None:
+    seen = {(LIBRARY.file, LIBRARY.line): True, (DECORATOR.file, DECORATOR.line): False}
+    folders = Folders((PYTHON,), (SITE,), passing=seen)
+
+    assert folders.locate([XLA, LIBRARY, USER]) == CallSite(*USER, via="sync")
+    assert folders.locate([XLA, DECORATOR, USER]) == CallSite(*DECORATOR, *USER, via="sync")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.live.harness import LIVE, Captured, command, line_of, write
+from xladoctor.doctor import load_evidence
 
 pytestmark = [*LIVE, pytest.mark.xdist_group("call sites")]
 
@@ -87,3 +88,89 @@ def test_warning_about_a_read_names_the_programs_line_and_not_ours(run: Captured
 
     assert f"{library}:{line}: UserWarning: Converting a tensor" in run.finished.stderr
     assert "_xladoctor" not in run.finished.stderr
+
+
+PASSING = f"""
+    import contextlib
+
+    import torch
+    import torch_xla
+    import torch_xla.core.xla_model as xm
+    import passing_lib
+
+
+    @torch.no_grad()
+    def evaluate(model, inputs):
+        return float(model(inputs).sum())
+
+
+    @passing_lib.logged
+    def mean(value):
+        return value.mean().item()
+
+
+    @contextlib.contextmanager
+    def step_of():
+        yield
+        xm.mark_step()
+
+
+    def main():
+        device = xm.xla_device()
+        model = torch.nn.Linear(4, 1).to(device)
+        inputs = torch.ones(8, 4).to(device)
+        as_list = passing_lib.logged(torch.Tensor.tolist)
+        for step in range({STEPS}):
+            model.zero_grad()
+            with step_of():
+                loss = model(inputs).square()
+            as_list(loss)
+            mean(loss)
+            evaluate(model, inputs)
+
+
+    main()
+    """
+PASSING_LIBRARY = """
+    import functools
+
+
+    def logged(function):
+        @functools.wraps(function)
+        def call(*args, **kwargs):
+            result = function(*args, **kwargs)
+            return result
+
+        return call
+    """
+
+
+@pytest.fixture(scope="module")
+def passing(tmp_path_factory: pytest.TempPathFactory) -> Captured:
+    """A program with deprecated names, decorators of packages, and a context manager."""
+    folder = tmp_path_factory.mktemp("passing")
+    program = write(folder, "train.py", PASSING)
+    library = write(folder, "env/site-packages/passing_lib/__init__.py", PASSING_LIBRARY)
+    path = {"PYTHONPATH": str(library.parents[1])}
+    return command(folder / "out", program, cwd=folder, env=path)
+
+
+def test_what_only_passes_a_call_on_is_never_named(passing: Captured) -> None:
+    """The step log, the analysis log and the modules name the same lines, all of the program."""
+    program = passing.program
+    reads = {line_of(program, "as_list(loss)"), line_of(program, "return value.mean()"),
+             line_of(program, "return float(")}  # fmt: skip
+    barriers = {line_of(program, "xm.mark_step()")}
+    database = load_evidence(str(passing.directory)).database
+    rows = {table: database.rows(f"SELECT DISTINCT file, line, user_file FROM {table}"
+                                 " WHERE file IS NOT NULL")
+            for table in ("step", "host_sync", "compilation", "hlo_instruction")}  # fmt: skip
+
+    assert {row["file"] for table in rows.values() for row in table} == {str(program)}
+    assert {row["user_file"] for table in rows.values() for row in table} == {None}
+    assert {row["line"] for row in rows["step"]} == barriers
+    assert {row["line"] for row in rows["host_sync"]} == reads
+    assert {row["line"] for row in rows["compilation"]} <= reads | barriers
+    read = {finding["locations"][0]["line"] for rule in ("XD201", "XD203")
+            for finding in passing.findings(rule)}  # fmt: skip
+    assert read == reads

@@ -1,18 +1,23 @@
 """Which frame of a Python stack to name: the same rule as at capture time.
 
 The innermost frame outside the standard library, the framework and xladoctor itself; if that
-frame is in another installed package, the nearest user frame is kept as its context.
+frame is in another installed package, the nearest user frame is kept as its context. A frame of
+such a package that only passes on the call that it got is named only where no user frame lies above
+it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from xladoctor.frontends.vocabulary import DEFAULT, vocabulary
 
 _INSTALLED = ("/site-packages/", "/dist-packages/")
+#: What decorators call the function that they return, for frames that the capture did not judge.
+_PASSING = frozenset(("wrapper", "wrapped", "_wrapper", "_wrapped", "decorated", "inner",
+                      "inner_wrapper", "wrapped_function", "wrapped_func"))  # fmt: skip
 
 
 class Frame(NamedTuple):
@@ -56,12 +61,15 @@ class Folders:
         installed: other packages.
         main: the main script.
         framework: packages that are the framework's.
+        passing: by file and line, whether a frame there only passes a call on, as far as the
+            capture has seen its code.
     """
 
     standard: tuple[str, ...] = ()
     installed: tuple[str, ...] = ()
     main: str | None = None
     framework: tuple[str, ...] = field(default_factory=lambda: vocabulary(DEFAULT).packages)
+    passing: Mapping[tuple[str, int], bool] = field(default_factory=dict)
 
     def is_user(self, file: str) -> bool:
         """Whether the user wrote it: neither installed nor part of Python."""
@@ -86,6 +94,10 @@ class Folders:
             return "user"
         return "machinery" if self.is_machinery(file) else "library"
 
+    def passes_on(self, frame: Frame) -> bool:
+        """Whether a library's frame only passes a call on, as the wrappers of decorators do."""
+        return self.passing.get((frame.file, frame.line), frame.function in _PASSING)
+
     def _package(self, file: str) -> str | None:
         for folder in self.installed:
             if file.startswith(folder + "/"):
@@ -98,6 +110,7 @@ class Folders:
     def locate(self, frames: Iterable[Frame]) -> CallSite:
         """The call site of a stack, innermost frame first."""
         guilty: Frame | None = None
+        passer: Frame | None = None
         via = ""
         for frame in frames:
             if self.is_user(frame.file) or frame.file == self.main:
@@ -108,5 +121,9 @@ class Folders:
                 if guilty is None and "/_xladoctor/" not in frame.file:
                     via = frame.function
             elif guilty is None:
-                guilty = frame
+                if self.passes_on(frame):
+                    passer = passer or frame
+                else:
+                    guilty = frame
+        guilty = guilty or passer
         return CallSite(*guilty, via=via) if guilty else NOWHERE

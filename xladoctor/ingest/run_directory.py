@@ -190,8 +190,8 @@ def read_process(
     logged = steps.exists() and steps.stat().st_size > 0  # a process cut short never said so
     if record is None or not (record["used_device"] or logged):
         return False
-    folders = _folders(record)
     sites = _read_sites(folder / "call_sites.json", ingested)
+    folders = _folders(record, sites)
     add_process(record, number, folder, ingested)
     _add_sites(sites, number, ingested)
     times = _read_steps(folder / "steps.jsonl", sites, number, ingested)
@@ -217,10 +217,10 @@ def read_process(
     return True
 
 
-def _folders(record: dict[str, Any]) -> Folders:
+def _folders(record: dict[str, Any], sites: CallSites) -> Folders:
     folders = record["folders"]
     return Folders(tuple(folders["standard"]), tuple(folders["installed"]), record["main"],
-                   framework=vocabulary(record["frontend"]).packages)  # fmt: skip
+                   vocabulary(record["frontend"]).packages, sites.passing)  # fmt: skip
 
 
 def _add_sites(sites: CallSites, number: int, ingested: Ingested) -> None:

@@ -7,8 +7,8 @@ cut off by the end of its process loses its last line, nothing else.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -42,12 +42,14 @@ class CallSites:
 
     Attributes:
         loops: around each site, from inside out: file, first and last line, function.
+        passing: as :attr:`Folders.passing` has it; of two calls on a line, both have to.
     """
 
     sites: tuple[CallSite, ...] = ()
     sources: tuple[str, ...] = ()
     fallbacks: tuple[dict[str, Any], ...] = ()
     loops: tuple[tuple[tuple[str, int, int, str], ...], ...] = ()
+    passing: Mapping[tuple[str, int], bool] = field(default_factory=dict)
 
     def __getitem__(self, index: int | None) -> CallSite:
         return self.sites[index] if index is not None and index < len(self.sites) else NOWHERE
@@ -61,7 +63,10 @@ def read_call_sites(text: str) -> CallSites:
     loops = tuple(tuple((str(file), int(first), int(last), str(function))
                         for file, first, last, function in site.get("loops", ()))
                   for site in data["sites"])  # fmt: skip
-    return CallSites(sites, sources, tuple(data["fallbacks"]), loops)
+    passing: dict[tuple[str, int], bool] = {}
+    for file, line, passes in data.get("passing", ()):
+        passing[file, line] = passes and passing.get((file, line), True)
+    return CallSites(sites, sources, tuple(data["fallbacks"]), loops, passing)
 
 
 def read_step_log(

@@ -2,12 +2,16 @@
 
 A frame is *machinery* (the standard library, the *framework*, this package), *library* (any other
 installed package) or *user*. The named line is the innermost one that is not machinery;
-if that lies in a library, the nearest user line is kept as its context.
+if that lies in a library, the nearest user line is kept as its context. A library's frame that only
+*passes on* the call that it got, as the wrappers of decorators do, is named only where no user line
+lies above it.
 """
 
 from __future__ import annotations
 
+import inspect
 import linecache
+import opcode
 import os
 import sys
 import sysconfig
@@ -21,6 +25,9 @@ _MAX_DEPTH = 200
 _MAX_CALLERS = 16
 _MAX_SITES = 20_000
 _MAX_SITES_WITH_SAMPLED = 10_000  # samples must leave room for the sites of reads and barriers
+_INSTALLED = ("/site-packages/", "/dist-packages/")
+_TAKES_ANYTHING = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+_STARRED_CALL = opcode.opmap["CALL_FUNCTION_EX"]
 
 #: File, line and function of the named line; the same of its context; which function of the
 #: framework it called.
@@ -46,6 +53,7 @@ class CallSites:
         self._kinds: dict[str, int] = {}
         self._index: dict[Place, int] = {}
         self._known: dict[tuple[int, int, str], tuple[CodeType, int]] = {}
+        self._passing: dict[tuple[int, int], tuple[CodeType, int, bool]] = {}
         self.rows: list[Place] = []
         self._callers: dict[int, list[tuple[str, int, str]]] = {}  # of what is not a sample's
         self._loops = Loops()
@@ -64,12 +72,20 @@ class CallSites:
         path = os.path.realpath(filename)
         if os.sep + "_xladoctor" + os.sep in path:
             return OURS
-        for folder in self.folders["installed"]:
-            if path.startswith(folder + os.sep):
-                package = path[len(folder) + 1 :].split(os.sep, 1)[0]
-                return FRAMEWORK if package in self._framework else LIBRARY
+        package = self._package(path)
+        if package is not None:
+            return FRAMEWORK if package in self._framework else LIBRARY
         inside = any(path.startswith(folder + os.sep) for folder in self.folders["standard"])
         return MACHINERY if inside else USER
+
+    def _package(self, path: str) -> str | None:
+        for folder in self.folders["installed"]:
+            if path.startswith(folder + os.sep):
+                return path[len(folder) + 1 :].split(os.sep, 1)[0]
+        for marker in _INSTALLED:  # of a folder that the program has added to its path
+            if marker in path:
+                return path.rsplit(marker, 1)[1].split(os.sep, 1)[0]
+        return None
 
     def here(self, skip: int = 1) -> int | None:
         """The site of the caller ``skip`` frames up; None when no nameable line is on the stack.
@@ -87,9 +103,11 @@ class CallSites:
                 key = (id(code), frame.f_lasti, via)
                 known = self._known.get(key)
                 return known[1] if known else self._learn(key, code, first)
-            if kind == LIBRARY:  # of which the caller matters as well; or of a file that is new
-                break
-            if kind != OURS:
+            if kind == LIBRARY:
+                passing = self._passing.get((id(code), frame.f_lasti))
+                if passing is None or not passing[2]:  # its caller matters as well
+                    break
+            elif kind != OURS:
                 via = code.co_name
             frame = frame.f_back
         return self.of(first)
@@ -134,7 +152,7 @@ class CallSites:
             KeyError: a file on the stack is new: it must go through :meth:`kind` first.
         """
         kinds = self._kinds
-        guilty = None
+        guilty = passer = None
         via = ""
         in_framework = False
         for _ in range(_MAX_DEPTH):
@@ -148,12 +166,32 @@ class CallSites:
                 context = (None, None, None) if guilty is None else _line(frame)
                 return (*_line(guilty or frame), *context, via), in_framework
             if kind == LIBRARY:
-                guilty = guilty or frame
+                if guilty is None and self._passes_on(frame):
+                    passer = passer or frame
+                else:
+                    guilty = guilty or frame
             elif guilty is None and kind != OURS:
                 via = code.co_name
                 in_framework = in_framework or kind == FRAMEWORK
             frame = frame.f_back
+        guilty = guilty or passer
         return (None if guilty is None else (*_line(guilty), None, None, None, via)), in_framework
+
+    def _passes_on(self, frame: FrameType) -> bool:
+        """Whether it takes any arguments, and stands at a call with starred ones."""
+        code = frame.f_code
+        key = (id(code), frame.f_lasti)
+        known = self._passing.get(key)
+        if known is not None:
+            return known[2]
+        passes = (
+            code.co_flags & _TAKES_ANYTHING == _TAKES_ANYTHING
+            and frame.f_lasti >= 0
+            and code.co_code[frame.f_lasti] == _STARRED_CALL
+        )
+        if len(self._passing) < _MAX_SITES:
+            self._passing[key] = (code, _line(frame)[1], passes)
+        return passes
 
     def raised_by_program(self, error: BaseException) -> bool:
         """Whether a line of the program or of its libraries raised it."""
@@ -179,6 +217,11 @@ class CallSites:
             self._index[place] = site
             self.sampled += sample
         return site
+
+    def passing(self) -> list[tuple[str, int, bool]]:
+        """File and line of each library frame that was looked at, and whether it passes on."""
+        return [(_absolute(code.co_filename), line, passes)
+                for code, line, passes in list(self._passing.values())]  # fmt: skip
 
     def describe(self) -> list[dict[str, Any]]:
         """All sites, with the text of their lines and the loops around them as they were when the

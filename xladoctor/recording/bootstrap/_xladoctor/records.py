@@ -59,7 +59,8 @@ class Records:
         self._sites_written = len(sites)
         fallbacks = [dict(zip(_OF_FALLBACKS, (*key, *row)))
                      for key, row in list(self._probe.rows.items())]  # fmt: skip
-        self._write("call_sites.json", {"sites": sites, "fallbacks": fallbacks})
+        self._write("call_sites.json", {"sites": sites, "fallbacks": fallbacks,
+                                        "passing": self._sites.passing()})  # fmt: skip
 
     def write_samples(self) -> None:
         """The samples; before them the call sites, which they point at."""
