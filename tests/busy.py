@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 
 # Ends with the pipe that its parent holds, whatever ends that one.
 _SPINS = """
@@ -15,13 +16,20 @@ while True:
 """
 
 
-def main(command: list[str]) -> int:
-    """Run it; its exit status."""
+@contextmanager
+def busy_machine() -> Iterator[None]:
+    """Two other processes that never wait for anything."""
     with ExitStack() as stack:
         for _ in range(2):
             spinning = subprocess.Popen([sys.executable, "-c", _SPINS], stdin=subprocess.PIPE)
             stack.callback(spinning.wait)
             stack.callback(spinning.kill)
+        yield
+
+
+def main(command: list[str]) -> int:
+    """Run it; its exit status."""
+    with busy_machine():
         return subprocess.call(command)
 
 

@@ -49,11 +49,13 @@ def load_evidence(
         IngestError: there is nothing, or nothing that can be read.
     """
     from xladoctor.causes import derive
+    from xladoctor.evidence.busy import busy_notes
     from xladoctor.evidence.load import load
 
     evidence = load(path, session, progress)
     evidence = replace(evidence, notes=(*evidence.notes, *lost), lost=(*evidence.lost, *lost))
-    return derive(evidence)
+    evidence = derive(evidence)
+    return replace(evidence, notes=(*evidence.notes, *busy_notes(evidence.database)))
 
 
 def evidence_of(ingested: Ingested, within: Period | None = None, **origin: object) -> Evidence:

@@ -38,6 +38,7 @@ def written(tmp_path: Path) -> Ingested:
     write(tmp_path / "run.json", MANIFEST)
     folder = add_process(tmp_path, 42, windows=[WINDOW])
     write(folder / "faults.log", FAULT)
+    (folder / "processor.jsonl").write_text("[1, 10, 20, 30]\n")
     common = '"thread": 1, "step": 0, "site": 0'
     with (folder / "steps.jsonl").open("a") as log:
         log.write(f'{{"event": "upload", {common}, "shape": [2], "dtype": "float32"}}\n')

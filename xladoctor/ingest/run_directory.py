@@ -16,6 +16,7 @@ from xladoctor.ingest.host_samples import read_host_samples
 from xladoctor.ingest.interface import Ingested, IngestError, Progress
 from xladoctor.ingest.modules import read_modules
 from xladoctor.ingest.process_record import add_process, read_process_record
+from xladoctor.ingest.run_queue import read_run_queue
 from xladoctor.ingest.sessions import SUFFIX, session_files
 from xladoctor.ingest.step_log import (
     CallSites,
@@ -212,6 +213,7 @@ def read_process(
     compilations.join(log, times, compiled, number, folders, ingested, modules.made)
     modules.add(number, ingested)
     read_host_samples(folder / "host_samples.json", sites, number, ingested)
+    read_run_queue(folder / "processor.jsonl", number, ingested)
     split_python(number, ingested)
     _read_metrics(folder / "metrics.txt", number, ingested)
     return True

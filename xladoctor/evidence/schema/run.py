@@ -124,6 +124,12 @@ RUN: dict[str, Table] = {
         last_line INTEGER last line of its body
         loop_function VARCHAR function that the loop is in
     """)),
+    "processor_use": Table("what a thread of the loop had of the processors, by then",
+                           "processor.jsonl", columns(PROCESS + THREAD + """
+        at_ns BIGINT when
+        run_ns BIGINT how long it had run since it began
+        wait_ns BIGINT how long it had waited for a processor, ready to run
+    """)),
     "judged_part": Table("the part of the run that is judged, such as the block of an"
                          " expectation; without a row, all of it", "derived", columns("""
         begin_ns BIGINT its start

@@ -13,6 +13,22 @@ JOIN (
 ) USING (process, thread)
 GROUP BY s.process, s.thread;
 
+-- Share of the steady loop in which its thread was ready to run and waited for a processor.
+CREATE VIEW processor_wait AS
+SELECT p.process, least(1, (max(p.wait_ns) - min(p.wait_ns)) / (max(p.at_ns) - min(p.at_ns))) AS share
+FROM processor_use p
+JOIN (
+    SELECT s.process, s.thread, min(s.begin_ns) AS begin_ns, max(s.end_ns) AS end_ns
+    FROM steady_step s JOIN steady_loop USING (process, thread) GROUP BY s.process, s.thread
+) l ON l.process = p.process AND l.thread = p.thread AND p.at_ns BETWEEN l.begin_ns AND l.end_ns
+GROUP BY p.process
+HAVING max(p.at_ns) > min(p.at_ns);
+
+-- The same as a number; 0 where it is not known.
+CREATE MACRO processor_wait_of(process_) AS coalesce(
+    (SELECT max(w.share) FROM processor_wait w WHERE w.process = process_), 0
+);
+
 -- Steady steps of the timeline, added up, with the time that no device had work: of several devices
 -- the least idle counts, since the others may wait for it or belong to another thread.
 CREATE TABLE steady_timeline AS

@@ -26,6 +26,7 @@ from .profiler import Profiler
 from .recorder import Recorder
 from .records import Records
 from .redaction import redact
+from .run_queue import RunQueue
 from .sampler import Sampler
 from .tally import Tally
 from .timeline import Timeline
@@ -153,6 +154,7 @@ class Session:
         of_whole_process = late or self._options.counts_only
         report = None if of_whole_process else framework.counters.report
         self._writer = Writer(recorder, self._folder, self._tick, report, self.fail)
+        self._run_queue = RunQueue(recorder, self._folder)
         self._sampler = Sampler(recorder, sites, self._writer.thread, self.fail)
         self._records = Records(self._folder, self._describe, sites, self._probe, self._sampler,
                                 self._timeline, self._modules)  # fmt: skip
@@ -163,6 +165,7 @@ class Session:
         self._timeline.tick(waiting or self._recorder.compilations.under_way())
         if not self._options.counts_only:
             self._modules.tick()
+        self._run_queue.tick()
         self._records.tick()
 
     def _describe(self) -> dict[str, Any]:
@@ -239,7 +242,8 @@ class Session:
         for action in (
             self._writer.stop, self._probe.stop, self._timeline.close, self._modules.collect,
             lambda: self._recorder.tails() if self._has_used_device() else None,
-            self._timeline.write, self._writer.close, records.write_call_sites,
+            self._timeline.write, self._writer.close, self._run_queue.write,
+            records.write_call_sites,
             records.write_samples, lambda: records.write_process(ended=True),
         ):  # fmt: skip
             self._guarded(action)
