@@ -93,7 +93,7 @@ def test_estimate_without_steps_is_of_the_run_alone() -> None:
 
 
 def test_without_an_estimate_the_cost_is_a_bound() -> None:
-    bound = Saving(4.0, 100.0, 0.5, "bound", assumes=FIX.claims)
+    bound = Saving(4.0, 100.0, 0.5, "bound", assumes=list(FIX.claims))
     assert savings(KnownEstimates()).saving(COST, FIX) == bound
     unclaimed = savings(KnownEstimates(Estimate(1.0, 0.0, 0.0, "input"))).saving(
         COST, Fix(0, [], 40)
