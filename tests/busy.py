@@ -21,8 +21,8 @@ def busy_machine() -> Iterator[None]:
     """Two other processes that never wait for anything."""
     with ExitStack() as stack:
         for _ in range(2):
-            spinning = subprocess.Popen([sys.executable, "-c", _SPINS], stdin=subprocess.PIPE)
-            stack.callback(spinning.wait)
+            command = [sys.executable, "-c", _SPINS]
+            spinning = stack.enter_context(subprocess.Popen(command, stdin=subprocess.PIPE))
             stack.callback(spinning.kill)
         yield
 

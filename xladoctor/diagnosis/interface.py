@@ -35,8 +35,8 @@ class Location:
         file: path, relative to the program's working directory if it is below it.
         role: guilty, caller (the user's line that led into a library), made (where the tensor that
             changed was made), used (where it is first used), compiled (where the graph was cut
-            and compiled), due (the barrier that a step should keep), or loop (the loop at the end of
-            whose body a barrier belongs).
+            and compiled), due (the barrier that a step should keep), or loop (at the end of whose
+            body a barrier belongs).
         source: text of the line as it ran, if known.
     """
 

@@ -13,9 +13,13 @@ JOIN (
 ) USING (process, thread)
 GROUP BY s.process, s.thread;
 
--- Share of the steady loop in which its thread was ready to run and waited for a processor.
+-- Share of the steady loop in which its thread was ready to run and waited for a processor, and in
+-- which it ran.
 CREATE VIEW processor_wait AS
-SELECT p.process, least(1, (max(p.wait_ns) - min(p.wait_ns)) / (max(p.at_ns) - min(p.at_ns))) AS share
+SELECT
+    p.process,
+    least(1, (max(p.wait_ns) - min(p.wait_ns)) / (max(p.at_ns) - min(p.at_ns))) AS share,
+    least(1, (max(p.run_ns) - min(p.run_ns)) / (max(p.at_ns) - min(p.at_ns))) AS running
 FROM processor_use p
 JOIN (
     SELECT s.process, s.thread, min(s.begin_ns) AS begin_ns, max(s.end_ns) AS end_ns
@@ -24,7 +28,8 @@ JOIN (
 GROUP BY p.process
 HAVING max(p.at_ns) > min(p.at_ns);
 
--- The same as a number; 0 where it is not known.
+-- The same as a number; 0 where it is not known. Rules that judge by time take it out of what they
+-- measured, and keep to information what could be nothing but these waits.
 CREATE MACRO processor_wait_of(process_) AS coalesce(
     (SELECT max(w.share) FROM processor_wait w WHERE w.process = process_), 0
 );
