@@ -330,6 +330,14 @@ def test_halves_that_two_fixes_claim_are_all_calls() -> None:
     assert model.in_order([half, half])[0] == [pytest.approx(13 * 50e-6)] * 2
 
 
+def test_call_that_two_claims_of_a_fix_cover_counts_once() -> None:
+    """Batches are made ahead, by workers that take a tenth of the time."""
+    words = steps_of("input@50: input 1000; python 10; barrier@40: dispatch 20 > 10", 23)
+    made_ahead = claim("overlap", "input"), claim("constant_cost", "input", to_ns=100.0 * US)
+    estimated = estimate(words, *made_ahead, count=23)
+    assert estimated.steady_s == pytest.approx(23 * 900e-6, rel=0.05)
+
+
 def test_calls_are_counted_in_the_whole_run() -> None:
     words = ["python 100; read@41: wait 100", "python 100"] * 5
     once = estimate(words, claim("remove", "read", 41), count=5)

@@ -53,7 +53,7 @@ def add_process(record: dict[str, Any], number: int, folder: Path, ingested: Ing
     kind = devices[0].split(":")[0] if devices else record["settings"].get("PJRT_DEVICE")
     ingested.add(
         "process", process=number, pid=record["pid"], rank=record["rank"], host=record["host"],
-        frontend=record["frontend"],
+        processors=record.get("processors"), frontend=record["frontend"],
         device_kind=kind, devices=len(devices), ended=record["ended"], main=record["main"],
         cwd=record["cwd"], began_ns=record["began_ns"], exit_ns=record.get("exit_ns"),
         ended_ns=record["ended_ns"],

@@ -77,17 +77,20 @@ class Applied:
 
 def apply(program: Program, claims: Iterable[Claim]) -> Applied:
     """The change that claims make, without those about compilations."""
-    change, calls, present = Change.none(program), 0.0, False
+    change, present = Change.none(program), False
+    covered = np.zeros(int(program.call.max(initial=-1)) + 1)  # how much of each call
     for claim in claims:
         if claim.what == "compile":
             continue
         items = _items(program, claim)
         change = change | _changed(program, claim, items)
         if claim.what not in (*_PYTHON_KINDS, "barrier"):  # barriers are as frequent as steps
-            rest = program.call[items & program.rest]
-            calls += len(np.unique(rest[rest >= 0])) * (claim.part if claim.what == "cut" else 1.0)
+            calls = program.call[items & program.rest]
+            calls = np.unique(calls[calls >= 0])
+            share = claim.part if claim.what == "cut" else 1.0
+            covered[calls] = np.minimum(1.0, covered[calls] + share)
         present = present or bool(np.any(items))
-    return Applied(change, calls, present)
+    return Applied(change, float(covered.sum()), present)
 
 
 def _items(program: Program, claim: Claim) -> Array:

@@ -9,6 +9,7 @@ RUN: dict[str, Table] = {
         pid BIGINT process id
         rank INTEGER rank in a distributed job, if it has one
         host VARCHAR name of the machine
+        processors INTEGER processors that the process may use
         frontend VARCHAR framework that was captured
         device_kind VARCHAR kind of the devices: CPU, TPU, NEURON, CUDA
         devices INTEGER devices that the process sees

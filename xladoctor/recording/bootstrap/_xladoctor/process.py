@@ -42,7 +42,7 @@ def describe(ranks: Iterable[str]) -> dict[str, Any]:
     """Who it is, where it runs, and what ended it; ``ranks`` are the variables that number it."""
     return {
         "parent": os.getppid(), "rank": _rank(ranks), "cwd": _working_directory(),
-        "host": socket.gethostname(), "uncaught": _uncaught(),
+        "host": socket.gethostname(), "processors": _processors(), "uncaught": _uncaught(),
     }  # fmt: skip
 
 
@@ -50,6 +50,13 @@ def _uncaught() -> str | None:
     """The exception that ended the program, if one did and was printed."""
     kind = getattr(sys, "last_type", None)
     return None if kind is None else str(getattr(kind, "__name__", kind))
+
+
+def _processors() -> int | None:
+    """How many it may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count()
 
 
 def _working_directory() -> str | None:
