@@ -46,7 +46,8 @@ BY_COMMAND = {
 THOROUGH = {
     "host_work", "large_upload", "unrolled_loop", "input_bound", "late_warm_up",
     "many_small_operations", "missing_lowering_input", "missing_lowering_loss",
-    "missing_barrier_growing", "growing_cache", "rolled_position", "indexed_schedule",
+    "missing_barrier_growing", "growing_cache", "partial_batch", "padding_collate",
+    "rolled_position", "indexed_schedule",
     "equal_scalars", "growing_graph", "sharding", "step_context", "step_trace",
     "accumulated_batches", "unrolled_cell", "small_operations_loss",
 }  # fmt: skip

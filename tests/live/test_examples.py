@@ -62,11 +62,14 @@ def _setting(name: str) -> Expected:
 
 def _recompiled(
     rule: str, guilty: str | None, count: int | None, cause: dict[str, Any],
-    also: tuple[str, ...] = (),
+    also: tuple[str, ...] = (), made: str | None = None,
 ) -> Sick:  # fmt: skip
-    """Graphs compiled again: the line of the cause, if it has one, and the barrier."""
+    """Graphs compiled again: the lines of the cause, if it has one, of the barrier and, if it is
+    given, of the loader.
+    """
     sync = "torch_xla.sync()"
     lines = {"guilty": guilty, "compiled": sync} if guilty else {"guilty": sync}
+    lines |= {"made": made} if made else {}
     return Sick(rule, [Expected(lines, cause, severity="info", count=count)], also)
 
 
@@ -161,6 +164,12 @@ SICK = {
     }),
     "last_batch": _recompiled("XD101", "inputs, labels = inputs.to(device)", 1, {
         "kind": "input_shape", "dimension": 0, "pattern": "last_batch",
+    }, made="loader = DataLoader("),
+    "partial_batch": _recompiled("XD101", "images, labels = images.to(self.device)", 1, {
+        "kind": "input_shape", "dimension": 0, "pattern": "last_batch", "full": 24, "values": [4],
+    }, made="self.training = DataLoader("),
+    "padding_collate": _recompiled("XD101", "return {name: tensor.to(self.device)", 8, {
+        "kind": "input_shape", "role": "made", "dimension": 1, "settled": False,
     }),
     "growing_cache": _recompiled("XD101", "cache = torch.cat([cache", 21, {
         "kind": "input_shape", "dimension": 1, "pattern": "grows",
@@ -180,6 +189,7 @@ SICK = {
     }, also=("XD110",)),
     "equal_scalars": _recompiled("XD110", None, None, {"kind": "unknown", "basis": "hlo"},
                                  also=("XD104",)),
+    "layer_drop": _recompiled("XD105", "features = layer(features)", 6, {"kind": "operations"}),
     "branching": _recompiled("XD105", "features = features + block(features)", 10, {
         "kind": "operations",
     }),
@@ -201,7 +211,7 @@ SICK = {
     )]),
 }  # fmt: skip
 #: Programs whose few new graphs are information alone; those of the other causes are errors.
-FEW = {"last_batch", "donation", "sharding"}
+FEW = {"last_batch", "partial_batch", "donation", "sharding"}
 THIRD_PARTY = {"transformers_unpadded", "diffusers_scheduler"}  # tests/live/test_third_party.py
 
 #: Steps of the clean programs: their barriers come in six ways.
