@@ -1,11 +1,12 @@
-"""Measures programs bare, for their truths: seconds, compilations and executions.
+"""Measures programs bare, for their truths: processor seconds, compilations and executions.
 
     python -m tests.ported.measure [--rounds 3] [--write] mnist vae    # default: all programs
 
 Each program and its fixed twin runs in a process of its own, in turn, without xladoctor. The clock
-starts once torch_xla has been imported, and ends when the device has done all its work. Prints the
-quickest run and the slowest one: other work on the machine only ever adds time. ``--write`` puts
-the figures of the quickest into the truth files.
+starts once torch_xla has been imported, and ends when the device has done all its work. It counts
+processor time, which other work on the machine disturbs less: nearly all of it is compiling and
+tracing. Prints the quickest run and the slowest one; ``--write`` puts the figures of the quickest
+into the truth files.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ import torch_xla
 from torch_xla import runtime
 from torch_xla.core import xla_model
 from torch_xla.debug import metrics
-began = time.perf_counter()
+began = time.process_time()
 sys.argv = sys.argv[1:]
 runpy.run_path(sys.argv[0], run_name="__main__")
 xla_model.wait_device_ops()
-seconds = time.perf_counter() - began
+seconds = time.process_time() - began
 compiled, executed = (metrics.metric_data(name) for name in ("CompileTime", "ExecuteTime"))
 eager = metrics.metric_data("EagerOpCompileTime"), metrics.metric_data("EagerOpExecuteTime")
 print(json.dumps({
@@ -66,7 +67,7 @@ def measured(name: str, rounds: int) -> dict[str, list[dict[str, Any]]]:
 
 
 def seconds(figures: dict[str, Any]) -> float:
-    """The wall time of a run."""
+    """The processor time of a run."""
     return float(figures["seconds"])
 
 

@@ -43,7 +43,7 @@ class Truth(_Strict):
         wrong: its defects, the most expensive first; empty if there is nothing to fix.
         fix: what the fixed twin does.
         must_not_say: rules that must not fire above info, and phrases that must not occur.
-        seconds: from the end of importing torch_xla to the end of the device's work.
+        seconds: of the processor, from the end of importing torch_xla to that of the device's work.
     """
 
     wrong: list[Defect]
