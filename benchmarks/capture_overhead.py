@@ -174,7 +174,7 @@ def pair(
         run = Path(folder) / "run"
         bare = Program([sys.executable, *arguments], ROOT, Path(folder) / "bare.log")
         captured = Program([sys.executable, "-m", "xladoctor", "run", "--quiet", "-o", str(run),
-                            "--report", f"{folder}/report.txt", *options, *arguments],
+                            "--format", f"terminal={folder}/report.txt", *options, *arguments],
                            ROOT, Path(folder) / "captured.log")  # fmt: skip
         run_in_turn([bare, captured] if bare_first else [captured, bare], slice_s)
         if bare.output["same"] != captured.output["same"]:

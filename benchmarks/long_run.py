@@ -128,7 +128,8 @@ def measure(mode: str, executions: int, steps_a_read: int, options: list[str]) -
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "run"
         captured = follow([sys.executable, "-m", "xladoctor", "run", "--quiet", "-o", str(run),
-                           "--report", f"{folder}/report.txt", *options, *arguments])  # fmt: skip
+                           "--format", f"terminal={folder}/report.txt",
+                           *options, *arguments])  # fmt: skip
         print(captured.row("captured"))
         light, timeline = sizes(run)
         faults = [line for log in run.glob("process-*/faults.log")

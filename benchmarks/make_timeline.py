@@ -37,7 +37,7 @@ def timeline(run: Path) -> Path:
 
 def _capture(run: Path, steps: int) -> None:
     command = [
-        sys.executable, "-m", "xladoctor", "run", "--quiet", "--report", os.devnull,
+        sys.executable, "-m", "xladoctor", "run", "--quiet", "--format", f"terminal={os.devnull}",
         "--output", str(run), "--trace-steps", str(steps), "--trace-seconds", "3600",
         str(PROGRAM), str(steps),
     ]  # fmt: skip

@@ -74,7 +74,7 @@ def captured(program: Path, run: Path, *options: str) -> Path:
     if not (run / "diagnosis.json").exists():
         run.parent.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "xladoctor", "run", "--quiet", "-o", str(run),
-                   "--report", str(run.with_suffix(".txt")), *options, str(program)]  # fmt: skip
+                   "--format", f"terminal={run}.txt", *options, str(program)]  # fmt: skip
         subprocess.run(command, check=True, capture_output=True, env=for_cpu(), cwd=ROOT)
     return run
 

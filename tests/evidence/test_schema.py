@@ -43,6 +43,8 @@ def written(tmp_path: Path) -> Ingested:
     with (folder / "steps.jsonl").open("a") as log:
         log.write(f'{{"event": "upload", {common}, "shape": [2], "dtype": "float32"}}\n')
         log.write(f'{{"event": "optimizer", {common}}}\n')
+        batches = '"batch_size": 16, "drop_last": false, "workers": 2'
+        log.write(f'{{"event": "loader", "site": 0, {batches}}}\n')
         took = '"end_ns": 9, "duration_ns": 8, "typical_ns": 1, "traced": true'
         log.write(f'{{"event": "outlier", {common}, {took}}}\n')
         step = (folder / "steps.jsonl").read_text().splitlines()[0].replace('"data"', '"input"')
