@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support import Row, evidence, finding, location, step
+from tests.support import PACK, Row, evidence, finding, location, step
 from xladoctor.diagnosis.account import explain, time_spent
 from xladoctor.diagnosis.interface import Claim, Cost, Finding, Saving, TimeParts, TimeSpent
 from xladoctor.evidence.interface import Evidence
@@ -171,7 +171,7 @@ def explained(*findings: Finding, seconds: float = 10.0) -> TimeSpent:
     """Of a run: five seconds of start-up, four of reads, one of Python."""
     run = of_run({"step": [at(0, 5, 10, read=4.0)], "host_sync": READS,
                   "host_sample": [sample(40)]}, seconds)  # fmt: skip
-    return explain(run, time_spent(run), findings)
+    return explain(run, time_spent(run), findings, PACK)
 
 
 def test_what_no_finding_accounts_for_is_named_by_its_lines() -> None:
@@ -194,7 +194,7 @@ def test_finding_accounts_for_no_more_than_its_part_of_the_time() -> None:
 
 def test_time_without_lines_is_not_explained() -> None:
     run = of_run({"step": [at(0, 5, 10)]}, 10.0)
-    time = explain(run, time_spent(run), [])
+    time = explain(run, time_spent(run), [], PACK)
     assert time.explained is not None
     assert time.explained.share == 0.5
     assert [(part.part, part.lines) for part in time.unexplained] == [("python", [])]
@@ -206,4 +206,4 @@ def test_little_is_not_worth_naming() -> None:
 
 def test_without_parts_nothing_is_explained() -> None:
     time = TimeSpent(3.0, None, None, None)
-    assert explain(evidence({}), time, []) == time
+    assert explain(evidence({}), time, [], PACK) == time

@@ -69,7 +69,7 @@ def test_estimate_says_what_a_step_takes_now_and_after() -> None:
     assert estimated(1.0, 2.0, 1.0) == Saving(
         seconds=4.0, per_step_ms=100.0, share=0.2, basis="estimate", now_ms=200.0,
         after_ms=125.0,  # compiling in warm-up is not part of a step
-        limited_by="input", process=3, assumes=[READ],
+        limited_by="input", next_1000_s=75.0, process=3, assumes=[READ],
     )  # fmt: skip
 
 
@@ -78,6 +78,13 @@ def test_fix_gives_back_no_more_than_the_loop_and_no_less_than_nothing() -> None
     assert (most.seconds, most.share, most.after_ms) == (10.0, 0.5, 0.0)
     least = estimated(-1.0)
     assert (least.seconds, least.share) == (0.0, 0.0)
+
+
+def test_what_is_over_loses_nothing_more() -> None:
+    over = Fix(3, [READ], 40, settled=True)
+    kept = savings(KnownEstimates(Estimate(1.0, 2.0, 1.0, "input"), 0.2))
+    assert kept.saving(COST, over).next_1000_s == 25.0  # of the steady state alone
+    assert savings(KnownEstimates()).saving(COST, over).next_1000_s == 0.0
 
 
 def test_estimate_without_a_loop_has_no_share() -> None:
@@ -93,7 +100,7 @@ def test_estimate_without_steps_is_of_the_run_alone() -> None:
 
 
 def test_without_an_estimate_the_cost_is_a_bound() -> None:
-    bound = Saving(4.0, 100.0, 0.5, "bound", assumes=list(FIX.claims))
+    bound = Saving(4.0, 100.0, 0.5, "bound", next_1000_s=100.0, assumes=list(FIX.claims))
     assert savings(KnownEstimates()).saving(COST, FIX) == bound
     unclaimed = savings(KnownEstimates(Estimate(1.0, 0.0, 0.0, "input"))).saving(
         COST, Fix(0, [], 40)

@@ -8,7 +8,7 @@ the device nor a finding accounts for is named by its lines.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from typing import Any
 
@@ -21,6 +21,7 @@ from xladoctor.diagnosis.interface import (
     TimeSpent,
     Unexplained,
 )
+from xladoctor.diagnosis.rule import Rule
 from xladoctor.evidence.interface import Evidence
 from xladoctor.warmup import WARMUP
 
@@ -35,6 +36,15 @@ _PARTS_OF: dict[str, tuple[PartName, ...]] = {
     "input": ("input",), "save": ("save",), "barrier": ("barrier", "dispatch"),
     "tracing": ("tracing", "python"), "other": ("python",),
     "cut": ("tracing", "python", "read", "barrier"),
+}  # fmt: skip
+
+
+#: The same for findings whose rule claims nothing, by its category.
+_PARTS_OF_CATEGORY: dict[str, tuple[PartName, ...]] = {
+    "recompilation": ("compile", "warmup_compile"), "synchronization": ("read",),
+    "barriers": ("compile", "warmup_compile", "barrier", "dispatch", "tracing", "python"),
+    "lowering": _PARTS_OF["cut"], "input": ("input", "save", "tracing", "python"),
+    "device": ("python", "tracing"),
 }  # fmt: skip
 
 
@@ -152,8 +162,14 @@ def _warmup_compile(evidence: Evidence, process: int) -> float:
     return float(evidence.database.scalar(query, {"process": process, "warmup": WARMUP}))
 
 
-def explain(evidence: Evidence, time: TimeSpent, findings: Sequence[Finding]) -> TimeSpent:
-    """Add what accounts for the time, and name what is left."""
+def explain(
+    evidence: Evidence, time: TimeSpent, findings: Sequence[Finding], pack: Mapping[str, Rule]
+) -> TimeSpent:
+    """Add what accounts for the time, and name what is left.
+
+    Args:
+        pack: the rules of the findings, by id.
+    """
     if time.parts is None:
         return time
     left: dict[PartName, float] = {
@@ -162,7 +178,7 @@ def explain(evidence: Evidence, time: TimeSpent, findings: Sequence[Finding]) ->
     }
     whole = sum(left.values())
     overhead = sum(left.pop(name) for name in _OVERHEAD)
-    claimed = sum(_take(left, finding) for finding in findings)
+    claimed = sum(_take(left, finding, pack[finding.rule].category) for finding in findings)
     device = _take_from(left, _WAITS, time.device_s or 0.0)
     lines = _Lines(evidence, {(at.file, at.line) for f in findings for at in f.locations})
     rest = [Unexplained(part, seconds, lines.hottest(part, seconds))
@@ -177,12 +193,12 @@ def explain(evidence: Evidence, time: TimeSpent, findings: Sequence[Finding]) ->
     )  # fmt: skip
 
 
-def _take(left: dict[PartName, float], finding: Finding) -> float:
+def _take(left: dict[PartName, float], finding: Finding, category: str) -> float:
     """Take what a finding costs from the parts that it is about; returns how much that was."""
     seconds = finding.cost.seconds or finding.saving.seconds or 0.0
     about = dict.fromkeys(part for claim in finding.saving.assumes
                           for part in _PARTS_OF[claim.what])  # fmt: skip
-    return _take_from(left, about, seconds)
+    return _take_from(left, about or _PARTS_OF_CATEGORY.get(category, ()), seconds)
 
 
 def _take_from(left: dict[PartName, float], parts: Iterable[PartName], seconds: float) -> float:

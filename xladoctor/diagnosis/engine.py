@@ -57,7 +57,7 @@ def diagnose(
         schema_version=SCHEMA_VERSION, tool=Tool("xladoctor", __version__),
         run=facts.run(evidence),
         verdict=verdict(time, ordered, pack, bool(judged), limit, busy),
-        time=account.explain(evidence, time, ordered), steps=steps, devices=used,
+        time=account.explain(evidence, time, ordered, pack), steps=steps, devices=used,
         counts=counts(evidence, steps), findings=ordered,
         rules=_outcomes(judged, not_checked, off), not_checked=not_checked, ignored=ignored,
         warnings=list(evidence.notes), total_steps=total_steps, pack=pack,

@@ -95,6 +95,7 @@ class Saving:
         limited_by: what most of a step is then spent on, as in ``verdict.limited_by``.
         remaining_s: what the fix saves once all findings before it are fixed; these add up.
         projected_s: what it saves in a run of ``Diagnosis.total_steps``.
+        next_1000_s: what another thousand steps would lose without it; 0 where it is over.
         process: number of the process whose timeline was replayed.
         assumes: what the fix is taken to do.
     """
@@ -108,6 +109,7 @@ class Saving:
     limited_by: str | None = None
     remaining_s: float | None = None
     projected_s: float | None = None
+    next_1000_s: float | None = None
     process: int | None = None
     assumes: list[Claim] = field(default_factory=list)
 

@@ -34,6 +34,7 @@ class Savings:
         if cost.seconds is None:
             return Saving(None, None, None, "none")
         return Saving(cost.seconds, self._each(cost.seconds), cost.share, "bound",
+                      next_1000_s=0.0 if fix.settled else self._each(cost.seconds),
                       assumes=list(fix.claims))  # fmt: skip
 
     def in_order(self, findings: list[Finding]) -> tuple[list[Finding], str | None]:
@@ -52,18 +53,27 @@ class Savings:
             seconds = min(seconds, self.time.loop_s)
         each, step_s = self._each(seconds), self.whatif.step_s(fix.process)
         now = None if step_s is None else 1e3 * step_s
-        gone = self._each(max(0.0, estimate.steady_s + estimate.late_s))
+        recurring = max(0.0, estimate.steady_s + estimate.late_s)
+        gone = self._each(recurring)
         return Saving(
             seconds, each, min(1.0, seconds / self.time.whole_s) if self.time.whole_s else None,
             "estimate", now, None if now is None or gone is None else max(0.0, now - gone),
-            estimate.limited_by, projected_s=self._projected(estimate, fix), process=fix.process,
-            assumes=list(fix.claims),
+            estimate.limited_by, projected_s=self._projected(estimate, fix),
+            next_1000_s=self._next(estimate, fix), process=fix.process, assumes=list(fix.claims),
         )  # fmt: skip
 
     def _projected(self, estimate: Estimate, fix: Fix) -> float | None:
         if not self.total_steps or not self.steps or not self.steps.count:
             return None
         return max(0.0, estimate.projected(fix, self.steps.count, self.total_steps))
+
+    def _next(self, estimate: Estimate, fix: Fix) -> float | None:
+        """What another thousand steps lose."""
+        if not self.steps or not self.steps.count:
+            return None
+        now, later = (estimate.projected(fix, self.steps.count, self.steps.count + more)
+                      for more in (0, 1000))  # fmt: skip
+        return max(0.0, later - now)
 
     def _each(self, seconds: float) -> float | None:
         return 1e3 * seconds / self.steps.count if self.steps and self.steps.count else None

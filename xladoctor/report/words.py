@@ -202,6 +202,9 @@ def saving_of(finding: Finding, diagnosis: Diagnosis) -> str | None:
         little = saving.remaining_s < _NEXT_TO_NOTHING * (loop_s or 0.0)
         left = "nothing" if little else duration(saving.remaining_s)
         text += f", {left} of it after the fixes above"
+    if saving.next_1000_s is not None:
+        more = duration(saving.next_1000_s) if saving.next_1000_s else "nothing"
+        text += f"; another 1,000 steps lose {more}"
     if saving.projected_s is not None:
         text += f"; {duration(saving.projected_s)} in {diagnosis.total_steps} steps"
     return f"{text}; then {then}" if then else text
