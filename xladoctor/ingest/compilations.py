@@ -70,25 +70,26 @@ def join(
 
 
 def with_unfinished(log: AnalysisLog, times: Columns, lived: tuple[int, int]) -> Columns:
-    """Add the compilation that was under way when the program was stopped, if there was one.
+    """Add the compilations that the program was in when it was stopped.
 
-    The log names a graph before it is compiled, the step log when it has been. What is known of the
-    time is its end, and that it began after everything else that was logged.
+    The log names a graph before it is compiled, the step log when the call that compiled it has
+    ended: a save compiles several. What is known of their time is that it lay between everything
+    else that was logged and the program's end; it is divided evenly.
 
     Args:
         times: columns of the compilations in the step log.
         lived: when the last step or cut that was logged ended, and when the program did.
     """
     logged = sum(block.kind == "compilation" for block in log.blocks)
-    timed = len(times.get("end_ns", ()))
-    if timed != logged - 1:
+    more = logged - len(times.get("end_ns", ()))
+    if more <= 0:
         return times
     began, ended = lived
     row = {"thread": None, "step": None, "during": "other", **CallSite().columns(),
            **{name: values[-1] for name, values in times.items()}}  # fmt: skip
     began = max(began, row.get("end_ns", began))
-    row |= {"end_ns": ended, "duration_ns": max(0, ended - began)}
-    return {name: [*times.get(name, ()), value] for name, value in row.items()}
+    row |= {"end_ns": ended, "duration_ns": max(0, ended - began) // more}
+    return {name: [*times.get(name, ()), *[value] * more] for name, value in row.items()}
 
 
 def _name_graphs(timed: list[Row], compiled: Sequence[Compiled]) -> None:

@@ -24,8 +24,8 @@ from xladoctor.ingest.interface import Columns, Ingested
 class _File:
     """The modules that are new in a file, in order.
 
-    ``until``: compilations of the process until it was written; None if the process was cut short
-    before it noted them: nothing had been evicted by then, so there are as many as modules.
+    ``until``: compilations of the process that had been noted when it was written, which may be
+    fewer than there were; None if the process was cut short before it noted the file.
     """
 
     modules: list[hlo.Module]
@@ -52,7 +52,7 @@ class CompiledModules:
         joined: list[tuple[hlo.Module, int | None]] = []
         done = unjoined = 0
         for file in self.files:
-            until = done + len(file.modules) if file.until is None else file.until
+            until = 0 if file.until == 0 else max(file.until or 0, done + len(file.modules))
             rows = _join(file.modules, compilations[done:until], table)
             joined += zip(file.modules, rows, strict=True)
             unjoined += sum(row is None for row in rows) if until else 0

@@ -86,8 +86,8 @@ def _with_unfinished(
     steps = ingested.tables["step"]
     logged = max([lived[0], *steps.get("end_ns", ())])
     more = compilations.with_unfinished(log, times, (logged, lived[1]))
-    if len(more.get("end_ns", ())) > len(times.get("end_ns", ())):
-        extend_tail(number, logged, lived[1], more["duration_ns"][-1], ingested)
+    if unfinished := more.get("duration_ns", ())[len(times.get("end_ns", ())) :]:
+        extend_tail(number, logged, lived[1], sum(unfinished), ingested)
     return more
 
 

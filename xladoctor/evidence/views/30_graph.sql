@@ -1,5 +1,6 @@
--- Reads whose graph grows from one compilation to the next: what ran before is in it again, because
--- nothing has made it data.
+-- Lines without a barrier that compiled several graphs (reads, operators that run on the host), and
+-- how many of these are larger than the one before: what ran before is in them again, because nothing
+-- has made it data.
 CREATE TABLE growing_cut AS
 WITH sized AS (
     SELECT c.process, c.index, c.duration_ns, site(c) AS site, c.via, m.instructions, c.inputs,
@@ -8,16 +9,32 @@ WITH sized AS (
     LEFT JOIN (
         SELECT process, graph_hash, max(instructions) AS instructions FROM hlo_module GROUP BY ALL
     ) m ON m.process = c.process AND m.graph_hash = c.graph_hash
-    WHERE EXISTS (
-        SELECT 1 FROM host_sync h WHERE h.process = c.process AND h.file IS NOT DISTINCT FROM c.file
-        AND h.line IS NOT DISTINCT FROM c.line AND NOT h.closure
+    WHERE NOT EXISTS (
+        SELECT 1 FROM step s WHERE s.process = c.process AND NOT s.tail AND s.file = c.file
+        AND s.line IS NOT DISTINCT FROM c.line
     )
     WINDOW of_site AS (PARTITION BY c.process, c.file, c.line, c.via ORDER BY c.index)
 )
 SELECT process, any_value(site) AS site, via, count(*) AS graphs,
        count(*) FILTER (coalesce(instructions > before, inputs > inputs_before)) AS grown
 FROM sized GROUP BY process, site, via
-HAVING graphs >= 3 AND grown >= 0.7 * (graphs - 1);
+HAVING graphs >= 2;
+
+-- The read that shows it for each process: one with three graphs or more; in a program that was
+-- stopped early two at several lines, if each grows and compiling takes a fifth of the time.
+CREATE VIEW growing_read AS
+SELECT DISTINCT ON (process) g.*
+FROM growing_cut g
+JOIN (
+    SELECT process, sum(graphs - 1) AS later, sum(grown) AS grown FROM growing_cut GROUP BY process
+) a USING (process)
+LEFT JOIN (
+    SELECT process, max(compile_ns / nullif(duration_ns, 0)) AS compiling FROM loop
+    WHERE without_barrier GROUP BY process
+) l USING (process)
+WHERE (g.graphs >= 3 AND g.grown >= 0.7 * (g.graphs - 1))
+   OR (a.later >= 2 AND a.grown = a.later AND l.compiling >= 0.2)
+ORDER BY process, graphs DESC, site;
 
 -- Loops that lack a barrier: several steps pile up in one graph. Either the optimizer stepped at
 -- least twice for each barrier that launched work, or reads cut graphs that grow, at least two for
@@ -25,11 +42,9 @@ HAVING graphs >= 3 AND grown >= 0.7 * (graphs - 1);
 CREATE TABLE missing_barrier AS
 SELECT l.*, g.site AS cut_site
 FROM loop l
-LEFT JOIN (
-    SELECT DISTINCT ON (process) * FROM growing_cut ORDER BY process, graphs DESC, site
-) g ON g.process = l.process AND g.graphs >= 2 * coalesce(l.barriers, 0)
-   AND EXISTS (SELECT 1 FROM host_sync h WHERE h.process = l.process AND h.thread = l.thread
-               AND h.file = g.site.file AND h.line = g.site.line)
+LEFT JOIN growing_read g ON g.process = l.process AND g.graphs >= 2 * coalesce(l.barriers, 0)
+   AND l.thread = (SELECT m.thread FROM loop m WHERE m.process = l.process
+                   ORDER BY m.duration_ns DESC, m.thread LIMIT 1)
 WHERE EXISTS (SELECT 1 FROM compilation c WHERE c.process = l.process)
   AND (g.site IS NOT NULL OR (
       optimizer_steps >= 4 AND optimizer_steps >= 2 * coalesce(barriers, 0)

@@ -74,6 +74,11 @@ class Compilations:
         state.step.compile_ns += spent
         return spent
 
+    def log_ended(self, state: ThreadState) -> None:
+        """Log compilations that have ended and no call has noted yet, as of a thread."""
+        if self._times()[0] > self._timed:
+            self._log(state, "other", None)
+
     def _log(self, state: ThreadState, during: str, site: int | None) -> None:
         with self._lock:
             timed, _, samples = self._times()

@@ -84,7 +84,7 @@ class Events:
     def _settle(self, state: ThreadState) -> None:
         if self._timeline.active:
             state.step.traced = True
-        self._recorder.compilations.settle(state)
+        self._recorder.settle(state)
 
     def barrier_left(self, state: ThreadState, site: int | None, begin: int, end: int) -> None:
         """A barrier returned. What follows runs at each step, in caches that hold other things: a

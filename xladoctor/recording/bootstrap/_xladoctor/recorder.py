@@ -96,6 +96,17 @@ class Recorder:
         """The program is about to clear all counters."""
         self._growth.clearing()
 
+    def settle(self, state: ThreadState) -> None:
+        """Note what was compiled before a call, and so in none that is timed."""
+        self.compilations.settle(state)
+        if state.step.compile_ns > _LONG_NS:
+            self._cut(state, None, clock.perf_counter_ns())
+
+    def note_compilations(self) -> None:
+        """The same for the log alone, on another thread, while the main thread is in no call."""
+        if not any(state.inside for state in self.threads):
+            self.compilations.log_ended(self.threads[0])
+
     # -- what happened ---------------------------------------------------------------------
 
     def barrier(self, state: ThreadState, site: int | None, begin: int, end: int) -> bool:

@@ -162,6 +162,7 @@ class Session:
     def _tick(self) -> None:
         loops = [state for state in self._recorder.threads if state.index or state.main]
         waiting = any(state.inside for state in loops)
+        self._recorder.note_compilations()
         self._timeline.tick(waiting or self._recorder.compilations.under_way())
         if not self._options.counts_only:
             self._modules.tick()
