@@ -112,7 +112,8 @@ def test_report_does_not_say_what_is_false(name: str, ported: Captured) -> None:
 @marked(WELL_PORTED)
 def test_well_ported_program_has_nothing_to_fix(name: str, ported: Captured) -> None:
     assert serious(ported.report) == []
-    assert ported.report["verdict"]["text"].endswith("; nothing to fix.")
+    text = ported.report["verdict"]["text"]
+    assert text.endswith(("; nothing to fix.", "; no rule knows a cure."))
 
 
 @pytest.mark.thorough
