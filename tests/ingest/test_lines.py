@@ -276,4 +276,4 @@ def test_rows_keep_the_columns_of_a_module() -> None:
     hlo.lend_lines([decoded(STEP, 1), late])
     assert {name: len(values) for name, values in late.instructions.items()} == columns
     table: list[Row] = rows(late.frames)
-    assert {"frame", "parent", "file", "line", "function"} == set(table[0])
+    assert {"frame", "parent", "file", "line", "function", "kind"} == set(table[0])
