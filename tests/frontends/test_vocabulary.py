@@ -37,6 +37,8 @@ def test_patterns_are_regular_expressions(words: Vocabulary) -> None:
         assert re.compile(frame.function)
         assert re.compile(frame.file or "")
         assert frame.function or frame.file
+    for helper in words.reading_helpers:
+        assert re.compile(helper.function)
 
 
 def test_the_default_frontend_has_a_name_for_everything() -> None:

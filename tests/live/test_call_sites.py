@@ -22,6 +22,7 @@ TRAIN = f"""
         model.zero_grad()
         loss = model(inputs).square().mean()
         loss.backward()
+        noise = torch.distributions.Normal(loss.detach(), 1.0).sample()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0, error_if_nonfinite=True)
         metrics_lib.record(loss)
         loss.item()  # xladoctor: ignore[XD201] wanted in the log
@@ -57,14 +58,23 @@ def test_read_in_an_installed_package_is_named_there_with_its_caller(run: Captur
     assert finding["count"] == STEPS
 
 
-def test_read_inside_torch_is_named_at_the_users_line(run: Captured) -> None:
-    (finding,) = [f for f in run.findings("XD201") if f["cause"]["kinds"] == ["bool"]]
+@pytest.mark.parametrize(
+    ("via", "line", "cure"),
+    [
+        ("clip_grad_norm_", "torch.nn.utils.clip_grad_norm_", "error_if_nonfinite=True"),
+        ("__init__", "noise = torch.distributions.Normal", "validate_args=False"),
+    ],
+)
+def test_read_inside_torch_is_named_at_the_users_line_with_its_cure(
+    run: Captured, via: str, line: str, cure: str
+) -> None:
+    (finding,) = [f for f in run.findings("XD201") if f["cause"]["via"] == via]
 
     assert [(p["role"], p["file"], p["line"]) for p in finding["locations"]] == [
-        ("guilty", "train.py", line_of(run.program, "torch.nn.utils.clip_grad_norm_"))
+        ("guilty", "train.py", line_of(run.program, line))
     ]
-    assert finding["cause"]["via"] == "clip_grad_norm_"
-    assert "(bool inside clip_grad_norm_)" in finding["message"]
+    assert f"(bool inside {via})" in finding["message"]
+    assert cure in finding["message"]
 
 
 def test_comment_on_the_line_moves_its_finding_to_the_ignored(run: Captured) -> None:
@@ -78,7 +88,7 @@ def test_comment_on_the_line_moves_its_finding_to_the_ignored(run: Captured) -> 
         "source": "    loss.item()  # xladoctor: ignore[XD201] wanted in the log",
         "count": 20, "per_step": 1.0,
     }  # fmt: skip
-    assert len(run.findings("XD201")) == 2
+    assert len(run.findings("XD201")) == 3
     assert "XD201" in run.report["rules"]["fired"]
 
 

@@ -48,6 +48,24 @@ class FramePattern(BaseModel):
     file: str | None = None
 
 
+class ReadingHelper(BaseModel):
+    """Helpers that read values from the device, and what to do instead.
+
+    Attributes:
+        package: the library that they are in; None for the framework's own.
+        function: regular expression for the whole name of what the program called, for the
+            framework's own; of a library, for the end of the name of the function that reads.
+        reads: kinds of the reads, as in table ``host_sync``.
+        cure: a sentence.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    package: str | None = None
+    function: str
+    reads: tuple[str, ...]
+    cure: str
+
+
 class Vocabulary(BaseModel):
     """The names of one frontend; it has no name for what is left out.
 
@@ -74,6 +92,7 @@ class Vocabulary(BaseModel):
             client's part of it; ``fetch`` and ``send``: transfers of tensors.
         activities: regular expression for the whole name of events in which the host does that.
         frames: what frames mean, the first that fits.
+        reading_helpers: the framework's and those of libraries, the first that fits.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -89,6 +108,7 @@ class Vocabulary(BaseModel):
     events: dict[Event, tuple[str, ...]] = {}
     activities: dict[Activity, str] = {}
     frames: tuple[FramePattern, ...] = ()
+    reading_helpers: tuple[ReadingHelper, ...] = ()
 
 
 @cache
@@ -118,6 +138,7 @@ def tables(frontend: str) -> dict[str, dict[str, list[str]]]:
     """The vocabulary of a frontend as tables of the evidence, in columns."""
     words = vocabulary(frontend)
     traits = [(op, trait) for trait, ops in words.operators.items() for op in ops]
+    helpers = [(helper, kind) for helper in words.reading_helpers for kind in helper.reads]
     meanings = [(name, meaning) for meaning, names in words.metrics.items() for name in names]
     return {
         "operator_trait": {
@@ -129,5 +150,11 @@ def tables(frontend: str) -> dict[str, dict[str, list[str]]]:
         "metric_meaning": {
             "name": [name for name, _ in meanings],
             "meaning": [str(meaning) for _, meaning in meanings],
+        },
+        "reading_helper": {
+            "package": [helper.package or "" for helper, _ in helpers],
+            "function": [helper.function for helper, _ in helpers],
+            "kind": [kind for _, kind in helpers],
+            "cure": [helper.cure for helper, _ in helpers],
         },
     }

@@ -17,4 +17,10 @@ VOCABULARY: dict[str, Table] = {
         name VARCHAR name of the metric
         meaning VARCHAR compile, execute, read, eager_compile or eager_execute
     """)),
+    "reading_helper": Table("helpers that read from the device", "frontend", columns("""
+        package VARCHAR library that they are in; empty for the framework's own
+        function VARCHAR regular expression for what was called (via), of a library for the reader
+        kind VARCHAR kind of the read, as in host_sync
+        cure VARCHAR what to do instead, a sentence
+    """)),
 }  # fmt: skip

@@ -4,6 +4,7 @@
 -- in each evaluation step counts fully even if there are more training steps. A read after the
 -- barrier falls into the next step, the last one into none: hence one step fewer.
 -- `share_of_all`: how many of all steps of the thread have it, whatever barrier ends them.
+-- `cure`: what to do instead, of reads in helpers that table reading_helper knows.
 CREATE TABLE read_in_loop AS
 WITH of_barrier AS (
     SELECT process, thread, file, line, via, sum(barriers) AS barriers
@@ -26,7 +27,8 @@ in_step AS (
 after_loop AS (  -- the last iteration's read, after the barrier
     SELECT process, thread, kind, file, line, via, least(sum(count), 1) AS count
     FROM host_sync WHERE tail AND NOT closure GROUP BY ALL
-)
+),
+read AS (
 SELECT
     i.process, i.thread, i.kind, unnest(i.site), i.via,
     (sum(i.count) + coalesce(any_value(t.count), 0))::BIGINT AS count,
@@ -67,4 +69,6 @@ JOIN (
     FROM loop WHERE without_barrier
 ) l ON l.process = h.process AND l.thread = h.thread
 WHERE l.turns >= CASE WHEN l.trains THEN 3 ELSE 10 END AND NOT h.closure
-GROUP BY h.process, h.thread, h.kind, site(h), h.via;
+GROUP BY h.process, h.thread, h.kind, site(h), h.via
+)
+SELECT *, cure_of(file, function, via, kind) AS cure FROM read;
