@@ -50,6 +50,7 @@ THOROUGH = {
     "rolled_position", "indexed_schedule",
     "equal_scalars", "growing_graph", "sharding", "step_context", "step_trace",
     "accumulated_batches", "unrolled_cell", "small_operations_loss",
+    "adversarial", "trainer_callbacks",
 }  # fmt: skip
 _HEALED = {
     "recompiling_healed", "dynamic_shape_healed", "scalar_read_healed", "missing_barrier_healed",

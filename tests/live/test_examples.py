@@ -89,6 +89,10 @@ SICK = {
         {"guilty": "running_loss += loss.item()"},
         {"kinds": ["item"], "share_of_steps": 1.0, "via": ""}, count=40,
     )]),
+    "trainer_callbacks": Sick("XD201", [Expected(
+        {"guilty": 'self.accuracies.append(metrics["accuracy"].item())'},
+        {"kinds": ["item"], "share_of_steps": 1.0, "via": ""}, count=60,
+    )]),
     "printing": Sick("XD202", [Expected(
         {"guilty": 'print("step", step, "loss", loss)'},
         {"kinds": ["repr"], "share_of_steps": 1.0}, count=40,
@@ -104,6 +108,14 @@ SICK = {
     "missing_barrier_growing": Sick("XD301", [Expected(
         {"guilty": "optimizer.step()", "loop": "for step, (inputs, targets) in"},
         {"optimizer_steps": 30, "barriers": 0, "graphs": 3}, severity="error", count=30,
+    )]),
+    "hand_written_update": Sick("XD301", [Expected(
+        {"guilty": "history.append(float", "loop": "for inputs, targets in batches(STEPS):"},
+        {"optimizer_steps": 0, "barriers": 0, "graphs": 12}, severity="error", count=12,
+    )], also=("XD201",)),
+    "adversarial": Sick("XD301", [Expected(
+        {"guilty": "self.forger.step()", "loop": "for step in range(1, STEPS + 1):"},
+        {"optimizer_steps": 10, "barriers": 0, "graphs": 2}, severity="error", count=10,
     )]),
     "missing_lowering": Sick("XD401", [Expected(
         {"guilty": "loss = huber_loss(model(inputs), targets)"},
@@ -130,6 +142,10 @@ SICK = {
         Expected({"guilty": "torch_xla.sync()  # runs the backward pass",
                   "due": "torch_xla.sync()  # runs the update"}, {}, severity="info", count=None),
     ]),
+    "barrier_per_parameter": Sick("XD302", [Expected(
+        {"guilty": "torch_xla.sync()", "loop": "for inputs, targets in batches(STEPS):"},
+        {"inner": 16}, severity="info", count=None,
+    )]),
     "unrolled_loop": Sick("XD303", [Expected(
         {"guilty": "state = torch.tanh(state @ self.feedback + now)",
          "compiled": "torch_xla.sync()"}, {}, count=None,
