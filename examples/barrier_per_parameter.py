@@ -1,6 +1,6 @@
 """Trains with an optimizer of its own that ends each parameter's update with a barrier.
 
-A step hands over one small graph for each of the sixteen parameters, when a single one would do.
+A step hands over one small graph for each of the eight parameters, when a single one would do.
 """
 
 import torch
@@ -10,7 +10,7 @@ from torch.nn.functional import mse_loss
 
 BATCH = 64
 FEATURES = 64
-LAYERS = 7
+LAYERS = 3
 STEPS = 40
 
 

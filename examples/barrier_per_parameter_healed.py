@@ -1,6 +1,6 @@
 """Trains with an optimizer of its own that updates all parameters before its barrier.
 
-A step is one graph: the loss, the gradients and the updates of the sixteen parameters.
+A step is one graph: the loss, the gradients and the updates of the eight parameters.
 """
 
 import torch
@@ -10,7 +10,7 @@ from torch.nn.functional import mse_loss
 
 BATCH = 64
 FEATURES = 64
-LAYERS = 7
+LAYERS = 3
 STEPS = 40
 
 

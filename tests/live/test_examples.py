@@ -144,7 +144,7 @@ SICK = {
     ]),
     "barrier_per_parameter": Sick("XD302", [Expected(
         {"guilty": "torch_xla.sync()", "loop": "for inputs, targets in batches(STEPS):"},
-        {"inner": 16}, severity="info", count=None,
+        {"inner": 8}, severity="info", count=None,
     )]),
     "unrolled_loop": Sick("XD303", [Expected(
         {"guilty": "state = torch.tanh(state @ self.feedback + now)",
