@@ -33,23 +33,23 @@ def judge(time: TimeSpent, findings: list[Finding], **options: Any) -> Verdict:
     ("time", "bound_by", "text"),
     [
         (spent(compile_s=6.0, tracing_s=4.0), "compilation",
-         "60 % of the loop's 10 s went compiling graphs; no rule knows a cure."),
+         "60 % of the loop's 10 s went to compiling graphs; no rule knows a cure."),
         (spent(warmup_compile_s=6.0, tracing_s=4.0), "compilation",
-         "60 % of the loop's 10 s went compiling graphs in warm-up; no rule knows a cure."),
+         "60 % of the loop's 10 s went to compiling graphs in warm-up; no rule knows a cure."),
         (spent(20.0, startup_s=10.0, tracing_s=6.0, python_s=4.0), "tracing",
-         "30 % of the run's 20 s went recording operations in Python, 50 % went to start-up; no"
+         "30 % of the run's 20 s went to recording operations in Python, 50 % to start-up; no"
          " rule knows a cure."),
         (spent(40.0, startup_s=30.0, python_s=6.0, barrier_s=4.0), "tracing",
-         "15 % of the run's 40 s went in Python, 75 % went to start-up; nothing to fix."),
+         "15 % of the run's 40 s went to other Python, 75 % to start-up; nothing to fix."),
         (spent(read_s=7.0, barrier_s=3.0), "host_sync",
-         "70 % of the loop's 10 s went waiting for values read from the device; no rule knows a"
+         "70 % of the loop's 10 s went to waiting for values read from the device; no rule knows a"
          " cure."),
         (spent(input_s=7.0, barrier_s=3.0), "input",
-         "70 % of the loop's 10 s went waiting for input; no rule knows a cure."),
+         "70 % of the loop's 10 s went to waiting for input; no rule knows a cure."),
         (spent(barrier_s=4.0, dispatch_s=6.0), "dispatch",
-         "60 % of the loop's 10 s went launching graphs; nothing to fix."),
+         "60 % of the loop's 10 s went to launching graphs; nothing to fix."),
         (spent(barrier_s=9.0, upload_s=1.0), "device",
-         "90 % of the loop's 10 s went waiting for the device; nothing to fix."),
+         "90 % of the loop's 10 s went to waiting for the device; nothing to fix."),
     ],
 )  # fmt: skip
 def test_verdict_names_the_largest_part(time: TimeSpent, bound_by: str, text: str) -> None:
@@ -111,7 +111,7 @@ def test_verdict_says_what_fixing_all_brings(
     findings: list[Finding], limit: str | None, tail: str
 ) -> None:
     text = judge(spent(barrier_s=10.0), findings, limit=limit).text
-    assert text == f"100 % of the loop's 10 s went waiting for the device; {tail}"
+    assert text == f"100 % of the loop's 10 s went to waiting for the device; {tail}"
 
 
 @pytest.mark.parametrize(
@@ -155,13 +155,13 @@ def test_small_speedup_is_told_to_the_hundredth() -> None:
 @pytest.mark.parametrize(
     ("time", "busy", "bound_by", "text"),
     [(spent(tracing_s=10.0), 0.96, "device", "The device was busy 96 % of the steady steps; 100 %"
-      " of the loop's 10 s went recording operations in Python; nothing to fix."),
-     (spent(tracing_s=10.0), None, "tracing", "100 % of the loop's 10 s went recording operations"
+      " of the loop's 10 s went to recording operations in Python; nothing to fix."),
+     (spent(tracing_s=10.0), None, "tracing", "100 % of the loop's 10 s went to recording operations"
       " in Python; no rule knows a cure."),
-     (spent(barrier_s=10.0), 0.96, "device", "100 % of the loop's 10 s went waiting for the"
+     (spent(barrier_s=10.0), 0.96, "device", "100 % of the loop's 10 s went to waiting for the"
       " device; nothing to fix."),
      (spent(warmup_compile_s=9.0, tracing_s=1.0), 0.96, "compilation", "90 % of the loop's 10 s"
-      " went compiling graphs in warm-up; no rule knows a cure.")],
+      " went to compiling graphs in warm-up; no rule knows a cure.")],
 )  # fmt: skip
 def test_loop_whose_host_runs_ahead_is_bound_by_the_device(
     time: TimeSpent, busy: float | None, bound_by: str, text: str
@@ -173,7 +173,7 @@ def test_loop_whose_host_runs_ahead_is_bound_by_the_device(
 def test_reads_that_the_device_works_for_are_the_devices() -> None:
     time = replace(spent(read_s=7.0, barrier_s=3.0), device_s=6.5)
     assert judge(time, []).text == (
-        "95 % of the loop's 10 s went waiting for the device; nothing to fix."
+        "95 % of the loop's 10 s went to waiting for the device; nothing to fix."
     )
 
 

@@ -15,7 +15,7 @@ _PARTS: dict[str, tuple[BoundBy, str]] = {
     "read_s": ("host_sync", "waiting for values read from the device"),
     "input_s": ("input", "waiting for input"),
     "tracing_s": ("tracing", "recording operations in Python"),
-    "python_s": ("tracing", "in Python"),
+    "python_s": ("tracing", "other Python"),
     "dispatch_s": ("dispatch", "launching graphs"),
     "device_s": ("device", "waiting for the device"),
 }
@@ -90,9 +90,9 @@ def _by_time(
     bound_by, doing = _PARTS[largest]
     base = f"{'run' if time.total_s else 'loop'}'s {duration(time.whole_s)}"
     share = spent[largest] / time.whole_s
-    text = f"{percent(share)} of the {base} went {doing}"
+    text = f"{percent(share)} of the {base} went to {doing}"
     if time.parts.startup_s >= _MUCH * time.whole_s:
-        text += f", {percent(time.parts.startup_s / time.whole_s)} went to start-up"
+        text += f", {percent(time.parts.startup_s / time.whole_s)} to start-up"
     if busy is None or bound_by in ("device", "compilation"):
         return bound_by, text, share
     return "device", f"The device was busy {percent(busy)} of the steady steps; {text}", share
