@@ -1,4 +1,4 @@
-"""Trains a generator against a discriminator, each with its optimizer, and a barrier.
+"""Trains a generator against a discriminator, each with its optimizer, with a barrier.
 
 A barrier after both updates makes each step one graph, the same every time; the losses that are
 printed every fifth step are already there.

@@ -1,7 +1,7 @@
 """Trains a regression with its own momentum update, without torch.optim, and without a barrier.
 
-The loss is read in every step, which runs what the loss needs and nothing else: the velocity of
-the weights stays unevaluated, and its graph grows from read to read.
+The loss is read in every step, which runs what the loss needs and nothing else: the weights
+stay unevaluated, and their graph grows from read to read.
 """
 
 import torch
@@ -23,11 +23,11 @@ def batches(steps):
         yield inputs, torch.tanh(inputs @ weights)
 
 
-def updated(weights, velocity, loss):
-    """The weights and their velocity after a step that lowers the loss."""
-    (gradient,) = torch.autograd.grad(loss, weights)
-    velocity = MOMENTUM * velocity + gradient
-    return (weights.detach() - RATE * velocity).requires_grad_(), velocity
+@torch.no_grad()
+def update(weights, velocity):
+    """Move the weights against their gradient, and on as they moved before."""
+    velocity.mul_(MOMENTUM).add_(weights.grad)
+    weights.sub_(RATE * velocity)
 
 
 def train(device):
@@ -36,7 +36,9 @@ def train(device):
     history = []
     for inputs, targets in batches(STEPS):
         loss = mse_loss(torch.tanh(inputs.to(device) @ weights), targets.to(device))
-        weights, velocity = updated(weights, velocity, loss)
+        weights.grad = None
+        loss.backward()
+        update(weights, velocity)
         history.append(float(loss.detach()))
     return history
 
