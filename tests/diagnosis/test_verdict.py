@@ -156,8 +156,8 @@ def test_small_speedup_is_told_to_the_hundredth() -> None:
     ("time", "busy", "bound_by", "text"),
     [(spent(tracing_s=10.0), 0.96, "device", "The device was busy 96 % of the steady steps; 100 %"
       " of the loop's 10 s went to recording operations in Python; nothing to fix."),
-     (spent(tracing_s=10.0), None, "tracing", "100 % of the loop's 10 s went to recording operations"
-      " in Python; no rule knows a cure."),
+     (spent(tracing_s=10.0), None, "tracing", "100 % of the loop's 10 s went to recording"
+      " operations in Python; no rule knows a cure."),
      (spent(barrier_s=10.0), 0.96, "device", "100 % of the loop's 10 s went to waiting for the"
       " device; nothing to fix."),
      (spent(warmup_compile_s=9.0, tracing_s=1.0), 0.96, "compilation", "90 % of the loop's 10 s"

@@ -22,7 +22,7 @@ def test_report_has_the_published_form(example: Captured) -> None:
 def test_program_ended_well_and_capture_had_no_fault(example: Captured) -> None:
     assert example.finished.status == 0
     assert example.report["run"]["status"] == 0
-    warnings = example.report["warnings"]
+    warnings = [text for text in example.report["warnings"] if "machine was busy" not in text]
     # torch_xla writes its log without a lock: two threads that compile at once can tear a block,
     # and without it the module's compilation is not known
     if "two_threads" in str(example.report["run"]["command"]) and any(
@@ -33,26 +33,25 @@ def test_program_ended_well_and_capture_had_no_fault(example: Captured) -> None:
     assert list(example.directory.glob("process-*/faults.log")) == []
 
 
-def test_parts_add_up_to_the_loop_which_lies_in_the_run(example: Captured) -> None:
+def test_parts_add_up_to_the_run_in_which_the_loop_lies(example: Captured) -> None:
     time = example.report["time"]
 
     assert set(time["parts"]) == {part.name for part in fields(TimeParts)}
-    assert sum(time["parts"].values()) == pytest.approx(time["loop_s"], rel=0.01)
+    assert sum(time["parts"].values()) == pytest.approx(time["total_s"])
     assert min(time["parts"].values()) >= 0
     assert 0 < time["loop_s"] < time["total_s"]
-    assert 0 <= time["warmup_compile_s"] <= time["parts"]["compile_s"]
+    assert 0 <= time["parts"]["warmup_compile_s"] == time["warmup_compile_s"]
 
 
-def test_shares_are_of_the_loop_and_no_cost_exceeds_it(example: Captured) -> None:
-    loop_s = example.report["time"]["loop_s"]
-    steady_s = loop_s - example.report["time"]["warmup_compile_s"]
+def test_shares_are_of_the_run_and_no_cost_exceeds_it(example: Captured) -> None:
+    total_s = example.report["time"]["total_s"]
     for finding in example.report["findings"]:
         for amount in (finding["cost"], finding["saving"]):
             if amount["seconds"] is None:
                 assert (amount["share"], amount["basis"]) == (None, "none")
             else:
-                assert 0 <= amount["seconds"] <= loop_s
-                assert amount["share"] == pytest.approx(min(1.0, amount["seconds"] / steady_s))
+                assert 0 <= amount["seconds"] <= total_s
+                assert amount["share"] == pytest.approx(amount["seconds"] / total_s)
 
 
 def test_findings_are_distinct_and_say_what_to_do(example: Captured) -> None:
