@@ -49,7 +49,7 @@ THOROUGH = {
     "missing_barrier_growing", "growing_cache", "partial_batch", "padding_collate",
     "rolled_position", "indexed_schedule",
     "equal_scalars", "growing_graph", "sharding", "step_context", "step_trace",
-    "accumulated_batches", "unrolled_cell", "small_operations_loss",
+    "accumulated_batches", "unrolled_cell", "small_operations_loss", "denoising",
     "adversarial", "trainer_callbacks",
 }  # fmt: skip
 _HEALED = {

@@ -158,6 +158,10 @@ SICK = {
         {"guilty": "loss = mse_loss(model(inputs), targets)", "compiled": "torch_xla.sync()"},
         {"kind": "batches"}, count=16,
     )], maybe=("XD502",)),
+    "denoising": Sick("XD303", [Expected(
+        {"guilty": "hidden = hidden + torch.tanh", "compiled": "mean {images.cpu()"},
+        {"kind": "loop", "trains": False}, count=30,
+    )]),
     "eager_mode": Sick("XD304", [Expected({"guilty": "optimizer.step()"}, {"graphs": 0},
                                           count=None)]),
     "input_bound": Sick("XD501", [Expected({"guilty": "time.sleep(0.003)"}, {}, count=None)]),
