@@ -160,7 +160,7 @@ SICK = {
     )], maybe=("XD502",)),
     "denoising": Sick("XD303", [Expected(
         {"guilty": "hidden = hidden + torch.tanh", "compiled": "mean {images.cpu()"},
-        {"kind": "loop", "trains": False}, count=30,
+        {"kind": "loop", "trains": False}, count=60,
     )]),
     "eager_mode": Sick("XD304", [Expected({"guilty": "optimizer.step()"}, {"graphs": 0},
                                           count=None)]),

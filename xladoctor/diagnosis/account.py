@@ -182,12 +182,11 @@ def explain(
     device = _take_from(left, _WAITS, time.device_s or 0.0)
     lines = _Lines(evidence, {(at.file, at.line) for f in findings for at in f.locations})
     rest = [Unexplained(part, seconds, lines.hottest(part, seconds))
-            for part, seconds in sorted(left.items(), key=lambda item: -item[1])
-            if seconds >= _WORTH_NAMING * whole]  # fmt: skip
+            for part, seconds in sorted(left.items(), key=lambda item: -item[1]) if seconds]
     named = sum(row.seconds for row in rest if row.lines)
     known = overhead + claimed + device + named
     return replace(
-        time, unexplained=rest,
+        time, unexplained=[row for row in rest if row.seconds >= _WORTH_NAMING * whole],
         explained=Explained(device, overhead, claimed, named,
                             round(min(1.0, known / whole), 4) if whole else 1.0),
     )  # fmt: skip
