@@ -19,8 +19,10 @@ pytestmark = LIVE
 
 #: One of each kind; the others are thorough.
 TYPICAL = {"mnist", "text_classifier", "sampler", "well_ported_mnist"}
-#: How far a predicted saving may be from the measured one, as a share of the program's time.
+#: How much more than the measured saving may be predicted, as a share of the program's time; and how
+#: much of it has to be. Compiling in warm-up counts as expected, so that less is predicted.
 TOLERANCE = 0.25
+LEAST = 0.4
 SICK = [name for name in names() if truth_of(name).wrong]
 WELL_PORTED = [name for name in names() if not truth_of(name).wrong]
 
@@ -89,7 +91,9 @@ def test_verdict_of_a_sick_program_has_something_to_fix(name: str, ported: Captu
 
 
 @marked(SICK)
-def test_predicted_saving_is_near_the_measured_one(name: str, ported: Captured) -> None:
+def test_predicted_saving_is_most_of_the_measured_one_and_not_more(
+    name: str, ported: Captured
+) -> None:
     report = ported.report
     savings = [finding["saving"] for finding in report["findings"]]
     estimates = [s["remaining_s"] for s in savings if s["remaining_s"] is not None]
@@ -98,15 +102,17 @@ def test_predicted_saving_is_near_the_measured_one(name: str, ported: Captured) 
         pytest.skip("this evidence gives no saving")
     predicted = sum(estimates) if estimates else max(bounds)
     share = predicted / report["time"]["loop_s"]
-    assert share == pytest.approx(truth_of(name).saving, abs=TOLERANCE)
+    measured = truth_of(name).saving
+    assert LEAST * measured <= share <= measured + TOLERANCE
 
 
 @marked([name for name in names() if truth_of(name).must_not_say])
 def test_report_does_not_say_what_is_false(name: str, ported: Captured) -> None:
     report = ported.report
-    said = {finding["rule"] for finding in serious(report)}
-    said |= {phrase for phrase in truth_of(name).must_not_say if phrase in json.dumps(report)}
-    assert not said & set(truth_of(name).must_not_say)
+    forbidden = set(truth_of(name).must_not_say)
+    rules = {rule.id for rule in load_rules()}
+    assert not {finding["rule"] for finding in serious(report)} & forbidden
+    assert not [phrase for phrase in forbidden - rules if phrase in json.dumps(report)]
 
 
 @marked(WELL_PORTED)
