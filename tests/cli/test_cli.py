@@ -112,7 +112,7 @@ def test_json_is_valid_and_the_only_output() -> None:
 
 def test_format_comes_from_the_environment_too() -> None:
     done = called("analyze", "-", given=REPORT, environment={"XLADOCTOR_FORMAT": "json"})
-    assert json.loads(done.stdout)["schema_version"] == 2
+    assert json.loads(done.stdout)["schema_version"] == 3
 
 
 def test_width_is_that_of_columns() -> None:
