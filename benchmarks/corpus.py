@@ -62,7 +62,7 @@ def examples() -> Iterator[Case]:
     """The programs of examples/: sick ones with their rule and its lines, and healthy ones."""
     for program in PROGRAMS:
         if sick := SICK.get(program.stem):
-            texts = {finding.lines.get("guilty") for finding in sick.findings} - {None}
+            texts = {(finding.lines or {}).get("guilty") for finding in sick.findings} - {None}
             yield Case(program, {sick.rule}, {line_of(program, str(text)) for text in texts})
         elif program.parent.name != "third_party" or program.stem.endswith("_healed"):
             yield Case(program)

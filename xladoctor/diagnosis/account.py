@@ -181,8 +181,11 @@ def explain(
     claimed = sum(_take(left, finding, pack[finding.rule].category) for finding in findings)
     device = _take_from(left, _WAITS, time.device_s or 0.0)
     lines = _Lines(evidence, {(at.file, at.line) for f in findings for at in f.locations})
-    rest = [Unexplained(part, seconds, lines.hottest(part, seconds))
-            for part, seconds in sorted(left.items(), key=lambda item: -item[1]) if seconds]
+    rest = [
+        Unexplained(part, seconds, lines.hottest(part, seconds))
+        for part, seconds in sorted(left.items(), key=lambda item: -item[1])
+        if seconds
+    ]
     named = sum(row.seconds for row in rest if row.lines)
     known = overhead + claimed + device + named
     return replace(
