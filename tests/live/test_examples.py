@@ -62,14 +62,14 @@ def _setting(name: str) -> Expected:
 
 def _recompiled(
     rule: str, guilty: str | None, count: int | None, cause: dict[str, Any],
-    also: tuple[str, ...] = (), made: str | None = None,
+    also: tuple[str, ...] = (), **more: str,
 ) -> Sick:  # fmt: skip
-    """Graphs compiled again: the lines of the cause, if it has one, of the barrier and, if it is
-    given, of the loader.
+    """Graphs compiled again: the lines of the cause, if it has one, of the barrier and, by their
+    roles, others.
     """
     sync = "torch_xla.sync()"
     lines = {"guilty": guilty, "compiled": sync} if guilty else {"guilty": sync}
-    lines |= {"made": made} if made else {}
+    lines |= more
     return Sick(rule, [Expected(lines, cause, severity="info", count=count)], also)
 
 
@@ -190,7 +190,7 @@ SICK = {
     }, made="self.training = DataLoader("),
     "padding_collate": _recompiled("XD101", "return {name: tensor.to(self.device)", 8, {
         "kind": "input_shape", "role": "made", "dimension": 1, "settled": False,
-    }),
+    }, collated="def collate(sentences):"),
     "growing_cache": _recompiled("XD101", "cache = torch.cat([cache", 21, {
         "kind": "input_shape", "dimension": 1, "pattern": "grows",
     }),
@@ -244,6 +244,7 @@ STEPS = {
 
 #: Share of the wall time that is device work, overhead, a finding's, or named by its lines.
 EXPLAINED = 0.95
+FEW_SAMPLES_S = 0.25  # of Python give too few of them to name a line, above all on a busy machine
 
 
 def only(*names: str) -> pytest.MarkDecorator:
@@ -328,7 +329,8 @@ def test_healthy_program_has_nothing_to_fix_and_every_rule_looked(example: Captu
 def test_account_of_the_time_adds_up_and_leaves_little_unexplained(example: Captured) -> None:
     time = example.report["time"]
     assert sum(time["parts"].values()) == pytest.approx(time["total_s"] or time["loop_s"])
-    assert time["explained"]["share"] >= EXPLAINED
+    left = 1 - time["explained"]["share"]
+    assert left <= 1 - EXPLAINED or left * time["total_s"] < FEW_SAMPLES_S
 
 
 @pytest.mark.thorough

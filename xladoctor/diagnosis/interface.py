@@ -35,15 +35,15 @@ class Location:
         file: path, relative to the program's working directory if it is below it.
         role: guilty, caller (the user's line that led into a library), made (where the tensor that
             changed was made), used (where it is first used), compiled (where the graph was cut
-            and compiled), due (the barrier that a step should keep), or loop (at the end of whose
-            body a barrier belongs).
+            and compiled), due (the barrier that a step should keep), loop (at the end of whose body
+            a barrier belongs), or collated (where batches are put together).
         source: text of the line as it ran, if known.
     """
 
     file: str
     line: int
     function: str | None
-    role: Literal["guilty", "caller", "made", "used", "compiled", "due", "loop"]
+    role: Literal["guilty", "caller", "made", "used", "compiled", "due", "loop", "collated"]
     source: str | None = None
 
 

@@ -226,9 +226,11 @@ class _StepLogReader:
                            **self._sites[line["site"]].columns())  # fmt: skip
 
     def _loader(self, line: dict[str, Any]) -> None:
+        collate = self._sites[line.get("collate")]
         self._ingested.add(
             "loader", process=self._process, batch_size=line["batch_size"],
-            drop_last=line["drop_last"], workers=line["workers"],
+            drop_last=line["drop_last"], workers=line["workers"], collate_file=collate.file,
+            collate_line=collate.line, collate_function=collate.function,
             **self._sites[line["site"]].columns(),
         )  # fmt: skip
 

@@ -29,6 +29,7 @@ ROLES = {
     "compiled": "compiled at",
     "due": "the barrier to keep:",
     "loop": "a barrier belongs at the end of the loop at",
+    "collated": "batches are put together at",
 }
 #: What the gate made of a finding.
 STATES = {"new": "new", "worse": "worse", "known": "known", "acknowledged": "acknowledged",

@@ -147,6 +147,9 @@ RUN: dict[str, Table] = {
         batch_size BIGINT samples in each batch but the last
         drop_last BOOLEAN whether a last, smaller batch is left out
         workers BIGINT processes that make its batches
+        collate_file VARCHAR path of the program's own function that puts its batches together
+        collate_line INTEGER first line of that function
+        collate_function VARCHAR its name
     """ + SITE)),
     "compilation": Table("one compilation", "analysis log, step log, timeline",
                          columns(PROCESS + """

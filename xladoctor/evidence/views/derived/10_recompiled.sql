@@ -96,7 +96,7 @@ FROM chosen GROUP BY process, file, line, via, what, part;
 -- site, `buckets` graphs are fine if they all come early and cost at most the share `cheap` of the
 -- loop, and `phases` graphs of another phase (evaluation) that are launched again. The cause's line
 -- comes first, the site second, then the line of the loader, if it is the only one, or of the
--- first use.
+-- first use, or the program's only function that puts batches together.
 CREATE MACRO recompiled(kinds, buckets, phases, cheap) AS TABLE
 SELECT
     process,
@@ -106,7 +106,9 @@ SELECT
         'related_function': compiled_at.function, 'related_role': 'compiled'
     } END),
     unnest(CASE WHEN len(loaders) = 1 THEN also(loaders[1], 'made')
-                WHEN place.used.file IS NOT NULL THEN also(place.used, 'used') END),
+                WHEN place.used.file IS NOT NULL THEN also(place.used, 'used')
+                WHEN kind = 'input_shape' AND place.role = 'made' AND len(collates) = 1
+                THEN also(collates[1], 'collated') END),
     count, count / coalesce(steps, launches) AS per_step,
     cost_ns, 'measured' AS cost_basis,
     claim('compile_once', 'compile', compilations_ := indices) AS claim,
@@ -147,4 +149,10 @@ LEFT JOIN (
     }) AS loaders
     FROM loader WHERE NOT drop_last AND file IS NOT NULL GROUP BY process, batch_size
 ) USING (process, "full")
+LEFT JOIN (
+    SELECT process, list(DISTINCT {
+        'file': collate_file, 'line': collate_line, 'function': collate_function
+    }) AS collates
+    FROM loader WHERE collate_file IS NOT NULL GROUP BY process
+) USING (process)
 WHERE list_contains(kinds, kind);

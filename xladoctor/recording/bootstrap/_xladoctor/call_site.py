@@ -193,6 +193,13 @@ class CallSites:
             self._passing[key] = (code, _line(frame)[1], passes)
         return passes
 
+    def definition(self, code: CodeType) -> int | None:
+        """The site of a function's first line; None if the program does not define it itself."""
+        if self.kind(code.co_filename) != USER:
+            return None
+        name = getattr(code, "co_qualname", code.co_name)
+        return self.intern((code.co_filename, code.co_firstlineno, name, None, None, None, ""))
+
     def raised_by_program(self, error: BaseException) -> bool:
         """Whether a line of the program or of its libraries raised it."""
         traceback = error.__traceback__

@@ -45,6 +45,10 @@ class Calls:
             self.events.fail(fault)
             return None
 
+    def definition(self, code: Any) -> int | None:
+        """The call site at which the program defines a function; None if it is not its own."""
+        return None if code is None else self._sites.definition(code)
+
     def is_inside(self) -> bool:
         """Whether this call is part of another timed call of this thread."""
         state = self.recorder.thread()

@@ -104,8 +104,9 @@ class Recorder:
 
     def note_compilations(self) -> None:
         """The same for the log alone, on another thread, while the main thread is in no call."""
-        if not any(state.inside for state in self.threads):
-            self.compilations.log_ended(self.threads[0])
+        threads = list(self.threads)
+        if threads and not any(state.inside for state in threads):
+            self.compilations.log_ended(threads[0])
 
     # -- what happened ---------------------------------------------------------------------
 
@@ -211,13 +212,17 @@ class Recorder:
         if now - step.begin > _LONG_NS:
             self._cut(state, None, now)
 
-    def loader(self, site: int | None, batch_size: int, drop_last: bool, workers: int) -> None:
-        """A loader was made that gives ``batch_size`` samples at a time."""
+    def loader(self, site: int | None, batch_size: int, drop_last: bool, workers: int,
+               collate: int | None) -> None:  # fmt: skip
+        """A loader was made that gives ``batch_size`` samples at a time, put together by the
+        function at ``collate`` if the program defines one.
+        """
         kind = site, batch_size, drop_last
         if kind not in self._loaders:
             self._loaders.add(kind)
             self._emit_event({"event": "loader", "site": site, "batch_size": batch_size,
-                              "drop_last": drop_last, "workers": workers})  # fmt: skip
+                              "drop_last": drop_last, "workers": workers,
+                              "collate": collate})  # fmt: skip
 
     def outlier(self, state: ThreadState, duration: int, typical: float, traced: bool) -> None:
         """A step took much longer than usual."""

@@ -11,7 +11,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import sys
-from typing import Any
+from types import CodeType
+from typing import Any, Callable
 
 from ..calls import Calls
 from ..patches import Patches
@@ -180,11 +181,22 @@ class Adapter:
         batches = loader.batch_sampler
         if type(batches) is self._torch.utils.data.BatchSampler:  # no code of the program's
             size, drops = batches.batch_size, batches.drop_last
-            self._recorder.loader(site, size, drops, loader.num_workers)
+            collate = self._calls.definition(_code_of(loader.collate_fn))
+            self._recorder.loader(site, size, drops, loader.num_workers, collate)
 
     def _optimizer_stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         state = self._recorder.thread()
         self._calls.note(self._recorder.optimizer, state, id(optimizer))
+
+
+def _code_of(function: Callable[..., Any]) -> CodeType | None:
+    """The code that a function, a method, a partial or an object that can be called runs."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    function = getattr(function, "__func__", function)
+    if not hasattr(function, "__code__"):
+        function = type(function).__call__
+    return getattr(function, "__code__", None)
 
 
 def _is_of_dynamo() -> bool:
