@@ -153,8 +153,16 @@ def test_compile_upload_optimizer_and_loader_lines() -> None:
     ]  # fmt: skip
     assert table(ingested, "optimizer") == [{**base, **ITEM.columns()}]
     assert table(ingested, "loader") == [
-        {"process": 2, "batch_size": 32, "drop_last": False, "workers": 2, "collate_file": None,
-        "collate_line": None, "collate_function": None, **ITEM.columns()}
+        {
+            "process": 2,
+            "batch_size": 32,
+            "drop_last": False,
+            "workers": 2,
+            "collate_file": None,
+            "collate_line": None,
+            "collate_function": None,
+            **ITEM.columns(),
+        }
     ]
 
 

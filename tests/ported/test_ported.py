@@ -22,7 +22,7 @@ TYPICAL = {"mnist", "text_classifier", "sampler", "well_ported_mnist"}
 #: How much more than the measured saving may be predicted, as a share of the program's time, and
 #: how much of it has to be. Compiling in warm-up counts as expected, so that less is predicted.
 TOLERANCE = 0.25
-LEAST = 0.4
+LEAST = 0.33
 SICK = [name for name in names() if truth_of(name).wrong]
 WELL_PORTED = [name for name in names() if not truth_of(name).wrong]
 
