@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -49,6 +50,8 @@ def test_thread_that_has_ended_leaves_nothing(tmp_path: Path) -> None:
     ended.start()
     ended.join()
     assert ended.native_id is not None
+    while Path(f"/proc/self/task/{ended.native_id}").exists():  # for some microseconds
+        time.sleep(0.001)
     RunQueue(recorder((ended.native_id, 4)), str(tmp_path)).tick()
     assert read(tmp_path) is None
 

@@ -6,7 +6,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -55,6 +55,7 @@ TEXTS = HOSTILE.map(lambda text: "".join(c for c in text if c.isprintable() or c
 
 @settings(max_examples=200, deadline=None)
 @given(TEXTS)
+@example("#_")
 def test_inline_text_is_shown_as_it_is(text: str) -> None:
     page = Page(inline(text))
     assert set(page.tags) <= {"p"}

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 _SPECIAL = re.compile(r"([\\`*_\[\]<>&|~$!])")
 _START = re.compile(r"^(\d*)([-+=.)#])")  # of a list, a heading or the line under one
 _ESCAPED_START = r"\1\\\2"
-_MENTION = re.compile(r"([@#])(?=\w)")
+_MENTION = re.compile(r"([@#])(?=\\?\w)")  # the letter may be escaped already
 _APART = r"\1&#8203;"
 
 
