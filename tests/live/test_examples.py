@@ -75,7 +75,8 @@ def _recompiled(
 
 SICK = {
     "recompiling": Sick("XD101", [Expected(
-        {"guilty": TO_DEVICE, "compiled": "torch_xla.sync()"},
+        {"guilty": TO_DEVICE, "compiled": "torch_xla.sync()",
+         "collated": "def collate(sentences):"},
         {"kind": "input_shape", "basis": "hlo", "dimension": 1, "distinct_values": 17,
          "graphs": 17, "launches": 24, "settled": False},
         severity="error", count=17,
@@ -181,7 +182,7 @@ SICK = {
     "late_warm_up": Sick("XD901", [Expected({}, {}, severity="info", count=None)], also=("XD101",)),
     "sequence_length": _recompiled("XD101", "readings, lengths, labels = readings.to(device)", 14, {
         "kind": "input_shape", "basis": "hlo", "role": "made", "dimension": 1, "settled": False,
-    }),
+    }, collated="def collate(gestures):"),
     "last_batch": _recompiled("XD101", "inputs, labels = inputs.to(device)", 1, {
         "kind": "input_shape", "dimension": 0, "pattern": "last_batch",
     }, made="loader = DataLoader("),

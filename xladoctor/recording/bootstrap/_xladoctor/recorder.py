@@ -7,8 +7,9 @@ instants nanoseconds of the wall clock, which is the clock of the metrics and of
 Lines of ``steps.jsonl`` (one JSON object each; ``event`` tells which):
 
 ``step``     a barrier that launched work: duration since the line before, and what happened
-``cut``      the same for a read that launched work: its graph ends there, the step goes on; also
-             where a step takes long, so that a program which is stopped has told most of it
+``cut``      the same for a read that launched work: its graph ends there, the step goes on (in a
+             loop with barriers, for every eighth of them in a step); also where a step takes long,
+             so that a program which is stopped has told most of it
 ``compile``  one compilation: when it ended and how long it took
 ``optimizer`` the call site of an optimizer's updates, once
 ``loader``   the call site that made a loader of batches, once for each size of batch
@@ -34,11 +35,13 @@ from .compilations import Compilations
 from .frontend import Counters
 from .growth import Growth
 from .step import Step, ThreadState
+from .warmup import WARMUP
 
 _LINES_A_STRIDE = 20_000  # written with one barrier a line, then ten, a hundred, …
 _MOST_EVENTS = 100_000  # compilations and shapes that have a line of their own
 _SHAPES_A_SITE = 256
 _LONG_NS = 1_000_000_000  # a step is cut where it has lasted longer
+_MANY_LAUNCHES = 8  # by reads, after which a step is cut in a loop that has barriers
 
 
 class Recorder:
@@ -141,7 +144,8 @@ class Recorder:
         if not state.closure:
             self._count_wait(site, kind)
         step.launches += self.compilations.launched(state) - state.graphs
-        if step.launches > 0 or end - step.begin > _LONG_NS:
+        most = 1 if state.index < WARMUP else _MANY_LAUNCHES  # steps that end soon need no cuts
+        if step.launches >= most or end - step.begin > _LONG_NS:
             self._cut(state, site, end)
 
     def _count_wait(self, site: int | None, kind: str) -> None:
