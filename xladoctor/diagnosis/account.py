@@ -37,8 +37,6 @@ _PARTS_OF: dict[str, tuple[PartName, ...]] = {
     "tracing": ("tracing", "python"), "other": ("python",),
     "cut": ("tracing", "python", "read", "barrier"),
 }  # fmt: skip
-
-
 #: The same for findings whose rule claims nothing, by its category.
 _PARTS_OF_CATEGORY: dict[str, tuple[PartName, ...]] = {
     "recompilation": ("compile", "warmup_compile"), "synchronization": ("read",),
@@ -66,11 +64,10 @@ def time_spent(evidence: Evidence) -> TimeSpent:
     waits = _waits(evidence, row["process"])
     dispatch = seconds["barrier"] * waits["dispatch"]
     parts = TimeParts(
-        startup_s=0.0, warmup_compile_s=warmup, compile_s=seconds["compile"] - warmup + eager,
+        warmup_compile_s=warmup, compile_s=seconds["compile"] - warmup + eager,
         read_s=seconds["read"], barrier_s=seconds["barrier"] - dispatch,
         input_s=seconds["input"], upload_s=seconds["upload"], save_s=seconds["save"],
         dispatch_s=dispatch, tracing_s=python * recording, python_s=python * (1 - recording),
-        after_s=0.0, capture_s=0.0,
     )  # fmt: skip
     loop = sum(asdict(parts).values())
     began = evidence.origin.get("began_ns")
@@ -142,10 +139,10 @@ def _of_timeline(evidence: Evidence, total: float | None) -> TimeSpent:
         return TimeSpent(total, None, None, None)
     row = {name: float(value) for name, value in rows[0].items()}
     spent = TimeParts(
-        startup_s=0.0, warmup_compile_s=row["warmup"], compile_s=row["compile"] - row["warmup"],
-        read_s=0.0, barrier_s=row["wait"], input_s=row["input"], upload_s=row["upload"],
+        warmup_compile_s=row["warmup"], compile_s=row["compile"] - row["warmup"],
+        barrier_s=row["wait"], input_s=row["input"], upload_s=row["upload"],
         save_s=row["save"], dispatch_s=row["dispatch"], tracing_s=row["tracing"],
-        python_s=row["other"], after_s=0.0, capture_s=0.0,
+        python_s=row["other"],
     )  # fmt: skip
     busy = _waits(evidence, int(row["process"]))["busy"]
     device = None if busy is None else busy * spent.barrier_s

@@ -335,6 +335,11 @@ class TimeSpent:
         return self.total_s or self.loop_s or 0.0
 
     @property
+    def base(self) -> str:
+        """What that is, in a word."""
+        return "run" if self.total_s else "loop"
+
+    @property
     def steady_s(self) -> float:
         """The loop without the compiling of warm-up; 0 without a loop."""
         if not self.loop_s:

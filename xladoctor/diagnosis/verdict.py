@@ -88,7 +88,7 @@ def _by_time(
     spent = _spent(time, [finding for finding in findings if pack[finding.rule].waits])
     largest = max(spent, key=lambda part: spent[part])
     bound_by, doing = _PARTS[largest]
-    base = f"{'run' if time.total_s else 'loop'}'s {duration(time.whole_s)}"
+    base = f"{time.base}'s {duration(time.whole_s)}"
     share = spent[largest] / time.whole_s
     text = f"{percent(share)} of the {base} went to {doing}"
     if time.parts.startup_s >= _MUCH * time.whole_s:

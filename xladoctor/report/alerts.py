@@ -14,7 +14,7 @@ from xladoctor.gate.interface import BudgetOutcome, Judgement
 from xladoctor.report.interface import Report
 from xladoctor.report.levels import LEVELS, Level, judgements, level
 from xladoctor.report.places import path_shown, primary
-from xladoctor.report.words import COUNTS, STATES, amount, base_of, cost_of, name_of, saving_of
+from xladoctor.report.words import COUNTS, STATES, amount, cost_of, name_of, saving_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def missing(report: Report) -> Iterator[Alert]:
 
 def _of_finding(finding: Finding, judgement: Judgement | None, diagnosis: Diagnosis) -> Alert:
     gain = saving_of(finding, diagnosis)
-    said = (*finding.consequences, cost_of(finding, base_of(diagnosis.time)))
+    said = (*finding.consequences, cost_of(finding, diagnosis.time.base))
     text = [finding.message, *map(_said, said)]
     text += [f"Fixed: {gain}."] if gain else []
     text += [f"Gate: {STATES[judgement.state]}, {judgement.reason}."] if judgement else []

@@ -21,7 +21,6 @@ from xladoctor.report.words import (
     PARTS,
     ROLES,
     STATES,
-    base_of,
     cost_of,
     outcomes,
     program,
@@ -139,9 +138,8 @@ def _legend(spent: Spent, style: Style) -> Text:
 def _finding(number: int, finding: Finding, report: Report, style: Style) -> RenderableType:
     head = Text(f"{number:>2}  ").append(finding.severity, style=_SEVERITY[finding.severity])
     head.append(f"  {finding.rule}  ", style="bold").append(finding.title, style="bold")
-    body: list[RenderableType] = [
-        Text(plain(cost_of(finding, base_of(report.diagnosis.time)), style))
-    ]
+    cost = cost_of(finding, report.diagnosis.time.base)
+    body: list[RenderableType] = [Text(plain(cost, style))]
     if (made := judgements(report).get(finding.fingerprint)) is not None:
         body.insert(0, Text(plain(f"{STATES[made.state]}: {made.reason}", style), style="red"))
     gain = saving_of(finding, report.diagnosis)

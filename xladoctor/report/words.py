@@ -161,11 +161,6 @@ def unjudged(skipped: Iterable[NotChecked]) -> list[str]:
     return [f"{', '.join(ids)} not evaluated: {reason}" for reason, ids in reasons.items()]
 
 
-def base_of(time: TimeSpent) -> str:
-    """What all shares are of."""
-    return "run" if time.total_s else "loop"
-
-
 def cost_of(finding: Finding, base: str) -> str:
     """What it costs, how sure that is, and how often it happens; ``base``: what shares are of."""
     parts = []

@@ -3,7 +3,7 @@
 -- has made it data.
 CREATE TABLE growing_cut AS
 WITH sized AS (
-    SELECT c.process, c.index, c.duration_ns, site(c) AS site, c.via, m.instructions, c.inputs,
+    SELECT c.process, c.index, site(c) AS site, c.via, m.instructions, c.inputs,
            lag(m.instructions) OVER of_site AS before, lag(c.inputs) OVER of_site AS inputs_before
     FROM compilation c
     LEFT JOIN (

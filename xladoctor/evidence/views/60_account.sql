@@ -3,17 +3,13 @@
 -- `setup_ns`: what the first interval's Python has more than the median of the others: the model
 -- and the data were made in it. `writing_ns`: what the capture wrote after the program's end.
 CREATE TABLE account AS
-WITH part AS (
-    SELECT s.* EXCLUDE (barriers, tail), NULL AS ended_by FROM step s
-    JOIN lead l ON l.process = s.process AND l.thread IS NOT DISTINCT FROM s.thread
+WITH interval_ AS (
+    SELECT s.process, s.thread, s.begin_ns, s.end_ns, s.duration_ns, s.compile_ns, s.read_ns,
+           s.input_ns, s.barrier_ns, s.upload_ns, coalesce(s.save_ns, 0) AS save_ns
+    FROM step s JOIN lead l ON l.process = s.process AND l.thread IS NOT DISTINCT FROM s.thread
     WHERE NOT s.tail OR (l.without_barrier AND NOT EXISTS (
         SELECT 1 FROM cut c WHERE c.process = s.process AND c.thread IS NOT DISTINCT FROM s.thread
     ))
-),
-interval_ AS (
-    SELECT process, thread, begin_ns, end_ns, duration_ns, compile_ns, read_ns, input_ns,
-           barrier_ns, upload_ns, coalesce(save_ns, 0) AS save_ns
-    FROM part
     UNION ALL
     SELECT c.process, c.thread, c.begin_ns, c.end_ns, c.duration_ns, c.compile_ns, c.read_ns,
            c.input_ns, c.barrier_ns, c.upload_ns, coalesce(c.save_ns, 0)
