@@ -36,12 +36,17 @@ WHOLE = {"XD301", "XD303"}
 
 @dataclass(frozen=True)
 class Result:
-    """A pair: seconds of both programs' loops in each run, and what was predicted."""
+    """A pair: seconds of both programs' loops in each run, and what was predicted.
+
+    Attributes:
+        traced: seconds of the loop in the run that the prediction comes from.
+    """
 
     name: str
     rules: str
     sick: list[float]
     healed: list[float]
+    traced: float
     predicted: float
     basis: str
 
@@ -51,9 +56,18 @@ class Result:
         return statistics.median(self.sick) - statistics.median(self.healed)
 
     @property
+    def shares(self) -> tuple[float, float]:
+        """The measured and the predicted saving, each as a share of its own runs' time.
+
+        The machine is not equally fast in all runs, which changes seconds but hardly shares.
+        """
+        return self.measured / statistics.median(self.sick), self.predicted / self.traced
+
+    @property
     def error(self) -> float:
-        """The difference between both, as a share of the sick program's time."""
-        return abs(self.predicted - self.measured) / statistics.median(self.sick)
+        """The difference between both shares."""
+        measured, predicted = self.shares
+        return abs(predicted - measured)
 
 
 def pairs(names: list[str]) -> Iterator[tuple[Path, Path]]:
@@ -125,29 +139,29 @@ def result(sick: Path, healed: Path, runs: Path, rounds: int) -> Result:
              for program in (sick, healed)}  # fmt: skip
     saving, basis = predicted(diagnosis)
     return Result(name_of(sick), ", ".join(rules), times[sick.stem], times[healed.stem],
-                  saving, basis)  # fmt: skip
+                  seconds(traced, whole), saving, basis)  # fmt: skip
 
 
 def row(pair: Result) -> str:
     """A row of the table."""
     sick, healed = statistics.median(pair.sick), statistics.median(pair.healed)
-    return (f"| {pair.name} | {pair.rules} | {sick:.3f} | {healed:.3f} | {pair.measured:.3f}"
-            f" | {pair.predicted:.3f} | {pair.basis} | {100 * pair.error:.1f} % |")  # fmt: skip
+    measured, predicted = pair.shares
+    return (f"| {pair.name} | {pair.rules} | {sick:.3f} | {healed:.3f} | {100 * measured:.1f} %"
+            f" | {100 * predicted:.1f} % | {pair.basis} | {100 * pair.error:.1f} |")  # fmt: skip
 
 
-HEAD = """| Pair | Rules | Sick s | Healed s | Measured saving s | Predicted s | Basis | Error |
+HEAD = """| Pair | Rules | Sick s | Healed s | Saves | Predicted | Basis | Error, points |
 |---|---|---|---|---|---|---|---|"""
 
 
 def summary(results: list[Result]) -> str:
     """Median and worst error, and how well the order of the savings was told."""
     errors = [pair.error for pair in results]
-    shares = np.array([(pair.measured, pair.predicted) for pair in results])
-    shares /= np.array([[statistics.median(pair.sick)] for pair in results])
+    shares = np.array([pair.shares for pair in results])
     ranks = shares.argsort(axis=0).argsort(axis=0)
     order = float(np.corrcoef(ranks[:, 0], ranks[:, 1])[0, 1]) if len(results) > 1 else 1.0
-    return (f"{len(results)} pairs: median error {100 * statistics.median(errors):.1f} %, worst"
-            f" {100 * max(errors):.1f} %, rank correlation {order:.2f}.")  # fmt: skip
+    return (f"{len(results)} pairs: median error {100 * statistics.median(errors):.1f} points,"
+            f" worst {100 * max(errors):.1f}, rank correlation {order:.2f}.")  # fmt: skip
 
 
 def main() -> None:
@@ -163,8 +177,7 @@ def main() -> None:
         for sick, healed in pairs(options.names):
             results.append(result(sick, healed, options.runs or Path(scratch), options.rounds))
             print(row(results[-1]), flush=True)
-    print()
-    print(summary(results))
+    print("\n" + (summary(results) if results else f"no such pair: {', '.join(options.names)}"))
 
 
 if __name__ == "__main__":

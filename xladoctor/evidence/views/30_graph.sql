@@ -1,3 +1,7 @@
+-- How many instructions the graphs of the timeline have.
+CREATE VIEW graph_size AS
+SELECT process, graph_hash, max(instructions) AS instructions FROM hlo_module GROUP BY ALL;
+
 -- Lines without a barrier that compiled several graphs (reads, operators that run on the host), and
 -- how many of these are larger than the one before: what ran before is in them again, because nothing
 -- has made it data.
@@ -6,9 +10,7 @@ WITH sized AS (
     SELECT c.process, c.index, site(c) AS site, c.via, m.instructions, c.inputs,
            lag(m.instructions) OVER of_site AS before, lag(c.inputs) OVER of_site AS inputs_before
     FROM compilation c
-    LEFT JOIN (
-        SELECT process, graph_hash, max(instructions) AS instructions FROM hlo_module GROUP BY ALL
-    ) m ON m.process = c.process AND m.graph_hash = c.graph_hash
+    LEFT JOIN graph_size m ON m.process = c.process AND m.graph_hash = c.graph_hash
     WHERE NOT EXISTS (
         SELECT 1 FROM step s WHERE s.process = c.process AND NOT s.tail AND s.file = c.file
         AND s.line IS NOT DISTINCT FROM c.line
