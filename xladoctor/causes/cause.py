@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import replace
 
-from xladoctor.causes.blocks import by_blocks
+from xladoctor.causes.blocks import by_blocks, by_size
 from xladoctor.causes.contrast import Contrast
 from xladoctor.causes.graphs import Graphs
 from xladoctor.causes.input_cause import by_inputs, input_changed
@@ -34,12 +34,14 @@ def cause_of(
         _by_placement(contrast, "sharding")
         or (None if contrast.inputs.sent else by_blocks(old, new, after, graphs))
         or by_inputs(contrast.inputs, dynamic)
+        or by_size(old, new, graphs)
         or by_operations(contrast, graphs)
         or _by_counts(contrast, before, after)
         or _by_number_of_instructions(contrast)
         or _by_layout(contrast)
         or _by_placement(contrast, *contrast.before.placement)
         or by_hidden(contrast)
+        or _by_literals(contrast, graphs)
         or Cause("unknown")
     )
     return replace(cause, basis="hlo", against=before.index)
@@ -83,6 +85,16 @@ def _by_number_of_instructions(contrast: Contrast) -> Cause | None:
     """How often an operation is there."""
     counted = [change for change in contrast.operations if change.place.file and change.significant]
     return times_over(max(counted, key=lambda change: abs(change.more))) if counted else None
+
+
+def _by_literals(contrast: Contrast, graphs: Graphs) -> Cause | None:
+    """Other numbers, where nothing tells which operations instructions come from."""
+    if graphs.has_lines(contrast.after):
+        return None
+    literals = [row for row in contrast.instructions if row.token.opcode == "constant"]
+    was = [row.token.value for row in literals if row.was > row.now]
+    now = [row.token.value for row in literals if row.now > row.was]
+    return Cause("constant", was=was[0], now=now[0]) if was and now else None
 
 
 def _by_layout(contrast: Contrast) -> Cause | None:

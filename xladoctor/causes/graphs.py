@@ -83,6 +83,10 @@ _WORK = f"""
       AND frame IS NOT NULL AND op_type IS NOT NULL
     GROUP BY ALL ORDER BY min(rowid)
 """  # noqa: S608 - of the constants above
+_LINED = """
+    SELECT EXISTS (SELECT 1 FROM hlo_instruction
+                   WHERE process = $process AND program_id = $program AND file IS NOT NULL)
+"""
 _FRAMES = """
     SELECT frame, parent, file, line, function, kind FROM hlo_frame
     WHERE process = $process AND program_id = $program AND file IS NOT NULL ORDER BY frame
@@ -211,6 +215,11 @@ class Graphs:
         if program not in self._work:
             self._work[program] = self._counted_work(*program)
         return self._work[program]
+
+    def has_lines(self, graph: Graph) -> bool:
+        """Whether anything tells which Python lines its instructions come from."""
+        where = {"process": graph.process, "program": graph.program}
+        return bool(self._database.scalar(_LINED, where))
 
     def _counted_work(self, process: int, program: int) -> Counter[Work]:
         where = {"process": process, "program": program}
