@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,13 +34,14 @@ def selection(configured: Configured) -> Selection:
 
 
 def load_evidence(
-    path: str, session: str | None = None, progress: Progress | None = None,
+    path: str | Sequence[str], session: str | None = None, progress: Progress | None = None,
     lost: tuple[str, ...] = (),
 ) -> Evidence:  # fmt: skip
     """What a path holds, with the causes of its compilations.
 
     Args:
-        path: a run directory or file, ``-`` for standard input.
+        path: a run directory or file, ``-`` for standard input; or several files and directories
+            with evidence of one program.
         session: which of several timelines to read.
         progress: told how much of a large file has been read.
         lost: what else is missing, as sentences.
@@ -115,7 +116,7 @@ def rules() -> list[Rule]:
 
 
 def examine(
-    path: str, selection: Selection, total_steps: int | None = None, *,
+    path: str | Sequence[str], selection: Selection, total_steps: int | None = None, *,
     session: str | None = None, progress: Progress | None = None, lost: tuple[str, ...] = (),
 ) -> Diagnosis:  # fmt: skip
     """Load a path, and diagnose it; arguments and errors as above."""

@@ -36,7 +36,10 @@ def timed(duration: int, step: int = 0, during: str = "barrier", line: int = 40)
 
 def in_timeline(*graphs: tuple[str, int]) -> list[Compiled]:
     """What the timeline shows of compilations: graph and duration of each."""
-    return [Compiled(10_000 * n, graph, lasted) for n, (graph, lasted) in enumerate(graphs)]
+    return [
+        Compiled(10_000 * n, 10_000 * n + 9_500, graph, lasted)
+        for n, (graph, lasted) in enumerate(graphs)
+    ]
 
 
 def joined(
@@ -115,7 +118,7 @@ def test_compilations_before_the_timeline_s_window_get_no_graph_from_it() -> Non
 
 
 def test_compilation_cut_off_by_the_windows_end_names_nothing() -> None:
-    timeline = [Compiled(0, "a", None), Compiled(10_000, "b", 9001)]
+    timeline = [Compiled(0, 9_500, "a", None), Compiled(10_000, 19_500, "b", 9001)]
     compilations, _ = joined(None, [timed(7000), timed(9000)], timeline)
     assert graphs_and_times(compilations) == [(None, 7000), ("b", 9000)]
 

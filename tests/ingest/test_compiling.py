@@ -32,7 +32,7 @@ def read(space: builder.Space, folder: Path) -> tuple[list[Compiled], list[Row],
     path = folder / "vm_1.xplane.pb"
     path.write_bytes(space.bytes())
     ingested = Ingested()
-    compilations = read_timeline(TimelineFile(path, 3), Folders(), ingested)
+    compilations = read_timeline(TimelineFile(path, 3), Folders(), ingested).found
     return compilations, rows(ingested.tables.get("hlo_module", {})), ingested.notes
 
 
@@ -40,13 +40,15 @@ def test_compilations_with_graph_and_the_time_of_the_client(tmp_path: Path) -> N
     space = builder.Space()
     compiled(space, "a", None)
     compilations, _, _ = read(space, tmp_path)
-    assert compilations == [Compiled(0, "a", 8_000), Compiled(20_000, None, 8_000)]
+    assert compilations == [
+        Compiled(0, 10_000, "a", 8_000), Compiled(20_000, 30_000, None, 8_000)
+    ]  # fmt: skip
 
 
 def test_compilation_that_the_window_cut_off_has_no_time(tmp_path: Path) -> None:
     space = builder.Space()
     space.plane("/host:CPU").line("python").event(GRAPH, 5, 10, graph_hash="a")
-    assert read(space, tmp_path)[0] == [Compiled(5_000, "a", None)]
+    assert read(space, tmp_path)[0] == [Compiled(5_000, 15_000, "a", None)]
 
 
 def test_compilations_of_all_threads_come_in_order_of_time(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ RULES = load_rules()
 BASE: Row = {"process": 0, "thread": 1, "file": "train.py", "function": "train", "via": ""}
 SYNC = "user torch_xla.sync"
 DEFAULTS: dict[str, Row] = {
-    "step": {**step(0), "file": "train.py"},
+    "step": {"input_ns": 0, **step(0), "file": "train.py"},
     "step_period": {},
     "host_sync": {"tail": False, "closure": False, "count": 1, "duration_ns": 0, "compile_ns": 0},
     "compilation": {"line": 40, "cause": SYNC, "inputs": 2, "outputs": 1},
@@ -124,7 +124,7 @@ def test_every_folder_is_of_a_rule() -> None:
 
 
 def test_outcomes_count_each_rule_once() -> None:
-    diagnosis = diagnosis_of({"tables": {"counter": []}})
+    diagnosis = diagnosis_of({"tables": {"counter": [{"name": "aten::eye", "value": 1}]}})
     outcomes = diagnosis.rules
     every = outcomes.fired + outcomes.clear + outcomes.not_evaluated
     assert sorted(every) == [rule.id for rule in RULES]

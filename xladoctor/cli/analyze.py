@@ -18,12 +18,13 @@ from xladoctor.report.output import Color, deliver
 
 
 def analyze(
-    path: Annotated[
-        str,
+    paths: Annotated[
+        list[str],
         typer.Argument(
-            metavar="PATH",
-            help="A run directory, an XProf log directory, an .xplane.pb file, or a text file"
-            " with a metrics report or an analysis log. - reads text from standard input.",
+            metavar="PATH…",
+            help="A run directory; or what other tools recorded of one program: an XProf log"
+            " directory, .xplane.pb files, texts with metrics reports or analysis logs, or a"
+            " directory with any of these. - reads text from standard input.",
         ),
     ],
     session: Annotated[
@@ -48,5 +49,5 @@ def analyze(
     outputs = parse_outputs(formats)
     chosen = doctor.selection(configured(Asked(config, select, ignore)))
     with progress_bar() as bar:
-        diagnosis = doctor.examine(path, chosen, total_steps, session=session, progress=bar)
+        diagnosis = doctor.examine(paths, chosen, total_steps, session=session, progress=bar)
     deliver([Report(diagnosis)], outputs, color)

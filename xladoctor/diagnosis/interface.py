@@ -409,7 +409,8 @@ class RunFacts:
 
     Attributes:
         kind: ``run`` (a run directory), ``remote`` (timelines of profiler servers), ``timeline``
-            (captured by something else) or ``text`` (a report or a log).
+            (captured by something else), ``text`` (reports or logs) or ``files`` (several of one
+            program, named one by one).
         status: exit status of the program; None if it was ended by ``signal``, or is unknown.
         frontend: the framework that was captured, by the name of its package.
         versions: of the framework's packages and of ``python``.

@@ -88,6 +88,8 @@ def _by_time(
     spent = _spent(time, [finding for finding in findings if pack[finding.rule].waits])
     largest = max(spent, key=lambda part: spent[part])
     bound_by, doing = _PARTS[largest]
+    if largest == "python_s" and not time.parts.tracing_s:
+        doing = "Python"  # nothing tells recording operations apart
     base = f"{time.base}'s {duration(time.whole_s)}"
     share = spent[largest] / time.whole_s
     text = f"{percent(share)} of the {base} went to {doing}"

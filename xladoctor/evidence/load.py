@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,53 +12,65 @@ from xladoctor.evidence.database import Database, row_count
 from xladoctor.evidence.interface import Evidence
 from xladoctor.frontends.vocabulary import DEFAULT, tables
 from xladoctor.ingest.interface import Ingested, IngestError, Progress
+from xladoctor.ingest.recorded_elsewhere import add_texts, read_elsewhere
 from xladoctor.ingest.remote_capture import read_remote_capture, remote_manifest
 from xladoctor.ingest.run_directory import read_run_directory
-from xladoctor.ingest.sessions import SUFFIX, find_sessions
-from xladoctor.ingest.torch_xla.text_file import read_text, read_text_file
+from xladoctor.ingest.torch_xla.text_file import read_text
 
 _EXPECTED = (
-    "expected a run directory of `xladoctor run`, an XProf log directory, an .xplane.pb file, or a"
-    " text file with a metrics report or an analysis log"
+    "expected a run directory of `xladoctor run`, an XProf log directory, an .xplane.pb file, a"
+    " text with a metrics report or an analysis log, or a directory with several of these"
 )
 
 _FEW_ROWS = 100_000  # below this, threads cost more than they save
 
 
-def load(path: str, session: str | None = None, progress: Progress | None = None) -> Evidence:
-    """Read ``path`` (``-`` for standard input) into evidence.
+def load(
+    path: str | Sequence[str], session: str | None = None, progress: Progress | None = None
+) -> Evidence:
+    """Read a path, or several of one program, into evidence.
 
     Args:
-        path: a run directory or a file.
+        path: a run directory; or files and directories that other tools wrote, of one program.
+            ``-`` is standard input.
         session: which of several captured timelines to read; by default the last one.
         progress: told how far the reading of large files has got.
 
     Raises:
         IngestError: nothing is there, or not of a kind that can be read.
     """
+    if not isinstance(path, str):
+        if len(path) > 1:
+            places = [_existing(each) for each in path]
+            return build(read_elsewhere(places, session, progress),
+                         {"kind": "files", "path": shlex.join(path)})  # fmt: skip
+        (path,) = path
     if path == "-":
-        return build(read_text(sys.stdin.buffer, "standard input"), {"kind": "text", "path": "-"})
+        ingested = Ingested()
+        add_texts([read_text(sys.stdin.buffer, "standard input")], [], ingested)
+        return build(ingested, {"kind": "text", "path": "-"})
+    place = _existing(path)
+    if place.is_dir() and (captured := remote_manifest(place)):
+        ingested = read_remote_capture(place, captured, session, progress)
+        return build(ingested, {**captured, "path": path})
+    if (place / "run.json").exists() or any(place.glob("process-*")):
+        manifest, ingested = read_run_directory(place, session, progress)
+        return build(ingested, {"kind": "run", "path": path, **manifest})
+    ingested = read_elsewhere([place], session, progress)
+    kind = "timeline" if "timeline" in ingested.tables else "text"
+    return build(ingested, {"kind": kind, "path": path})
+
+
+def _existing(path: str) -> Path:
+    """The path, if there is something."""
     place = Path(path)
     try:
-        is_directory, exists = place.is_dir(), place.exists()
+        exists = place.exists()
     except OSError as error:
         raise IngestError(f"{path}: cannot be read: {error.strerror}") from error
     if not exists:
         raise IngestError(f"{path}: no such file or directory", _EXPECTED)
-    if place.name.endswith(SUFFIX) or (
-        is_directory and not (place / "run.json").exists() and find_sessions(place)
-    ):
-        from xladoctor.ingest.profile_directory import read_profiles  # loads numba
-
-        ingested = read_profiles(place, session, progress)
-        return build(ingested, {"kind": "timeline", "path": path})
-    if is_directory and (captured := remote_manifest(place)):
-        ingested = read_remote_capture(place, captured, session, progress)
-        return build(ingested, {**captured, "path": path})
-    if is_directory:
-        manifest, ingested = read_run_directory(place, session, progress)
-        return build(ingested, {"kind": "run", "path": path, **manifest})
-    return build(read_text_file(place), {"kind": "text", "path": path})
+    return place
 
 
 def build(ingested: Ingested, origin: dict[str, Any]) -> Evidence:

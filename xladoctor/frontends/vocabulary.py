@@ -18,7 +18,8 @@ from pydantic import BaseModel, ConfigDict
 DEFAULT = "torch_xla"
 
 Trait = Literal["constant", "device_data", "insignificant", "reads_scalar", "sized_by_data"]
-Meaning = Literal["compile", "execute", "read", "eager_compile", "eager_execute"]
+Meaning = Literal["compile", "execute", "read", "eager_compile", "eager_execute",
+                  "compiled", "launched_again", "barrier", "graph_size"]  # fmt: skip
 Event = Literal["barrier", "graph", "launch", "execution", "compilation", "client_compilation",
                 "fetch", "send"]  # fmt: skip
 Activity = Literal["compile", "wait", "upload", "input", "save", "dispatch"]
@@ -84,8 +85,9 @@ class Vocabulary(BaseModel):
         own_counters: prefixes of operators that are counted but are not fallbacks.
         settings: regular expressions for environment variables that only say where something is
             written (``place``), or on which devices the program runs (``device``).
-        metrics: names by what they measure; ``eager``: of operators compiled and launched one by
-            one, outside of any graph.
+        metrics: names of metrics and counters by what they measure; ``eager``: of operators
+            compiled and launched one by one, outside of any graph; ``compiled``: graphs that were
+            new, ``launched_again``: graphs that were not; ``graph_size``: operations of a graph.
         events: names in timelines, by meaning. ``graph``: one is cut, by a barrier or otherwise;
             ``launch``: one is handed over; ``execution``: the runtime is called, in names that
             begin so; ``compilation``: of a graph, which has its hash; ``client_compilation``: the

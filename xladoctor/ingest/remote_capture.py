@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from xladoctor.ingest.interface import Ingested, IngestError, Progress
+from xladoctor.ingest.recorded_elsewhere import read_elsewhere
 
 _FIELDS = {"address", "file", "left_at", "missing"}
 _UNSEEN = (
-    "recorded by the program's profiler server: there is a timeline, but no step log, metrics,"
-    " settings or samples of Python. Lines of reads and uploads, causes of compilations, operators"
-    " without a lowering and what each fix saves need `xladoctor run`"
+    "recorded by the program's profiler server: there is a timeline, but no metrics, settings or"
+    " samples of Python. Lines of reads and uploads, sizes of uploads, waits for input and"
+    " operators without a lowering need `xladoctor run`"
 )
 
 
@@ -48,13 +49,11 @@ def read_remote_capture(
     Raises:
         IngestError: none came, or none can be read; or there is no such session.
     """
-    from xladoctor.ingest.profile_directory import read_profiles  # loads numba
-
     folder = path / "plugins" / "profile" / str(manifest.get("session"))
     missing = [note for profile in manifest["profiles"] if (note := _missing(profile, folder))]
     if not any(folder.parent.glob("*/*.xplane.pb")):
         raise IngestError("\n".join([f"{path}: no timeline in it", *missing]))
-    ingested = read_profiles(path, session, progress)
+    ingested = read_elsewhere([path], session, progress)
     ingested.notes += [*missing, _UNSEEN]
     return ingested
 

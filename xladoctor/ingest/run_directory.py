@@ -206,7 +206,7 @@ def read_process(
             from xladoctor.ingest.timeline.read import TimelineFile, read_timeline  # loads numba
 
             file = TimelineFile(path, number, record["host"], modules=not modules.files)
-            compiled = read_timeline(file, folders, ingested, progress)
+            compiled = read_timeline(file, folders, ingested, progress).found
             break
     if log and not record["ended"] and ended_ns:
         times = _with_unfinished(log, times, (record["began_ns"], ended_ns), number, ingested)

@@ -200,7 +200,8 @@ def _closing(diagnosis: Diagnosis, style: Style) -> Group:
     if diagnosis.findings:
         first = diagnosis.findings[0].rule
         rows.append(Text(f"  about a rule: xladoctor explain {first}", style="dim"))
-    if any(finding.compilations for finding in diagnosis.findings):
+    one_path = diagnosis.run.kind != "files"
+    if one_path and any(finding.compilations for finding in diagnosis.findings):
         rows.append(Text(f"  every compilation: xladoctor compilations {diagnosis.run.path}",
                          style="dim", overflow="fold"))  # fmt: skip
     if diagnosis.run.kind in ("run", "remote"):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support import rows
 from xladoctor.ingest.interface import Ingested, IngestError
+from xladoctor.ingest.recorded_elsewhere import add_texts
 from xladoctor.ingest.torch_xla.text_file import read_text, read_text_file
 
 HERE = Path(__file__).parent
@@ -24,8 +25,19 @@ Counter: MarkStep
 """
 
 
+CONSOLE = b"""epoch 1
+pt-xla-profiler: CompileTime too frequent: 21 counts during 11 steps
+pt-xla-profiler: TransferFromDeviceTime too frequent: 11 counts during 11 steps
+pt-xla-profiler: Op(s) not lowered: aten::_ctc_loss, aten::im2col,  Please open a GitHub issue
+pt-xla-profiler: CompileTime too frequent: 23 counts during 12 steps
+pt-xla-profiler: ExecuteTime too slow: longest instance took 31s000ms000.000us. Please open one
+"""
+
+
 def read(data: bytes) -> Ingested:
-    return read_text(io.BytesIO(data), "report.txt")
+    ingested = Ingested()
+    add_texts([read_text(io.BytesIO(data), "report.txt")], [], ingested)
+    return ingested
 
 
 def counters(ingested: Ingested) -> dict[str, int]:
@@ -51,6 +63,33 @@ def test_analysis_log() -> None:
     assert rows(ingested.tables["compilation"])[4]["file"] == "/home/ada/train.py"
     assert rows(ingested.tables["compilation"])[4]["line"] == 23
     assert "counter" not in ingested.tables
+
+
+def test_console_says_counts_so_far_and_names_operators() -> None:
+    ingested = read(CONSOLE)
+
+    metrics = {row["name"]: row for row in rows(ingested.tables["metric"])}
+    assert {name: row["samples"] for name, row in metrics.items()} == {
+        "CompileTime": 23, "TransferFromDeviceTime": 11, "ExecuteTime": None
+    }  # fmt: skip
+    assert metrics["ExecuteTime"]["accumulator"] == 31e9
+    assert counters(ingested) == {"MarkStep": 12, "aten::_ctc_loss": None, "aten::im2col": None}
+
+
+def test_all_kinds_between_each_other() -> None:
+    """What a report counts goes before what the console said earlier."""
+    ingested = read(CONSOLE + LOG + REPORT)
+
+    samples = {row["name"]: row["samples"] for row in rows(ingested.tables["metric"])}
+    assert samples["CompileTime"] == 2
+    assert samples["TransferFromDeviceTime"] == 11
+    assert counters(ingested)["MarkStep"] == 40
+    assert len(rows(ingested.tables["compilation"])) == 5
+
+
+def test_other_lines_of_that_name_are_no_evidence() -> None:
+    with pytest.raises(IngestError, match="no metrics report"):
+        read(b"pt-xla-profiler: nothing to say\nfoo too frequent: 3 counts during 2 steps\n")
 
 
 def test_torn_blocks_are_counted_in_a_note() -> None:

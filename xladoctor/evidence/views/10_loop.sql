@@ -33,3 +33,7 @@ SELECT s.*
 FROM step s LEFT JOIN step_period p USING (process, thread)
 WHERE NOT s.tail AND NOT s.probed AND s.compilations = 0
   AND s.ordinal >= warmup() * coalesce(p.barriers, 1);
+
+-- Processes whose own calls were noted: what they read, waited for and saved. The events of another
+-- profiler tell none of that.
+CREATE VIEW captured_loop AS SELECT DISTINCT process FROM step WHERE input_ns IS NOT NULL;

@@ -38,6 +38,18 @@ WHERE (g.graphs >= 3 AND g.grown >= 0.7 * (g.graphs - 1))
    OR (a.later >= 2 AND a.grown = a.later AND l.compiling >= 0.2)
 ORDER BY process, graphs DESC, site;
 
+-- Processes whose log names a barrier as what launched or compiled a graph.
+CREATE VIEW logged_barrier AS
+SELECT process FROM compilation WHERE regexp_matches(cause, '^(user )?(\w+\.)?(sync|mark_step)| step end|region$')
+UNION
+SELECT process FROM execution WHERE regexp_matches(cause, '^(user )?(\w+\.)?(sync|mark_step)| step end|region$');
+
+-- Processes of which it is known whether they have barriers.
+CREATE VIEW barrier_record AS
+SELECT process FROM step UNION SELECT process FROM logged_barrier
+UNION SELECT process FROM growing_read UNION SELECT process FROM reported WHERE barriers IS NOT NULL
+UNION SELECT process FROM reported_piling;
+
 -- Loops that lack a barrier: several steps pile up in one graph. Either the optimizer stepped at
 -- least twice for each barrier that launched work, or reads cut graphs that grow, at least two for
 -- each barrier. In eager mode there are no graphs.
@@ -53,7 +65,12 @@ WHERE EXISTS (SELECT 1 FROM compilation c WHERE c.process = l.process)
       -- several updates per barrier that always make the same graph are intended
       AND NOT (coalesce(barriers, 0) >= 4 AND optimizer_steps <= 8 * barriers
                AND (SELECT count(*) FROM compilation c WHERE c.process = l.process) <= barriers / 4)
-  ));
+  ))
+UNION ALL BY NAME  -- a log alone: it says which graphs a barrier launched
+SELECT g.process, TRUE AS without_barrier, g.site AS cut_site
+FROM growing_read g
+WHERE g.process NOT IN (SELECT process FROM step)
+  AND g.process NOT IN (SELECT process FROM logged_barrier);
 
 -- Compilations, with what changed since the earlier ones of their call site.
 CREATE VIEW compiled_again AS
@@ -111,11 +128,13 @@ CREATE MACRO sizes_by_data(op) AS
 CREATE VIEW fallback_in_loop AS
 SELECT
     c.process, c.name AS op, regexp_replace(c.name, '(_backward)?([.].*)?$', '') AS base,
-    CASE WHEN l.steps > 0 THEN coalesce(f.value, 0) ELSE c.value END AS count,
-    CASE WHEN l.steps > 0
+    CASE WHEN o.process IS NOT NULL AND l.steps > 0 THEN coalesce(f.value, 0) ELSE c.value END AS count,
+    CASE WHEN o.process IS NULL AND l.steps > 0 THEN c.value / l.steps
+         WHEN l.steps > 0
          THEN coalesce(f.value, 0) / greatest((l.barriers - 2) * l.steps / l.barriers, 1)
          WHEN l.optimizer_steps > 0 THEN c.value / l.optimizer_steps END AS per_step
 FROM counter c
+LEFT JOIN captured_loop o ON o.process = c.process
 LEFT JOIN (
     SELECT process, max(steps) AS steps, max(barriers) AS barriers,
            max(optimizer_steps) AS optimizer_steps
@@ -179,3 +198,8 @@ SELECT  -- a library's line that several of the user's lead to counts once, with
     coalesce(sum(folded.per_step) >= 0.1, sum(folded.count) >= 20) AS often,
     sizes_by_data(op) AS dynamic
 FROM folded GROUP BY process, op, base, file, line;
+
+-- Operators that are only known to have run on the CPU, not how often: a console log names them.
+CREATE VIEW named_fallback AS
+SELECT process, name AS op, sizes_by_data(name) AS dynamic
+FROM counter WHERE value IS NULL AND contains(name, '::');

@@ -116,6 +116,6 @@ GROUP BY process, kind;
 
 -- Processes whose waits for input are known: the capture notes them, other profilers may mark them.
 CREATE VIEW input_signal AS
-SELECT DISTINCT process FROM step
+SELECT process FROM captured_loop
 UNION
 SELECT DISTINCT process FROM timeline_step WHERE input_ns > 0;

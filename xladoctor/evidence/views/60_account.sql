@@ -5,14 +5,14 @@
 CREATE TABLE account AS
 WITH interval_ AS (
     SELECT s.process, s.thread, s.begin_ns, s.end_ns, s.duration_ns, s.compile_ns, s.read_ns,
-           s.input_ns, s.barrier_ns, s.upload_ns, coalesce(s.save_ns, 0) AS save_ns
+           coalesce(s.input_ns, 0) AS input_ns, s.barrier_ns, s.upload_ns, coalesce(s.save_ns, 0) AS save_ns
     FROM step s JOIN lead l ON l.process = s.process AND l.thread IS NOT DISTINCT FROM s.thread
     WHERE NOT s.tail OR (l.without_barrier AND NOT EXISTS (
         SELECT 1 FROM cut c WHERE c.process = s.process AND c.thread IS NOT DISTINCT FROM s.thread
     ))
     UNION ALL
     SELECT c.process, c.thread, c.begin_ns, c.end_ns, c.duration_ns, c.compile_ns, c.read_ns,
-           c.input_ns, c.barrier_ns, c.upload_ns, coalesce(c.save_ns, 0)
+           coalesce(c.input_ns, 0), c.barrier_ns, c.upload_ns, coalesce(c.save_ns, 0)
     FROM cut c JOIN lead l ON l.process = c.process AND l.thread IS NOT DISTINCT FROM c.thread
     WHERE l.without_barrier AND c.ended_by <> 'end'
 ),

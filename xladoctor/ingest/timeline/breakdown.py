@@ -29,15 +29,15 @@ def add_steps(doing: dict[str, Intervals], steps: Steps, process: int, ingested:
     log = _of_log(steps, process, ingested)
     number = np.where(log["joined"], log["index"], steps.number)
     lasted = steps.end - steps.begin
-    spent = _spent(doing, steps.begin, steps.end)
-    known = sum(spent.values(), np.zeros(len(lasted), np.int64))
-    quiet = (spent["compile"] == 0) & ~log["probed"]
+    parts = spent(doing, steps.begin, steps.end)
+    known = sum(parts.values(), np.zeros(len(lasted), np.int64))
+    quiet = (parts["compile"] == 0) & ~log["probed"]
     late = np.where(log["joined"], log["ordinal"] >= WARMUP * log["period"],
                     np.arange(len(lasted)) >= WARMUP)  # fmt: skip
     ingested.append("timeline_step", {
         "process": np.full(len(lasted), process), "step": number, "joined": log["joined"],
         "steady": quiet & late, "begin_ns": steps.begin, "end_ns": steps.end,
-        "duration_ns": lasted, **{f"{name}_ns": time for name, time in spent.items()},
+        "duration_ns": lasted, **{f"{name}_ns": time for name, time in parts.items()},
         "other_ns": lasted - known,
     })  # fmt: skip
     return number
@@ -62,7 +62,7 @@ def add_devices(
         gaps = busy.gaps(begin, end)
         _add_gaps(gaps, doing, step_of(steps, numbers, gaps.begin), device, process, ingested)
         if steps is not None and numbers is not None:
-            idle = {name: _both(gaps, times) for name, times in doing.items()}
+            idle = {name: gaps.common(times) for name, times in doing.items()}
             _add_steps_of(device, busy, idle, steps, numbers, process, ingested)
 
 
@@ -113,7 +113,8 @@ def _period(process: int, ingested: Ingested) -> int:
     return max((barriers for owner, barriers in rows if owner == process), default=1)
 
 
-def _spent(doing: dict[str, Intervals], begin: Times, end: Times) -> dict[str, Times]:
+def spent(doing: dict[str, Intervals], begin: Times, end: Times) -> dict[str, Times]:
+    """How long each span was spent at each of :data:`NAMES`."""
     nothing = np.zeros(len(begin), np.int64)
     return {name: doing[name].covered(begin, end) if name in doing else nothing for name in NAMES}
 
@@ -127,31 +128,20 @@ def _span(timeline: Timeline, steps: Steps | None, device: Device) -> tuple[int,
     return timeline.begin, timeline.end
 
 
-def _both(first: Intervals, second: Intervals) -> Intervals:
-    """The time that is in both sets."""
-    if not len(first.begin) or not len(second.begin):
-        return Intervals(np.empty(0, np.int64), np.empty(0, np.int64))
-    begin, end = int(first.begin[0]), int(first.end[-1])
-    outside = [first.gaps(begin, end), second.gaps(begin, end)]
-    neither = Intervals.union(*(np.concatenate([getattr(part, side) for part in outside])
-                                for side in ("begin", "end")))  # fmt: skip
-    return neither.gaps(begin, end)
-
-
 def _add_gaps(
     gaps: Intervals, doing: dict[str, Intervals], step: Times, device: Device, process: int,
     ingested: Ingested,
 ) -> None:  # fmt: skip
     lasted = gaps.end - gaps.begin
-    spent = np.array(list(_spent(doing, gaps.begin, gaps.end).values()))
-    spent = np.vstack((spent, lasted - spent.sum(axis=0)))
-    reason = spent.argmax(axis=0)
+    parts = np.array(list(spent(doing, gaps.begin, gaps.end).values()))
+    parts = np.vstack((parts, lasted - parts.sum(axis=0)))
+    reason = parts.argmax(axis=0)
     count = len(lasted)
     ingested.append("idle_gap", {
         "process": np.full(count, process), "device": np.full(count, device.number),
         "step": np.ma.masked_array(step, step < 0), "begin_ns": gaps.begin, "duration_ns": lasted,
         "reason": Interned(reason.astype(np.int32), _REASONS),
-        "reason_ns": spent[reason, np.arange(count)] if count else lasted,
+        "reason_ns": parts[reason, np.arange(count)] if count else lasted,
     })  # fmt: skip
 
 
@@ -161,12 +151,12 @@ def _add_steps_of(
 ) -> None:  # fmt: skip
     worked = busy.covered(steps.begin, steps.end)
     rest = steps.end - steps.begin - worked
-    spent = _spent(idle, steps.begin, steps.end)
-    known = sum(spent.values(), np.zeros(len(rest), np.int64))
+    parts = spent(idle, steps.begin, steps.end)
+    known = sum(parts.values(), np.zeros(len(rest), np.int64))
     columns: Columns = {
         "process": np.full(len(rest), process), "device": np.full(len(rest), device.number),
         "step": numbers, "busy_ns": worked, "idle_ns": rest,
-        **{f"idle_{name}_ns": time for name, time in spent.items()},
+        **{f"idle_{name}_ns": time for name, time in parts.items()},
         "idle_other_ns": rest - known,
     }  # fmt: skip
     ingested.append("device_step", columns)

@@ -21,6 +21,7 @@ class Compiled(NamedTuple):
     """
 
     begin_ns: int
+    end_ns: int
     graph_hash: str | None
     client_ns: int | None
 
@@ -42,7 +43,7 @@ def find(timeline: Timeline) -> list[Compiled]:
             within = client < len(starts) and starts[client] < end
             code = hashes.get(line.first + event, -1)
             compilations.append(Compiled(
-                begin, timeline.events.names[code] if code >= 0 else None,
+                begin, end, timeline.events.names[code] if code >= 0 else None,
                 int(stops[client] - starts[client]) if within else None,
             ))  # fmt: skip
     return sorted(compilations, key=lambda compiled: compiled.begin_ns)

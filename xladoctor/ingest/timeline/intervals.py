@@ -46,6 +46,16 @@ class Intervals:
         kept = stops > starts
         return Intervals(starts[kept], stops[kept])
 
+    def common(self, other: Intervals) -> Intervals:
+        """The time that is in both sets."""
+        if not len(self.begin) or not len(other.begin):
+            return Intervals(np.empty(0, np.int64), np.empty(0, np.int64))
+        begin, end = int(self.begin[0]), int(self.end[-1])
+        outside = self.gaps(begin, end), other.gaps(begin, end)
+        neither = Intervals.union(*(np.concatenate([getattr(part, side) for part in outside])
+                                    for side in ("begin", "end")))  # fmt: skip
+        return neither.gaps(begin, end)
+
     def covered(self, begin: Times, end: Times) -> Times:
         """How much of each span ``begin[i]`` to ``end[i]`` is covered."""
         return self._until(end) - self._until(begin)

@@ -6,16 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from xladoctor.ingest import hlo
 from xladoctor.ingest.frames import Folders
-from xladoctor.ingest.interface import Ingested, Progress
+from xladoctor.ingest.interface import Columns, Ingested, Progress
 from xladoctor.ingest.timeline import breakdown, compiling
 from xladoctor.ingest.timeline.activity import activities
 from xladoctor.ingest.timeline.clock import Timeline, kind_of
 from xladoctor.ingest.timeline.dependencies import add_dependencies
 from xladoctor.ingest.timeline.devices import find_devices
 from xladoctor.ingest.timeline.intervals import Times
+from xladoctor.ingest.timeline.records import add_records
 from xladoctor.ingest.timeline.steps import Steps, find_steps, loop_lines, main_line
 from xladoctor.ingest.xplane import tables
 from xladoctor.ingest.xplane.compiled import no_cache_reason
@@ -30,18 +32,29 @@ class TimelineFile:
     process: int
     host: str | None = None
     modules: bool = True  # whether to read the modules in it
+    alone: bool = False  # whether nothing else tells what the process did
+
+
+class Compilations(NamedTuple):
+    """The compilations in a timeline, in order of time.
+
+    ``times``: as a step log gives them, where nothing else tells what the process did.
+    """
+
+    found: list[compiling.Compiled]
+    times: Columns | None
 
 
 def read_timeline(
     file: TimelineFile, folders: Folders, ingested: Ingested, progress: Progress | None = None
-) -> list[compiling.Compiled]:
-    """Fill the timeline's tables, and return the compilations in it, in order of time.
+) -> Compilations:
+    """Fill the timeline's tables, and return the compilations in it.
 
     A file that cannot be opened leaves a note, and the tables as they were.
     """
     space = read_space(file.path, ingested)
     if space is None:
-        return []
+        return Compilations([], None)
     if progress:
         progress.start(space.size, file.path.name)
     try:
@@ -54,7 +67,7 @@ def read_timeline(
 def _read(
     file: TimelineFile, space: Space, folders: Folders, ingested: Ingested,
     progress: Progress | None,
-) -> list[compiling.Compiled]:  # fmt: skip
+) -> Compilations:  # fmt: skip
     if no_cache_reason and no_cache_reason not in ingested.notes:
         ingested.notes.append(no_cache_reason)
     timeline = Timeline.of(space, progress.advance if progress else None)
@@ -70,13 +83,16 @@ def _read(
     add_dependencies(timeline, lines, steps, numbers, devices, file.process, ingested)
     _defer_events(timeline, steps, numbers, file.process, ingested)
     compiled = compiling.find(timeline)
+    times = None
+    if file.alone:
+        times = add_records(timeline, lines, steps, doing, compiled, file.process, ingested)
     modules = compiling.modules(space, compiled, ingested) if file.modules else ()
     for program, proto, graph_hash in modules:
         hlo.read_module(proto, file.process, program, graph_hash, folders, ingested)
     note = space.damage_note()
     if note:
         ingested.notes.append(note)
-    return compiled
+    return Compilations(compiled, times)
 
 
 def _describe(

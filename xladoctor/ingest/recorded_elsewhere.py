@@ -1,0 +1,133 @@
+"""Evidence that xladoctor did not capture: timelines of other profilers, reports and logs, one of
+them or several of one program.
+
+``LOGDIR/plugins/profile/<session>/<host>.xplane.pb`` is what XProf and TensorBoard read; each file
+of a session is of one process, on any host. The wall time at which each profile started puts the
+files of a session on one clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from xladoctor.ingest.frames import Folders
+from xladoctor.ingest.interface import Columns, Ingested, IngestError, Progress
+from xladoctor.ingest.sessions import SUFFIX, find_sessions, session_files
+from xladoctor.ingest.torch_xla.text_file import Text, add_logs, read_text_file
+
+_MOST_FILES = 1000  # in a directory
+_EXPECTED = (
+    "expected a run directory of `xladoctor run`, or timelines (.xplane.pb), metrics reports,"
+    " analysis logs and console logs of one program"
+)
+
+
+def read_elsewhere(
+    paths: Sequence[Path], session: str | None = None, progress: Progress | None = None
+) -> Ingested:
+    """Everything that can be read of these files and directories, as evidence of one program.
+
+    Args:
+        session: which session of timelines to read; by default the newest.
+
+    Raises:
+        IngestError: there is nothing that can be read, or a file is none of these.
+    """
+    ingested = Ingested()
+    timelines: list[Path] = []
+    texts: list[Text] = []
+    for path in paths:
+        timelines += _timelines(path, session, ingested)
+        texts += _texts(path)
+    times = [_read(file, number, ingested, progress) for number, file in enumerate(timelines)]
+    if timelines and "process" not in ingested.tables and not texts:
+        raise IngestError("\n".join(ingested.notes), "expected an uncompressed .xplane.pb file, as"
+                          " XLA's profiler writes it")  # fmt: skip
+    if not timelines and not texts:
+        raise IngestError(f"{_named(paths)}: nothing in it that can be read", _EXPECTED)
+    add_texts(texts, times, ingested)
+    return ingested
+
+
+def add_texts(texts: Sequence[Text], times: Sequence[Columns | None], ingested: Ingested) -> None:
+    """Add what texts say to what the timelines of the same program did.
+
+    With one timeline they are taken as its process. With several nothing tells whose they are, so
+    that they count as processes of their own.
+
+    Args:
+        times: of the compilations of each timeline, by the number of its process.
+    """
+    process = len(times) if len(times) > 1 else 0
+    alone = [*times, None] if process == len(times) else times
+    for number, of_process in enumerate(alone):
+        logs = [text.log for text in texts if text.log.blocks and number == process]
+        if logs or of_process is not None:
+            add_logs(logs, of_process or {}, number, ingested)
+    for text in texts:
+        text.add_figures(process, ingested)
+    if len(texts) + len(times) > 1 and texts:
+        held = "; ".join(f"{text.name}: {' and '.join(text.kinds)}" for text in texts)
+        together = "as one process with the timeline" if len(times) == 1 else "as one process"
+        ingested.notes.append(f"{held}; taken {together}")
+
+
+def _timelines(path: Path, session: str | None, ingested: Ingested) -> list[Path]:
+    if path.is_file():
+        return [path] if path.name.endswith(SUFFIX) else []
+    if find_sessions(path):
+        return session_files(path, session, ingested)
+    folders = {file.parent for file in path.rglob(f"*{SUFFIX}")}
+    if not folders:
+        return []
+    newest = max(folders, key=lambda folder: (folder.stat().st_mtime, folder))
+    if len(folders) > 1:
+        ingested.notes.append(f"{path}: {len(folders)} folders with timelines; the newest is read,"
+                              f" {newest}")  # fmt: skip
+    return session_files(newest, session, ingested)
+
+
+def _texts(path: Path) -> Iterator[Text]:
+    """A text file, or those in a directory that hold anything to judge."""
+    if path.is_file():
+        if not path.name.endswith(SUFFIX):
+            yield read_text_file(path)
+        return
+    files = (file for file in sorted(path.rglob("*")) if file.is_file())
+    for _, file in zip(range(_MOST_FILES), files, strict=False):
+        if file.suffix in (".pb", ".gz", ".json"):
+            continue
+        try:
+            yield read_text_file(file)
+        except IngestError:
+            continue  # a file of another kind beside them
+
+
+def _read(file: Path, number: int, ingested: Ingested, progress: Progress | None) -> Columns | None:
+    """A timeline; the times of its compilations."""
+    from xladoctor.ingest.timeline.read import TimelineFile, read_timeline  # loads numba
+
+    compilations = read_timeline(TimelineFile(file, number, alone=True), Folders(), ingested,
+                                 progress)  # fmt: skip
+    events = ingested.tables.get("timeline", {}).get("events", [0])
+    if len(events) == number + 1 and events[number]:
+        _add_process(file, number, ingested)
+    else:
+        ingested.notes.append(f"{file}: not a timeline, or one without events")
+    return compilations.times
+
+
+def _add_process(file: Path, number: int, ingested: Ingested) -> None:
+    hosts = ingested.tables.get("timeline", {})
+    host = dict(zip(hosts.get("process", ()), hosts.get("host", ()), strict=True)).get(number)
+    rows = ingested.tables.get("device", {})
+    kinds = [kind for owner, kind in zip(rows.get("process", ()), rows.get("kind", ()), strict=True)
+             if owner == number]  # fmt: skip
+    ingested.add("process", process=number, host=host or file.name.removesuffix(SUFFIX),
+                 device_kind=kinds[0] if kinds else None, devices=len(kinds),
+                 ended=True)  # fmt: skip
+
+
+def _named(paths: Sequence[Path]) -> str:
+    return ", ".join(map(str, paths))

@@ -1,0 +1,202 @@
+"""What a step log would say, as far as the events of a timeline tell it.
+
+For timelines that are all the evidence there is of a process. The events have no lines of the
+program: compilations of barriers and of reads are kept apart by ``via``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from xladoctor.frontends.vocabulary import events
+from xladoctor.ingest.frames import CallSite
+from xladoctor.ingest.interface import Columns, Ingested
+from xladoctor.ingest.timeline.breakdown import spent
+from xladoctor.ingest.timeline.clock import Timeline
+from xladoctor.ingest.timeline.compiling import Compiled
+from xladoctor.ingest.timeline.intervals import Intervals, Times
+from xladoctor.ingest.timeline.steps import Steps
+from xladoctor.ingest.xplane import wire
+from xladoctor.ingest.xplane.space import Line
+
+#: What the call site of a graph is called: the place that the events tell.
+_BARRIER, _READ = "barrier", "read"
+
+
+def add_records(
+    timeline: Timeline, lines: list[Line], steps: Steps | None, doing: dict[str, Intervals],
+    compiled: Sequence[Compiled], process: int, ingested: Ingested,
+) -> Columns | None:  # fmt: skip
+    """Fill ``step``, ``cut`` and ``host_sync`` of a process that nothing else tells of.
+
+    Without events of a frontend in the timeline they count as not looked for.
+
+    Args:
+        lines: the threads of the loop, its own first.
+        steps: as found; only those that barriers end are steps here.
+        doing: when these threads were at each activity.
+        compiled: the compilations of all threads, in order of time.
+
+    Returns:
+        columns of the compilations, as a step log gives them; None without such events.
+    """
+    loop = _Loop.of(timeline, lines, steps if steps and steps.barriers else None, compiled,
+                    doing)  # fmt: skip
+    if not len(loop.graphs.begin) and not compiled:
+        return None
+    loop.add_steps(process, ingested)
+    loop.add_reads(process, ingested)
+    return loop.compile_times(compiled)
+
+
+@dataclass(frozen=True, slots=True)
+class _Loop:
+    """The thread of a loop.
+
+    Attributes:
+        thread: its id, as the profiler gave it.
+        ends: when each step ended; empty without barriers.
+        barriers: when the thread was in a barrier.
+        graphs: when it handed over a graph, barriers included.
+        reads: when it fetched values outside of barriers.
+        compiled: when each graph began to be compiled.
+        doing: when it was at each activity.
+    """
+
+    thread: int
+    begin: int
+    end: int
+    ends: Times
+    barriers: Intervals
+    graphs: Intervals
+    reads: Intervals
+    compiled: Times
+    doing: dict[str, Intervals]
+
+    @classmethod
+    def of(
+        cls, timeline: Timeline, lines: list[Line], steps: Steps | None,
+        compiled: Sequence[Compiled], doing: dict[str, Intervals],
+    ) -> _Loop:  # fmt: skip
+        """Its events in a timeline."""
+        barriers = _when(timeline, lines[:1], events("barrier"))
+        graphs = _when(timeline, lines, events("graph"))
+        fetches = _when(timeline, lines, events("fetch"))
+        inside = barriers.covered(fetches.begin, fetches.end) > 0
+        reads = Intervals(fetches.begin[~inside], fetches.end[~inside])
+        begin = timeline.begin if steps is None else int(steps.begin[0])
+        ends = np.empty(0, np.int64) if steps is None else steps.end
+        compilations = np.array([compilation.begin_ns for compilation in compiled], np.int64)
+        return cls(lines[0].id if lines else 0, begin, timeline.end, ends, barriers, graphs, reads,
+                   compilations, doing)  # fmt: skip
+
+    def add_steps(self, process: int, ingested: Ingested) -> None:
+        """From barrier to barrier, and what came after the last."""
+        begin = np.concatenate(([self.begin], self.ends)).astype(np.int64)
+        end = np.append(self.ends, max(self.end, int(begin[-1])))
+        number = np.arange(len(begin))
+        self._add("step", begin, end, process, ingested, {
+            "tail": number == len(self.ends), "index": number, "ordinal": number,
+            "barriers": np.ones(len(begin), np.int64),
+            "traced": np.ones(len(begin), bool),
+            "probed": np.zeros(len(begin), bool), "capture_ns": np.zeros(len(begin), np.int64),
+            "executions": _count(self.graphs.begin, begin, end),
+            "compilations": _count(self.compiled, begin, end), "log_offset": [None] * len(begin),
+        })  # fmt: skip
+        if not len(self.ends):
+            self._add_cuts(process, ingested)
+
+    def _add_cuts(self, process: int, ingested: Ingested) -> None:
+        """From read to read, in a loop without barriers."""
+        stops = self.reads.end
+        begin = np.concatenate(([self.begin], stops)).astype(np.int64)
+        end = np.append(stops, max(self.end, int(begin[-1])))
+        last = np.arange(len(begin)) == len(stops)
+        self._add("cut", begin, end, process, ingested, {
+            "step": np.zeros(len(begin), np.int64),
+            "ended_by": np.where(last, "end", "read").tolist(),
+            "launches": _count(self.graphs.begin, begin, end),
+            "compilations": _count(self.compiled, begin, end),
+        })  # fmt: skip
+
+    def _add(
+        self, table: str, begin: Times, end: Times, process: int, ingested: Ingested, more: Columns
+    ) -> None:
+        """Rows for spans of the thread. Input and saves leave no event: they are unknown."""
+        whole, within = spent(self.doing, begin, end), self._in_barriers(begin, end)
+        blocked = whole["wait"] + whole["dispatch"]
+        site = CallSite(via=_BARRIER if table == "step" else _READ)
+        columns: Columns = {
+            "process": np.full(len(begin), process), "thread": np.full(len(begin), self.thread),
+            "main": np.ones(len(begin), bool), "begin_ns": begin, "end_ns": end,
+            "duration_ns": end - begin, "compile_ns": whole["compile"],
+            "read_ns": blocked - within, "barrier_ns": within, "upload_ns": whole["upload"],
+            **{name: [value] * len(begin) for name, value in site.columns().items()}, **more,
+        }  # fmt: skip
+        rows = ingested.table(table)  # in which compilations look for their steps
+        for name, values in columns.items():
+            rows.setdefault(name, []).extend(
+                values.tolist() if isinstance(values, np.ndarray) else values
+            )
+
+    def _in_barriers(self, begin: Times, end: Times) -> Times:
+        """How long each span was blocked in barriers."""
+        waits = [self.doing[name].common(self.barriers) for name in ("wait", "dispatch")]
+        return sum((part.covered(begin, end) for part in waits), np.zeros(len(begin), np.int64))
+
+    def add_reads(self, process: int, ingested: Ingested) -> None:
+        """Fetches of each step. A cut's graph and its compilation belong to the fetch after it."""
+        step = np.searchsorted(self.ends, self.reads.begin, side="right")
+        numbers, count = np.unique(step, return_counts=True)
+        begin = np.concatenate(([self.begin], self.ends)).astype(np.int64)[numbers]
+        end = np.append(self.ends, self.end)[numbers]
+        whole = spent(self.doing, begin, end)
+        outside = self.doing["compile"].covered(begin, end) - self.doing["compile"].common(
+            self.barriers).covered(begin, end)  # fmt: skip
+        ingested.append("host_sync", {
+            "process": np.full(len(numbers), process),
+            "thread": np.full(len(numbers), self.thread), "step": numbers,
+            "tail": numbers == len(self.ends), "kind": ["fetch"] * len(numbers),
+            "closure": np.zeros(len(numbers), bool), "count": count,
+            "duration_ns": whole["wait"] + whole["dispatch"] - self._in_barriers(begin, end),
+            "compile_ns": outside,
+        })  # fmt: skip
+
+    def compile_times(self, compiled: Sequence[Compiled]) -> Columns:
+        """When each graph was compiled, as the step log has it, and which one it was."""
+        inside = _inside(self.barriers, self.compiled)
+        during = [_BARRIER if at_barrier else _READ for at_barrier in inside]
+        sites = [CallSite(via=place).columns() for place in during]
+        return {
+            "thread": [self.thread] * len(compiled),
+            "step": np.searchsorted(self.ends, self.compiled, side="right").tolist(),
+            "during": during, "end_ns": [compilation.end_ns for compilation in compiled],
+            "duration_ns": [each.end_ns - each.begin_ns for each in compiled],
+            "graph_hash": [compilation.graph_hash for compilation in compiled],
+            **{name: [site[name] for site in sites] for name in CallSite().columns()},
+        }  # fmt: skip
+
+
+def _when(timeline: Timeline, lines: list[Line], names: Sequence[str]) -> Intervals:
+    """When the threads were in one of these events."""
+    parts = [(line, timeline.named(line, *names)) for line in lines]
+    nothing = np.empty(0, np.int64)
+    return Intervals.union(
+        np.concatenate([nothing, *(timeline.begins(*part) for part in parts)]),
+        np.concatenate([nothing, *(timeline.ends(*part) for part in parts)]),
+    )
+
+
+def _count(instants: Times, begin: Times, end: Times) -> wire.Ints:
+    """How many of these instants, in order, are in each span."""
+    return np.searchsorted(instants, end) - np.searchsorted(instants, begin)
+
+
+def _inside(spans: Intervals, instants: Times) -> Any:
+    """Whether each instant is in one of the spans."""
+    at = np.searchsorted(spans.begin, instants, side="right") - 1
+    return (at >= 0) & (instants < np.append(spans.end, 0)[at])
