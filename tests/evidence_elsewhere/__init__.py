@@ -1,0 +1,1 @@
+"""Evidence as people without xladoctor record it."""
