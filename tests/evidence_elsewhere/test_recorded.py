@@ -25,11 +25,17 @@ SHOWN: dict[str, dict[str, set[str]]] = {
     },
     "scalar_read": {"trace": {"XD201"}, "report": {"XD201"}, "": {"XD201"}},
     "missing_lowering": {"trace": {"XD201"}, "report": {"XD401"}, "": {"XD401"}},
+    "printing": {"trace": {"XD201"}},
+    "frequent_checkpoint": {"trace": {"XD201"}},
     "branching": {"trace": {"XD105"}, "report": {"XD110"}, "": {"XD105"}},
     "annealed_exponent": {"trace": {"XD104"}, "report": {"XD110"}, "": {"XD104"}},
     "evicted": {"trace": {"XD109"}, "report": {"XD110"}, "log": {"XD109"}, "": {"XD109"}},
     "sequence_length": {"trace": {"XD101"}, "report": {"XD110"}, "": {"XD101"}},
     "input_type": {"trace": {"XD103"}, "": {"XD103"}},
+    "growing_cache": {"trace": {"XD101"}, "report": {"XD110"}, "log": {"XD110"}, "": {"XD101"}},
+    "accumulating_list": {
+        "trace": {"XD106"}, "report": {"XD110"}, "log": {"XD106"}, "": {"XD106"}
+    },
     "missing_detach": {"trace": {"XD107"}, "report": {"XD110"}, "": {"XD107"}},
     "dynamic_shape": {"trace": {"XD101"}, "report": {"XD102", "XD110"}, "": {"XD101", "XD102"}},
 }  # fmt: skip

@@ -35,7 +35,7 @@ def cause_of(
         or (None if contrast.inputs.sent else by_blocks(old, new, after, graphs))
         or by_inputs(contrast.inputs, dynamic)
         or by_size(old, new, graphs)
-        or by_operations(contrast, graphs)
+        or (by_operations(contrast, graphs) if graphs.has_lines(new) else None)
         or _by_counts(contrast, before, after)
         or _by_number_of_instructions(contrast)
         or _by_layout(contrast)

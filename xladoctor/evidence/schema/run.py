@@ -69,7 +69,8 @@ RUN: dict[str, Table] = {
         name VARCHAR name of the counter
         value BIGINT its value
     """)),
-    "step": Table("what a thread did between two barriers that launched work", "steps.jsonl",
+    "step": Table("what a thread did between two barriers that launched work",
+                  "steps.jsonl, else the timeline",
                   columns(PROCESS + THREAD + """
         main BOOLEAN whether it is the main thread
         tail BOOLEAN whether it is the time after the last barrier, not a step
@@ -94,7 +95,8 @@ RUN: dict[str, Table] = {
         probed BOOLEAN slowed by the search for fallbacks; left out of timings
     """ + SITE)),
     "cut": Table("what a thread did from one launch of work to the next, in steps in which reads"
-                 " launched some; long steps are also cut elsewhere", "steps.jsonl",
+                 " launched some; long steps are also cut elsewhere",
+                 "steps.jsonl, else the timeline",
                  columns(PROCESS + THREAD + """
         main BOOLEAN whether it is the main thread
         step INTEGER index of the step that it is a part of
@@ -174,10 +176,10 @@ RUN: dict[str, Table] = {
         outputs INTEGER outputs of the graph
     """ + SITE)),
     "host_sync": Table("reads of device values by the host, by step and call site",
-                       "steps.jsonl", columns(PROCESS + THREAD + """
+                       "steps.jsonl, else the timeline", columns(PROCESS + THREAD + """
         step INTEGER barrier index that they happened before
         tail BOOLEAN after the last barrier
-        kind VARCHAR item, bool, float, int, index, repr, format, tolist, numpy, cpu, to, wait, …
+        kind VARCHAR item, bool, float, index, repr, numpy, cpu, wait, …; fetch: only a timeline tells
         closure BOOLEAN in a step closure, which runs after the barrier
         count INTEGER how many
         duration_ns BIGINT time that the host was blocked, compilation not counted
