@@ -882,3 +882,32 @@ def test_order_of_the_rows_of_instructions_does_not_matter(
 def test_number_of_the_program_does_not_matter(pairs: list[tuple[Row, Row]]) -> None:
     compilations, modules = in_processes(pairs)
     assert explain(compilations, modules[::-1]) == explain(compilations, modules)
+
+
+NAMELESS = ["f32[16,8] dot", "f32[16,8] add"]  # as in a trace of a program without IR debugging
+
+
+def test_without_any_line_a_graph_of_another_size_is_control_flow() -> None:
+    row = why(lines(*NAMELESS), lines(*NAMELESS, "9 * f32[16,8] dot"))
+    assert without(row, "process", "index", "against", "basis") == {
+        "kind": "operations", "was": "2 instructions", "now": "11 instructions"
+    }  # fmt: skip
+
+
+def test_without_any_line_one_more_input_with_little_work_is_an_input() -> None:
+    more = why({**inputs("f32[]"), **lines(*NAMELESS)},
+               {**inputs("f32[]", "f32[]"), **lines(*NAMELESS, "f32[] add")})  # fmt: skip
+    assert more["kind"] == "input_count"
+
+
+def test_without_any_line_another_literal_is_a_number() -> None:
+    row = why(lines(*NAMELESS, "f32[] constant(2.5)"), lines(*NAMELESS, "f32[] constant(2.25)"))
+    assert of(row, {"kind": 0, "was": 0, "now": 0}) == {
+        "kind": "constant", "was": "2.5", "now": "2.25"
+    }  # fmt: skip
+
+
+def test_where_lines_are_known_a_nameless_literal_says_nothing() -> None:
+    line = "aten::mm f32[16,8] dot @train.py:30"
+    row = why(lines(line, "f32[] constant(2.5)"), lines(line, "f32[] constant(2.25)"))
+    assert row["kind"] == "unknown"

@@ -44,13 +44,13 @@ def by_blocks(
                  place=_place(_into_containers(block)))  # fmt: skip
 
 
-def by_size(before: Graph, after: Graph, graphs: Graphs) -> Cause | None:
+def by_size(before: Graph, after: Graph) -> Cause | None:
     """The same where nothing tells which lines instructions come from, as in most timelines of
     other profilers: by how many there are. One more tensor in a list brings along a few.
     """
     more = abs(after.size - before.size)
     inputs = abs(len(after.parameters) - len(before.parameters))
-    if more < _LARGE * max(1, inputs) or graphs.has_lines(before) or graphs.has_lines(after):
+    if more < _LARGE * max(1, inputs):
         return None
     return Cause("operations", was=_times(before.instructions), now=_times(after.instructions))
 
@@ -73,7 +73,9 @@ def with_blocks(causes: Causes, sites: Sites, graphs: Graphs) -> Causes:
                 continue
             apart = sorted(known, key=lambda pair: -abs(pair[0].size - graph.size))
             for other, against in apart[:_MOST_ASKED]:
-                flow = by_blocks(other, graph, compilation, graphs) or by_size(other, graph, graphs)
+                flow = by_blocks(other, graph, compilation, graphs)
+                if flow is None and not (graphs.has_lines(other) or graphs.has_lines(graph)):
+                    flow = by_size(other, graph)
                 if flow:
                     flows[compilation] = replace(flow, basis="hlo", against=against.index)
                     break

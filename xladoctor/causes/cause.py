@@ -30,18 +30,19 @@ def cause_of(
         graphs: tell what operations are made of.
     """
     old, new = contrast.before, contrast.after
+    lined = graphs.has_lines(old) or graphs.has_lines(new)
     cause = (
         _by_placement(contrast, "sharding")
         or (None if contrast.inputs.sent else by_blocks(old, new, after, graphs))
         or by_inputs(contrast.inputs, dynamic)
-        or by_size(old, new, graphs)
-        or (by_operations(contrast, graphs) if graphs.has_lines(new) else None)
+        or (None if lined else by_size(old, new))
+        or (by_operations(contrast, graphs) if lined else None)
         or _by_counts(contrast, before, after)
         or _by_number_of_instructions(contrast)
         or _by_layout(contrast)
         or _by_placement(contrast, *contrast.before.placement)
         or by_hidden(contrast)
-        or _by_literals(contrast, graphs)
+        or (None if lined else _by_literals(contrast))
         or Cause("unknown")
     )
     return replace(cause, basis="hlo", against=before.index)
@@ -87,10 +88,8 @@ def _by_number_of_instructions(contrast: Contrast) -> Cause | None:
     return times_over(max(counted, key=lambda change: abs(change.more))) if counted else None
 
 
-def _by_literals(contrast: Contrast, graphs: Graphs) -> Cause | None:
+def _by_literals(contrast: Contrast) -> Cause | None:
     """Other numbers, where nothing tells which operations instructions come from."""
-    if graphs.has_lines(contrast.after):
-        return None
     literals = [row for row in contrast.instructions if row.token.opcode == "constant"]
     was = [row.token.value for row in literals if row.was > row.now]
     now = [row.token.value for row in literals if row.now > row.was]

@@ -179,7 +179,7 @@ RUN: dict[str, Table] = {
                        "steps.jsonl, else the timeline", columns(PROCESS + THREAD + """
         step INTEGER barrier index that they happened before
         tail BOOLEAN after the last barrier
-        kind VARCHAR item, bool, float, index, repr, numpy, cpu, wait, …; fetch: only a timeline tells
+        kind VARCHAR item, bool, index, repr, numpy, cpu, wait, …; fetch: a timeline alone tells
         closure BOOLEAN in a step closure, which runs after the barrier
         count INTEGER how many
         duration_ns BIGINT time that the host was blocked, compilation not counted
