@@ -16,7 +16,8 @@ from xladoctor.ingest.interface import Columns, Ingested, IngestError, Progress
 from xladoctor.ingest.sessions import SUFFIX, find_sessions, session_files
 from xladoctor.ingest.torch_xla.text_file import Text, add_logs, read_text_file
 
-_MOST_FILES = 1000  # in a directory
+_MOST_FILES = 10_000  # in a directory
+_OF_TEXTS = ("", ".txt", ".log", ".out", ".err")  # in a directory; others have to be named
 _EXPECTED = (
     "expected a run directory of `xladoctor run`, or timelines (.xplane.pb), metrics reports,"
     " analysis logs and console logs of one program"
@@ -89,14 +90,14 @@ def _timelines(path: Path, session: str | None, ingested: Ingested) -> list[Path
 
 
 def _texts(path: Path) -> Iterator[Text]:
-    """A text file, or those in a directory that hold anything to judge."""
+    """A text file, or those in a directory that are named like one and hold anything to judge."""
     if path.is_file():
         if not path.name.endswith(SUFFIX):
             yield read_text_file(path)
         return
     files = (file for file in sorted(path.rglob("*")) if file.is_file())
     for _, file in zip(range(_MOST_FILES), files, strict=False):
-        if file.suffix in (".pb", ".gz", ".json"):
+        if file.suffix not in _OF_TEXTS:
             continue
         try:
             yield read_text_file(file)
