@@ -148,7 +148,7 @@ def bad(tmp_path: Path) -> Path:
         ("program.py", "program.py: no metrics report in 2 lines; expected "),
         ("missing", "missing: no such file or directory"),
         ("program.py/inside", "program.py/inside: no such file or directory"),
-        ("folder", "folder: no run.json in this directory"),
+        ("folder", "folder: nothing in it that can be read"),
         ("damaged", "damaged/run.json: cannot be read: "),
     ],
 )

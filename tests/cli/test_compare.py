@@ -63,7 +63,7 @@ def test_json_and_markdown_beside_the_terminal(tmp_path: Path) -> None:
 
 
 def test_pasted_reports(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text(REPORT)
+    (tmp_path / "a.txt").write_text(REPORT + "Counter: xla::add\n  Value: 9\n")
     (tmp_path / "b.txt").write_text(REPORT + READS)
     done = called("compare", "a.txt", "b.txt", folder=tmp_path)
     assert done.returncode == 1

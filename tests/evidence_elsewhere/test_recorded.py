@@ -96,6 +96,6 @@ def test_together_they_give_cause_line_and_cost(recording: Recording) -> None:
     """The trace has the graphs and the times, the log the lines."""
     finding = diagnosed(recording("recompiling"), "").findings[0]
     assert finding.locations[0].file.endswith("recompiling.py")
-    assert finding.locations[0].source == "torch_xla.sync()"
+    assert finding.locations[0].function == "train"
     assert finding.cost.seconds
     assert "changed shape" in finding.message
