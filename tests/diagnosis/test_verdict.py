@@ -68,8 +68,9 @@ def test_verdict_counts_the_findings_to_fix(levels: list[Any], text: str) -> Non
     unknown = Saving(None, None, None, "none")
     findings = [finding(severity=level, saving=unknown) for level in levels]
     assert judge(spent(barrier_s=1.0), findings).text.endswith(f"; {text}")
+    shown = text.replace("nothing to fix", "nothing to fix in what it shows")
     assert judge(TimeSpent(None, None, None, None), findings).text == (
-        f"No step log in this evidence, so what limits the program is not known; {text}"
+        f"No step log in this evidence, so what limits the program is not known; {shown}"
     )
 
 

@@ -29,6 +29,7 @@ LIMITS = {
     "tracing": "tracing on the host", "host": "other Python on the host", "device": "the device",
 }  # fmt: skip
 _UNKNOWN = "No step log in this evidence, so what limits the program is not known"
+_NOTHING = "nothing to fix"
 _MANY = 10
 _MOST = 1000.0
 _NO_GAIN = 1.02
@@ -60,6 +61,8 @@ def verdict(
         todo = f"{len(serious)} finding{plural} to fix{_gain(serious, speedup, basis, limit)}"
     else:
         todo = _nothing(findings, judged, bound_by in _AVOIDABLE and share > _MUCH)
+        if bound_by == "unknown" and todo == _NOTHING:
+            todo = f"{_NOTHING} in what it shows"
     return Verdict(bound_by, f"{text}; {todo}.", speedup, basis, limit if speedup else None)
 
 
@@ -70,7 +73,7 @@ def _nothing(findings: Sequence[Finding], judged: bool, lossy: bool) -> str:
         return "no rule could be evaluated"
     if best >= _LITTLE:
         return f"nothing has to be fixed, but a fix below saves {percent(best)}"
-    return "no rule knows a cure" if lossy else "nothing to fix"
+    return "no rule knows a cure" if lossy else _NOTHING
 
 
 def _by_rule(serious: Sequence[Finding], pack: Mapping[str, Rule]) -> tuple[BoundBy, str] | None:

@@ -93,9 +93,18 @@ def test_other_lines_of_that_name_are_no_evidence() -> None:
 
 
 def test_torn_blocks_are_counted_in_a_note() -> None:
-    ingested = read(LOG[:-200])
+    middle = LOG.index(b"Execution Analysis:   Graph Hash")
+    ingested = read(LOG[:middle] + LOG[middle + 60 :])  # without its hash
     assert ingested.notes == ["report.txt: 1 blocks torn or cut off; left out"]
     assert len(rows(ingested.tables["execution"])) == 6
+
+
+def test_a_block_that_is_cut_at_either_end_of_the_text_counts_if_it_tells_anything() -> None:
+    ends = read(LOG[:-200])
+    assert len(rows(ends.tables["execution"])) == 7
+    begins = read(LOG[LOG.index(b"  Graph Hash") - len("Compilation Analysis: ") :])
+    assert len(rows(begins.tables["compilation"])) == 5
+    assert ends.notes == begins.notes == []
 
 
 @pytest.mark.parametrize(
@@ -144,7 +153,7 @@ def test_report_across_the_border_of_two_blocks_of_the_file_is_read_whole(shift:
         (b"PK\x03\x04\x00", "report.txt: byte 4 is zero: not a text file"),
         ("Metric: X".encode("utf-16"), "report.txt: byte 3 is zero: not a text file"),
         (b"import torch\n", "report.txt: no metrics report in 1 lines"),
-        (LOG[: len(LOG) // 40], "report.txt: no complete block of an analysis log in it"),
+        (LOG[:150], "report.txt: no complete block of an analysis log in it"),
     ],
     ids=["empty", "zero", "archive", "utf-16", "program", "half a block"],
 )

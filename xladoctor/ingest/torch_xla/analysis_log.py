@@ -97,16 +97,21 @@ def looks_like_analysis_log(head: str) -> bool:
     return "Compilation Analysis: " in head or "Execution Analysis: " in head
 
 
-def read_analysis_log(lines: Iterable[str], begin: int = 0) -> AnalysisLog:
+def read_analysis_log(
+    lines: Iterable[str], begin: int = 0, *, excerpt: bool = False
+) -> AnalysisLog:
     """Read a log of any length; other lines between the blocks are skipped.
 
     Args:
         lines: its lines.
         begin: bytes of the log before them, in other files.
+        excerpt: the first block may lack its beginning, and the last its end, as somebody has cut
+            the text; what is left of them counts, if it tells the graph or a line.
     """
     blocks: list[Block] = []
     torn, offset = 0, begin
     block: Block | None = None
+    cut = excerpt  # at the beginning
     compiled: Block | None = None  # its sizes come next
     for line in lines:
         line_ended = line.rstrip()
@@ -119,12 +124,20 @@ def read_analysis_log(lines: Iterable[str], begin: int = 0) -> AnalysisLog:
                 compiled.memory[size[1]] = round(float(size[2]) * _GIBIBYTE)
         if match:
             kind, text = match[1].lower(), match[2].strip()
+            if cut and _tells(text):
+                block = Block(kind, offset)
+            cut = cut and block is None
             if text.endswith(" Cause"):
+                cut = False
                 torn += block is not None
                 block = Block(kind, offset, mixed=block is not None)
                 compiled = None
             elif text.startswith("-----"):
-                whole = block is not None and block.kind == kind and block.whole
+                whole = (
+                    block is not None
+                    and block.kind == kind
+                    and (block.whole or (excerpt and not blocks and not block.cause))
+                )
                 if block is not None and whole:
                     blocks.append(block)
                 compiled = block if whole and kind == "compilation" else None
@@ -133,7 +146,15 @@ def read_analysis_log(lines: Iterable[str], begin: int = 0) -> AnalysisLog:
             elif block is not None and block.kind == kind:
                 _take(block, text)
         offset += len(line.encode(errors="replace"))
+    if block and excerpt and not block.mixed and (block.graph_hash or block.frames):
+        blocks.append(block)
+        block = None
     return AnalysisLog(tuple(blocks), torn + (block is not None))
+
+
+def _tells(text: str) -> bool:
+    """Whether a line of a block says which graph it is about, or where."""
+    return bool(_HASH.match(text) or _NUMBER.match(text) or _FRAME.match(text))
 
 
 def _take(block: Block, text: str) -> None:

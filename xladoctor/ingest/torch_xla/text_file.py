@@ -83,7 +83,7 @@ def read_text(file: BinaryIO, name: str) -> Text:
     except NotAMetricsReport as error:
         if not console and not analysis:
             raise IngestError(f"{name}: {error}", _EXPECTED) from error
-    log = read_analysis_log(analysis)
+    log = read_analysis_log(analysis, excerpt=True)
     if not (report or console or log.blocks):
         raise IngestError(f"{name}: no complete block of an analysis log in it", _EXPECTED)
     return Text(name, report, console, log)
