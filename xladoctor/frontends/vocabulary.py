@@ -19,7 +19,7 @@ DEFAULT = "torch_xla"
 
 Trait = Literal["constant", "device_data", "insignificant", "reads_scalar", "sized_by_data"]
 Meaning = Literal["compile", "execute", "read", "eager_compile", "eager_execute",
-                  "compiled", "launched_again", "barrier", "graph_size"]  # fmt: skip
+                  "compiled", "launched_again", "barrier", "graph_size", "fetch"]  # fmt: skip
 Event = Literal["barrier", "graph", "launch", "execution", "compilation", "client_compilation",
                 "fetch", "send"]  # fmt: skip
 Activity = Literal["compile", "wait", "upload", "input", "save", "dispatch"]
@@ -87,7 +87,8 @@ class Vocabulary(BaseModel):
             written (``place``), or on which devices the program runs (``device``).
         metrics: names of metrics and counters by what they measure; ``eager``: of operators
             compiled and launched one by one, outside of any graph; ``compiled``: graphs that were
-            new, ``launched_again``: graphs that were not; ``graph_size``: operations of a graph.
+            new, ``launched_again``: graphs that were not; ``graph_size``: operations of a graph;
+            ``fetch``: transfers from the device.
         events: names in timelines, by meaning. ``graph``: one is cut, by a barrier or otherwise;
             ``launch``: one is handed over; ``execution``: the runtime is called, in names that
             begin so; ``compilation``: of a graph, which has its hash; ``client_compilation``: the

@@ -15,11 +15,13 @@ WITH counted AS (
 SELECT
     p.process,
     coalesce(c.samples, new.value) AS compiled, c.accumulator AS compile_ns,
-    coalesce(e.samples, new.value + coalesce(again.value, 0), b.value) AS launched,
-    b.value AS barriers
+    coalesce(e.samples, new.value + coalesce(again.value, 0)) AS launched,
+    b.value AS barriers, coalesce(r.samples, f.samples) AS fetched, r.accumulator AS read_ns
 FROM (SELECT process FROM metric UNION SELECT process FROM counter) p
 LEFT JOIN measured c ON c.process = p.process AND c.meaning = 'compile'
 LEFT JOIN measured e ON e.process = p.process AND e.meaning = 'execute'
+LEFT JOIN measured r ON r.process = p.process AND r.meaning = 'read'
+LEFT JOIN measured f ON f.process = p.process AND f.meaning = 'fetch'
 LEFT JOIN counted new ON new.process = p.process AND new.meaning = 'compiled'
 LEFT JOIN counted again ON again.process = p.process AND again.meaning = 'launched_again'
 LEFT JOIN counted b ON b.process = p.process AND b.meaning = 'barrier';
@@ -38,6 +40,9 @@ CREATE VIEW operator_counts AS
 SELECT process FROM step UNION
 SELECT process FROM counter
 WHERE value IS NOT NULL AND name NOT IN (SELECT name FROM metric_meaning);
+
+CREATE VIEW read_record AS
+SELECT process FROM operator_counts UNION SELECT process FROM reported WHERE fetched IS NOT NULL;
 
 CREATE VIEW launch_record AS
 SELECT process FROM step UNION

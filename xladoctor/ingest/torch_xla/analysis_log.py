@@ -62,6 +62,11 @@ class Block:
         known = bool(self.cause and self.graph_hash) and self.outputs is not None
         return known and not self.mixed
 
+    @property
+    def tells(self) -> bool:
+        """Whether what was read of it says which graph it is about, or where."""
+        return not self.mixed and bool(self.graph_hash or self.frames)
+
     def program_frames(self) -> list[Frame]:
         """The frames without those of the capture's own wrappers."""
         return [frame for frame in self.frames if "/bootstrap/_xladoctor/" not in frame.file]
@@ -124,11 +129,9 @@ def read_analysis_log(
                 compiled.memory[size[1]] = round(float(size[2]) * _GIBIBYTE)
         if match:
             kind, text = match[1].lower(), match[2].strip()
-            if cut and _tells(text):
-                block = Block(kind, offset)
-            cut = cut and block is None
+            block = block or _begun(kind, text, offset, cut)
+            cut = cut and block is None and not text.endswith(" Cause")
             if text.endswith(" Cause"):
-                cut = False
                 torn += block is not None
                 block = Block(kind, offset, mixed=block is not None)
                 compiled = None
@@ -146,15 +149,15 @@ def read_analysis_log(
             elif block is not None and block.kind == kind:
                 _take(block, text)
         offset += len(line.encode(errors="replace"))
-    if block and excerpt and not block.mixed and (block.graph_hash or block.frames):
-        blocks.append(block)
-        block = None
+    if block and excerpt and block.tells:
+        return AnalysisLog((*blocks, block), torn)
     return AnalysisLog(tuple(blocks), torn + (block is not None))
 
 
-def _tells(text: str) -> bool:
-    """Whether a line of a block says which graph it is about, or where."""
-    return bool(_HASH.match(text) or _NUMBER.match(text) or _FRAME.match(text))
+def _begun(kind: str, text: str, offset: int, cut: bool) -> Block | None:
+    """The block that a line is in, if its beginning was cut off and the line tells anything."""
+    tells = _HASH.match(text) or _NUMBER.match(text) or _FRAME.match(text)
+    return Block(kind, offset) if cut and tells else None
 
 
 def _take(block: Block, text: str) -> None:
