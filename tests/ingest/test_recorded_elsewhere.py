@@ -75,6 +75,14 @@ def test_texts_beside_several_timelines_are_a_process_of_their_own(folder: Path)
     assert [tuple(row.values()) for row in processes] == [(0, 2), (1, 2), (2, 2)]
 
 
+def test_a_second_report_is_another_process(folder: Path) -> None:
+    (folder / "rank1.txt").write_text(REPORT.replace("TotalSamples: 2", "TotalSamples: 7"))
+    evidence = load_evidence([str(folder / name) for name in ("metrics.txt", "rank1.txt")])
+    rows = evidence.database.rows("SELECT process, compiled FROM reported ORDER BY process")
+    assert [tuple(row.values()) for row in rows] == [(0, 2), (1, 7)]
+    assert evidence.notes[-1].endswith("as one process, each report after the first as one more")
+
+
 def test_a_named_file_of_another_kind_is_an_error(folder: Path) -> None:
     with pytest.raises(IngestError, match=r"train\.py: no metrics report"):
         load_evidence([str(folder / "metrics.txt"), str(folder / "train.py")])

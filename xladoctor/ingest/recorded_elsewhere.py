@@ -9,6 +9,7 @@ files of a session on one clock.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import count
 from pathlib import Path
 
 from xladoctor.ingest.frames import Folders
@@ -55,7 +56,7 @@ def add_texts(texts: Sequence[Text], times: Sequence[Columns | None], ingested: 
     """Add what texts say to what the timelines of the same program did.
 
     With one timeline they are taken as its process. With several nothing tells whose they are, so
-    that they count as processes of their own.
+    that they count as a process of their own. So does each report after the first.
 
     Args:
         times: of the compilations of each timeline, by the number of its process.
@@ -66,11 +67,14 @@ def add_texts(texts: Sequence[Text], times: Sequence[Columns | None], ingested: 
         logs = [text.log for text in texts if text.log.blocks and number == process]
         if logs or of_process is not None:
             add_logs(logs, of_process or {}, number, ingested)
+    others = count(max(len(times), process + 1))
+    reported = [text for text in texts if text.report]
     for text in texts:
-        text.add_figures(process, ingested)
+        text.add_figures(next(others) if text in reported[1:] else process, ingested)
     if len(texts) + len(times) > 1 and texts:
         held = "; ".join(f"{text.name}: {' and '.join(text.kinds)}" for text in texts)
         together = "as one process with the timeline" if len(times) == 1 else "as one process"
+        together += ", each report after the first as one more" if reported[1:] else ""
         ingested.notes.append(f"{held}; taken {together}")
 
 
