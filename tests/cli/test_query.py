@@ -117,8 +117,8 @@ def test_tables_that_the_evidence_lacks_are_noted() -> None:
     assert done.returncode == 0
     assert done.stdout.splitlines()[2] == "0"
     assert done.stderr.splitlines() == [
-        f"xladoctor: note: this run has nothing for table {table} (steps.jsonl)"
-        for table in ("step", "step_period")
+        f"xladoctor: note: this run has nothing for table {table}"
+        for table in ("step (steps.jsonl, else the timeline)", "step_period (steps.jsonl)")
     ]
 
 
