@@ -40,9 +40,9 @@ ORDER BY process, graphs DESC, site;
 
 -- Processes whose log names a barrier as what launched or compiled a graph.
 CREATE VIEW logged_barrier AS
-SELECT process FROM compilation WHERE regexp_matches(cause, '^(user )?(\w+\.)?(sync|mark_step)| step end|region$')
-UNION
-SELECT process FROM execution WHERE regexp_matches(cause, '^(user )?(\w+\.)?(sync|mark_step)| step end|region$');
+SELECT DISTINCT process
+FROM (SELECT process, cause FROM compilation UNION ALL SELECT process, cause FROM execution)
+WHERE regexp_matches(cause, '^(user )?(\w+\.)?(sync|mark_step)| step end|region$');
 
 -- Processes of which it is known whether they have barriers.
 CREATE VIEW barrier_record AS

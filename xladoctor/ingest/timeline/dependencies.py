@@ -19,7 +19,7 @@ from xladoctor.ingest.timeline.activity import NAMES, Pieces, pieces
 from xladoctor.ingest.timeline.breakdown import step_of
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.devices import Device
-from xladoctor.ingest.timeline.intervals import Intervals, Times
+from xladoctor.ingest.timeline.intervals import Intervals, Times, covering
 from xladoctor.ingest.timeline.steps import Steps, executions
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.space import Line
@@ -144,8 +144,8 @@ def _segments(window: _Window, launched: Times, runs: Intervals) -> Columns:
     cuts = np.unique(np.concatenate((doing.begin, doing.end, calls.begin, calls.end, hard)))
     cuts = cuts[(cuts >= window.begin) & (cuts <= window.end)]
     begin, end = cuts[:-1], cuts[1:]
-    activity = np.append(doing.activity, _PYTHON)[_covering(doing.begin, doing.end, begin)]
-    call = _covering(calls.begin, calls.end, begin)
+    activity = np.append(doing.activity, _PYTHON)[covering(doing.begin, doing.end, begin)]
+    call = covering(calls.begin, calls.end, begin)
     new = np.isin(begin, hard) | (np.diff(activity, prepend=-1) != 0)
     new |= np.diff(call, prepend=-2) != 0
     last = np.append(new[1:], True)
@@ -244,12 +244,6 @@ def _matched(wanted: wire.Ints, keys: wire.Array, values: wire.Array) -> wire.Ar
     at = np.searchsorted(keys, wanted)
     present = np.append(keys, -1)[at] == wanted
     return np.where(present, np.append(values, -1)[at], -1)
-
-
-def _covering(begin: Times, end: Times, instants: Times) -> wire.Ints:
-    """Which of these disjoint spans each instant lies in, -1 for none."""
-    at = np.searchsorted(begin, instants, side="right") - 1
-    return np.where((at >= 0) & (instants < np.append(end, 0)[at]), at, -1)
 
 
 def _or_null(numbers: wire.Array) -> Any:

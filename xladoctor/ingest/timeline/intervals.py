@@ -74,3 +74,9 @@ class Intervals:
         last = np.maximum(count - 1, 0)
         beyond = np.where(count > 0, np.maximum(self.end[last] - instants, 0), 0)
         return np.asarray(before[count] - beyond, np.int64)
+
+
+def covering(begin: Times, end: Times, instants: Times) -> Times:
+    """Which of these disjoint spans, in order, each instant lies in, -1 for none."""
+    at = np.searchsorted(begin, instants, side="right") - 1
+    return np.where((at >= 0) & (instants < np.append(end, 0)[at]), at, -1)

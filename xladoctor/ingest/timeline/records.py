@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from xladoctor.ingest.interface import Columns, Ingested
 from xladoctor.ingest.timeline.breakdown import spent
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.compiling import Compiled
-from xladoctor.ingest.timeline.intervals import Intervals, Times
+from xladoctor.ingest.timeline.intervals import Intervals, Times, covering
 from xladoctor.ingest.timeline.steps import Steps
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.space import Line
@@ -96,8 +95,7 @@ class _Loop:
 
     def add_steps(self, process: int, ingested: Ingested) -> None:
         """From barrier to barrier, and what came after the last."""
-        begin = np.concatenate(([self.begin], self.ends)).astype(np.int64)
-        end = np.append(self.ends, max(self.end, int(begin[-1])))
+        begin, end = self._until(self.ends)
         number = np.arange(len(begin))
         self._add("step", begin, end, process, ingested, {
             "tail": number == len(self.ends), "index": number, "ordinal": number,
@@ -113,8 +111,7 @@ class _Loop:
     def _add_cuts(self, process: int, ingested: Ingested) -> None:
         """From read to read, in a loop without barriers."""
         stops = self.reads.end
-        begin = np.concatenate(([self.begin], stops)).astype(np.int64)
-        end = np.append(stops, max(self.end, int(begin[-1])))
+        begin, end = self._until(stops)
         last = np.arange(len(begin)) == len(stops)
         self._add("cut", begin, end, process, ingested, {
             "step": np.zeros(len(begin), np.int64),
@@ -122,6 +119,11 @@ class _Loop:
             "launches": _count(self.graphs.begin, begin, end),
             "compilations": _count(self.compiled, begin, end),
         })  # fmt: skip
+
+    def _until(self, stops: Times) -> tuple[Times, Times]:
+        """The spans that end at these instants, and the rest of the timeline."""
+        begin = np.concatenate(([self.begin], stops)).astype(np.int64)
+        return begin, np.append(stops, max(self.end, int(begin[-1])))
 
     def _add(
         self, table: str, begin: Times, end: Times, process: int, ingested: Ingested, more: Columns
@@ -152,8 +154,7 @@ class _Loop:
         """Fetches of each step. A cut's graph and its compilation belong to the fetch after it."""
         step = np.searchsorted(self.ends, self.reads.begin, side="right")
         numbers, count = np.unique(step, return_counts=True)
-        begin = np.concatenate(([self.begin], self.ends)).astype(np.int64)[numbers]
-        end = np.append(self.ends, self.end)[numbers]
+        begin, end = (part[numbers] for part in self._until(self.ends))
         whole = spent(self.doing, begin, end)
         outside = self.doing["compile"].covered(begin, end) - self.doing["compile"].common(
             self.barriers).covered(begin, end)  # fmt: skip
@@ -168,7 +169,7 @@ class _Loop:
 
     def compile_times(self, compiled: Sequence[Compiled]) -> Columns:
         """When each graph was compiled, as the step log has it, and which one it was."""
-        inside = _inside(self.barriers, self.compiled)
+        inside = covering(self.barriers.begin, self.barriers.end, self.compiled) >= 0
         during = [_BARRIER if at_barrier else _READ for at_barrier in inside]
         sites = [CallSite(via=place).columns() for place in during]
         return {
@@ -194,9 +195,3 @@ def _when(timeline: Timeline, lines: list[Line], names: Sequence[str]) -> Interv
 def _count(instants: Times, begin: Times, end: Times) -> wire.Ints:
     """How many of these instants, in order, are in each span."""
     return np.searchsorted(instants, end) - np.searchsorted(instants, begin)
-
-
-def _inside(spans: Intervals, instants: Times) -> Any:
-    """Whether each instant is in one of the spans."""
-    at = np.searchsorted(spans.begin, instants, side="right") - 1
-    return (at >= 0) & (instants < np.append(spans.end, 0)[at])
