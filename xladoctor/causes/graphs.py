@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from itertools import pairwise, zip_longest
 from typing import Any
 
@@ -83,10 +84,7 @@ _WORK = f"""
       AND frame IS NOT NULL AND op_type IS NOT NULL
     GROUP BY ALL ORDER BY min(rowid)
 """  # noqa: S608 - of the constants above
-_LINED = """
-    SELECT EXISTS (SELECT 1 FROM hlo_instruction
-                   WHERE process = $process AND program_id = $program AND file IS NOT NULL)
-"""
+_LINED = "SELECT DISTINCT process, program_id FROM hlo_instruction WHERE file IS NOT NULL"
 _FRAMES = """
     SELECT frame, parent, file, line, function, kind FROM hlo_frame
     WHERE process = $process AND program_id = $program AND file IS NOT NULL ORDER BY frame
@@ -218,8 +216,11 @@ class Graphs:
 
     def has_lines(self, graph: Graph) -> bool:
         """Whether anything tells which Python lines its instructions come from."""
-        where = {"process": graph.process, "program": graph.program}
-        return bool(self._database.scalar(_LINED, where))
+        return (graph.process, graph.program) in self._lined
+
+    @cached_property
+    def _lined(self) -> set[tuple[int, int]]:
+        return set(self._database.table(_LINED)[1])
 
     def _counted_work(self, process: int, program: int) -> Counter[Work]:
         where = {"process": process, "program": program}
