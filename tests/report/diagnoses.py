@@ -14,6 +14,7 @@ from xladoctor.diagnosis.interface import (
     Diagnosis,
     Explained,
     Ignored,
+    LabelTime,
     LineTime,
     NotChecked,
     RuleOutcomes,
@@ -109,6 +110,9 @@ SICK = Diagnosis(
     not_checked=[NotChecked("XD401", "no counters (metrics report or step log)")],
     ignored=[Ignored("XD202", "train.py", 70, "logged on purpose"),
              Ignored("XD202", "train.py", 71, "")],
+    labels=[LabelTime("train", 40, 9.1, 0.4, 40, 1.1, 7.9),
+            LabelTime("train > forward größe", 40, 6.2, 6.2, 0, 0.0, 6.2),
+            LabelTime("log", 400, 0.04, 0.04, 0, 0.0, None)],
     warnings=["runs/2026-01-05-train/process-42/steps.jsonl, line 90: not a step-log line (cut"
               " off?); skipped"],
     pack=PACK,

@@ -65,13 +65,13 @@ def test_core_of_the_contract() -> None:
     first = report(SICK)["findings"][0]
     assert list(report(SICK)) == [
         "schema_version", "tool", "run", "verdict", "time", "steps", "devices", "counts",
-        "findings", "rules", "not_checked", "ignored", "warnings", "total_steps",
+        "findings", "rules", "not_checked", "ignored", "warnings", "total_steps", "labels",
     ]  # fmt: skip
     assert list(first) == [
         "rule", "name", "severity", "severity_by_counts", "title", "locations", "count", "per_step",
         "processes", "cost",
         "saving", "cause", "consequences", "message", "why", "fix", "example", "fingerprint",
-        "subject", "recurs", "compilations",
+        "subject", "recurs", "compilations", "place",
     ]  # fmt: skip
     assert list(first["locations"][0]) == ["file", "line", "function", "role", "source"]
 

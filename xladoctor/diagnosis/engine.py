@@ -18,6 +18,7 @@ from xladoctor.diagnosis.interface import (
     RuleOutcomes,
     Tool,
 )
+from xladoctor.diagnosis.labels import label_times
 from xladoctor.diagnosis.rule import Rule, RuleError
 from xladoctor.diagnosis.savings import Savings
 from xladoctor.diagnosis.suppression import suppress
@@ -60,7 +61,8 @@ def diagnose(
         time=account.explain(evidence, time, ordered, pack), steps=steps, devices=used,
         counts=counts(evidence, steps), findings=ordered,
         rules=_outcomes(judged, not_checked, off), not_checked=not_checked, ignored=ignored,
-        warnings=list(evidence.notes), total_steps=total_steps, pack=pack,
+        warnings=list(evidence.notes), total_steps=total_steps,
+        labels=label_times(evidence), pack=pack,
     )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from xladoctor.diagnosis.interface import (
     Location,
     TimeSpent,
 )
+from xladoctor.diagnosis.place import place_of
 from xladoctor.diagnosis.rule import ROW_COLUMNS, TEMPLATES, Rule, RuleError, Severity
 from xladoctor.diagnosis.savings import Savings
 from xladoctor.diagnosis.whatif import Fix, claims_of
@@ -76,6 +77,8 @@ def _finding(
         fingerprint=fingerprint(rule.id, _subject(worst), locations, evidence),
         subject=_subject(worst), recurs=rule.recurs,
         compilations=list(worst.get("compilations") or []),
+        place=None if locations else place_of(
+            rule, int(worst.get("process") or 0), worst.get("compilations") or [], evidence),
     )  # fmt: skip
 
 

@@ -125,6 +125,7 @@ class Finding:
             on the same line; empty if there is nothing to tell apart.
         recurs: whether it keeps happening as a run goes on, so that rates can be compared.
         compilations: numbers, in their process, of the compilations that it is about.
+        place: where there are no locations: the program's label or the steps that it is in.
         fingerprint: of the rule, the file, the function and the line's code, so that it survives
             a move of the line.
     """
@@ -150,6 +151,7 @@ class Finding:
     subject: str = ""
     recurs: bool = True
     compilations: list[int] = field(default_factory=list)
+    place: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,6 +396,29 @@ class DeviceUse:
 
 
 @dataclass(frozen=True, slots=True)
+class LabelTime:
+    """A label of the program in the timeline (``xp.Trace``, ``TraceAnnotation``); seconds.
+
+    Attributes:
+        path: the labels that it lies in and its own, the outermost first, joined by " > ".
+        count: how often the program was in it.
+        host_s: host time in it.
+        own_s: the same without that of labels inside it.
+        launches: graphs that were launched in it.
+        device_s: how long the device ran these.
+        idle_s: how long the device ran nothing meanwhile; None if no device is in the timeline.
+    """
+
+    path: str
+    count: int
+    host_s: float
+    own_s: float
+    launches: int
+    device_s: float
+    idle_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class RuleOutcomes:
     """The outcome of the rules that apply, each in one list; ``off`` is by configuration."""
 
@@ -459,4 +484,5 @@ class Diagnosis:
     ignored: list[Ignored]
     warnings: list[str]
     total_steps: int | None = None
+    labels: list[LabelTime] = field(default_factory=list)
     pack: Annotated[Mapping[str, Rule], Field(exclude=True)] = field(default_factory=dict)

@@ -7,6 +7,7 @@ name. Names of XLA's own runtime are not in it, as they are the same for each fr
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from importlib import resources
 from typing import Any, Literal
@@ -94,6 +95,7 @@ class Vocabulary(BaseModel):
             begin so; ``compilation``: of a graph, which has its hash; ``client_compilation``: the
             client's part of it; ``fetch`` and ``send``: transfers of tensors.
         activities: regular expression for the whole name of events in which the host does that.
+        own_events: one for those that are neither an activity nor the program's labels.
         frames: what frames mean, the first that fits.
         reading_helpers: the framework's and those of libraries, the first that fits.
     """
@@ -110,6 +112,7 @@ class Vocabulary(BaseModel):
     metrics: dict[Meaning, tuple[str, ...]] = {}
     events: dict[Event, tuple[str, ...]] = {}
     activities: dict[Activity, str] = {}
+    own_events: str = _NONE
     frames: tuple[FramePattern, ...] = ()
     reading_helpers: tuple[ReadingHelper, ...] = ()
 
@@ -135,6 +138,12 @@ def vocabulary(name: str | None = None) -> Vocabulary:
 def events(meaning: Event) -> tuple[str, ...]:
     """The names of events with this meaning in any frontend: a timeline does not say which."""
     return tuple(name for each in vocabularies().values() for name in each.events.get(meaning, ()))
+
+
+@cache
+def own_events() -> re.Pattern[str]:
+    """The frameworks' own events that are no activity, of any frontend."""
+    return re.compile("|".join(each.own_events for each in vocabularies().values()))
 
 
 def tables(frontend: str) -> dict[str, dict[str, list[str]]]:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from xladoctor.diagnosis.interface import Diagnosis, Finding, Location, PartName, TimeParts
 from xladoctor.quantities import duration, percent
-from xladoctor.report import devices, gate
+from xladoctor.report import devices, gate, labels
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.levels import judgements
 from xladoctor.report.text import plain, printable, write
@@ -61,6 +61,8 @@ def _sections(report: Report, style: Style) -> list[RenderableType]:
     sections: list[RenderableType] = [_heading(diagnosis, style), _verdict(diagnosis)]
     if diagnosis.time.parts is not None and diagnosis.time.whole_s:
         sections.append(_time(diagnosis, diagnosis.time.parts, style))
+    if diagnosis.labels:
+        sections.append(labels.table(diagnosis.labels, style))
     sections += [
         _finding(number, finding, report, style) for number, finding in enumerate(shown, 1)
     ]
@@ -155,7 +157,8 @@ def explained(finding: Finding, style: Style) -> list[RenderableType]:
     for location in finding.locations:
         rows += _location(location, style)
     if not finding.locations:
-        rows.append(Text("no line in this evidence", style="dim"))
+        place = finding.place or "no line in this evidence"
+        rows.append(Text(plain(place, style), style="bold cyan" if finding.place else "dim"))
     rows.append(_labelled("why", finding.message, style))
     rows += [_labelled("also", text + ".", style) for text in finding.consequences]
     rows.append(_labelled("fix", " ".join(finding.fix.split()), style))

@@ -98,6 +98,20 @@ TIMELINE: dict[str, Table] = {
         file VARCHAR path of the calling line
         line INTEGER that line
     """)),
+    "region": Table("a label that the program put around a part of its loop, each time that it was"
+                    " there", "derived", columns(PROCESS + """
+        region INTEGER number of the region, from 0, in order of time
+        parent INTEGER region that it lies in
+        name VARCHAR its label
+        path VARCHAR the labels that it lies in and its own, the outermost first
+        step INTEGER step that it began in, as in timeline_step
+        begin_ns BIGINT its start
+        duration_ns BIGINT host time in it
+        self_ns BIGINT the same without that of regions inside it
+        launches INTEGER graphs that were launched in it
+        device_ns BIGINT how long the device ran these
+        idle_ns BIGINT how long the device ran nothing meanwhile
+    """)),
     "device_execution": Table("a graph that the loop's thread launched, as the busiest device"
                               " ran it", "derived", columns(PROCESS + """
         execution INTEGER number of the execution, from 0, in the order of launching

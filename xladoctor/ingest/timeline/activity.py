@@ -33,6 +33,7 @@ _ACTIVITIES: dict[Activity, str] = {
     "dispatch": r".*Executable::Execute.*|PjRt.*::Execute.*",
 }  # fmt: skip
 NAMES = tuple(_ACTIVITIES)
+_RUNTIME = ("compile", "wait", "upload", "dispatch")
 _COMPILE = NAMES.index("compile")
 
 
@@ -114,6 +115,11 @@ def activities(timeline: Timeline, lines: list[Line]) -> dict[str, Intervals]:
         return {}
     sequence = pieces(timeline, lines)
     return {name: sequence.of(name) for name in NAMES}
+
+
+def runtime_names(names: list[str]) -> wire.Array:
+    """Which of these events are calls of the runtime, in which nothing of the program runs."""
+    return np.isin(_kinds(names), [NAMES.index(name) for name in _RUNTIME])
 
 
 def _kinds(names: list[str]) -> wire.Array:

@@ -82,8 +82,9 @@ def find_steps(timeline: Timeline, main: Line | None) -> Steps | None:
 def _by_markers(timeline: Timeline, main: Line) -> Steps | None:
     """From barrier to barrier; a barrier that launches nothing ends no step."""
     which = timeline.named(main, *events("barrier"))
+    which = which[np.argsort(timeline.ends(main, which), kind="stable")]
     ends = timeline.ends(main, which)
-    launches = timeline.begins(main, timeline.named(main, *events("launch")))
+    launches = np.sort(timeline.begins(main, timeline.named(main, *events("launch"))))
     if len(launches):
         begins = timeline.begins(main, which)
         inside = np.searchsorted(launches, ends) > np.searchsorted(launches, begins)

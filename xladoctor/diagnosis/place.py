@@ -1,0 +1,64 @@
+"""Where a finding is whose lines the evidence lacks: a label of the program, or the steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xladoctor.diagnosis.rule import Rule
+from xladoctor.evidence.interface import Evidence
+from xladoctor.quantities import percent
+
+#: When it happened, by what the rule is about.
+_MOMENTS = {
+    "compilations": """
+        SELECT end_ns - duration_ns AS at FROM compilation
+        WHERE process = $process AND list_contains($compilations, index)""",
+    "host_syncs": """
+        SELECT min(begin_ns) AS at FROM host_segment
+        WHERE process = $process AND region IN ('read', 'cut') GROUP BY call""",
+}
+_SHOWN = 3  # steps
+
+
+def place_of(
+    rule: Rule, process: int, compilations: Sequence[int], evidence: Evidence
+) -> str | None:
+    """The label in which most of it happened, else the steps that compiled; None if unknown."""
+    kind = "compilations" if compilations else str(rule.events)
+    if kind not in _MOMENTS:
+        return None
+    given = {"process": process, "compilations": list(compilations)} if compilations else {
+        "process": process}  # fmt: skip
+    rows = evidence.database.rows(f"""
+        WITH moment AS ({_MOMENTS[kind]}),
+        labelled AS (  -- the label that began last is the innermost
+            SELECT m.at, arg_max(r.path, r.region) AS path
+            FROM moment m LEFT JOIN region r
+                ON r.process = $process AND r.begin_ns <= m.at AND m.at < r.begin_ns + r.duration_ns
+            GROUP BY m.at
+        )
+        SELECT path, count(*) / sum(count(*)) OVER () AS share
+        FROM labelled GROUP BY path ORDER BY share DESC, path
+    """, given)  # noqa: S608  # queries of our own
+    if rows and rows[0]["path"]:
+        share = rows[0]["share"]
+        part = f" ({percent(share)} of it)" if share < 1 else ""
+        return f'within your label "{rows[0]["path"]}"{part}'
+    return _steps(process, compilations, evidence) if compilations else None
+
+
+def _steps(process: int, compilations: Sequence[int], evidence: Evidence) -> str | None:
+    """At which barriers or reads it compiled, by the numbers of the steps."""
+    rows = evidence.database.rows(
+        "SELECT cause, list(DISTINCT step ORDER BY step) AS steps, count(*) AS times"
+        " FROM compilation WHERE process = $process AND list_contains($compilations, index)"
+        " AND step IS NOT NULL GROUP BY cause ORDER BY times DESC, cause",
+        {"process": process, "compilations": list(compilations)},
+    )
+    if not rows:
+        return None
+    steps = rows[0]["steps"]
+    numbers = ", ".join(map(str, steps[:_SHOWN]))
+    more = f" and {len(steps) - _SHOWN} more" if len(steps) > _SHOWN else ""
+    at = {"barrier": "the barrier of", "read": "a read in"}.get(rows[0]["cause"], "")
+    return f"{at} step{'s' * (len(steps) > 1)} {numbers}{more}".strip()

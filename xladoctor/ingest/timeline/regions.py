@@ -1,0 +1,167 @@
+"""Labels that a program put around its parts: ``xp.Trace``, ``jax.profiler.TraceAnnotation``.
+
+In a timeline a label is an event like any other of the loop's thread. It is told from the
+runtime's own by where it lies: within no call of the runtime, which never calls back into the
+program.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from xladoctor.frontends.vocabulary import events, own_events
+from xladoctor.ingest.interface import Ingested, Interned
+from xladoctor.ingest.timeline.activity import runtime_names
+from xladoctor.ingest.timeline.breakdown import step_of
+from xladoctor.ingest.timeline.clock import Timeline
+from xladoctor.ingest.timeline.devices import Device
+from xladoctor.ingest.timeline.intervals import Intervals, Times, covering
+from xladoctor.ingest.timeline.steps import Steps
+from xladoctor.ingest.xplane import wire
+from xladoctor.ingest.xplane.nesting import nest, ordered
+from xladoctor.ingest.xplane.space import Line
+
+#: Events of XLA's own that are no activity, of Python tracers, and of threads' pools.
+_NOT_LABELS = re.compile(r".*::.*|\$.*|end: .*|xladoctor\..*")
+_VARIANTS = 8  # labels that differ in a number, beyond which they are one: "step 7", "step 8", …
+_WITHIN = " > "
+
+
+@dataclass(frozen=True, slots=True)
+class Regions:
+    """The labels of the loop's thread, in order of time, the outer before the inner.
+
+    Attributes:
+        name: index in ``names``.
+        parent: number of the label that each lies in, -1 for none.
+        own: nanoseconds outside of inner labels.
+        numbered: whether it is a step's, with the program's number of it.
+    """
+
+    begin: Times
+    end: Times
+    name: wire.Array
+    parent: wire.Ints
+    own: Times
+    numbered: wire.Array
+    names: list[str]
+
+    def innermost(self, instants: Times) -> wire.Ints:
+        """Which label each instant lies in, the innermost; -1 for none."""
+        at = np.searchsorted(self.begin, instants, side="right") - 1
+        ends, parents = np.append(self.end, 0), np.append(self.parent, -1)
+        while len(over := np.flatnonzero((at >= 0) & (ends[at] <= instants))):
+            at[over] = parents[at[over]]
+        return np.asarray(at, np.int64)
+
+    def labels(self, instants: Times) -> list[str | None]:
+        """The names of these labels."""
+        texts = [*(self.names[index] for index in self.name.tolist()), None]
+        return [texts[number] for number in self.innermost(instants).tolist()]
+
+
+def find_regions(timeline: Timeline, lines: list[Line]) -> Regions:
+    """The labels of one sequence of events, which may be spread over several threads."""
+    names = timeline.events.names
+    runtime = runtime_names(names)
+    possible = np.array([not (known or _NOT_LABELS.fullmatch(name) or own_events().fullmatch(name))
+                         for name, known in zip(names, runtime, strict=True)], bool)  # fmt: skip
+    parts = [_labels(timeline, line, possible, runtime) for line in lines]
+    nothing = np.empty(0, np.int64)
+    begin, end, event = (np.concatenate([nothing, *columns])
+                         for columns in zip(*parts, strict=True)) if parts else (nothing,) * 3  # fmt: skip
+    order = ordered(begin, end - begin)
+    if order is not None:
+        begin, end, event = begin[order], end[order], event[order]
+    _, own, parent = nest(begin, end - begin)
+    numbered = np.isin(event, timeline.events.rows_of("step_num").event)
+    return Regions(begin, end, timeline.events.name[event], parent, own, numbered, names)
+
+
+def _labels(
+    timeline: Timeline, line: Line, possible: wire.Array, runtime: wire.Array
+) -> tuple[Times, Times, wire.Ints]:
+    """Begin, end and number in the file of one thread's labels."""
+    name = timeline.events.name[line.events]
+    which = np.flatnonzero(possible[name])
+    begin, end = timeline.begins(line, which), timeline.ends(line, which)
+    calls = np.flatnonzero(runtime[name]) if len(which) else which
+    inside = Intervals.union(timeline.begins(line, calls), timeline.ends(line, calls))
+    outside = (covering(inside.begin, inside.end, begin) < 0) & (end > begin)
+    return begin[outside], end[outside], line.first + which[outside]
+
+
+def add_regions(
+    regions: Regions, steps: Steps | None, numbers: Times | None, devices: list[Device],
+    process: int, ingested: Ingested,
+) -> None:  # fmt: skip
+    """Fill ``region``. ``device_execution`` is there already; the busiest device counts."""
+    ingested.table("region")
+    count = len(regions.begin)
+    if not count:
+        return
+    launched, lasted = _launches(process, ingested)
+    first, last = (np.searchsorted(launched, instants) for instants in (regions.begin, regions.end))
+    lasted = np.concatenate(([0], np.cumsum(lasted)))
+    busy = max((device.busy for device in devices), key=lambda busy: busy.total, default=None)
+    whole = regions.end - regions.begin
+    step = step_of(steps, numbers, regions.begin)
+    path, paths = _paths(regions)
+    ingested.append("region", {
+        "process": np.full(count, process), "region": np.arange(count),
+        "parent": np.ma.masked_array(regions.parent, regions.parent < 0),
+        "name": Interned(regions.name.astype(np.int32), regions.names),
+        "path": Interned(path, paths), "step": np.ma.masked_array(step, step < 0),
+        "begin_ns": regions.begin, "duration_ns": whole, "self_ns": regions.own,
+        "launches": last - first, "device_ns": lasted[last] - lasted[first],
+        "idle_ns": whole - busy.covered(regions.begin, regions.end) if busy else [None] * count,
+    })  # fmt: skip
+
+
+def _launches(process: int, ingested: Ingested) -> tuple[Times, Times]:
+    """When each graph was launched, in order, and how long it ran on the device."""
+    nothing = np.empty(0, np.int64)
+    parts = [(rows["launched_ns"], rows["end_ns"] - rows["begin_ns"])
+             for table, rows in ingested.batches
+             if table == "device_execution" and process in rows["process"][:1]]  # fmt: skip
+    launched, lasted = (np.concatenate([nothing, *columns])
+                        for columns in zip((nothing, nothing), *parts, strict=True))  # fmt: skip
+    return launched, lasted
+
+
+def _paths(regions: Regions) -> tuple[wire.Array, list[str]]:
+    """What encloses each label and itself, as indices of texts."""
+    texts: dict[tuple[int, str], int] = {}
+    shown = _shown(regions)
+    codes = np.full(len(regions.begin) + 1, -1, np.int32)  # the last is for no parent
+    for number, (name, parent) in enumerate(zip(regions.name.tolist(), regions.parent.tolist(),
+                                                strict=True)):  # fmt: skip
+        codes[number] = texts.setdefault((int(codes[parent]), shown[name]), len(texts))
+    paths: list[str] = []
+    for parent, name in texts:
+        paths.append(paths[parent] + _WITHIN + name if parent >= 0 else name)
+    return codes[:-1], paths
+
+
+def _shown(regions: Regions) -> dict[int, str]:
+    """Names by their indices; a number that makes many of one is left out."""
+    names = {index: regions.names[index] for index in np.unique(regions.name).tolist()}
+    forms = {index: re.sub(r"\d+", "N", name) for index, name in names.items()}
+    variants = Counter(forms.values())
+    return {index: forms[index] if variants[forms[index]] > _VARIANTS else name
+            for index, name in names.items()}  # fmt: skip
+
+
+def barrier_labels(timeline: Timeline, lines: list[Line], regions: Regions) -> list[str]:
+    """The labels that a barrier lies in, other than those of steps, which end with one."""
+    if not lines:
+        return []
+    barriers = timeline.begins(lines[0], timeline.named(lines[0], *events("barrier")))
+    around = regions.innermost(np.sort(barriers))
+    around = np.unique(around[around >= 0])
+    return list(dict.fromkeys(regions.names[regions.name[number]] for number in around.tolist()
+                              if not regions.numbered[number]))  # fmt: skip

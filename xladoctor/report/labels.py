@@ -1,0 +1,49 @@
+"""The program's own labels, as a table on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from rich.console import Group, OverflowMethod, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from xladoctor.diagnosis.interface import LabelTime
+from xladoctor.quantities import duration
+from xladoctor.report.interface import Style
+from xladoctor.report.text import plain
+
+_MOST = 12  # lines
+_NARROW = 60
+_WITHIN = " > "
+_MEANING = "  device: it ran what was launched within; idle: it ran nothing"
+_COLUMNS: dict[str, Callable[[LabelTime], str]] = {
+    "calls": lambda label: f"{label.count:,}",
+    "host": lambda label: duration(label.host_s),
+    "own": lambda label: duration(label.own_s),
+    "device": lambda label: duration(label.device_s),
+    "idle": lambda label: "" if label.idle_s is None else duration(label.idle_s),
+}
+_ALWAYS = ("host", "device")
+
+
+def table(labels: Sequence[LabelTime], style: Style) -> RenderableType:
+    """The labels that took longest, nested as in the program: totals over all calls."""
+    longest = sorted(labels, key=lambda label: -label.host_s)[:_MOST]
+    columns = {name: column for name, column in _COLUMNS.items()
+               if style.width >= _NARROW or name in _ALWAYS}  # fmt: skip
+    overflow: OverflowMethod = "ellipsis" if style.unicode else "crop"
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(overflow=overflow, no_wrap=True, ratio=1)
+    for _ in columns:
+        grid.add_column(justify="right", no_wrap=True, overflow=overflow)
+    grid.add_row(Text("your labels", style="bold"),
+                 *(Text(name, style="dim") for name in columns))  # fmt: skip
+    for label in (label for label in labels if label in longest):
+        *outer, name = label.path.split(_WITHIN)
+        cells = ["  " * (len(outer) + 1) + name, *(cell(label) for cell in columns.values())]
+        grid.add_row(*(Text(plain(text, style)) for text in cells))
+    rest = len(labels) - len(longest)
+    more = [Text(f"  and {rest} shorter ones: table region", style="dim")] if rest else []
+    meaning = [Text(_MEANING, style="dim")] if style.width >= _NARROW else []
+    return Group(grid, *more, *meaning)
