@@ -29,7 +29,8 @@ def place_of(
         return None
     given = {"process": process, "compilations": list(compilations)} if compilations else {
         "process": process}  # fmt: skip
-    rows = evidence.database.rows(f"""
+    rows = evidence.database.rows(
+        f"""
         WITH moment AS ({_MOMENTS[kind]}),
         labelled AS (  -- the label that began last is the innermost
             SELECT m.at, arg_max(r.path, r.region) AS path
@@ -39,7 +40,9 @@ def place_of(
         )
         SELECT path, count(*) / sum(count(*)) OVER () AS share
         FROM labelled GROUP BY path ORDER BY share DESC, path
-    """, given)  # noqa: S608  # queries of our own
+    """,
+        given,
+    )  # queries of our own
     if rows and rows[0]["path"]:
         share = rows[0]["share"]
         part = f" ({percent(share)} of it)" if share < 1 else ""

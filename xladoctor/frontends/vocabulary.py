@@ -95,6 +95,7 @@ class Vocabulary(BaseModel):
             begin so; ``compilation``: of a graph, which has its hash; ``client_compilation``: the
             client's part of it; ``fetch`` and ``send``: transfers of tensors.
         activities: regular expression for the whole name of events in which the host does that.
+        files: names of the framework's own Python files, without the suffix.
         own_events: one for those that are neither an activity nor the program's labels.
         frames: what frames mean, the first that fits.
         reading_helpers: the framework's and those of libraries, the first that fits.
@@ -112,6 +113,7 @@ class Vocabulary(BaseModel):
     metrics: dict[Meaning, tuple[str, ...]] = {}
     events: dict[Event, tuple[str, ...]] = {}
     activities: dict[Activity, str] = {}
+    files: tuple[str, ...] = ()
     own_events: str = _NONE
     frames: tuple[FramePattern, ...] = ()
     reading_helpers: tuple[ReadingHelper, ...] = ()
@@ -144,6 +146,12 @@ def events(meaning: Event) -> tuple[str, ...]:
 def own_events() -> re.Pattern[str]:
     """The frameworks' own events that are no activity, of any frontend."""
     return re.compile("|".join(each.own_events for each in vocabularies().values()))
+
+
+@cache
+def own_files() -> frozenset[str]:
+    """The names of the frameworks' own Python files, of any frontend."""
+    return frozenset(name for each in vocabularies().values() for name in each.files)
 
 
 def tables(frontend: str) -> dict[str, dict[str, list[str]]]:

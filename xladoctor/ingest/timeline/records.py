@@ -1,7 +1,7 @@
 """What a step log would say, as far as the events of a timeline tell it.
 
-For timelines that are all the evidence there is of a process. The events have no lines of the
-program: compilations of barriers and of reads are kept apart by ``via``.
+For timelines that are all the evidence there is of a process. Where no Python function was recorded
+around them, compilations of barriers and of reads are kept apart by ``via``.
 """
 
 from __future__ import annotations
@@ -18,12 +18,17 @@ from xladoctor.ingest.timeline.breakdown import spent
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.compiling import Compiled
 from xladoctor.ingest.timeline.intervals import Intervals, Times, covering
+from xladoctor.ingest.timeline.python_frames import PythonFrames
 from xladoctor.ingest.timeline.steps import Steps
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.space import Line
 
 #: What the call site of a graph is called: the place that the events tell.
 _BARRIER, _READ = "barrier", "read"
+_OF_FUNCTIONS = (
+    "lines are those at which functions begin: the profiler's Python tracer records no others, and of"
+    " most files the name alone"
+)
 
 
 def add_records(
@@ -49,6 +54,8 @@ def add_records(
         return None
     loop.add_steps(process, ingested)
     loop.add_reads(process, ingested)
+    if loop.frames.frames:
+        ingested.notes.append(_OF_FUNCTIONS)
     return loop.compile_times(compiled)
 
 
@@ -64,6 +71,7 @@ class _Loop:
         reads: when it fetched values outside of barriers.
         compiled: when each graph began to be compiled.
         doing: when it was at each activity.
+        frames: the Python functions that it was in.
     """
 
     thread: int
@@ -75,6 +83,7 @@ class _Loop:
     reads: Intervals
     compiled: Times
     doing: dict[str, Intervals]
+    frames: PythonFrames
 
     @classmethod
     def of(
@@ -90,8 +99,9 @@ class _Loop:
         begin = timeline.begin if steps is None else int(steps.begin[0])
         ends = np.empty(0, np.int64) if steps is None else steps.end
         compilations = np.array([compilation.begin_ns for compilation in compiled], np.int64)
+        frames = PythonFrames.of(timeline, lines[0] if lines else None)
         return cls(lines[0].id if lines else 0, begin, timeline.end, ends, barriers, graphs, reads,
-                   compilations, doing)  # fmt: skip
+                   compilations, doing, frames)  # fmt: skip
 
     def add_steps(self, process: int, ingested: Ingested) -> None:
         """From barrier to barrier, and what came after the last."""
@@ -131,13 +141,15 @@ class _Loop:
         """Rows for spans of the thread. Input and saves leave no event: they are unknown."""
         whole, within = spent(self.doing, begin, end), self._in_barriers(begin, end)
         blocked = whole["wait"] + whole["dispatch"]
-        site = CallSite(via=_BARRIER if table == "step" else _READ)
+        place = _BARRIER if table == "step" else _READ
+        # the barrier or read that ends a span has begun before its end, and its function goes on
+        sites = self.frames.sites(end - 1, [place] * len(begin))
         columns: Columns = {
             "process": np.full(len(begin), process), "thread": np.full(len(begin), self.thread),
             "main": np.ones(len(begin), bool), "begin_ns": begin, "end_ns": end,
             "duration_ns": end - begin, "compile_ns": whole["compile"],
             "read_ns": blocked - within, "barrier_ns": within, "upload_ns": whole["upload"],
-            **{name: [value] * len(begin) for name, value in site.columns().items()}, **more,
+            **_columns(sites), **more,
         }  # fmt: skip
         rows = ingested.table(table)  # in which compilations look for their steps
         for name, values in columns.items():
@@ -153,33 +165,45 @@ class _Loop:
     def add_reads(self, process: int, ingested: Ingested) -> None:
         """Fetches of each step. A cut's graph and its compilation belong to the fetch after it."""
         step = np.searchsorted(self.ends, self.reads.begin, side="right")
-        numbers, count = np.unique(step, return_counts=True)
+        sites = self.frames.sites(self.reads.begin, [_READ] * len(step))
+        places = {site: number for number, site in enumerate(dict.fromkeys(sites))}
+        place = np.array([places[site] for site in sites], np.int64)
+        rows, count = np.unique(np.stack((step, place)), axis=1, return_counts=True)
+        (numbers, place), known = rows, list(places)
         begin, end = (part[numbers] for part in self._until(self.ends))
         whole = spent(self.doing, begin, end)
         outside = self.doing["compile"].covered(begin, end) - self.doing["compile"].common(
             self.barriers).covered(begin, end)  # fmt: skip
+        part = count / np.bincount(numbers, count)[numbers]  # of what the step's reads took
+        blocked = whole["wait"] + whole["dispatch"] - self._in_barriers(begin, end)
         ingested.append("host_sync", {
             "process": np.full(len(numbers), process),
             "thread": np.full(len(numbers), self.thread), "step": numbers,
             "tail": numbers == len(self.ends), "kind": ["fetch"] * len(numbers),
             "closure": np.zeros(len(numbers), bool), "count": count,
-            "duration_ns": whole["wait"] + whole["dispatch"] - self._in_barriers(begin, end),
-            "compile_ns": outside,
+            "duration_ns": (part * blocked).astype(np.int64),
+            "compile_ns": (part * outside).astype(np.int64),
+            **_columns([known[number] for number in place.tolist()]),
         })  # fmt: skip
 
     def compile_times(self, compiled: Sequence[Compiled]) -> Columns:
         """When each graph was compiled, as the step log has it, and which one it was."""
         inside = covering(self.barriers.begin, self.barriers.end, self.compiled) >= 0
         during = [_BARRIER if at_barrier else _READ for at_barrier in inside]
-        sites = [CallSite(via=place).columns() for place in during]
+        sites = self.frames.sites(self.compiled, during)
         return {
             "thread": [self.thread] * len(compiled),
             "step": np.searchsorted(self.ends, self.compiled, side="right").tolist(),
             "during": during, "end_ns": [compilation.end_ns for compilation in compiled],
             "duration_ns": [each.end_ns - each.begin_ns for each in compiled],
             "graph_hash": [compilation.graph_hash for compilation in compiled],
-            **{name: [site[name] for site in sites] for name in CallSite().columns()},
+            **_columns(sites),
         }  # fmt: skip
+
+
+def _columns(sites: Sequence[CallSite]) -> Columns:
+    rows = [site.columns() for site in sites]
+    return {name: [row[name] for row in rows] for name in CallSite().columns()}
 
 
 def _when(timeline: Timeline, lines: list[Line], names: Sequence[str]) -> Intervals:

@@ -22,7 +22,7 @@ from xladoctor.ingest.timeline.devices import Device
 from xladoctor.ingest.timeline.intervals import Intervals, Times, covering
 from xladoctor.ingest.timeline.steps import Steps
 from xladoctor.ingest.xplane import wire
-from xladoctor.ingest.xplane.nesting import nest, ordered
+from xladoctor.ingest.xplane.nesting import innermost, nest, ordered
 from xladoctor.ingest.xplane.space import Line
 
 #: Events of XLA's own that are no activity, of Python tracers, and of threads' pools.
@@ -52,16 +52,7 @@ class Regions:
 
     def innermost(self, instants: Times) -> wire.Ints:
         """Which label each instant lies in, the innermost; -1 for none."""
-        at = np.searchsorted(self.begin, instants, side="right") - 1
-        ends, parents = np.append(self.end, 0), np.append(self.parent, -1)
-        while len(over := np.flatnonzero((at >= 0) & (ends[at] <= instants))):
-            at[over] = parents[at[over]]
-        return np.asarray(at, np.int64)
-
-    def labels(self, instants: Times) -> list[str | None]:
-        """The names of these labels."""
-        texts = [*(self.names[index] for index in self.name.tolist()), None]
-        return [texts[number] for number in self.innermost(instants).tolist()]
+        return innermost(self.begin, self.end, self.parent, instants)
 
 
 def find_regions(timeline: Timeline, lines: list[Line]) -> Regions:

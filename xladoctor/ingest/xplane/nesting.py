@@ -65,6 +65,22 @@ def nest(start: wire.Ints, duration: wire.Ints) -> tuple[wire.Array, wire.Ints, 
     return depth[place], own[place], np.where(parent < 0, -1, order[parent])[place]
 
 
+def innermost(
+    begin: wire.Ints, end: wire.Ints, parent: wire.Ints, instants: wire.Ints
+) -> wire.Ints:
+    """The number of the innermost event that is open at each instant, -1 for none.
+
+    Args:
+        begin: in order; of those that begin together the enclosing one first.
+        parent: the enclosing event of each, as :func:`nest` gives it.
+    """
+    at = np.asarray(np.searchsorted(begin, instants, side="right") - 1, np.int64)
+    ends, parents = np.append(end, 0), np.append(parent, -1)
+    while len(over := np.flatnonzero((at >= 0) & (ends[at] <= instants))):
+        at[over] = parents[at[over]]
+    return at
+
+
 def nest_all(space: Space, events: Events) -> tuple[wire.Array, wire.Ints]:
     """Depth and self time (picoseconds) of all events of a file."""
     depth = np.empty(len(events.name), np.int16)

@@ -1,0 +1,109 @@
+"""Python functions that a profiler recorded as events of a thread.
+
+JAX's and XProf's Python tracers write ``$train.py:41 step``, with the file's name alone, on the
+thread's own line or in a plane of their own (``xla/python/profiler/internal/python_hooks.cc``);
+torch.profiler writes ``src/train.py(41): step``. The line is that at which the function begins.
+Functions that had begun before the profile, and those of C, have none.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+
+import numpy as np
+
+from xladoctor.frontends.vocabulary import own_files
+from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
+from xladoctor.ingest.timeline.clock import Timeline
+from xladoctor.ingest.timeline.intervals import Times
+from xladoctor.ingest.xplane import wire
+from xladoctor.ingest.xplane.nesting import innermost, nest, ordered
+from xladoctor.ingest.xplane.space import Line
+
+_FRAME = re.compile(
+    r"\$(?P<file>[^<:]+\.py):(?P<line>\d{1,9}) (?P<function>.+)"
+    r"|(?P<path>[^<(]+\.py)\((?P<at>\d{1,9})\): (?P<name>.+)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PythonFrames:
+    """The functions of one thread, in order of time, the outer before the inner.
+
+    Attributes:
+        function: index in ``frames``.
+        parent: number of the call that each lies in, -1 for none.
+    """
+
+    begin: Times
+    end: Times
+    function: wire.Array
+    parent: wire.Ints
+    frames: list[Frame]
+
+    @classmethod
+    def of(cls, timeline: Timeline, main: Line | None) -> PythonFrames:
+        """Those of a thread, whatever plane they are in."""
+        names = timeline.events.names
+        parsed = {index: frame for index, name in enumerate(names) if (frame := _parse(name))}
+        code = np.full(len(names) + 1, -1, np.int64)
+        code[list(parsed)] = np.arange(len(parsed))
+        lines = [line for plane in timeline.hosts for line in plane.lines
+                 if main is not None and line.id == main.id and line.count] if parsed else []  # fmt: skip
+        which = [np.flatnonzero(code[timeline.events.name[line.events]] >= 0) for line in lines]
+        parts = list(zip(lines, which, strict=True))
+        nothing = np.empty(0, np.int64)
+        begin = np.concatenate([nothing, *(timeline.begins(*part) for part in parts)])
+        end = np.concatenate([nothing, *(timeline.ends(*part) for part in parts)])
+        function = np.concatenate([nothing, *(
+            code[timeline.events.name[line.events][numbers]] for line, numbers in parts)])  # fmt: skip
+        order = ordered(begin, end - begin)
+        if order is not None:
+            begin, end, function = begin[order], end[order], function[order]
+        _, _, parent = nest(begin, end - begin)
+        return cls(begin, end, function, parent, list(parsed.values()))
+
+    def sites(self, instants: Times, via: list[str]) -> list[CallSite]:
+        """The program's innermost function at each instant.
+
+        Args:
+            via: what each site is called where no frame tells it.
+        """
+        known: dict[int, CallSite] = {-1: NOWHERE}
+        sites = []
+        calls = innermost(self.begin, self.end, self.parent, instants).tolist()
+        for number, place in zip(calls, via, strict=True):
+            if number not in known:
+                known[number] = Folders().locate(self._stack(number))
+            site = known[number]
+            sites.append(site if site.file else replace(site, via=place))
+        return sites
+
+    def _stack(self, number: int) -> list[Frame]:
+        """The functions of the program and its libraries around a call, the innermost first."""
+        stack = []
+        while number >= 0:
+            frame = self.frames[int(self.function[number])]
+            if not _is_machinery(frame.file):
+                stack.append(frame)
+            number = int(self.parent[number])
+        return stack
+
+
+def _parse(name: str) -> Frame | None:
+    match = _FRAME.fullmatch(name)
+    if match is None:
+        return None
+    file, line, function, path, at, other = match.groups()
+    return Frame(file or path, int(line or at), function or other)
+
+
+def _is_machinery(file: str) -> bool:
+    """By the file's name, where a tracer leaves out its folder; else by the package."""
+    path = PurePath(file)
+    if len(path.parts) > 1:
+        return path.parts[0] in Folders().framework
+    return path.stem in sys.stdlib_module_names or path.stem in own_files()
