@@ -32,7 +32,8 @@ def reading(steps: int) -> Trace:
             traced(trace, ("$train.py:41 log", at + 590, at + 690),
                    ("$contextlib.py:9 __enter__", at + 592, at + 680),
                    ("$array.py:298 __float__", at + 595, at + 680),
-                   ("$<unknown> get", at + 596, at + 679), ("$builtins float", at + 597, at + 679))  # fmt: skip
+                   ("$<unknown> get", at + 596, at + 679),
+                   ("$builtins float", at + 597, at + 679))  # fmt: skip
     return trace
 
 

@@ -11,12 +11,13 @@ from xladoctor.evidence.database import Database
 _COMPILATIONS = """
     SELECT process, file, line, via, cause,
            index, thread, step, ordinal, graph_hash, inputs, outputs, end_ns, duration_ns, function
-    FROM compilation ORDER BY process, index
+    FROM compilation WHERE cause IS DISTINCT FROM 'operator'  -- in eager mode, no graph of a line
+    ORDER BY process, index
 """
 
 
 def read_compilations(database: Database) -> list[Compilation]:
-    """All compilations by process, in order."""
+    """All compilations of graphs by process, in order."""
     of_site = len(Site._fields)
     return [
         Compilation(Site(*row[:of_site]), *row[of_site:])

@@ -17,6 +17,17 @@ _MOMENTS = {
         SELECT min(begin_ns) AS at FROM host_segment
         WHERE process = $process AND region IN ('read', 'cut') GROUP BY call""",
 }
+_PLACED = """
+    WITH moment AS ({moments}),
+    labelled AS (  -- the label that began last is the innermost
+        SELECT m.at, arg_max(r.path, r.region) AS path
+        FROM moment m LEFT JOIN region r
+            ON r.process = $process AND r.begin_ns <= m.at AND m.at < r.begin_ns + r.duration_ns
+        GROUP BY m.at
+    )
+    SELECT path, count(*) / sum(count(*)) OVER () AS share
+    FROM labelled GROUP BY path ORDER BY share DESC, path
+"""
 _SHOWN = 3  # steps
 
 
@@ -24,25 +35,13 @@ def place_of(
     rule: Rule, process: int, compilations: Sequence[int], evidence: Evidence
 ) -> str | None:
     """The label in which most of it happened, else the steps that compiled; None if unknown."""
-    kind = "compilations" if compilations else str(rule.events)
-    if kind not in _MOMENTS:
+    kind = str(rule.events)
+    given: dict[str, object] = {"process": process}
+    if compilations:
+        kind, given["compilations"] = "compilations", list(compilations)
+    elif kind != "host_syncs":
         return None
-    given = {"process": process, "compilations": list(compilations)} if compilations else {
-        "process": process}  # fmt: skip
-    rows = evidence.database.rows(
-        f"""
-        WITH moment AS ({_MOMENTS[kind]}),
-        labelled AS (  -- the label that began last is the innermost
-            SELECT m.at, arg_max(r.path, r.region) AS path
-            FROM moment m LEFT JOIN region r
-                ON r.process = $process AND r.begin_ns <= m.at AND m.at < r.begin_ns + r.duration_ns
-            GROUP BY m.at
-        )
-        SELECT path, count(*) / sum(count(*)) OVER () AS share
-        FROM labelled GROUP BY path ORDER BY share DESC, path
-    """,
-        given,
-    )  # queries of our own
+    rows = evidence.database.rows(_PLACED.format(moments=_MOMENTS[kind]), given)
     if rows and rows[0]["path"]:
         share = rows[0]["share"]
         part = f" ({percent(share)} of it)" if share < 1 else ""

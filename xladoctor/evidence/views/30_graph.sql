@@ -11,7 +11,7 @@ WITH sized AS (
            lag(m.instructions) OVER of_site AS before, lag(c.inputs) OVER of_site AS inputs_before
     FROM compilation c
     LEFT JOIN graph_size m ON m.process = c.process AND m.graph_hash = c.graph_hash
-    WHERE NOT EXISTS (
+    WHERE c.cause IS DISTINCT FROM 'operator' AND NOT EXISTS (
         SELECT 1 FROM step s WHERE s.process = c.process AND NOT s.tail AND s.file = c.file
         AND s.line IS NOT DISTINCT FROM c.line
     )
@@ -37,6 +37,31 @@ LEFT JOIN (
 WHERE (g.graphs >= 3 AND g.grown >= 0.7 * (g.graphs - 1))
    OR (a.later >= 2 AND a.grown = a.later AND l.compiling >= 0.2)
 ORDER BY process, graphs DESC, site;
+
+-- Operators launched one by one, in eager mode: by the metrics of a report, else by the events of a
+-- timeline, in which they are graphs that neither a barrier nor a read launches.
+CREATE VIEW eager_launches AS
+SELECT e.process, e.samples AS launches, e.accumulator AS launch_ns,
+       coalesce(c.samples, 0) AS operators, coalesce(c.accumulator, 0) AS compile_ns,
+       coalesce(g.samples, 0) AS graphs
+FROM measured e
+LEFT JOIN measured c ON c.process = e.process AND c.meaning = 'eager_compile'
+LEFT JOIN measured g ON g.process = e.process AND g.meaning = 'execute'
+WHERE e.meaning = 'eager_execute'
+UNION ALL
+SELECT s.process, s.launches - s.graphs, s.waited_ns, c.operators, c.compile_ns, s.graphs
+FROM (
+    SELECT process, sum(executions)::BIGINT AS launches, sum(read_ns)::BIGINT AS waited_ns,
+           coalesce(sum(barriers) FILTER (NOT tail), 0)
+           + coalesce((SELECT sum(h.count) FROM host_sync h WHERE h.process = step.process), 0)
+               AS graphs
+    FROM step GROUP BY process
+) s
+JOIN (
+    SELECT process, count(*) AS operators, sum(duration_ns)::BIGINT AS compile_ns
+    FROM compilation WHERE cause = 'operator' GROUP BY process
+) c USING (process)
+WHERE s.process NOT IN (SELECT process FROM measured WHERE meaning = 'eager_execute');
 
 -- Processes whose log names a barrier as what launched or compiled a graph.
 CREATE VIEW logged_barrier AS

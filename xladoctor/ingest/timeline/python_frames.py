@@ -52,14 +52,14 @@ class PythonFrames:
         code = np.full(len(names) + 1, -1, np.int64)
         code[list(parsed)] = np.arange(len(parsed))
         lines = [line for plane in timeline.hosts for line in plane.lines
-                 if main is not None and line.id == main.id and line.count] if parsed else []  # fmt: skip
+                 if parsed and main is not None and line.id == main.id and line.count]  # fmt: skip
         which = [np.flatnonzero(code[timeline.events.name[line.events]] >= 0) for line in lines]
         parts = list(zip(lines, which, strict=True))
         nothing = np.empty(0, np.int64)
         begin = np.concatenate([nothing, *(timeline.begins(*part) for part in parts)])
         end = np.concatenate([nothing, *(timeline.ends(*part) for part in parts)])
-        function = np.concatenate([nothing, *(
-            code[timeline.events.name[line.events][numbers]] for line, numbers in parts)])  # fmt: skip
+        names_of = (timeline.events.name[line.events][numbers] for line, numbers in parts)
+        function = np.concatenate([nothing, *(code[indices] for indices in names_of)])
         order = ordered(begin, end - begin)
         if order is not None:
             begin, end, function = begin[order], end[order], function[order]

@@ -24,10 +24,13 @@ from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.space import Line
 
 #: What the call site of a graph is called: the place that the events tell.
-_BARRIER, _READ = "barrier", "read"
+_BARRIER, _READ, _OPERATOR = "barrier", "read", "operator"
+#: Graphs that neither a barrier nor a read launched, of all, from which the program is in eager
+#: mode: then each operator is one.
+_MOST, _MANY = 0.8, 100
 _OF_FUNCTIONS = (
-    "lines are those at which functions begin: the profiler's Python tracer records no others, and of"
-    " most files the name alone"
+    "lines are those at which functions begin: the profiler's Python tracer records no others, and"
+    " of most files the name alone"
 )
 
 
@@ -186,10 +189,17 @@ class _Loop:
             **_columns([known[number] for number in place.tolist()]),
         })  # fmt: skip
 
+    @property
+    def _eager(self) -> bool:
+        """Whether operators are launched one by one."""
+        alone = len(self.graphs.begin) - len(self.barriers.begin) - len(self.reads.begin)
+        return alone >= max(_MANY, _MOST * len(self.graphs.begin))
+
     def compile_times(self, compiled: Sequence[Compiled]) -> Columns:
         """When each graph was compiled, as the step log has it, and which one it was."""
         inside = covering(self.barriers.begin, self.barriers.end, self.compiled) >= 0
-        during = [_BARRIER if at_barrier else _READ for at_barrier in inside]
+        other = _OPERATOR if self._eager else _READ
+        during = [_BARRIER if at_barrier else other for at_barrier in inside]
         sites = self.frames.sites(self.compiled, during)
         return {
             "thread": [self.thread] * len(compiled),

@@ -63,8 +63,8 @@ def find_regions(timeline: Timeline, lines: list[Line]) -> Regions:
                          for name, known in zip(names, runtime, strict=True)], bool)  # fmt: skip
     parts = [_labels(timeline, line, possible, runtime) for line in lines]
     nothing = np.empty(0, np.int64)
-    begin, end, event = (np.concatenate([nothing, *columns])
-                         for columns in zip(*parts, strict=True)) if parts else (nothing,) * 3  # fmt: skip
+    begin, end, event = (np.concatenate(columns)
+                         for columns in zip((nothing,) * 3, *parts, strict=True))  # fmt: skip
     order = ordered(begin, end - begin)
     if order is not None:
         begin, end, event = begin[order], end[order], event[order]

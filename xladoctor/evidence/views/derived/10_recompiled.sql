@@ -41,6 +41,7 @@ LEFT JOIN (
 ) g ON g.process = c.process AND g.index = c.index
 LEFT JOIN judged_part w ON TRUE
 WHERE c.process NOT IN (SELECT process FROM missing_barrier)
+  AND c.cause IS DISTINCT FROM 'operator'  -- in eager mode, which is another one
   AND CASE WHEN w.begin_ns IS NULL THEN turn >= warmup()
            ELSE c.kind IS NOT NULL AND c.end_ns BETWEEN w.begin_ns AND w.end_ns END;
 
