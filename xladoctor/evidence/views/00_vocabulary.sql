@@ -27,7 +27,7 @@ LEFT JOIN counted again ON again.process = p.process AND again.meaning = 'launch
 LEFT JOIN counted b ON b.process = p.process AND b.meaning = 'barrier';
 
 -- Processes of which it is known what they compiled, which operators ran on the CPU, how often any
--- operator did (reads are counted with them), and what they launched.
+-- operator did (reads are counted with them).
 CREATE VIEW compile_record AS
 SELECT process FROM step UNION SELECT process FROM compilation
 UNION SELECT process FROM reported WHERE compiled IS NOT NULL;
@@ -43,10 +43,6 @@ WHERE value IS NOT NULL AND name NOT IN (SELECT name FROM metric_meaning);
 
 CREATE VIEW read_record AS
 SELECT process FROM operator_counts UNION SELECT process FROM reported WHERE fetched IS NOT NULL;
-
-CREATE VIEW launch_record AS
-SELECT process FROM step UNION
-SELECT process FROM measured WHERE meaning IN ('execute', 'eager_execute');
 
 -- Processes whose report shows that steps pile up: half of the launches were of new graphs, and no
 -- barrier was ever counted. Reports that are cut, or of releases that count no barriers, show nothing.

@@ -63,6 +63,11 @@ JOIN (
 ) c USING (process)
 WHERE s.process NOT IN (SELECT process FROM measured WHERE meaning = 'eager_execute');
 
+-- Processes of which it is known what they launched outside of graphs; a step log does not tell.
+CREATE VIEW launch_record AS
+SELECT process FROM measured WHERE meaning IN ('execute', 'eager_execute')
+UNION SELECT process FROM step WHERE process NOT IN (SELECT process FROM captured_loop);
+
 -- Processes whose log names a barrier as what launched or compiled a graph.
 CREATE VIEW logged_barrier AS
 SELECT DISTINCT process

@@ -1,13 +1,20 @@
+-- Graphs whose instructions have neither lines nor operations, as those of other profilers.
+CREATE VIEW bare_graph AS
+SELECT process, program_id FROM hlo_instruction
+GROUP BY ALL HAVING count(file) = 0 AND count(op_type) = 0;
+
 -- Instructions that compute something, by the pass of training that they belong to. A backward pass
--- has no line, or the line that starts it; what the compiler adds may have no operation either.
+-- has no line, or the line that starts it; what the compiler adds may have no operation either. In a
+-- bare graph nothing tells the passes apart.
 CREATE VIEW computing AS
 SELECT i.*,
        i.opcode IN ('dot', 'convolution', 'custom-call') AS product,
        CASE WHEN o.line IS NOT NULL OR i.via = 'step' THEN 'update'
             WHEN i.via IN ('backward', 'grad') OR (i.file IS NULL AND i.op_type IS NOT NULL)
             THEN 'backward'
-            WHEN i.file IS NOT NULL THEN 'forward' END AS pass
+            WHEN i.file IS NOT NULL OR b.process IS NOT NULL THEN 'forward' END AS pass
 FROM hlo_instruction i
+LEFT JOIN bare_graph b USING (process, program_id)
 LEFT JOIN (SELECT DISTINCT process, file, line FROM optimizer) o
     ON o.process = i.process AND o.file = i.file AND o.line = i.line
 WHERE i.opcode NOT IN ('parameter', 'constant', 'tuple', 'get-tuple-element', 'bitcast',
@@ -63,18 +70,28 @@ GROUP BY process, program_id, frame, opcode, shape, product, file, line;
 -- that is copies of the first. The backward pass repeats what the forward pass does; an update does
 -- not.
 CREATE VIEW repetition AS
-WITH copied AS (  -- the commonest count, by how many instructions it explains; products first
-    SELECT process, program_id, arg_max(times, (counts, explains, times)) AS copies,
-           bool_or(counts) AS counts
-    FROM (
-        SELECT process, program_id, CASE WHEN product THEN p.times ELSE in_entry END AS times,
-               sum(CASE WHEN product THEN p.times ELSE in_entry END) AS explains,
-               bool_or(product) AS counts
-        FROM repeated_place p
-        WHERE (product AND p.times >= 4)
-           OR in_entry >= 16  -- one operation may become several fusions, if not so many
-        GROUP BY process, program_id, CASE WHEN product THEN p.times ELSE in_entry END
-    ) GROUP BY process, program_id
+WITH counted AS (
+    SELECT process, program_id, CASE WHEN product THEN p.times ELSE in_entry END AS times,
+           sum(CASE WHEN product THEN p.times ELSE in_entry END) AS explains,
+           bool_or(product) AS counts
+    FROM repeated_place p
+    WHERE (product AND p.times >= 4)
+       OR in_entry >= 16  -- one operation may become several fusions, if not so many
+    GROUP BY process, program_id, CASE WHEN product THEN p.times ELSE in_entry END
+),
+copied AS (
+    SELECT c.process, c.program_id, bool_or(c.counts) AS counts, any_value(b.process) IS NOT NULL AS bare,
+           coalesce(  -- in a bare graph the backward pass counts, too: twice for each product
+               min(c.times) FILTER (c.counts AND b.process IS NOT NULL AND 4 * c.times >= m.times),
+               -- the commonest count, by how many instructions it explains; products first
+               arg_max(c.times, (c.counts, c.explains, c.times))
+           ) AS copies
+    FROM counted c
+    LEFT JOIN (
+        SELECT process, program_id, max(times) AS times FROM counted WHERE counts GROUP BY ALL
+    ) m USING (process, program_id)
+    LEFT JOIN bare_graph b USING (process, program_id)
+    GROUP BY c.process, c.program_id
 ),
 graph AS (
     SELECT process, program_id, coalesce(r.copies, c.copies) AS copies,
@@ -82,7 +99,8 @@ graph AS (
                SELECT count(*) FROM hlo_instruction i
                WHERE i.process = c.process AND i.program_id = c.program_id
                  AND i.entry AND i.opcode = 'parameter' AND len(i.shape) >= 2
-           ) >= c.copies ELSE FALSE END AS layers
+           ) * if(c.bare, 3, 1) >= c.copies ELSE FALSE END AS layers,
+           c.bare
     FROM copied c LEFT JOIN reused_weights r USING (process, program_id)
 ),
 size AS (
@@ -107,7 +125,7 @@ block AS (  -- and the line that has most of it
         GROUP BY p.process, p.program_id, p.file, p.line
     ) GROUP BY process, program_id
 )
-SELECT g.process, g.program_id, g.copies, g.layers AND s.lined AS layers,
+SELECT g.process, g.program_id, g.copies, g.layers AND s.lined AS layers, g.bare,
        s.updates > 0 AND s.lined AS trains, s.convolves, b.opcode, unnest(b.site),
        b.instructions / s.forward * (1 - 1 / g.copies)
            * (s.instructions - s.updates) / s.instructions AS part
