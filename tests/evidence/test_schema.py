@@ -23,9 +23,10 @@ TIMELINE = {
     "idle_gap", "device_op", "hlo_module", "hlo_instruction", "hlo_frame", "hlo_parameter",
     "host_segment", "device_execution",
 }  # fmt: skip
-#: These, what the diagnosis and the sampler write, and the frontend's vocabulary.
+#: These, what a program's labels and the sampler give, what the diagnosis writes, and the
+#: frontend's vocabulary.
 ELSEWHERE = TIMELINE | {
-    "recompilation", "graph_change", "judged_part", "host_sample", *VOCABULARY
+    "region", "recompilation", "graph_change", "judged_part", "host_sample", *VOCABULARY
 }  # fmt: skip
 SAMPLE = Path(__file__).parents[2] / "sample_traces" / "recompiling"
 #: Written where samples of the host tell tracing from other Python.

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+import socket
 from pathlib import Path
 
-from tests.live.harness import LIVE, ON_DEVICE, capture, python, write
+import pytest
+
+from tests.live.harness import LIVE, ON_DEVICE, Captured, capture, python, write
 
 pytestmark = LIVE
 
@@ -30,14 +34,24 @@ for step in range(12):
 print(torch._dynamo.utils.counters["stats"]["unique_graphs"], "graphs")
 print(torch_xla._XLAC._xla_counter_value("UncachedCompile"), "compilations")
 """
+#: As the profiling guide of torch_xla has it: a server, labels, and profiles from inside.
 PROFILES = f"""{ON_DEVICE}
+import time
 import torch_xla.debug.profiler as xp
-for step in range(20):
-    if step == 5:
-        xp.start_trace(sys.argv[1])
-    weights = weights * 0.9
+how, logdir, first, last = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:])
+if how == "server":
+    server = xp.start_server({{port}})
+for step in range(40):
+    if step == first and how == "server":
+        xp.trace_detached("localhost:{{port}}", logdir, duration_ms=600)
+    elif step == first:
+        xp.start_trace(logdir)
+    if step == last:
+        xp.stop_trace()
+    with xp.Trace("update"):
+        weights = weights * 0.9
     torch_xla.sync()
-xp.stop_trace()
+    time.sleep(0.05 if how == "server" else 0)
 """
 
 
@@ -64,13 +78,49 @@ def test_compiled_program_makes_as_many_graphs_as_without_us(tmp_path: Path) -> 
     assert '"reads"' not in (run.process / "steps.jsonl").read_text()  # dynamo's own wait
 
 
-def test_program_that_profiles_itself_gets_its_own_trace(tmp_path: Path) -> None:
-    program = write(tmp_path, "train.py", PROFILES)
-
-    run = capture(tmp_path / "out", program, tmp_path / "logs", cwd=tmp_path)
-
+def profiled(tmp_path: Path, how: str, *steps: int) -> Captured:
+    """Captured while it profiles itself from one step to another; it gets its own trace."""
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        source = PROFILES.replace("{port}", str(free.getsockname()[1]))
+    logs = tmp_path / "logs"
+    program = write(tmp_path, "train.py", source)
+    run = capture(tmp_path / "out", program, how, logs, *map(str, steps),
+                  cwd=tmp_path)  # fmt: skip
     assert run.finished.status == 0
-    assert len(list(tmp_path.glob("logs/plugins/profile/*/*.xplane.pb"))) == 1
-    assert len(list(run.directory.glob("plugins/profile/*/*.xplane.pb"))) == 1  # the first steps
-    assert run.report["steps"]["count"] == 20
-    assert run.report["warnings"] == []
+    assert len(list(logs.glob("plugins/profile/*/*.xplane.pb"))) == (steps[1] < 40)
+    assert run.report["steps"]["count"] == 40
+    return run
+
+
+@pytest.mark.parametrize(("how", "steps"), [("session", (5, 25)), ("server", (5, -1))])
+def test_profile_that_a_program_takes_of_itself_is_its_timeline(
+    tmp_path: Path, how: str, steps: tuple[int, int]
+) -> None:
+    run = profiled(tmp_path, how, *steps)
+
+    (told,) = run.report["warnings"]
+    assert re.search(r": the timeline is the profile that the program took of itself \(\d+ steps\)",
+                     told)  # fmt: skip
+    (label,) = run.report["labels"]
+    assert label["path"] == "update"
+    assert label["calls"] >= 5
+    assert "XD601" not in {rule["rule"] for rule in run.report["not_evaluated"]}
+
+
+def test_profile_of_warm_up_leaves_the_window_to_the_steps_after_it(tmp_path: Path) -> None:
+    run = profiled(tmp_path, "session", 0, 2)
+
+    (told,) = run.report["warnings"]
+    assert told.endswith(
+        "profiled itself, too (2 steps): --session out-program reads that timeline"
+    )
+    assert "XD901" not in {finding["rule"] for finding in run.report["findings"]}
+
+
+def test_profile_that_is_never_ended_is_why_there_is_no_timeline(tmp_path: Path) -> None:
+    run = profiled(tmp_path, "session", 0, 40)
+
+    (told,) = run.report["warnings"]
+    assert "the program's own profile was not ended" in told
+    assert "XD901" not in {finding["rule"] for finding in run.report["findings"]}

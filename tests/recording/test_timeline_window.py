@@ -25,10 +25,10 @@ class Profiler:
         self.lock = threading.RLock()
         self.made = 0
         self.stopped: list[int] = []
-        self.busy = False
+        self.busy = self.is_the_programs = False
 
     def start(self) -> int | None:
-        if self.busy:
+        if self.busy or self.is_the_programs:
             return None
         self.made += 1
         return self.made
@@ -251,26 +251,79 @@ def test_end_of_the_program_closes_it(make: Callable[..., World]) -> None:
     assert world.files == {"s/vm_42.xplane.pb": b"session 1"}
 
 
-def test_program_s_own_profile_closes_it_and_there_is_no_second_one(
-    make: Callable[..., World],
-) -> None:
+def profile(world: World, first: int, steps: int, written: str | None = "theirs") -> None:
+    """The program profiles itself over some steps, and writes what it recorded."""
+    world.timeline.give_way()
+    world.profiler.is_the_programs = True
+    world.steps(steps, begin=first)
+    world.profiler.is_the_programs = False
+    file = world.folder / f"program-{first}.xplane.pb"
+    if written is not None:
+        file.write_text(written)
+    world.timeline.take(None if written is None else str(file))
+
+
+def test_program_s_own_profile_closes_it_and_is_kept(make: Callable[..., World]) -> None:
     world = make(trace_after=1)
     world.steps(3)
-    world.timeline.give_way()
-    assert world.ended_by == ["the program's own profile"]
-    world.steps(50, begin=4)
+    profile(world, 4, 12)
+    (world.folder / "program-4.xplane.pb").unlink()
+    world.steps(50, begin=16)
     assert not world.timeline.outlier()
-    assert world.profiler.made == 1
+    world.timeline.write()
+    assert (world.profiler.made, world.ended_by) == (1, ["the program's own profile"])
+    assert world.timeline.described()[1:] == [{
+        "begin_ns": 10**12, "steps": 12, "of_program": True, "end_ns": 10**12,
+        "ended_by": "the program", "session": "s-program", "bytes": 6, "file": "vm_42.xplane.pb",
+    }]  # fmt: skip
+    assert world.files["s-program/vm_42.xplane.pb"] == b"theirs"
 
 
-def test_program_s_own_profile_before_it_opened_leaves_it_closed(
-    make: Callable[..., World],
+@pytest.mark.parametrize(("steps", "made"), [(10, 0), (9, 1)])
+def test_program_s_own_profile_of_steady_steps_is_enough(
+    make: Callable[..., World], steps: int, made: int
 ) -> None:
     world = make()
-    world.timeline.give_way()
-    world.steps(50)
-    world.ticks(10)
-    assert world.profiler.made == 0
+    world.steps(2)
+    profile(world, 3, steps)
+    world.steps(50, begin=3 + steps)
+    assert world.profiler.made == made
+
+
+def test_program_s_own_profile_of_warm_up_leaves_it_to_open(make: Callable[..., World]) -> None:
+    world = make()
+    world.timeline.used()
+    profile(world, 1, 3)
+    world.steps(100, begin=4)
+    assert world.ended_by == ["step limit"]
+    assert [window["steps"] for window in world.timeline.described()] == [60, 3]
+
+
+def test_of_several_profiles_the_one_with_the_most_steps_is_kept(
+    make: Callable[..., World],
+) -> None:
+    world = make(trace_after=1000)
+    for first, steps, written in ((1, 4, "a"), (10, 6, "b"), (20, 2, "c"), (30, 9, None)):
+        profile(world, first, steps, written)
+    assert world.files["s-program/vm_42.xplane.pb"] == b"b"
+    assert [window["steps"] for window in world.timeline.described()] == [6]
+
+
+def test_program_s_own_profile_that_nobody_ends_is_told(make: Callable[..., World]) -> None:
+    world = make()
+    world.profiler.is_the_programs = True  # since before it used a device
+    world.timeline.used()
+    world.steps(20)
+    world.timeline.close()
+    assert [(window["ended_by"], window["steps"]) for window in world.timeline.described()] == [
+        ("end of program", 20)
+    ]
+
+
+def test_no_profile_is_kept_if_none_is_asked_for(make: Callable[..., World]) -> None:
+    world = make(trace_steps=0)
+    profile(world, 1, 20)
+    assert world.timeline.described() == []
 
 
 def test_fault_of_the_capture_leaves_the_profiler_free_and_nothing_behind(

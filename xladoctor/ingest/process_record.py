@@ -16,6 +16,7 @@ from xladoctor.ingest.interface import Ingested
 _KEYS = {"pid", "frontend", "versions", "used_device", "folders", "settings", "settings_lines",
          "devices", "ended", "no_analysis_log"}  # fmt: skip
 _EARLIER_PACKAGES = ("torch", "torch_xla", "python")
+_FEW = 10  # steps of a window, from which on it needs no other
 
 
 def read_process_record(path: Path, ingested: Ingested) -> dict[str, Any] | None:
@@ -86,12 +87,41 @@ def _add_fault(number: int, folder: Path, ingested: Ingested) -> None:
             ingested.lost.append(f"{folder.name}: the capture switched itself off: {fault}")
 
 
+def profile_of_program(
+    record: dict[str, Any], folder: Path, ours: Path | None, ingested: Ingested
+) -> Path | None:
+    """The profile that the program took of itself, if it shows more than the capture's own window,
+    or if there is no other; a note says what became of it.
+    """
+    windows = record.get("windows", ())
+    taken = next((window for window in windows if window.get("of_program")), None)
+    if taken is None:
+        return None
+    if "session" not in taken:
+        end = "was not ended" if taken["ended_by"] != "the program" else "left no file here"
+        ingested.notes.append(f"{folder.name}: the program's own profile {end}; nothing else can"
+                              " be recorded while it lasts")  # fmt: skip
+        return None
+    path: Path = folder.parent / "plugins" / "profile" / taken["session"] / taken["file"]
+    steps = f"{taken['steps']} step{'s' if taken['steps'] != 1 else ''}"
+    captured = next((w["steps"] for w in windows if ours and w.get("session") == ours.parent.name
+                     and w is not taken), -1)  # fmt: skip
+    if captured >= min(taken["steps"], _FEW):
+        ingested.notes.append(f"{folder.name}: the program profiled itself, too ({steps}):"
+                              f" --session {taken['session']} reads that timeline")  # fmt: skip
+        return None
+    ingested.notes.append(f"{folder.name}: the timeline is the profile that the program took of"
+                          f" itself ({steps})")  # fmt: skip
+    return path
+
+
 def _add_windows(
     record: dict[str, Any], number: int, folder: Path, ingested: Ingested
 ) -> None:  # fmt: skip
     names = ("session", "begin_ns", "end_ns", "steps", "ended_by", "bytes", "stop_ns", "write_ns")
     for window in record.get("windows", ()):
-        ingested.add("capture_window", process=number, **{name: window.get(name) for name in names})
+        ingested.add("capture_window", process=number, of_program="of_program" in window,
+                     **{name: window.get(name) for name in names})  # fmt: skip
     if record.get("modules_too_large"):
         ingested.notes.append(f"{folder.name}: the modules of later compilations are left out:"
                               " they would exceed --trace-bytes")  # fmt: skip

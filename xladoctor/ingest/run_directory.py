@@ -15,7 +15,11 @@ from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.host_samples import read_host_samples
 from xladoctor.ingest.interface import Ingested, IngestError, Progress
 from xladoctor.ingest.modules import read_modules
-from xladoctor.ingest.process_record import add_process, read_process_record
+from xladoctor.ingest.process_record import (
+    add_process,
+    profile_of_program,
+    read_process_record,
+)
 from xladoctor.ingest.run_queue import read_run_queue
 from xladoctor.ingest.sessions import SUFFIX, session_files
 from xladoctor.ingest.step_log import (
@@ -57,7 +61,8 @@ def read_run_directory(
     timelines = session_files(path, session, ingested, manifest.get("session"))
     number = 0
     for folder in folders:
-        if read_process(folder, timelines, number, ingested, progress, _end(manifest)):
+        if read_process(folder, timelines, number, ingested, progress, _end(manifest),
+                        asked_for=session is not None):  # fmt: skip
             number += 1
     _add_sources(path / "sources.json", ingested)
     for fault in _faults_at_start(path):
@@ -174,7 +179,7 @@ def _read_manifest(path: Path) -> dict[str, Any]:
 
 def read_process(
     folder: Path, timelines: list[Path], number: int, ingested: Ingested,
-    progress: Progress | None, ended_ns: int | None = None,
+    progress: Progress | None, ended_ns: int | None = None, asked_for: bool = False,
 ) -> bool:  # fmt: skip
     """Everything that a process, even a running one, left; False if it used no device.
 
@@ -185,6 +190,7 @@ def read_process(
         ingested: where to.
         progress: told how far the reading of large files has got.
         ended_ns: when the program ended, if that is known.
+        asked_for: whether these timelines were, so that no other is better.
     """
     record = read_process_record(folder / "process.json", ingested)
     steps = folder / "steps.jsonl"
@@ -201,13 +207,15 @@ def read_process(
         ingested.notes.append(f"{folder.name}: no analysis log: {record['no_analysis_log']}")
     modules = read_modules(folder, record, folders, ingested)
     compiled: list[Compiled] = []
-    for path in timelines:
-        if path.name.endswith(f"_{folder.name.removeprefix('process-')}{SUFFIX}"):
-            from xladoctor.ingest.timeline.read import TimelineFile, read_timeline  # loads numba
+    own = f"_{folder.name.removeprefix('process-')}{SUFFIX}"
+    timeline = next((path for path in timelines if path.name.endswith(own)), None)
+    if not asked_for:
+        timeline = profile_of_program(record, folder, timeline, ingested) or timeline
+    if timeline is not None:
+        from xladoctor.ingest.timeline.read import TimelineFile, read_timeline  # loads numba
 
-            file = TimelineFile(path, number, record["host"], modules=not modules.files)
-            compiled = read_timeline(file, folders, ingested, progress).found
-            break
+        file = TimelineFile(timeline, number, record["host"], modules=not modules.files)
+        compiled = read_timeline(file, folders, ingested, progress).found
     if log and not record["ended"] and ended_ns:
         times = _with_unfinished(log, times, (record["began_ns"], ended_ns), number, ingested)
     compilations.join(log, times, compiled, number, folders, ingested, modules.made)

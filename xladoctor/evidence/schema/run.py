@@ -35,8 +35,9 @@ RUN: dict[str, Table] = {
         session VARCHAR name of its timeline, for --session
         begin_ns BIGINT when it opened
         end_ns BIGINT when it closed; NULL if the process was cut short before
+        of_program BOOLEAN whether the program itself had it recorded
         steps INTEGER barriers in it
-        ended_by VARCHAR step limit, time limit, size limit, end of program, …
+        ended_by VARCHAR step limit, time limit, size limit, the program, end of program, …
         bytes BIGINT size of its file
         stop_ns BIGINT time the program was stopped for the profiler to hand over its data
         write_ns BIGINT time writing took while the program ran

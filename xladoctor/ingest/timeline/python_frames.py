@@ -2,8 +2,8 @@
 
 JAX's and XProf's Python tracers write ``$train.py:41 step``, with the file's name alone, on the
 thread's own line or in a plane of their own (``xla/python/profiler/internal/python_hooks.cc``);
-torch.profiler writes ``src/train.py(41): step``. The line is that at which the function begins.
-Functions that had begun before the profile, and those of C, have none.
+Kineto's Python events are ``src/train.py(41): step``. The line is that at which the function
+begins. Functions that had begun before the profile, and those of C, have none.
 """
 
 from __future__ import annotations

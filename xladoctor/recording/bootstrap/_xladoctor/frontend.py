@@ -125,8 +125,13 @@ class Profiles(Protocol):
 
     open: Callable[[], ProfilerSession]
 
-    def hand_over(self, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-        """Have the program's own sessions made by ``wrap(make)``."""
+    def hand_over(self, begin: Callable[[], int], end: Callable[[int, str | None], None]) -> None:
+        """Tell of the program's own profiles of this process.
+
+        Args:
+            begin: called before one begins; returns its number.
+            end: called when it is over, with its number and the timeline that it wrote, if it did.
+        """
 
     def take_back(self) -> None:
         """As it was before."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, Callable
+from typing import Callable
 
 from . import clock
 from .frontend import ProfilerSession, Profiles
@@ -16,36 +16,56 @@ class Profiler:
         self.lock = threading.RLock()
         self._profiles = profiles
         self._open = False
+        self._programs: set[int] = set()
+        self._count = 0
 
-    def hand_over(self, end: Callable[[], None]) -> None:
-        """From now on the program's own profiles end what the capture records, by ``end``."""
+    def hand_over(self, begins: Callable[[], None], ended: Callable[[str | None], None]) -> None:
+        """From now on the program's own profiles end what the capture records.
 
-        def wrap(make: Callable[..., Any]) -> Callable[..., Any]:
-            def session(*args: Any, **kwargs: Any) -> Any:
-                with self.lock:
-                    end()
-                    return make(*args, **kwargs)
+        Args:
+            begins: called before one begins.
+            ended: called with the timeline that it wrote, or None.
+        """
 
-            return session
+        def begin() -> int:
+            with self.lock:
+                begins()
+                self._count += 1
+                self._programs.add(self._count)
+                return self._count
 
-        self._profiles.hand_over(wrap)
+        def end(number: int, file: str | None) -> None:
+            with self.lock:
+                if number in self._programs:
+                    self._programs.remove(number)
+                    if file is not None or not self._programs:  # a second one is refused
+                        ended(file)
+
+        self._profiles.hand_over(begin, end)
 
     def take_back(self) -> None:
         """As it was before :meth:`hand_over`."""
         self._profiles.take_back()
 
     def forget(self) -> None:
-        """In a forked child: the session and the lock are the parent's."""
+        """In a forked child: the sessions and the lock are the parent's."""
         self.lock = threading.RLock()
         self._open = False
+        self._programs.clear()
+
+    @property
+    def is_the_programs(self) -> bool:
+        """Whether a profile of the program is under way."""
+        return bool(self._programs)
 
     def start(self) -> ProfilerSession | None:
         """A new session, or None while there is one already.
 
-        While the program's own is open it will be an empty one, which does that one no harm.
+        One that somebody outside asked the program's server for is not known: then it will be an
+        empty one, which does that one no harm.
         """
         with self.lock:
-            if self._open:
+            if self._open or self._programs:
                 return None
             session = self._profiles.open()
             self._open = True

@@ -42,7 +42,7 @@ class Records:
 
     def tick(self) -> None:
         """Called four times a second."""
-        files, windows = self._modules.files, self._timeline.windows
+        files, windows = self._modules.files, self._timeline.described()
         noted = (files[-1]["compilations"] if files else 0, len(windows), self._timeline.active)
         if noted != self._noted:
             self._noted = noted
@@ -73,7 +73,7 @@ class Records:
     def write_process(self, ended: bool) -> None:
         self._write("process.json", {
             **self._describe(), "ended_ns": clock.time_ns(), "ended": ended,
-            "windows": self._timeline.windows, "modules": self._modules.files,
+            "windows": self._timeline.described(), "modules": self._modules.files,
             "modules_too_large": self._modules.too_large,
         })  # fmt: skip
 

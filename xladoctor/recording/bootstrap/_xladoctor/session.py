@@ -72,7 +72,7 @@ class Session:
             self._reset()
             undo += [self._lines.end, framework.uninstall]
             framework.install(Calls(self._recorder, self._sites, self._events))
-            self._profiler.hand_over(self._give_way)
+            self._profiler.hand_over(self._give_way, self._take)
             captures.append(self)
         except Exception as fault:
             announce(self._run, f"fault {fault!r}")
@@ -201,6 +201,10 @@ class Session:
     def _give_way(self) -> None:
         if self.awake:
             self._guarded(self._timeline.give_way)
+
+    def _take(self, file: str | None) -> None:
+        if self.awake:
+            self._guarded(lambda: self._timeline.take(file))
 
     def _guarded(self, action: Any) -> None:
         try:

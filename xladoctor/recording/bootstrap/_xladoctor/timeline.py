@@ -4,11 +4,16 @@ By default the window opens when the loop is steady: warm-up compiles, fills cac
 nothing about the steps that follow. A program whose loop never becomes steady is traced anyway.
 Until then a provisional window is open from the start, and thrown away: a program without barriers,
 or one that ends after three steps, has no other.
+
+A program may profile itself. Its profile goes first, and is kept beside ours: it is the timeline of
+the run where ours has little or nothing.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
 import threading
 from typing import Any
 
@@ -24,6 +29,7 @@ _OUTLIER_STEPS = 20
 _RESIDENT_A_BYTE = 36  # of the file, while it is recorded: 2 GB for 55 MB were measured
 _WITHOUT_BARRIERS_S = 5.0  # then the modules are wanted, for which the profiler must be free
 _LEAST_STEPS = 3  # before memory closes the window, which the program may have taken itself
+_ENOUGH = 10  # steady steps in the program's own profile, so that ours is not wanted any more
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -46,7 +52,15 @@ class Timeline:
         self._last_tick = clock.monotonic()
         self._resident = 0
         self._unwritten: list[tuple[dict[str, Any], str, bytes]] = []
+        self._wanted = options.trace_steps > 0
         self.windows: list[dict[str, Any]] = []
+        self._following: dict[str, Any] | None = None  # the program's profile, while it lasts
+        self._steady = 0  # steps in it
+        self._programs: dict[str, Any] | None = None  # that which is kept
+
+    def described(self) -> list[dict[str, Any]]:
+        """Its windows, and the profile of the program that is kept."""
+        return self.windows + ([self._programs] if self._programs else [])
 
     @property
     def active(self) -> bool:
@@ -55,11 +69,14 @@ class Timeline:
     @property
     def watches(self) -> bool:
         """Whether barriers matter to it, now."""
-        return self._waiting or self._session is not None or not self._barriers
+        return (self._waiting or self._session is not None or not self._barriers
+                or self._following is not None)  # fmt: skip
 
     def used(self) -> None:
         """The first tensor on the device."""
         with self._lock:
+            if self._profiler.is_the_programs:
+                self.give_way()
             if self._waiting and not self._options.trace_after:
                 self._waiting = not self._open()
                 self._provisional = self.active and self._options.trace_after is None
@@ -67,7 +84,10 @@ class Timeline:
     def barrier(self, barriers: int, quiet: int) -> None:
         """A thread closed a step: how many by now, and how many since the last compilation."""
         self._barriers = True
-        if (self._provisional or self._waiting) and self._is_due(barriers, quiet):
+        if self._following is not None:
+            self._following["steps"] += 1
+            self._steady += self._is_due(barriers, quiet)
+        elif (self._provisional or self._waiting) and self._is_due(barriers, quiet):
             self._begin()
         elif self.active:
             self._count()
@@ -188,13 +208,49 @@ class Timeline:
         """The program starts a profile of its own."""
         with self._lock:
             self._second = False
-            self.end("the program's own profile")
+            if self._in_warm_up or (self._provisional and not self.windows[-1]["steps"]):
+                self._drop()
+            elif self.active:
+                self.end("the program's own profile")
+            if self._wanted and self._following is None:
+                self._steady = 0
+                self._following = {"begin_ns": clock.time_ns(), "steps": 0, "of_program": True}
+
+    def take(self, file: str | None, ended_by: str = "the program") -> None:
+        """The program's profile is over; ``file``: where it wrote it, if it did."""
+        with self._lock:
+            window, self._following = self._following, None
+            if window is None:
+                return
+            window |= {"end_ns": clock.time_ns(), "ended_by": ended_by}
+            kept = self._programs or {"steps": -1}
+            if (file is not None, window["steps"]) >= ("session" in kept, kept["steps"]):
+                self._programs = window
+                if file is not None:
+                    self._keep(file, window)
+
+    def _keep(self, file: str, window: dict[str, Any]) -> None:
+        """Now, as the program may delete it next; a link, where that is possible, takes no time."""
+        folder = os.path.join(self._folder, f"{self._options.session}-program")
+        path = os.path.join(folder, self._name)
+        os.makedirs(folder, exist_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(path)
+        try:
+            os.link(file, path)
+        except OSError:  # on another file system
+            shutil.copyfile(file, path)
+        window |= {"session": os.path.basename(folder), "bytes": os.path.getsize(path),
+                   "file": self._name}  # fmt: skip
+        if self._steady >= _ENOUGH:
+            self._waiting = False
 
     def close(self) -> None:
         """The end of what is captured."""
         with self._lock:
             self._second = False
             self.end("end of program")
+            self.take(None, "end of program")
 
     def abandon(self) -> None:
         """The capture ends by a fault: nothing more is recorded or written."""

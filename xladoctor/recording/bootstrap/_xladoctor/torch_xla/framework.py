@@ -12,6 +12,7 @@ from ..calls import Calls
 from ..recorder import Recorder
 from .adapter import Adapter
 from .probe import Probe
+from .profiles import Profiles
 from .source_lines import SourceLines
 
 _CACHE_SIZE = 2048  # graphs, unless XLA_COMPILATION_CACHE_SIZE says otherwise
@@ -78,21 +79,3 @@ class Counters:
 
     def is_fallback(self, name: str) -> bool:
         return "::" in name and not name.startswith(("xla::", "torch_xla::"))
-
-
-class Profiles:
-    """See :class:`..frontend.Profiles`.
-
-    Its sessions give the timeline's bytes; `xp.stop_trace()` would also build a `trace.json.gz`,
-    which takes as long again.
-    """
-
-    def __init__(self, xlac: Any) -> None:
-        self._owner = xlac.profiler
-        self.open = xlac.profiler.TslProfilerSessionWrapper
-
-    def hand_over(self, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-        self._owner.TslProfilerSessionWrapper = wrap(self.open)
-
-    def take_back(self) -> None:
-        self._owner.TslProfilerSessionWrapper = self.open

@@ -1,0 +1,118 @@
+"""The profiler of torch_xla, and what the program does with it.
+
+``xp.start_trace`` makes a session, ``xp.stop_trace`` stops it and exports what it recorded.
+``xp.trace`` and ``xp.trace_detached`` ask profiler servers, which may be the program's own
+(``xp.start_server``), to record and to write. Both write
+``LOGDIR/plugins/profile/<second>/<host>.xplane.pb``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import os
+import re
+import socket
+import weakref
+from typing import Any, Callable
+
+from .. import clock
+from ..patches import Patches
+
+_HERE = ("localhost", "127.0.0.1", "0.0.0.0", "[::1]", "[::]")
+_SLACK_NS = 2_000_000_000  # file systems round times to as much
+
+
+class Profiles:
+    """See :class:`..frontend.Profiles`.
+
+    Its sessions give the timeline's bytes; `xp.stop_trace()` would also build a `trace.json.gz`,
+    which takes as long again.
+    """
+
+    def __init__(self, xlac: Any) -> None:
+        self._owner = xlac.profiler
+        self.open = xlac.profiler.TslProfilerSessionWrapper
+        self._patches = Patches()
+        self._ports: set[int] = set()
+
+    def hand_over(self, begin: Callable[[], int], end: Callable[[int, str | None], None]) -> None:
+        replace = self._patches.replace
+        self._patches.put(self._owner, "TslProfilerSessionWrapper",
+                          _followed(self.open, begin, end))  # fmt: skip
+        replace(self._owner, "start_server", self._start_server)
+        replace(self._owner, "trace", lambda original: self._trace(original, begin, end))
+
+    def take_back(self) -> None:
+        self._patches.undo()
+
+    def _start_server(self, original: Any) -> Any:
+        def start_server(port: int, *args: Any, **kwargs: Any) -> Any:
+            server = original(port, *args, **kwargs)
+            self._ports.add(port)
+            return server
+
+        return start_server
+
+    def _trace(self, original: Any, begin: Any, end: Any) -> Any:
+        def trace(service_addr: str, logdir: str, *args: Any, **kwargs: Any) -> Any:
+            names = self._own(service_addr)
+            if not names:  # servers of other processes
+                return original(service_addr, logdir, *args, **kwargs)
+            number, began, file = begin(), clock.time_ns(), None
+            try:
+                result = original(service_addr, logdir, *args, **kwargs)
+                file = _written(logdir, began, names)
+                return result
+            finally:
+                end(number, file)
+
+        return trace
+
+    def _own(self, addresses: str) -> list[str]:
+        """How the files begin that servers of this process will write; see ``_is_of``."""
+        here = (*_HERE, socket.gethostname())
+        split = [address.rpartition(":") for address in addresses.split(",")]
+        return [host for host, _, port in split
+                if host in here and port.isdecimal() and int(port) in self._ports]  # fmt: skip
+
+
+def _followed(kind: Any, begin: Any, end: Any) -> Any:
+    """The class of the program's sessions: the same, but it tells when it begins and ends."""
+
+    class TslProfilerSessionWrapper(kind):  # type: ignore[misc]
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            number = begin()
+            self._began = clock.time_ns()
+            # Whatever becomes of it: not exported, not stopped, or refused while another is open.
+            self._end = weakref.finalize(self, end, number, None)
+            self._end.atexit = False
+            self._number = number
+            super().__init__(*args, **kwargs)
+
+        def export(self, space: bytes, log_dir: str, *args: Any, **kwargs: Any) -> Any:
+            result = super().export(space, log_dir, *args, **kwargs)
+            if self._end.detach():
+                end(self._number, _written(log_dir, self._began, [socket.gethostname()]))
+            return result
+
+    TslProfilerSessionWrapper.__module__ = kind.__module__
+    TslProfilerSessionWrapper.__qualname__ = kind.__qualname__
+    return TslProfilerSessionWrapper
+
+
+def _written(log_dir: str, began_ns: int, hosts: list[str]) -> str | None:
+    """The newest timeline in a folder, of one of these hosts, if it was written since.
+
+    Files are named after ``<host>`` or ``<host>_<port>``, each other sign ``_``. There is none in a
+    bucket.
+    """
+    names = "|".join(re.escape(re.sub(r"[^\w.-]", "_", host)) for host in hosts)
+    own = re.compile(rf"({names})(_\d+)?\.xplane\.pb")
+    pattern = os.path.join(glob.escape(log_dir), "plugins", "profile", "*", "*.xplane.pb")
+    newest = (began_ns - _SLACK_NS, "")
+    for file in glob.glob(pattern):
+        if own.fullmatch(os.path.basename(file)):
+            with contextlib.suppress(OSError):
+                newest = max(newest, (os.stat(file).st_mtime_ns, file))
+    return newest[1] or None
