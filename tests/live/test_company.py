@@ -104,7 +104,7 @@ def test_profile_that_a_program_takes_of_itself_is_its_timeline(
                      told)  # fmt: skip
     (label,) = run.report["labels"]
     assert label["path"] == "update"
-    assert label["calls"] >= 5
+    assert label["count"] >= 5
     assert "XD601" not in {rule["rule"] for rule in run.report["not_evaluated"]}
 
 
