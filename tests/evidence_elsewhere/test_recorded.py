@@ -5,15 +5,18 @@ The truth of each is in its example; what a kind of evidence cannot show is not 
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.evidence_elsewhere.outcomes import CLEARS, FIRES
 from tests.evidence_elsewhere.table import diagnosed, recorded, serious
 from tests.live.harness import LIVE, PROGRAMS
 from xladoctor.diagnosis.interface import Diagnosis
+from xladoctor.ingest.interface import IngestError
 
 pytestmark = LIVE
 
@@ -23,8 +26,14 @@ SHOWN: dict[str, dict[str, set[str]]] = {
     "missing_barrier_growing": {
         "trace": {"XD301"}, "report": {"XD301"}, "log": {"XD301"}, "": {"XD301"}
     },
-    "scalar_read": {"trace": {"XD201"}, "report": {"XD201"}, "": {"XD201"}},
-    "missing_lowering": {"trace": {"XD201"}, "report": {"XD401"}, "": {"XD401"}},
+    "scalar_read": {
+        "trace": {"XD201"}, "report": {"XD201"}, "log": {"XD201"}, "": {"XD201"}
+    },
+    "missing_lowering": {
+        "trace": {"XD201"}, "report": {"XD401"}, "log": {"XD201"}, "": {"XD401"}
+    },
+    "denoising": {"trace": {"XD303"}, "": {"XD303"}},
+    "unrolled_cell": {"trace": {"XD303"}, "": {"XD303"}},
     "printing": {"trace": {"XD201"}},
     "frequent_checkpoint": {"trace": {"XD201"}},
     "branching": {"trace": {"XD105"}, "report": {"XD110"}, "": {"XD105"}},
@@ -80,15 +89,55 @@ def test_healed_programs_have_no_finding_above_info(name: str, recording: Record
     }
 
 
-@marked()
-def test_nothing_is_called_clear_that_the_evidence_cannot_show(
-    name: str, recording: Recording
+def excerpts(folder: Path, into: Path) -> Iterator[str]:
+    """Write what people paste of a recorded program; the kinds of evidence that they are."""
+    report = (folder / "report" / "metrics.txt").read_text()
+    runtime = report.index("Metric: CompileTime")
+    log = (folder / "log" / "analysis.txt").read_text()
+    for kind, text in {
+        "first half of the report": report[: report.rindex("\n", 0, runtime // 2) + 1],
+        "runtime's part of the report": report[runtime:],
+        "compilations of the log": "".join(line for line in log.splitlines(keepends=True)
+                                           if not line.startswith("Execution Analysis: ")),
+    }.items():  # fmt: skip
+        (into / kind).write_text(text)
+        yield kind
+
+
+@marked("")
+@pytest.mark.parametrize("twin", ["", "_healed"])
+def test_each_rule_has_the_outcomes_that_its_evidence_allows(
+    name: str, twin: str, recording: Recording, tmp_path: Path
 ) -> None:
-    """Lines of reads, samples of Python and sizes of uploads are in none of the three."""
-    folder = recording(name)
-    unseen = {"XD202", "XD203", "XD204", "XD302", "XD501", "XD502", "XD503", "XD701", "XD702"}
-    for kind in ("trace", "report", "log", ""):
-        assert not unseen & set(diagnosed(folder, kind).rules.clear), kind
+    folder = recording(name + twin)
+    said = {kind: diagnosed(folder, kind) for kind in ("trace", "report", "log", "")}
+    said |= {kind: diagnosed(tmp_path, kind) for kind in excerpts(folder, tmp_path)}
+    fired = {kind: set(diagnosis.rules.fired) - FIRES[kind] for kind, diagnosis in said.items()}
+    clear = {kind: set(diagnosis.rules.clear) - CLEARS[kind] for kind, diagnosis in said.items()}
+    assert {kind: rules for kind, rules in fired.items() if rules} == {}
+    assert {kind: rules for kind, rules in clear.items() if rules} == {}
+
+
+@pytest.mark.xdist_group("recorded-recompiling_healed")
+def test_what_the_evidence_can_show_to_be_clear_is(recording: Recording) -> None:
+    folder = recording("recompiling_healed")
+    clear = {kind: set(diagnosed(folder, kind).rules.clear) for kind in ("trace", "report", "log")}
+    assert clear == {kind: CLEARS[kind] for kind in clear}
+
+
+@marked("")
+def test_a_report_that_is_cut_at_any_line_calls_nothing_clear_that_the_whole_one_shows(
+    name: str, recording: Recording, tmp_path: Path
+) -> None:
+    lines = (recording(name) / "report" / "metrics.txt").read_text().splitlines(keepends=True)
+    shown = set(serious(diagnosed(recording(name), "report")))
+    missed = {}
+    for number in range(2, len(lines), 2):
+        (tmp_path / "cut.txt").write_text("".join(lines[:number]))
+        with contextlib.suppress(IngestError):
+            if clear := shown & set(diagnosed(tmp_path, "cut.txt").rules.clear):
+                missed[number] = clear
+    assert missed == {}
 
 
 @pytest.mark.xdist_group("recorded-recompiling")

@@ -221,11 +221,10 @@ def test_windows_of_the_profiler_are_rows(run: Path) -> None:
     add_process(run, 42, windows=[WINDOW, OPEN_WINDOW])
     ingested = read(run)
     assert table(ingested, "capture_window") == [
-        {"process": 0, "of_program": False, "session": "s", "begin_ns": 100,
-         "end_ns": 200, "steps": 60,
-         "ended_by": "step limit", "bytes": 5000, "stop_ns": 7, "write_ns": 3},
-        {"process": 0, "of_program": False, "session": None, "begin_ns": 300, "end_ns": None, "steps": 2,
-         "ended_by": None, "bytes": None, "stop_ns": None, "write_ns": None},
+        {"process": 0, "of_program": False, "session": "s", "begin_ns": 100, "end_ns": 200,
+         "steps": 60, "ended_by": "step limit", "bytes": 5000, "stop_ns": 7, "write_ns": 3},
+        {"process": 0, "of_program": False, "session": None, "begin_ns": 300, "end_ns": None,
+         "steps": 2, "ended_by": None, "bytes": None, "stop_ns": None, "write_ns": None},
     ]  # fmt: skip
     assert ingested.notes == []
 

@@ -19,8 +19,9 @@ from pydantic import BaseModel, ConfigDict
 DEFAULT = "torch_xla"
 
 Trait = Literal["constant", "device_data", "insignificant", "reads_scalar", "sized_by_data"]
-Meaning = Literal["compile", "execute", "read", "eager_compile", "eager_execute",
-                  "compiled", "launched_again", "barrier", "graph_size", "fetch"]  # fmt: skip
+Meaning = Literal["compile", "execute", "read", "upload", "sent", "eager_compile", "eager_execute",
+                  "compiled", "launched_again", "barrier", "graph_size", "fetch",
+                  "handles"]  # fmt: skip
 Event = Literal["barrier", "graph", "launch", "execution", "compilation", "client_compilation",
                 "fetch", "send"]  # fmt: skip
 Activity = Literal["compile", "wait", "upload", "input", "save", "dispatch"]
@@ -89,7 +90,9 @@ class Vocabulary(BaseModel):
         metrics: names of metrics and counters by what they measure; ``eager``: of operators
             compiled and launched one by one, outside of any graph; ``compiled``: graphs that were
             new, ``launched_again``: graphs that were not; ``graph_size``: operations of a graph;
-            ``fetch``: transfers from the device.
+            ``fetch``: transfers from the device; ``upload``, ``sent``: those to it, their time and
+            their bytes; ``handles``: counters of the runtime that every report has. The first name
+            counts that there are figures of.
         events: names in timelines, by meaning. ``graph``: one is cut, by a barrier or otherwise;
             ``launch``: one is handed over; ``execution``: the runtime is called, in names that
             begin so; ``compilation``: of a graph, which has its hash; ``client_compilation``: the
@@ -154,12 +157,13 @@ def own_files() -> frozenset[str]:
     return frozenset(name for each in vocabularies().values() for name in each.files)
 
 
-def tables(frontend: str) -> dict[str, dict[str, list[str]]]:
+def tables(frontend: str) -> dict[str, dict[str, list[Any]]]:
     """The vocabulary of a frontend as tables of the evidence, in columns."""
     words = vocabulary(frontend)
     traits = [(op, trait) for trait, ops in words.operators.items() for op in ops]
     helpers = [(helper, kind) for helper in words.reading_helpers for kind in helper.reads]
-    meanings = [(name, meaning) for meaning, names in words.metrics.items() for name in names]
+    meanings = [(name, meaning, rank) for meaning, names in words.metrics.items()
+                for rank, name in enumerate(names)]  # fmt: skip
     return {
         "operator_trait": {
             "op": [op for op, _ in traits],
@@ -168,8 +172,9 @@ def tables(frontend: str) -> dict[str, dict[str, list[str]]]:
         },
         "own_counter": {"prefix": list(words.own_counters)},
         "metric_meaning": {
-            "name": [name for name, _ in meanings],
-            "meaning": [str(meaning) for _, meaning in meanings],
+            "name": [name for name, _, _ in meanings],
+            "meaning": [str(meaning) for _, meaning, _ in meanings],
+            "rank": [rank for _, _, rank in meanings],
         },
         "reading_helper": {
             "package": [helper.package or "" for helper, _ in helpers],

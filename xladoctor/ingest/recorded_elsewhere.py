@@ -15,7 +15,14 @@ from pathlib import Path
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.interface import Columns, Ingested, IngestError, Progress
 from xladoctor.ingest.sessions import SUFFIX, find_sessions, session_files
-from xladoctor.ingest.torch_xla.text_file import Text, add_logs, read_text_file
+from xladoctor.ingest.torch_xla.analysis_log import AnalysisLog
+from xladoctor.ingest.torch_xla.text_file import (
+    Text,
+    Told,
+    add_figures,
+    add_logs,
+    read_text_file,
+)
 
 _MOST_FILES = 10_000  # in a directory
 _OF_TEXTS = ("", ".txt", ".log", ".out", ".err")  # in a directory; others have to be named
@@ -55,27 +62,51 @@ def read_elsewhere(
 def add_texts(texts: Sequence[Text], times: Sequence[Columns | None], ingested: Ingested) -> None:
     """Add what texts say to what the timelines of the same program did.
 
-    With one timeline they are taken as its process. With several nothing tells whose they are, so
-    that they count as a process of their own. So does each report after the first.
+    With one timeline they are taken as its process, but for lines that name others. With several
+    nothing tells whose they are, so that they count as processes of their own. So does each report
+    after the first of a process.
 
     Args:
         times: of the compilations of each timeline, by the number of its process.
     """
-    process = len(times) if len(times) > 1 else 0
-    alone = [*times, None] if process == len(times) else times
-    for number, of_process in enumerate(alone):
-        logs = [text.log for text in texts if text.log.blocks and number == process]
-        if logs or of_process is not None:
-            add_logs(logs, of_process or {}, number, ingested)
-    others = count(max(len(times), process + 1))
-    reported = [text for text in texts if text.report]
+    first = len(times) if len(times) > 1 else 0
+    others = count(max(len(times), first + 1))
+    numbers: dict[str, int] = {}  # of processes, by what the texts call them
+    logs: dict[int, list[AnalysisLog]] = {number: [] for number in range(len(times))}
+    figures: list[tuple[Told, int]] = []
+    reported: set[int] = set()
     for text in texts:
-        text.add_figures(next(others) if text in reported[1:] else process, ingested)
+        for source, told in text.processes.items():
+            if source not in numbers:
+                numbers[source] = next(others) if numbers else first
+            number = numbers[source]
+            if told.log.blocks:
+                logs.setdefault(number, []).append(told.log)
+            if told.report and number in reported:
+                number = next(others)
+            if told.report:
+                reported.add(number)
+            figures.append((told, number))
+        ingested.notes.extend(text.notes)
+    for number, parts in logs.items():
+        of_process = times[number] if number < len(times) else None
+        if parts or of_process is not None:
+            add_logs(parts, of_process or {}, number, ingested)
+    for told, number in figures:
+        add_figures(told, number, ingested)
     if len(texts) + len(times) > 1 and texts:
-        held = "; ".join(f"{text.name}: {' and '.join(text.kinds)}" for text in texts)
-        together = "as one process with the timeline" if len(times) == 1 else "as one process"
-        together += ", each report after the first as one more" if reported[1:] else ""
-        ingested.notes.append(f"{held}; taken {together}")
+        ingested.notes.append(_together(texts, times, len(numbers), len({n for _, n in figures})))
+
+
+def _together(
+    texts: Sequence[Text], times: Sequence[Columns | None], named: int, processes: int
+) -> str:
+    held = "; ".join(f"{text.name}: {' and '.join(text.kinds)}" for text in texts)
+    taken = "as one process" if named == 1 else f"as {named} processes"
+    taken += " with the timeline" if len(times) == 1 else ""
+    more = processes - named
+    taken += ", each report after the first as one more" if more else ""
+    return f"{held}; taken {taken}"
 
 
 def _timelines(path: Path, session: str | None, ingested: Ingested) -> list[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 from pathlib import Path
 
@@ -49,7 +50,7 @@ def test_metrics_report() -> None:
 
     assert rows(ingested.tables["metric"]) == [
         {"process": 0, "name": "CompileTime", "unit": "ns", "samples": 2, "accumulator": 3e9,
-         "p50": 2e6}
+         "p50": 2e6, "p99": 2e6, "growth": None}
     ]  # fmt: skip
     assert counters(ingested) == {"MarkStep": 40}
     assert "compilation" not in ingested.tables
@@ -85,6 +86,83 @@ def test_all_kinds_between_each_other() -> None:
     assert samples["TransferFromDeviceTime"] == 11
     assert counters(ingested)["MarkStep"] == 40
     assert len(rows(ingested.tables["compilation"])) == 5
+
+
+PLACES = b"""pt-xla-profiler: FRAME (count=27):
+pt-xla-profiler: Unlowered Op: "_local_scalar_dense"
+pt-xla-profiler:
+pt-xla-profiler: Python Frames:
+pt-xla-profiler:   train_loop_fn (/home/ada/train.py:200)
+pt-xla-profiler:   _mp_fn (/home/ada/train.py:300)
+pt-xla-profiler: FRAME (count=12):
+pt-xla-profiler: Unlowered Op: "_ctc_loss"
+pt-xla-profiler: Python Frames:
+pt-xla-profiler:   ctc_loss (/opt/python/lib/site-packages/torch/nn/functional.py:20)
+pt-xla-profiler:   loss (/home/ada/speech.py:33)
+"""
+
+
+def test_early_releases_say_where_operators_ran_on_the_cpu() -> None:
+    ingested = read(PLACES)
+
+    assert counters(ingested) == {"aten::_local_scalar_dense": 27, "aten::_ctc_loss": 12}
+    places = [(row["op"], row["count"], row["file"], row["line"])
+              for row in rows(ingested.tables["fallback"])]  # fmt: skip
+    assert places == [("aten::_local_scalar_dense", 27, "/home/ada/train.py", 200),
+                      ("aten::_ctc_loss", 12, "/home/ada/speech.py", 33)]  # fmt: skip
+
+
+def test_figures_that_people_copied_by_hand() -> None:
+    text = b"> pt-xla-profiler TransferFromServerTime too frequent 104300 in 34742 steps\n"
+    assert counters(read(text)) == {"MarkStep": 34742}
+
+
+def test_a_release_wrote_input_and_output_in_the_singular() -> None:
+    singular = LOG.replace(b"Graph Inputs", b"Graph Input").replace(b"Outputs", b"Output")
+    assert rows(read(singular).tables["compilation"]) == rows(read(LOG).tables["compilation"])
+
+
+def lines(data: bytes, form: str) -> bytes:
+    """Each line in a form of another tool."""
+    escaped = html.escape(data.decode()) if "<" in form else data.decode()
+    return "".join(form.format(line, i) + "\n"
+                   for i, line in enumerate(escaped.splitlines())).encode()  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "form",
+    ["> {}", "{1:5d}  {0}", "{1}: {0}", "\x1b[32m{}\x1b[0m", "\x1b]8;;file:///a\x1b\\{}\x1b]8;;\x1b\\",
+     "2026-01-02 10:11:12,345 INFO [rank0] train.py:33: {}"],
+)  # fmt: skip
+@pytest.mark.parametrize("data", [REPORT, CONSOLE, PLACES, LOG], ids=["r", "c", "p", "l"])
+def test_quoted_numbered_and_coloured_texts_say_the_same(data: bytes, form: str) -> None:
+    assert read(lines(data, form)).tables == read(data).tables
+
+
+@pytest.mark.parametrize(
+    "page",
+    ["<html><style>Metric: x</style><body><p>Look:</p><pre>\n{}</pre><p>Why?</p>", "<p>{br}</p>",
+     "<!DOCTYPE html>\n<table>{rows}</table>"],
+)  # fmt: skip
+@pytest.mark.parametrize("data", [REPORT, CONSOLE, PLACES, LOG], ids=["r", "c", "p", "l"])
+def test_web_pages_say_what_is_in_them(data: bytes, page: str) -> None:
+    text = html.escape(data.decode())
+    cells = "".join(f"<tr><td>{i}</td><td><span>{line}</span></td></tr>"
+                    for i, line in enumerate(text.splitlines()))  # fmt: skip
+    whole = page.format(text, br=text.replace("\n", "<br>"), rows=cells)
+    assert read(whole.encode()).tables == read(data).tables
+
+
+@pytest.mark.parametrize("data", [REPORT, PLACES, LOG], ids=["r", "p", "l"])
+def test_ranks_that_print_at_once_are_processes(data: bytes) -> None:
+    ingested = read(lines(data, "[rank0]: {0}\n[rank1]: {0}"))
+
+    alone = read(data)
+    for name, table in alone.tables.items():
+        both = rows(ingested.tables[name])
+        for process in (0, 1):
+            own = [{**row, "process": 0} for row in both if row["process"] == process]
+            assert own == rows(table), name
 
 
 def test_other_lines_of_that_name_are_no_evidence() -> None:

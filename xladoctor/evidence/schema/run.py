@@ -65,6 +65,8 @@ RUN: dict[str, Table] = {
         samples BIGINT number of samples
         accumulator DOUBLE sum of the samples, in the unit
         p50 DOUBLE median of the retained samples, in the unit
+        p99 DOUBLE the largest but for one in a hundred of them, in the unit
+        growth DOUBLE what was added in a second when the report was made, in the unit
     """)),
     "counter": Table("a counter of the last report", "metrics.txt", columns(PROCESS + """
         name VARCHAR name of the counter

@@ -15,7 +15,8 @@ VOCABULARY: dict[str, Table] = {
     """)),
     "metric_meaning": Table("metrics that measure what each frontend does", "frontend", columns("""
         name VARCHAR name of the metric
-        meaning VARCHAR compile, execute, read, eager_compile or eager_execute
+        meaning VARCHAR compile, execute, read, upload, sent, eager_compile, eager_execute, …
+        rank INTEGER of several that mean the same, the lowest counts
     """)),
     "reading_helper": Table("helpers that read from the device", "frontend", columns("""
         package VARCHAR library that they are in; empty for the framework's own

@@ -4,9 +4,11 @@ CREATE MACRO has_trait(operator, trait_) AS
 
 -- Metrics by what they measure: as in table metric_meaning.
 CREATE VIEW measured AS
-SELECT m.*, n.meaning FROM metric m JOIN metric_meaning n USING (name);
+SELECT m.*, n.meaning, n.rank FROM metric m JOIN metric_meaning n USING (name)
+QUALIFY row_number() OVER (PARTITION BY m.process, n.meaning ORDER BY n.rank) = 1;
 
--- What a metrics report says of graphs; NULL where it was cut before.
+-- What a metrics report says of graphs; NULL where it was cut before. Counters of a process tell more
+-- than metrics of all workers. `graphs`: that were handed over; of early releases, that were compiled.
 CREATE VIEW reported AS
 WITH counted AS (
     SELECT process, meaning, sum(value) AS value
@@ -14,44 +16,76 @@ WITH counted AS (
 )
 SELECT
     p.process,
-    coalesce(c.samples, new.value) AS compiled, c.accumulator AS compile_ns,
-    coalesce(e.samples, new.value + coalesce(again.value, 0)) AS launched,
-    b.value AS barriers, coalesce(r.samples, f.samples) AS fetched, r.accumulator AS read_ns
+    coalesce(if(c.rank = 0, c.samples, NULL), new.value, c.samples) AS compiled,
+    if(c.rank = 0 OR new.value IS NULL, c.accumulator, NULL) AS compile_ns,
+    c.p99 AS longest_compile_ns,
+    coalesce(
+        if(e.rank = 0, e.samples, NULL), new.value + coalesce(again.value, 0), e.samples
+    ) AS launched,
+    g.samples AS graphs,
+    b.value AS barriers, r.accumulator AS read_ns,
+    coalesce(r.samples, f.samples, if(u.samples IS NULL, NULL, 0)) AS fetched,  -- they come together
+    u.samples AS uploads, u.accumulator AS upload_ns, u.growth AS upload_growth,
+    o.accumulator AS sent_bytes
 FROM (SELECT process FROM metric UNION SELECT process FROM counter) p
 LEFT JOIN measured c ON c.process = p.process AND c.meaning = 'compile'
 LEFT JOIN measured e ON e.process = p.process AND e.meaning = 'execute'
 LEFT JOIN measured r ON r.process = p.process AND r.meaning = 'read'
 LEFT JOIN measured f ON f.process = p.process AND f.meaning = 'fetch'
+LEFT JOIN measured u ON u.process = p.process AND u.meaning = 'upload'
+LEFT JOIN measured o ON o.process = p.process AND o.meaning = 'sent'
+LEFT JOIN measured g ON g.process = p.process AND g.meaning = 'graph_size'
 LEFT JOIN counted new ON new.process = p.process AND new.meaning = 'compiled'
 LEFT JOIN counted again ON again.process = p.process AND again.meaning = 'launched_again'
 LEFT JOIN counted b ON b.process = p.process AND b.meaning = 'barrier';
 
--- Processes of which it is known what they compiled, which operators ran on the CPU, how often any
--- operator did (reads are counted with them).
+-- Processes of which it is known how often they compiled: of a log or report without steps only if it
+-- is long enough to show that a graph is not compiled again.
 CREATE VIEW compile_record AS
-SELECT process FROM step UNION SELECT process FROM compilation
-UNION SELECT process FROM reported WHERE compiled IS NOT NULL;
-
-CREATE VIEW operator_record AS
 SELECT process FROM step UNION
-SELECT process FROM counter WHERE name NOT IN (SELECT name FROM metric_meaning);
+SELECT process FROM (SELECT process FROM compilation UNION ALL SELECT process FROM execution)
+GROUP BY process HAVING count(*) >= 3 UNION
+SELECT process FROM reported
+WHERE compiled IS NOT NULL AND (coalesce(launched, barriers) >= 10 OR compiled >= 30);
 
+-- Processes whose report has the runtime's counters, among which those of barriers are, and a counter
+-- behind them, so that it was not cut there.
+CREATE VIEW runtime_counts AS
+SELECT c.process FROM counter c LEFT JOIN metric_meaning m USING (name)
+GROUP BY c.process HAVING max(c.rowid) > max(c.rowid) FILTER (m.meaning = 'handles');
+
+-- Processes of which it is known how often operators ran on the CPU. Each time values are fetched: where
+-- few are, no counter is missing. Releases of one registry print counters in order, the runtime's
+-- before those of operators on the CPU, those before the lowered ones: what has both ends is whole.
 CREATE VIEW operator_counts AS
 SELECT process FROM step UNION
-SELECT process FROM counter
-WHERE value IS NOT NULL AND name NOT IN (SELECT name FROM metric_meaning);
+SELECT process FROM reported WHERE fetched < 0.1 * coalesce(barriers, launched) UNION
+SELECT c.process FROM counter c LEFT JOIN metric_meaning m USING (name)
+WHERE c.value IS NOT NULL
+GROUP BY c.process
+HAVING min(c.rowid) FILTER (m.meaning IN ('handles', 'barrier'))
+     < max(c.rowid) FILTER (EXISTS (SELECT 1 FROM own_counter o WHERE starts_with(c.name, o.prefix)));
 
-CREATE VIEW read_record AS
-SELECT process FROM operator_counts UNION SELECT process FROM reported WHERE fetched IS NOT NULL;
+-- Processes of which it is known which operators ran on the CPU, and whether scalars were read.
+CREATE VIEW operator_record AS
+SELECT process FROM operator_counts UNION
+SELECT c.process FROM counter c
+WHERE contains(c.name, '::') AND NOT has_trait(c.name, 'reads_scalar')
+  AND NOT EXISTS (SELECT 1 FROM own_counter o WHERE starts_with(c.name, o.prefix));
 
--- Processes whose report shows that steps pile up: half of the launches were of new graphs, and no
--- barrier was ever counted. Reports that are cut, or of releases that count no barriers, show nothing.
+-- Processes of which it is known how long graphs took to compile.
+CREATE VIEW compile_times AS
+SELECT process FROM step UNION SELECT process FROM compilation WHERE duration_ns IS NOT NULL
+UNION SELECT process FROM reported WHERE compile_ns IS NOT NULL;
+
+-- Processes whose report shows that steps pile up: half of the launches were of new graphs, and next
+-- to none was a barrier's. Reports that are cut, or of releases that count no barriers, show nothing.
 CREATE VIEW reported_piling AS
 SELECT r.*, round(g.accumulator / g.samples)::BIGINT AS operations
 FROM reported r
 JOIN measured g ON g.process = r.process AND g.meaning = 'graph_size'
-WHERE r.barriers IS NULL AND r.compiled >= 3 AND 2 * r.compiled >= r.launched
-  AND r.process IN (SELECT process FROM operator_counts)
+WHERE 10 * coalesce(r.barriers, 0) <= r.launched AND r.compiled >= 3 AND 2 * r.compiled >= r.launched
+  AND r.process IN (SELECT process FROM runtime_counts)
   AND NOT EXISTS (SELECT 1 FROM step) AND NOT EXISTS (SELECT 1 FROM compilation);
 
 -- What to do instead of a read in a helper; NULL where no helper is known to read there.

@@ -72,3 +72,46 @@ WHERE l.turns >= CASE WHEN l.trains THEN 3 ELSE 10 END AND NOT h.closure
 GROUP BY h.process, h.thread, h.kind, site(h), h.via
 )
 SELECT *, cure_of(file, function, via, kind) AS cure FROM read;
+
+-- Lines at which, as a log says, a value was needed before the barrier, so that the graph up to it
+-- was launched: by the program, or for an operator that ran on the host. `barriers`: how many
+-- launches the log names besides. Of level 1 it names only those that compiled. `op`: where a console
+-- log names the read itself, with the line.
+CREATE VIEW logged_read AS
+WITH named AS (
+    SELECT process, cause, file, line, function, user_file, user_line, user_function,
+           TRUE AS launches FROM execution
+    UNION ALL BY NAME
+    SELECT process, cause, file, line, function, user_file, user_line, user_function,
+           FALSE AS launches FROM compilation
+    WHERE process NOT IN (SELECT process FROM execution)
+),
+told AS (
+    SELECT *, regexp_matches(cause, 'access(ing)? tensor value') AS read,
+           count(*) FILTER (NOT read) OVER (PARTITION BY process) AS barriers
+    FROM named
+)
+SELECT process, file, line, any_value(function) AS function,
+       unnest(commonest_caller(told, 1)), count(*) AS count, any_value(barriers) AS barriers,
+       any_value(launches) AS launches, NULL AS op
+FROM told
+WHERE read AND file IS NOT NULL AND process NOT IN (SELECT process FROM captured_loop)
+GROUP BY process, file, line
+UNION ALL BY NAME
+SELECT process, file, line, any_value(function) AS function, unnest(commonest_caller(f, f.count)),
+       sum(f.count)::BIGINT AS count, 0 AS barriers, TRUE AS launches, op
+FROM fallback f
+WHERE has_trait(op, 'reads_scalar') AND process NOT IN (SELECT process FROM captured_loop)
+GROUP BY process, file, line, op;
+
+-- Processes of which it is known what they sent to the device.
+CREATE VIEW upload_record AS
+SELECT process FROM captured_loop
+UNION SELECT process FROM reported WHERE uploads IS NOT NULL AND upload_growth IS NOT NULL;
+
+-- Processes of which it is known whether values are read. A log names only reads before the barrier:
+-- many of them tell, few do not.
+CREATE VIEW read_record AS
+SELECT process FROM operator_counts UNION SELECT process FROM reported WHERE fetched IS NOT NULL
+UNION SELECT process FROM counter WHERE has_trait(name, 'reads_scalar')
+UNION SELECT process FROM logged_read WHERE NOT launches OR count >= 3 AND count > 0.15 * barriers;

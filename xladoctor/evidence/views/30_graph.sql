@@ -76,8 +76,9 @@ WHERE regexp_matches(cause, '^(user )?(\w+\.)?(sync|mark_step)| step end|region$
 
 -- Processes of which it is known whether they have barriers.
 CREATE VIEW barrier_record AS
-SELECT process FROM step UNION SELECT process FROM logged_barrier
-UNION SELECT process FROM growing_read UNION SELECT process FROM reported WHERE barriers IS NOT NULL
+SELECT process FROM step UNION SELECT process FROM growing_read
+UNION SELECT process FROM logged_barrier WHERE process IN (SELECT process FROM compile_record)
+UNION SELECT process FROM reported WHERE 10 * barriers > coalesce(launched, 0)
 UNION SELECT process FROM reported_piling;
 
 -- Loops that lack a barrier: several steps pile up in one graph. Either the optimizer stepped at
@@ -162,8 +163,10 @@ SELECT
     CASE WHEN o.process IS NULL AND l.steps > 0 THEN c.value / l.steps
          WHEN l.steps > 0
          THEN coalesce(f.value, 0) / greatest((l.barriers - 2) * l.steps / l.barriers, 1)
-         WHEN l.optimizer_steps > 0 THEN c.value / l.optimizer_steps END AS per_step
+         WHEN l.optimizer_steps > 0 THEN c.value / l.optimizer_steps
+         ELSE c.value / nullif(r.barriers, 0) END AS per_step
 FROM counter c
+LEFT JOIN reported r ON r.process = c.process
 LEFT JOIN captured_loop o ON o.process = c.process
 LEFT JOIN (
     SELECT process, max(steps) AS steps, max(barriers) AS barriers,
@@ -177,13 +180,32 @@ LEFT JOIN (
 WHERE contains(c.name, '::') AND NOT has_trait(c.name, 'reads_scalar')
   AND NOT EXISTS (SELECT 1 FROM own_counter o WHERE starts_with(c.name, o.prefix));
 
+-- The lines of a log's reads, where it is certain of what: they are of one kind (scalars, or one
+-- operator that ran on the host), or there is one line. `share`: of all of them.
+CREATE VIEW logged_cut AS
+SELECT *, count / sum(count) OVER (PARTITION BY process) AS share
+FROM logged_read
+QUALIFY share = 1 OR op IS NOT NULL OR process NOT IN (
+    SELECT process FROM (
+        SELECT process, base FROM fallback_in_loop
+        UNION SELECT process, name FROM counter WHERE has_trait(name, 'reads_scalar')
+    ) GROUP BY process HAVING count(*) > 1
+);
+
+-- Where operators fell back: what the probe steps saw, else what a log tells.
+CREATE VIEW fallback_site AS
+FROM fallback
+UNION ALL BY NAME
+SELECT c.process, c.op, unnest(site(l)), l.count
+FROM logged_cut l JOIN fallback_in_loop c USING (process) WHERE l.op IS NULL;
+
 -- Operators that ran on the CPU because XLA has no lowering for them: their counts from the
 -- counters, their lines from the probe steps. `.item()` and the like have counters too, but are
 -- reads. The cost of an operator's backward pass counts for the line of its forward pass.
 -- `part`: share of all fallbacks of the process.
 CREATE TABLE fallback_op AS
 WITH seen AS (
-    SELECT process, op, sum(count) AS total FROM fallback GROUP BY ALL
+    SELECT process, op, sum(count) AS total FROM fallback_site GROUP BY ALL
 ),
 placed AS (
     SELECT
@@ -193,7 +215,7 @@ placed AS (
         c.count * part AS count, c.per_step * part AS per_step,
         c.count * part * f.duration_ns / f.count AS cost_ns
     FROM fallback_in_loop c
-    LEFT JOIN fallback f ON f.process = c.process AND f.op = c.op
+    LEFT JOIN fallback_site f ON f.process = c.process AND f.op = c.op
     LEFT JOIN seen s ON s.process = c.process AND s.op = c.op
 ),
 forward AS (

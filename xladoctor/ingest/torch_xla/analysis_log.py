@@ -15,7 +15,7 @@ from xladoctor.ingest.frames import Frame
 
 _PREFIX = re.compile(r"(?<!Post )(Compilation|Execution) Analysis: (.*)$")
 _HASH = re.compile(r"Graph Hash: ([0-9a-f]{1,32})$")
-_NUMBER = re.compile(r"Number of Graph (Inputs|Outputs): (\d+)$")
+_NUMBER = re.compile(r"Number of Graph (Input|Output)s?: (\d+)$")  # singular in 2.2
 _MEMORY = re.compile(
     r"Post Compilation Analysis: (Graph input|Graph output|Aliased Input|Intermediate tensor)"
     r" size: ([\d.]+) GB$"
@@ -164,7 +164,7 @@ def _take(block: Block, text: str) -> None:
     if match := _HASH.match(text):
         block.graph_hash = match[1]
     elif match := _NUMBER.match(text):
-        if match[1] == "Inputs":
+        if match[1] == "Input":
             block.inputs = int(match[2])
         else:
             block.outputs = int(match[2])

@@ -1,21 +1,45 @@
 """What torch_xla prints to the console by itself with ``PT_XLA_DEBUG``: judgements of its metrics.
 
 The lines are those of ``torch_xla/csrc/runtime/metrics_analysis.cc``, printed at barriers; counts
-in them are cumulative.
+in them are cumulative. Releases before 1.10 added at the end where operators ran on the CPU, in
+blocks (``torch_xla/debug/frame_parser_util.py``)::
+
+    pt-xla-profiler: FRAME (count=27):
+    pt-xla-profiler: Unlowered Op: "_local_scalar_dense"
+    pt-xla-profiler: Python Frames:
+    pt-xla-profiler:   train_loop_fn (/home/ada/train.py:200)
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 
+from xladoctor.ingest.frames import Folders, Frame
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.torch_xla.metrics_figures import parse_duration_ns
 
-_MARK = "pt-xla-profiler: "
-_FREQUENT = re.compile(r"(\w+) too frequent: (\d{1,18}) counts during (\d{1,18}) steps", re.ASCII)
-_SLOW = re.compile(r"(\w+) too slow: longest instance took (\S+us)\.", re.ASCII)
+#: People copy them by hand, too: "… too frequent 104300 in 34742 steps".
+_FREQUENT = re.compile(
+    r"(\w+) too frequent:? (\d{1,18})(?: counts)? (?:during|in) (\d{1,18}) steps", re.ASCII
+)
+_SLOW = re.compile(r"(\w+) too slow: longest instance took ([\dhms.]+us)\b", re.ASCII)
 _UNLOWERED = re.compile(r"Op\(s\) not lowered: ((?:[\w.]+::[\w.]+, *)+)", re.ASCII)
+_OP = re.compile(r"[\w.]+::[\w.]+", re.ASCII)
+_BEGIN = re.compile(r"FRAME \(count=(\d{1,18})\):", re.ASCII)
+_PLACED = re.compile(r'Unlowered Op: "([\w.:]+)"', re.ASCII)
+_FRAME = re.compile(r":\s+(\S.*) \((.+):(\d{1,9})\)\s*$", re.ASCII)
+_NAMESPACE = "aten::"  # which those blocks leave out
 _STEPS = "MarkStep"
+
+
+@dataclass(slots=True)
+class _Place:
+    """Where an operator ran on the CPU, and how often."""
+
+    count: int
+    op: str = ""
+    frames: list[Frame] = field(default_factory=list)
 
 
 class Console:
@@ -28,43 +52,81 @@ class Console:
         steps: barriers until then, None if no line told.
     """
 
+    MARK = "pt-xla-profiler"
+
     def __init__(self) -> None:
         self.samples: dict[str, int] = {}
         self.longest_ns: dict[str, float] = {}
         self.operators: dict[str, None] = {}
         self.steps: int | None = None
+        self._places: list[_Place] = []
 
     def __bool__(self) -> bool:
-        return bool(self.samples or self.longest_ns or self.operators)
+        return bool(self.samples or self.longest_ns or self.operators or self._places)
 
     def take(self, line: str) -> bool:
-        """Take a line; False if it is none of these."""
-        mark = line.find(_MARK)
-        if mark < 0:
-            return False
-        if match := _FREQUENT.search(line, mark):
+        """Take a line, from the mark on; False if it is none of these."""
+        if match := _FREQUENT.search(line):
             name, count, steps = match[1], int(match[2]), int(match[3])
             self.samples[name] = max(count, self.samples.get(name, 0))
             self.steps = max(steps, self.steps or 0)
-        elif match := _SLOW.search(line, mark):
-            self.longest_ns[match[1]] = parse_duration_ns(match[2])
-        elif match := _UNLOWERED.search(line, mark):
-            self.operators |= dict.fromkeys(re.findall(r"[\w.]+::[\w.]+", match[1]))
+        elif match := _SLOW.search(line):
+            try:
+                self.longest_ns[match[1]] = parse_duration_ns(match[2])
+            except ValueError:
+                return False
+        elif match := _UNLOWERED.search(line):
+            self.operators |= dict.fromkeys(_OP.findall(match[1]))
+        else:
+            return self._take_place(line)
+        return True
+
+    def _take_place(self, line: str) -> bool:
+        if match := _BEGIN.search(line):
+            self._places.append(_Place(int(match[1])))
+            return True
+        if not self._places:
+            return False
+        place = self._places[-1]
+        if match := _PLACED.search(line):
+            place.op = match[1] if "::" in match[1] else _NAMESPACE + match[1]
+        elif match := _FRAME.search(line):
+            place.frames.append(Frame(match[2], int(match[3]), match[1]))
         else:
             return False
         return True
 
     def add(self, process: int, ingested: Ingested) -> None:
         """Append it to ``metric`` and ``counter``, but for what a report there tells already."""
-        metrics = set(ingested.table("metric").get("name", ()))
-        counters = set(ingested.table("counter").get("name", ()))
+        metrics = _names("metric", process, ingested)
+        counters = _names("counter", process, ingested)
         for name in {**self.samples, **self.longest_ns}:
             if name not in metrics:
                 ingested.add("metric", process=process, name=name, unit="ns",
-                             samples=self.samples.get(name), p50=None,
-                             accumulator=self.longest_ns.get(name))  # fmt: skip
+                             samples=self.samples.get(name), p50=None, growth=None,
+                             accumulator=self.longest_ns.get(name),
+                             p99=self.longest_ns.get(name))  # fmt: skip
         if self.steps is not None and _STEPS not in counters:
             ingested.add("counter", process=process, name=_STEPS, value=self.steps)
-        for name in self.operators:
+        counted = self._add_places(process, ingested)
+        for name in {**counted, **self.operators}:
             if name not in counters:
-                ingested.add("counter", process=process, name=name, value=None)
+                ingested.add("counter", process=process, name=name, value=counted.get(name))
+
+    def _add_places(self, process: int, ingested: Ingested) -> dict[str, int]:
+        """Fill ``fallback``; how often each operator ran."""
+        counted: dict[str, int] = {}
+        folders = Folders()
+        for place in self._places:
+            if place.op:
+                counted[place.op] = counted.get(place.op, 0) + place.count
+                ingested.add("fallback", process=process, op=place.op, count=place.count,
+                             duration_ns=None, compile_ns=None,
+                             **folders.locate(place.frames).columns())  # fmt: skip
+        return counted
+
+
+def _names(table: str, process: int, ingested: Ingested) -> set[str]:
+    rows = ingested.table(table)
+    return {name for name, owner in zip(rows.get("name", ()), rows.get("process", ()), strict=True)
+            if owner == process}  # fmt: skip

@@ -262,7 +262,7 @@ class _Reader:
 
     def _stream(self, prefix: str) -> _Stream:
         """The stream of a line; a line that names no source continues the last stream."""
-        source = "" if prefix.isspace() else " ".join(_SOURCE.findall(prefix))
+        source = source_of(prefix)
         if not source or (source not in self._streams and len(self._streams) > _MOST_SOURCES):
             return self._current
         return self._streams.setdefault(source, _Stream(source))
@@ -330,6 +330,11 @@ class _Reader:
             self._figures -= _figures(self._kept.popleft())
             self._dropped += 1
         stream.line, stream.step, stream.metrics, stream.counters = 0, None, {}, {}
+
+
+def source_of(prefix: str) -> str:
+    """Which process a line is of, by what a launcher or a logger put before it; empty if unknown."""
+    return "" if not prefix or prefix.isspace() else " ".join(_SOURCE.findall(prefix))
 
 
 def _figures(section: ReportSection) -> int:

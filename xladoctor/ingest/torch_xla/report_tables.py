@@ -4,31 +4,30 @@ from __future__ import annotations
 
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.torch_xla.metrics_report import Metric, MetricsReport
+from xladoctor.ingest.torch_xla.metrics_types import ReportSection
 
 
 def add_report(report: MetricsReport, process: int, ingested: Ingested, path: str) -> None:
-    """Append the newest section of each process in a report; counts are cumulative.
-
-    Args:
-        process: number of the first of them.
-    """
-    ingested.table("metric")
-    ingested.table("counter")
-    newest = {section.source: section for section in report.sections}
-    for number, section in enumerate(newest.values(), process):
-        for metric in section.metrics:
-            ingested.add("metric", process=number, name=metric.name, unit=metric.unit,
-                         samples=metric.total_samples, accumulator=metric.accumulator,
-                         p50=_median(metric))  # fmt: skip
-        for counter in section.counters:
-            ingested.add("counter", process=number, name=counter.name, value=counter.value)
-    if len(report.sections) > len(newest):
-        lines = ", ".join(str(section.line) for section in newest.values())
-        ingested.notes.append(
-            f"{path}: {len(report.sections)} reports in it; the newest is used (line {lines})"
-        )
+    """Append the newest section of a process's own report; counts are cumulative."""
+    add_section(report.sections[-1], process, ingested)
+    if len(report.sections) > 1:
+        ingested.notes.append(f"{path}: {len(report.sections)} reports in it; the newest is used"
+                              f" (line {report.sections[-1].line})")  # fmt: skip
     ingested.notes.extend(f"{path}: {note}" for note in report.notes)
 
 
-def _median(metric: Metric) -> float | None:
-    return next((value for percent, value in metric.percentiles if percent == 50), None)
+def add_section(section: ReportSection, process: int, ingested: Ingested) -> None:
+    """Append one report of a process."""
+    ingested.table("metric")
+    ingested.table("counter")
+    for metric in section.metrics:
+        ingested.add("metric", process=process, name=metric.name, unit=metric.unit,
+                     samples=metric.total_samples, accumulator=metric.accumulator,
+                     p50=_percentile(metric, 50), p99=_percentile(metric, 99),
+                     growth=metric.value_rate)  # fmt: skip
+    for counter in section.counters:
+        ingested.add("counter", process=process, name=counter.name, value=counter.value)
+
+
+def _percentile(metric: Metric, percent: int) -> float | None:
+    return next((value for share, value in metric.percentiles if share == percent), None)

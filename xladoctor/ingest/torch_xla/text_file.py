@@ -4,6 +4,7 @@ torch_xla said of its metrics, or all of them between a program's other output.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,18 +13,38 @@ from typing import BinaryIO
 from xladoctor.ingest import compilations
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.interface import Columns, Ingested, IngestError
+from xladoctor.ingest.plain_text import plain_lines
 from xladoctor.ingest.torch_xla.analysis_log import AnalysisLog, read_analysis_log
 from xladoctor.ingest.torch_xla.console import Console
-from xladoctor.ingest.torch_xla.metrics_report import NotAMetricsReport, read_metrics_report
-from xladoctor.ingest.torch_xla.metrics_types import MetricsReport
-from xladoctor.ingest.torch_xla.report_tables import add_report
+from xladoctor.ingest.torch_xla.metrics_report import (
+    NotAMetricsReport,
+    read_metrics_report,
+    source_of,
+)
+from xladoctor.ingest.torch_xla.metrics_types import ReportSection
+from xladoctor.ingest.torch_xla.report_tables import add_section
 
 _HEAD = 1 << 16
-_MAX_LINE = 1 << 20
+_ANALYSIS = " Analysis: "
 _EXPECTED = (
     "expected a metrics report (torch_xla.debug.metrics.metrics_report(), XLA_METRICS_FILE), an"
     " analysis log (PT_XLA_DEBUG_FILE), or a console log with either"
 )
+
+
+@dataclass(slots=True)
+class Told:
+    """What one process says in a text.
+
+    Attributes:
+        report: its newest metrics report, None without one.
+        console: what torch_xla said of its metrics.
+        log: the blocks of its analysis log.
+    """
+
+    report: ReportSection | None
+    console: Console
+    log: AnalysisLog
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,31 +53,23 @@ class Text:
 
     Attributes:
         name: what messages call it.
-        report: its metrics reports, None without one.
-        console: what torch_xla said of its metrics.
-        log: the blocks of its analysis log.
+        processes: by what the lines name as their process; empty for those that name none.
+        notes: what is to be said of it.
     """
 
     name: str
-    report: MetricsReport | None
-    console: Console
-    log: AnalysisLog
+    processes: dict[str, Told]
+    notes: tuple[str, ...] = ()
 
     @property
     def kinds(self) -> list[str]:
         """What is in it, in words."""
-        held = {"a metrics report": self.report, "an analysis log": self.log.blocks,
-                "metrics on the console": self.console}  # fmt: skip
-        return [kind for kind, value in held.items() if value]
-
-    def add_figures(self, process: int, ingested: Ingested) -> None:
-        """Fill ``metric`` and ``counter``, and say what was torn."""
-        if self.report:
-            add_report(self.report, process, ingested, self.name)
-        if self.console:
-            self.console.add(process, ingested)
-        if self.log.torn:
-            ingested.notes.append(f"{self.name}: {self.log.torn} blocks torn or cut off; left out")
+        told = self.processes.values()
+        held = {"a metrics report": any(each.report for each in told),
+                "an analysis log": any(each.log.blocks for each in told),
+                "metrics on the console": any(each.console for each in told)}  # fmt: skip
+        of_several = f" of {len(told)} processes" if len(told) > 1 else ""
+        return [kind + of_several for kind, is_held in held.items() if is_held]
 
 
 def read_text_file(path: Path) -> Text:
@@ -76,17 +89,31 @@ def read_text(file: BinaryIO, name: str) -> Text:
     if b"\x00" in head:
         offset = head.index(b"\x00")
         raise IngestError(f"{name}: byte {offset} is zero: not a text file", _EXPECTED)
-    console, analysis = Console(), list[str]()
-    report = None
+    consoles: dict[str, Console] = defaultdict(Console)
+    analysis: dict[str, list[str]] = defaultdict(list)
+    reports: dict[str, ReportSection] = {}
+    notes: list[str] = []
     try:
-        report = read_metrics_report(_without(_lines(head, file), console, analysis))
+        report = read_metrics_report(_without(plain_lines(head, file), consoles, analysis))
+        reports = {section.source: section for section in report.sections}
+        notes = _report_notes(name, report.sections, reports)
+        notes += [f"{name}: {note}" for note in report.notes]
     except NotAMetricsReport as error:
-        if not console and not analysis:
+        if not consoles and not analysis:
             raise IngestError(f"{name}: {error}", _EXPECTED) from error
-    log = read_analysis_log(analysis, excerpt=True)
-    if not (report or console or log.blocks):
+    logs = {source: read_analysis_log(lines, excerpt=True) for source, lines in analysis.items()}
+    if torn := sum(log.torn for log in logs.values()):
+        notes.append(f"{name}: {torn} blocks torn or cut off; left out")
+    told = {
+        source: Told(reports.get(source), consoles.get(source, Console()),
+                     logs.get(source, AnalysisLog((), 0)))
+        for source in {**reports, **consoles, **logs}
+    }  # fmt: skip
+    told = {source: each for source, each in told.items()
+            if each.report or each.console or each.log.blocks}  # fmt: skip
+    if not told:
         raise IngestError(f"{name}: no complete block of an analysis log in it", _EXPECTED)
-    return Text(name, report, console, log)
+    return Text(name, _joined(told), tuple(notes))
 
 
 def add_logs(logs: list[AnalysisLog], times: Columns, process: int, ingested: Ingested) -> None:
@@ -102,22 +129,51 @@ def add_logs(logs: list[AnalysisLog], times: Columns, process: int, ingested: In
     compilations.join(AnalysisLog(blocks, 0), times, (), process, Folders(), ingested)
 
 
-def _without(lines: Iterable[str], console: Console, analysis: list[str]) -> Iterator[str]:
+def add_figures(told: Told, process: int, ingested: Ingested) -> None:
+    """Fill ``metric`` and ``counter`` from what a process says."""
+    if told.report:
+        add_section(told.report, process, ingested)
+    if told.console:
+        told.console.add(process, ingested)
+
+
+def _joined(told: dict[str, Told]) -> dict[str, Told]:
+    """Lines that name no process are of the first that others name, unless it said the same."""
+    if "" not in told or len(told) == 1:
+        return told
+    rest = {source: each for source, each in told.items() if source}
+    nameless, first = told[""], next(iter(rest.values()))
+    if (nameless.report and first.report) or (nameless.log.blocks and first.log.blocks):
+        return told
+    first.report = first.report or nameless.report
+    first.log = first.log if first.log.blocks else nameless.log
+    first.console = first.console or nameless.console
+    return rest
+
+
+def _report_notes(
+    name: str, sections: tuple[ReportSection, ...], newest: dict[str, ReportSection]
+) -> list[str]:
+    if len(sections) == len(newest):
+        return []
+    lines = ", ".join(str(section.line) for section in newest.values())
+    return [f"{name}: {len(sections)} reports in it; the newest is used (line {lines})"]
+
+
+def _without(
+    lines: Iterable[str], consoles: dict[str, Console], analysis: dict[str, list[str]]
+) -> Iterator[str]:
     """The lines that belong neither to the console's judgements nor to an analysis log, which are
-    taken on the way.
+    taken on the way, by process.
     """
     for line in lines:
-        if "Analysis: " in line:
-            analysis.append(line)
-        elif not console.take(line):
+        if (at := line.find(_ANALYSIS)) >= 0:
+            analysis[source_of(line[:at])].append(line)
+        elif (mark := line.find(Console.MARK)) < 0:
             yield line
-
-
-def _lines(head: bytes, rest: BinaryIO) -> Iterator[str]:
-    """The lines of a stream that ``head`` was already read from; an endless line is cut off."""
-    pending = head
-    while block := rest.read(_HEAD):
-        whole, end, last = (pending + block).rpartition(b"\n")
-        yield from (whole + end).decode(errors="replace").splitlines(keepends=True)
-        pending = last[:_MAX_LINE]
-    yield from pending.decode(errors="replace").splitlines(keepends=True)
+        else:
+            console = consoles.get(source := source_of(line[:mark])) or Console()
+            if console.take(line[mark:]):
+                consoles[source] = console
+            else:
+                yield line

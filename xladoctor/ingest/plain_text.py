@@ -1,0 +1,73 @@
+"""Texts that people keep of a console: with colours, or as a web page of a thread that has them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from html.parser import HTMLParser
+from typing import BinaryIO
+
+_BLOCK = 1 << 16
+_MAX_LINE = 1 << 20
+_PAGE = re.compile(rb"\s*<(!doctype|html|head|body|div|pre|p|table|span|code|!--)\b", re.IGNORECASE)
+#: Control sequences (ECMA-48, 5.4) and those of the operating system, such as links.
+_CONTROL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
+_INLINE = frozenset({"a", "b", "code", "em", "font", "i", "s", "span", "strong", "tt", "u", "wbr"})
+_UNSEEN = frozenset({"script", "style", "head", "template"})
+
+
+def plain_lines(head: bytes, rest: BinaryIO) -> Iterator[str]:
+    """The lines of a stream that ``head`` was already read from, as a reader sees them.
+
+    An endless line is cut off. A text that begins as a web page counts as one.
+    """
+    lines = _lines(head, rest)
+    if _PAGE.match(head):
+        lines = _Page().lines(lines)
+    for line in lines:
+        yield _CONTROL.sub("", line) if "\x1b" in line else line
+
+
+def _lines(head: bytes, rest: BinaryIO) -> Iterator[str]:
+    pending = head
+    while block := rest.read(_BLOCK):
+        whole, end, last = (pending + block).rpartition(b"\n")
+        yield from (whole + end).decode(errors="replace").splitlines(keepends=True)
+        pending = last[:_MAX_LINE]
+    yield from pending.decode(errors="replace").splitlines(keepends=True)
+
+
+class _Page(HTMLParser):
+    """Takes a page's text apart into lines: where it has them, and at every block."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self._text: list[str] = []
+        self._unseen = 0
+
+    def lines(self, source: Iterable[str]) -> Iterator[str]:
+        for line in source:
+            self.feed(line)
+            yield from self._whole()
+        self.close()
+        self._text.append("\n")
+        yield from self._whole()
+
+    def _whole(self) -> Iterator[str]:
+        whole, end, last = "".join(self._text).rpartition("\n")
+        self._text = [last]
+        yield from (whole + end).splitlines(keepends=True)
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self._unseen += tag in _UNSEEN
+        if tag not in _INLINE:
+            self._text.append("\n")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._unseen = max(0, self._unseen - (tag in _UNSEEN))
+        if tag not in _INLINE:
+            self._text.append("\n")
+
+    def handle_data(self, data: str) -> None:
+        if not self._unseen:
+            self._text.append(data)
