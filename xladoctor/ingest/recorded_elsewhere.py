@@ -82,20 +82,25 @@ def add_texts(texts: Sequence[Text], times: Sequence[Columns | None], ingested: 
             number = numbers[source]
             if told.log.blocks:
                 logs.setdefault(number, []).append(told.log)
-            if told.report and number in reported:
-                number = next(others)
             if told.report:
+                number = next(others) if number in reported else number
                 reported.add(number)
             figures.append((told, number))
         ingested.notes.extend(text.notes)
-    for number, parts in logs.items():
-        of_process = times[number] if number < len(times) else None
-        if parts or of_process is not None:
-            add_logs(parts, of_process or {}, number, ingested)
+    _add_logs(logs, times, ingested)
     for told, number in figures:
         add_figures(told, number, ingested)
     if len(texts) + len(times) > 1 and texts:
         ingested.notes.append(_together(texts, times, len(numbers), len({n for _, n in figures})))
+
+
+def _add_logs(
+    logs: dict[int, list[AnalysisLog]], times: Sequence[Columns | None], ingested: Ingested
+) -> None:
+    for number, parts in logs.items():
+        of_process = times[number] if number < len(times) else None
+        if parts or of_process is not None:
+            add_logs(parts, of_process or {}, number, ingested)
 
 
 def _together(

@@ -333,7 +333,7 @@ class _Reader:
 
 
 def source_of(prefix: str) -> str:
-    """Which process a line is of, by what a launcher or a logger put before it; empty if unknown."""
+    """Which process a line is of, by what was put before it; empty if unknown."""
     return "" if not prefix or prefix.isspace() else " ".join(_SOURCE.findall(prefix))
 
 

@@ -19,7 +19,7 @@ from typing import Any, Callable
 from .. import clock
 from ..patches import Patches
 
-_HERE = ("localhost", "127.0.0.1", "0.0.0.0", "[::1]", "[::]")
+_HERE = ("localhost", "127.0.0.1", "[::1]")
 _SLACK_NS = 2_000_000_000  # file systems round times to as much
 
 
