@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import jsonschema
 import pytest
 
 from tests.cli.forked import called
-from tests.cli.test_cli import READS, REPORT, ROOT
+from tests.cli.test_cli import REPORT, ROOT
 from xladoctor.report.comparison_json import schema
 
 SAMPLES = ROOT / "sample_traces"
@@ -63,8 +64,11 @@ def test_json_and_markdown_beside_the_terminal(tmp_path: Path) -> None:
 
 
 def test_pasted_reports(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text(REPORT + "Counter: xla::add\n  Value: 9\n")
-    (tmp_path / "b.txt").write_text(REPORT + READS)
+    (metrics,) = SAMPLES.glob("scalar_read/process-*/metrics.txt")
+    reads = metrics.read_text(encoding="utf-8")
+    of_reads = r"(?m)^(Metric: (TransferFromDeviceTime|InboundData)|Counter: aten::.*)\n(  .*\n)*"
+    (tmp_path / "a.txt").write_text(re.sub(of_reads, "", reads))
+    (tmp_path / "b.txt").write_text(reads)
     done = called("compare", "a.txt", "b.txt", folder=tmp_path)
     assert done.returncode == 1
     assert "1 new finding" in done.stdout
