@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
 
+from tests.ingest.hlo_modules import module
 from tests.ingest.loop_trace import loop
 from tests.ingest.test_records import compiled
 from xladoctor.diagnosis.engine import diagnose
@@ -94,3 +96,93 @@ def test_a_folder_with_nothing_to_read(tmp_path: Path) -> None:
         load_evidence(str(tmp_path))
     assert caught.value.hint is not None
     assert "xladoctor run" in caught.value.hint
+
+
+def test_packed_files_are_read_as_they_are(folder: Path) -> None:
+    plain = load_evidence(str(folder)).database
+    for file in ("logs/trace/vm.xplane.pb", "metrics.txt", "console.log"):
+        packed = folder / f"{file}.gz"
+        packed.write_bytes(gzip.compress((folder / file).read_bytes()))
+        (folder / file).unlink()
+    both = load_evidence(str(folder)).database
+    for table in ("compilation", "timeline_step", "metric", "counter"):
+        query = f"SELECT * FROM {table} ORDER BY ALL"
+        assert both.rows(query) == plain.rows(query)
+        assert plain.rows(query)
+
+
+def test_a_timeline_beside_its_packed_copy_counts_once(folder: Path) -> None:
+    trace = folder / "logs/trace/vm.xplane.pb"
+    trace.with_name("vm.xplane.pb.gz").write_bytes(gzip.compress(trace.read_bytes()))
+    assert load_evidence(str(folder)).database.scalar("SELECT count(*) FROM timeline") == 1
+
+
+def test_a_timeline_is_recognized_by_what_it_holds(folder: Path) -> None:
+    other = (folder / "logs/trace/vm.xplane.pb").rename(folder / "download (3)")
+    assert load_evidence(str(other)).database.scalar("SELECT count(*) FROM compilation") == 2
+
+
+@pytest.mark.parametrize("name", ["logs/trace/vm.xplane.pb", "metrics.txt"])
+def test_what_lies_before_the_damage_of_a_packed_file_is_read(folder: Path, name: str) -> None:
+    packed = folder / "file.gz"
+    packed.write_bytes(gzip.compress((folder / name).read_bytes(), 0)[:-9])
+    evidence = load_evidence(str(packed))
+    assert any(f"{packed}: cannot be unpacked beyond byte" in note for note in evidence.notes)
+    table = "compilation" if name.endswith("pb") else "metric"
+    assert evidence.database.scalar(f"SELECT count(*) FROM {table}")
+
+
+def test_a_trace_for_viewers_alone_is_an_error_that_names_the_file_to_give(tmp_path: Path) -> None:
+    (tmp_path / "vm.trace.json.gz").write_bytes(gzip.compress(b'{"traceEvents": []}'))
+    for path in (tmp_path, tmp_path / "vm.trace.json.gz"):
+        with pytest.raises(IngestError, match=r"vm\.trace\.json\.gz: a trace for viewers") as error:
+            load_evidence(str(path))
+        assert ".xplane.pb" in str(error.value.hint)
+
+
+def test_a_trace_for_viewers_beside_the_timeline_is_left_alone(folder: Path) -> None:
+    notes = load_evidence(str(folder)).notes
+    (folder / "logs" / "trace" / "vm.trace.json").write_text('{"traceEvents": []}')
+    assert load_evidence(str(folder)).notes == notes
+
+
+def test_evidence_that_counts_differently_is_said_to(folder: Path) -> None:
+    log = "".join(LOG.format(hash=name) for name in ("aa", "bb", "cc", "dd"))
+    (folder / "console.log").write_text(log)
+    (note,) = (note for note in load_evidence(str(folder)).notes if "compilations:" in note)
+    assert "4 in the analysis log, 2 in the metrics report" in note
+
+
+def dumped(folder: Path, lengths: tuple[int, ...]) -> None:
+    """What XLA writes for graphs of one input, whose length differs."""
+    for number, length in enumerate(lengths):
+        name = f"module_{number:04}.SyncTensorsGraph.{7 + number}"
+        graph = module()
+        graph.hlo_module.computations[-1].instructions[0].shape.dimensions[1] = length
+        proto = graph.SerializeToString()
+        (folder / f"{name}.before_optimizations.hlo.pb").write_bytes(proto)
+        (folder / f"{name}.cpu_after_optimizations.hlo.pb").write_bytes(proto)
+        (folder / f"{name}.debug_options").write_text("xla_dump_to: 1\n")
+
+
+def test_modules_that_xla_dumped_tell_why_they_were_compiled_again(tmp_path: Path) -> None:
+    dumped(tmp_path, tuple(range(20, 40)))
+    (finding,) = diagnose(load_evidence(str(tmp_path)), load_rules()).findings
+    assert "changed shape, last from f32[16,38] to f32[16,39]" in finding.message
+    assert finding.cost.seconds is None
+
+
+def test_dumped_modules_that_are_text_are_counted_and_said_to_be(tmp_path: Path) -> None:
+    for number in range(3):
+        name = f"module_{number:04}.SyncTensorsGraph.7.before_optimizations.txt"
+        (tmp_path / name).write_text("HloModule SyncTensorsGraph.7\n")
+    evidence = load_evidence(str(tmp_path))
+    assert evidence.database.scalar("SELECT count(*) FROM compilation") == 3
+    assert "3 are not HLO in protocol buffers" in evidence.notes[0]
+
+
+def test_dumped_modules_beside_a_timeline_are_not_counted_twice(folder: Path) -> None:
+    dumped(folder, (3, 4))
+    evidence = load_evidence(str(folder))
+    assert evidence.database.scalar("SELECT count(*) FROM compilation") == 2
+    assert any("2 modules that XLA dumped; not used" in note for note in evidence.notes)

@@ -8,13 +8,18 @@ files of a session on one clock.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
+from xladoctor.ingest.compressed import PACKED
 from xladoctor.ingest.frames import Folders
+from xladoctor.ingest.hlo.dump import add_dumped
 from xladoctor.ingest.interface import Columns, Ingested, IngestError, Progress
-from xladoctor.ingest.sessions import SUFFIX, find_sessions, session_files
+from xladoctor.ingest.recognition import SUFFIX, Kind, Sorted, files_in, kind_of
+from xladoctor.ingest.sessions import find_sessions, session_files
 from xladoctor.ingest.torch_xla.analysis_log import AnalysisLog
 from xladoctor.ingest.torch_xla.text_file import (
     Text,
@@ -24,11 +29,13 @@ from xladoctor.ingest.torch_xla.text_file import (
     read_text_file,
 )
 
-_MOST_FILES = 10_000  # in a directory
-_OF_TEXTS = ("", ".txt", ".log", ".out", ".err")  # in a directory; others have to be named
 _EXPECTED = (
     "expected a run directory of `xladoctor run`, or timelines (.xplane.pb), metrics reports,"
-    " analysis logs and console logs of one program"
+    " analysis logs, console logs and dumps of graphs (XLA_SAVE_TENSORS_FILE, --xla_dump_to) of one"
+    " program"
+)
+_EXPECTED_TIMELINE = (
+    "expected the .xplane.pb file of the same profile, which profilers of XLA write beside it"
 )
 
 
@@ -44,19 +51,59 @@ def read_elsewhere(
         IngestError: there is nothing that can be read, or a file is none of these.
     """
     ingested = Ingested()
-    timelines: list[Path] = []
+    sorted_ = Sorted()
     texts: list[Text] = []
     for path in paths:
-        timelines += _timelines(path, session, ingested)
-        texts += _texts(path)
-    times = [_read(file, number, ingested, progress) for number, file in enumerate(timelines)]
-    if timelines and "process" not in ingested.tables and not texts:
-        raise IngestError("\n".join(ingested.notes), "expected an uncompressed .xplane.pb file, as"
-                          " XLA's profiler writes it")  # fmt: skip
-    if not timelines and not texts:
+        texts += _sort(path, session, sorted_, ingested)
+    times = [_read(file, number, ingested, progress)
+             for number, file in enumerate(sorted_.timelines)]  # fmt: skip
+    nothing_else = not texts and not sorted_.modules
+    if sorted_.timelines and "process" not in ingested.tables and nothing_else:
+        raise IngestError("\n".join(ingested.notes), "expected an .xplane.pb file, as XLA's"
+                          " profiler writes it")  # fmt: skip
+    if not sorted_.timelines and nothing_else:
+        if sorted_.traces:
+            raise IngestError(f"{_named(sorted_.traces)}: a trace for viewers, without the graphs"
+                              " and what tells of them", _EXPECTED_TIMELINE)  # fmt: skip
         raise IngestError(f"{_named(paths)}: nothing in it that can be read", _EXPECTED)
     add_texts(texts, times, ingested)
+    _add_modules(sorted_.modules, ingested)
     return ingested
+
+
+def _sort(path: Path, session: str | None, sorted_: Sorted, ingested: Ingested) -> Iterator[Text]:
+    """Put a path's files where they belong, and read the texts.
+
+    A text that is named must hold something to judge; in a directory it is left out otherwise.
+    """
+    if path.is_file():
+        try:
+            kind = kind_of(path)
+        except OSError as error:
+            raise IngestError(f"{path}: cannot be read: {error.strerror or error}") from error
+        sorted_.add(path, kind)
+        if kind is Kind.TEXT:
+            yield read_text_file(path)
+        return
+    held = files_in(path)
+    sorted_.timelines += _of_one_session(path, held.timelines, session, ingested)
+    sorted_.modules += held.modules
+    sorted_.traces += held.traces
+    for file in held.texts:
+        with suppress(IngestError):  # a file of another kind beside them
+            yield read_text_file(file)
+
+
+def _add_modules(modules: list[Path], ingested: Ingested) -> None:
+    """Modules that XLA dumped, where nothing else tells of compilations."""
+    if not modules:
+        return
+    if any(ingested.tables.get("compilation", {}).values()):
+        ingested.notes.append(f"{modules[0].parent}: {len(modules)} modules that XLA dumped; not"
+                              " used, as the other evidence has the compilations")  # fmt: skip
+        return
+    process = len(ingested.tables.get("timeline", {}).get("process", ()))
+    add_dumped(modules, 0 if process <= 1 else process, ingested)
 
 
 def add_texts(texts: Sequence[Text], times: Sequence[Columns | None], ingested: Ingested) -> None:
@@ -90,6 +137,9 @@ def add_texts(texts: Sequence[Text], times: Sequence[Columns | None], ingested: 
     _add_logs(logs, times, ingested)
     for told, number in figures:
         add_figures(told, number, ingested)
+    for number in dict.fromkeys(number for _, number in figures):
+        counts = [told.compiled for told, of in figures if of == number]
+        ingested.notes.extend(_disagreement(counts, times[number : number + 1]))
     if len(texts) + len(times) > 1 and texts:
         ingested.notes.append(_together(texts, times, len(numbers), len({n for _, n in figures})))
 
@@ -103,6 +153,25 @@ def _add_logs(
             add_logs(parts, of_process or {}, number, ingested)
 
 
+def _disagreement(
+    told: Sequence[dict[str, int]], times: Sequence[Columns | None]
+) -> Iterator[str]:
+    """What is to be said where a process's evidence counts compilations differently.
+
+    A timeline is of a part of the run: it may have fewer than the others, and not more.
+    """
+    counts: Counter[str] = Counter()
+    for each in told:
+        counts.update(each)
+    in_timeline = max((len(each.get("end_ns", ())) for each in times if each), default=0)
+    if in_timeline > min(counts.values(), default=in_timeline):
+        counts["the timeline"] = in_timeline
+    if len(set(counts.values())) > 1:
+        said = ", ".join(f"{count:,} in {kind}" for kind, count in counts.items())
+        yield (f"compilations: {said}; one of them is cut, or of another part of the program;"
+               " both are shown as they are")  # fmt: skip
+
+
 def _together(
     texts: Sequence[Text], times: Sequence[Columns | None], named: int, processes: int
 ) -> str:
@@ -114,12 +183,12 @@ def _together(
     return f"{held}; taken {taken}"
 
 
-def _timelines(path: Path, session: str | None, ingested: Ingested) -> list[Path]:
-    if path.is_file():
-        return [path] if path.name.endswith(SUFFIX) else []
+def _of_one_session(
+    path: Path, timelines: list[Path], session: str | None, ingested: Ingested
+) -> list[Path]:
     if find_sessions(path):
         return session_files(path, session, ingested)
-    folders = {file.parent for file in path.rglob(f"*{SUFFIX}")}
+    folders = {file.parent for file in timelines}
     if not folders:
         return []
     newest = max(folders, key=lambda folder: (folder.stat().st_mtime, folder))
@@ -127,22 +196,6 @@ def _timelines(path: Path, session: str | None, ingested: Ingested) -> list[Path
         ingested.notes.append(f"{path}: {len(folders)} folders with timelines; the newest is read,"
                               f" {newest}")  # fmt: skip
     return session_files(newest, session, ingested)
-
-
-def _texts(path: Path) -> Iterator[Text]:
-    """A text file, or those in a directory that are named like one and hold anything to judge."""
-    if path.is_file():
-        if not path.name.endswith(SUFFIX):
-            yield read_text_file(path)
-        return
-    files = (file for file in sorted(path.rglob("*")) if file.is_file())
-    for _, file in zip(range(_MOST_FILES), files, strict=False):
-        if file.suffix not in _OF_TEXTS:
-            continue
-        try:
-            yield read_text_file(file)
-        except IngestError:
-            continue  # a file of another kind beside them
 
 
 def _read(file: Path, number: int, ingested: Ingested, progress: Progress | None) -> Columns | None:
@@ -165,7 +218,8 @@ def _add_process(file: Path, number: int, ingested: Ingested) -> None:
     rows = ingested.tables.get("device", {})
     kinds = [kind for owner, kind in zip(rows.get("process", ()), rows.get("kind", ()), strict=True)
              if owner == number]  # fmt: skip
-    ingested.add("process", process=number, host=host or file.name.removesuffix(SUFFIX),
+    host = host or file.name.removesuffix(PACKED).removesuffix(SUFFIX)
+    ingested.add("process", process=number, host=host,
                  device_kind=kinds[0] if kinds else None, devices=len(kinds),
                  ended=True)  # fmt: skip
 

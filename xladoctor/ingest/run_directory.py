@@ -20,8 +20,9 @@ from xladoctor.ingest.process_record import (
     profile_of_program,
     read_process_record,
 )
+from xladoctor.ingest.recognition import SUFFIX
 from xladoctor.ingest.run_queue import read_run_queue
-from xladoctor.ingest.sessions import SUFFIX, session_files
+from xladoctor.ingest.sessions import session_files
 from xladoctor.ingest.step_log import (
     CallSites,
     extend_tail,

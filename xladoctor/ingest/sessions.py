@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from xladoctor.ingest.compressed import PACKED
 from xladoctor.ingest.interface import Ingested, IngestError
+from xladoctor.ingest.recognition import SUFFIX, is_timeline
 
-SUFFIX = ".xplane.pb"
 #: A log directory, a folder of sessions, or a session.
-_PATTERNS = (f"plugins/profile/*/*{SUFFIX}", f"profile/*/*{SUFFIX}", f"*/*{SUFFIX}",
-             f"*{SUFFIX}")  # fmt: skip
+_PATTERNS = (f"plugins/profile/*/*{SUFFIX}*", f"profile/*/*{SUFFIX}*", f"*/*{SUFFIX}*",
+             f"*{SUFFIX}*")  # fmt: skip
 
 
 def session_files(
@@ -47,6 +48,10 @@ def find_sessions(path: Path) -> dict[str, list[Path]]:
     for pattern in _PATTERNS:
         sessions: dict[str, list[Path]] = {}
         for file in sorted(path.glob(pattern)):
+            if not is_timeline(file) or file.with_name(file.name.removesuffix(PACKED)) in (
+                sessions.get(file.parent.name, ())
+            ):
+                continue  # the second: packed beside the file itself
             sessions.setdefault(file.parent.name, []).append(file)
         if sessions:
             return dict(

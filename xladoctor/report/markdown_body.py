@@ -10,6 +10,7 @@ from xladoctor.gate.interface import BudgetOutcome, GateOutcome
 from xladoctor.report.alerts import Alert, alerts, consumer_text
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.markup import block, code, element, inline, prose, table
+from xladoctor.report.next_command import next_command
 from xladoctor.report.places import path_shown
 from xladoctor.report.text import printable
 from xladoctor.report.words import (
@@ -165,6 +166,8 @@ def _closing(diagnosis: Diagnosis) -> Iterator[str]:
     said = [*unjudged(diagnosis.not_checked), *hushed, *diagnosis.warnings]
     yield _bullets(said) or "Nothing else to say."
     yield "</details>"
+    if following := next_command(diagnosis):
+        yield f"Next, {following[0]}: `{following[1]}`"
 
 
 def _bullets(texts: Sequence[str]) -> str:

@@ -16,6 +16,7 @@ from xladoctor.quantities import duration, percent
 from xladoctor.report import devices, gate, labels
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.levels import judgements
+from xladoctor.report.next_command import next_command
 from xladoctor.report.text import plain, printable, write
 from xladoctor.report.words import (
     PARTS,
@@ -211,6 +212,6 @@ def _closing(diagnosis: Diagnosis, style: Style) -> Group:
         rows.append(Text(f"  run directory: {diagnosis.run.path}", overflow="fold"))
         rows.append(Text(f"  again: xladoctor analyze {diagnosis.run.path}", style="dim",
                          overflow="fold"))  # fmt: skip
-    else:
-        rows.append(Text("  for lines, causes and times: xladoctor run your_script.py"))
+    elif following := next_command(diagnosis):
+        rows.append(Text(f"  {following[0]}: {following[1]}", overflow="fold"))
     return Group(*rows)

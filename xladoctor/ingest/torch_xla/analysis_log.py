@@ -8,7 +8,7 @@ process write without a lock, so that blocks can be torn: a torn one is counted,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from xladoctor.ingest.frames import Frame
@@ -79,14 +79,24 @@ class Block:
         frames = self.program_frames()
         if len(frames) == len(self.frames) or not frames:
             return self.cause
-        if frames[0].function not in ("sync", "mark_step"):
-            return self.cause
-        outer = frames[1] if len(frames) > 1 else Frame("", 0, "")
-        if outer.function == "next" and outer.file.endswith("parallel_loader.py"):
-            return "torch_xla.sync in parallel loader at step end"
-        if outer.function == "__exit__" and outer.file.endswith("profiler.py"):
-            return "torch_xla.sync when exiting a profiler StepTrace region"
-        return "user torch_xla.sync"
+        return _barrier(frames) or self.cause
+
+
+def cause_of(frames: Sequence[Frame]) -> str:
+    """What torch_xla says caused a graph that was handed over by these frames, innermost first."""
+    return _barrier(frames) or "most likely user code trying to access tensor value"
+
+
+def _barrier(frames: Sequence[Frame]) -> str | None:
+    """What kind of barrier these frames are of, in torch_xla's words; None if of none."""
+    if not frames or frames[0].function not in ("sync", "mark_step"):
+        return None
+    outer = frames[1] if len(frames) > 1 else Frame("", 0, "")
+    if outer.function == "next" and outer.file.endswith("parallel_loader.py"):
+        return "torch_xla.sync in parallel loader at step end"
+    if outer.function == "__exit__" and outer.file.endswith("profiler.py"):
+        return "torch_xla.sync when exiting a profiler StepTrace region"
+    return "user torch_xla.sync"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,16 +6,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
 from xladoctor.ingest import compilations
+from xladoctor.ingest.compressed import is_packed, unpacked
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.interface import Columns, Ingested, IngestError
 from xladoctor.ingest.plain_text import plain_lines
 from xladoctor.ingest.torch_xla.analysis_log import AnalysisLog, read_analysis_log
 from xladoctor.ingest.torch_xla.console import Console
+from xladoctor.ingest.torch_xla.graph_dump import GraphDump
 from xladoctor.ingest.torch_xla.metrics_report import (
     NotAMetricsReport,
     read_metrics_report,
@@ -25,6 +27,7 @@ from xladoctor.ingest.torch_xla.metrics_types import ReportSection
 from xladoctor.ingest.torch_xla.report_tables import add_section
 
 _HEAD = 1 << 16
+_COMPILED = frozenset({"XrtCompile", "CompileTime"})  # the first until 1.13
 _ANALYSIS = " Analysis: "
 _EXPECTED = (
     "expected a metrics report (torch_xla.debug.metrics.metrics_report(), XLA_METRICS_FILE), an"
@@ -39,12 +42,26 @@ class Told:
     Attributes:
         report: its newest metrics report, None without one.
         console: what torch_xla said of its metrics.
-        log: the blocks of its analysis log.
+        log: the blocks of its analysis log, or those of the graphs that it wrote down.
     """
 
     report: ReportSection | None
     console: Console
     log: AnalysisLog
+    dumped: bool = False  # whether the log is made of graphs
+
+    @property
+    def compiled(self) -> dict[str, int]:
+        """How many compilations each kind of evidence in it counts."""
+        counts: dict[str, int] = {}
+        metrics = self.report.metrics if self.report else ()
+        for metric in metrics:
+            if metric.name in _COMPILED and metric.total_samples is not None:
+                counts["the metrics report"] = metric.total_samples
+        if self.log.blocks:
+            kind = "the dump of graphs" if self.dumped else "the analysis log"
+            counts[kind] = sum(block.kind == "compilation" for block in self.log.blocks)
+        return counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +83,8 @@ class Text:
         """What is in it, in words."""
         told = self.processes.values()
         held = {"a metrics report": any(each.report for each in told),
-                "an analysis log": any(each.log.blocks for each in told),
+                "an analysis log": any(each.log.blocks and not each.dumped for each in told),
+                "a dump of graphs": any(each.dumped for each in told),
                 "metrics on the console": any(each.console for each in told)}  # fmt: skip
         of_several = f" of {len(told)} processes" if len(told) > 1 else ""
         return [kind + of_several for kind, is_held in held.items() if is_held]
@@ -75,10 +93,17 @@ class Text:
 def read_text_file(path: Path) -> Text:
     """Read a text file. Raises IngestError if nothing that can be judged is in it."""
     try:
+        if is_packed(path):
+            packed, damage = unpacked(path)
+            with packed:
+                packed.seek(0)
+                text = read_text(packed, str(path))
+            notes = [f"{path}: {damage}; what could be read is used"] if damage else []
+            return replace(text, notes=(*text.notes, *notes))
         with path.open("rb") as file:
             return read_text(file, str(path))
     except OSError as error:
-        raise IngestError(f"{path}: cannot be read: {error.strerror}") from error
+        raise IngestError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
 def read_text(file: BinaryIO, name: str) -> Text:
@@ -91,15 +116,16 @@ def read_text(file: BinaryIO, name: str) -> Text:
         raise IngestError(f"{name}: byte {offset} is zero: not a text file", _EXPECTED)
     consoles: dict[str, Console] = defaultdict(Console)
     analysis: dict[str, list[str]] = defaultdict(list)
+    graphs = GraphDump()
     reports: dict[str, ReportSection] = {}
     notes: list[str] = []
     try:
-        report = read_metrics_report(_without(plain_lines(head, file), consoles, analysis))
+        report = read_metrics_report(_without(plain_lines(head, file), consoles, analysis, graphs))
         reports = {section.source: section for section in report.sections}
         notes = _report_notes(name, report.sections, reports)
         notes += [f"{name}: {note}" for note in report.notes]
     except NotAMetricsReport as error:
-        if not consoles and not analysis:
+        if not consoles and not analysis and not graphs.blocks:
             raise IngestError(f"{name}: {error}", _EXPECTED) from error
     logs = {source: read_analysis_log(lines, excerpt=True) for source, lines in analysis.items()}
     if torn := sum(log.torn for log in logs.values()):
@@ -109,6 +135,9 @@ def read_text(file: BinaryIO, name: str) -> Text:
                      logs.get(source, AnalysisLog((), 0)))
         for source in {**reports, **consoles, **logs}
     }  # fmt: skip
+    if graphs.blocks and not any(each.log.blocks for each in told.values()):
+        nameless = told.setdefault(_ordinal(name), Told(None, Console(), AnalysisLog((), 0)))
+        nameless.log, nameless.dumped = AnalysisLog(tuple(graphs.blocks), 0), True
     told = {source: each for source, each in told.items()
             if each.report or each.console or each.log.blocks}  # fmt: skip
     if not told:
@@ -146,9 +175,16 @@ def _joined(told: dict[str, Told]) -> dict[str, Told]:
     if (nameless.report and first.report) or (nameless.log.blocks and first.log.blocks):
         return told
     first.report = first.report or nameless.report
-    first.log = first.log if first.log.blocks else nameless.log
+    if not first.log.blocks:
+        first.log, first.dumped = nameless.log, nameless.dumped
     first.console = first.console or nameless.console
     return rest
+
+
+def _ordinal(name: str) -> str:
+    """Of the process that a dump of graphs is of, which its name ends in; the first has no name."""
+    ordinal = name.rpartition(".")[2]
+    return ordinal if ordinal.isdigit() and int(ordinal) else ""
 
 
 def _report_notes(
@@ -161,12 +197,15 @@ def _report_notes(
 
 
 def _without(
-    lines: Iterable[str], consoles: dict[str, Console], analysis: dict[str, list[str]]
-) -> Iterator[str]:
-    """The lines that belong neither to the console's judgements nor to an analysis log, which are
-    taken on the way, by process.
+    lines: Iterable[str], consoles: dict[str, Console], analysis: dict[str, list[str]],
+    graphs: GraphDump,
+) -> Iterator[str]:  # fmt: skip
+    """The lines that belong neither to the console's judgements nor to an analysis log nor to a
+    dumped graph, which are taken on the way, the first two by process.
     """
     for line in lines:
+        if graphs.take(line):
+            continue
         if (at := line.find(_ANALYSIS)) >= 0:
             analysis[source_of(line[:at])].append(line)
         elif (mark := line.find(Console.MARK)) < 0:

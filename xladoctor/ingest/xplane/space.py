@@ -13,11 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from google.protobuf.message import DecodeError
 
+from xladoctor.ingest.compressed import is_packed, unpacked
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.protobuf_schema import message
 from xladoctor.ingest.xplane import wire
@@ -159,9 +160,11 @@ class Space:
 def read_space(path: Path, ingested: Ingested) -> Space | None:
     """Map a file and find its planes and lines. None, and a note, if it cannot be opened."""
     try:
-        buffer = _map(path)
+        with _opened(path, ingested) as file:
+            buffer = _map(file)
     except OSError as error:
-        ingested.notes.append(f"{path}: the timeline cannot be read ({error.strerror}); not used")
+        reason = error.strerror or error
+        ingested.notes.append(f"{path}: the timeline cannot be read ({reason}); not used")
         return None
     space = Space(path, len(buffer), buffer)
     for number, wire_type, begin, end in _fields(space, 0, space.size):
@@ -172,11 +175,19 @@ def read_space(path: Path, ingested: Ingested) -> Space | None:
     return space
 
 
-def _map(path: Path) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    with path.open("rb") as file:
-        if os.fstat(file.fileno()).st_size == 0:
-            return np.frombuffer(b"", np.uint8)
-        return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+def _opened(path: Path, ingested: Ingested) -> BinaryIO:
+    if not is_packed(path):
+        return path.open("rb")
+    file, damage = unpacked(path)
+    if damage:
+        ingested.notes.append(f"{path}: {damage}; what could be read is used")
+    return file
+
+
+def _map(file: BinaryIO) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    if os.fstat(file.fileno()).st_size == 0:
+        return np.frombuffer(b"", np.uint8)
+    return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
 
 
 def _fields(space: Space, begin: int, end: int) -> Iterator[tuple[int, int, int, int]]:

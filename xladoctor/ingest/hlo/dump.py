@@ -1,0 +1,75 @@
+"""Modules that XLA wrote to a directory itself (``XLA_FLAGS=--xla_dump_to=DIR``): each compilation
+leaves several files, named by its number and its module.
+
+``--xla_dump_hlo_as_proto`` makes them ``HloProto``; otherwise they are text for people, from which
+only their number is read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from google.protobuf.message import DecodeError
+
+from xladoctor.ingest.frames import Folders
+from xladoctor.ingest.hlo.module import Module, decode
+from xladoctor.ingest.interface import Ingested
+
+#: ``module_0007.SyncTensorsGraph.19.before_optimizations.hlo.pb``
+_NAME = re.compile(
+    r"module_(\d{1,9})\.(.+)\.before_optimizations\.(txt|hlo\.pb(?:\.gz)?)", re.ASCII
+)
+
+
+def is_dumped(file: Path) -> bool:
+    """Whether a file is a module as it was before XLA optimized it."""
+    return _NAME.fullmatch(file.name) is not None
+
+
+def add_dumped(files: Sequence[Path], process: int, ingested: Ingested) -> None:
+    """Fill ``compilation`` and the tables of modules with what was dumped, in order.
+
+    Modules that are text, or unreadable, leave a row of ``compilation`` and a note.
+    """
+    unread = 0
+    seen: Counter[str] = Counter()
+    for index, file in enumerate(sorted(files, key=_number)):
+        module = _decoded(file, index)
+        graph = f"module {_number(file)}"
+        kind = _kind(file)
+        ingested.add(
+            "compilation", process=process, index=index, graph_hash=graph, ordinal=seen[kind],
+            inputs=module.inputs if module else None, outputs=module.outputs if module else None,
+        )  # fmt: skip
+        if module:
+            module.add(process, graph, ingested)
+        seen[kind] += 1
+        unread += module is None
+    note = f"{files[0].parent}: {len(files)} modules that XLA dumped, one of each compilation"
+    if unread:
+        note += (f"; {unread} are not HLO in protocol buffers, and only counted"
+                 " (XLA_FLAGS=--xla_dump_hlo_as_proto writes those)")  # fmt: skip
+    ingested.notes.append(note)
+
+
+def _decoded(file: Path, program: int) -> Module | None:
+    if not file.name.endswith(".pb"):
+        return None
+    try:
+        return decode(file.read_bytes(), program, Folders())
+    except (OSError, DecodeError):
+        return None
+
+
+def _kind(file: Path) -> str:
+    """What a module is called without its numbers: the function, or what hands graphs over."""
+    match = _NAME.fullmatch(file.name)
+    return match[2].rstrip(".0123456789") if match else ""
+
+
+def _number(file: Path) -> int:
+    match = _NAME.fullmatch(file.name)
+    return int(match[1]) if match else 0

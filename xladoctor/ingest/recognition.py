@@ -1,0 +1,97 @@
+"""Which kind of evidence a file is, by what it holds; by its name only where that is part of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+from xladoctor.ingest.compressed import PACKED, head_of
+from xladoctor.ingest.hlo.dump import is_dumped
+
+SUFFIX = ".xplane.pb"
+_MOST_FILES = 10_000  # in a directory
+_OF_TEXTS = frozenset({"", ".txt", ".log", ".out", ".err", ".dump"})
+_OF_TRACES = (".json", f".json{PACKED}")
+_PLANES = b"\n"  # field 1 of an XSpace; texts that begin so have no zero byte
+_EVENTS = b'"traceEvents"'
+
+
+class Kind(Enum):
+    """Kinds of evidence."""
+
+    TIMELINE = "timeline"
+    TEXT = "text"
+    MODULE = "module"
+    TRACE = "trace"  # for viewers; the same in less detail
+
+
+@dataclass(slots=True)
+class Sorted:
+    """Files by kind, in order of their names."""
+
+    timelines: list[Path] = field(default_factory=list)
+    texts: list[Path] = field(default_factory=list)
+    modules: list[Path] = field(default_factory=list)
+    traces: list[Path] = field(default_factory=list)
+
+    def add(self, file: Path, kind: Kind | None) -> None:
+        """Put a file where it belongs; None is nowhere."""
+        by_kind = {Kind.TIMELINE: self.timelines, Kind.TEXT: self.texts,
+                   Kind.MODULE: self.modules, Kind.TRACE: self.traces}  # fmt: skip
+        if kind:
+            by_kind[kind].append(file)
+
+
+def is_timeline(file: Path) -> bool:
+    """Whether a file is named as a timeline, packed or not."""
+    return file.name.endswith((SUFFIX, SUFFIX + PACKED))
+
+
+def kind_of(file: Path) -> Kind:
+    """What a file is that somebody named: text, if nothing else. Raises OSError."""
+    if is_dumped(file):
+        return Kind.MODULE
+    if is_timeline(file):
+        return Kind.TIMELINE
+    head = head_of(file)
+    if b"\x00" in head and head.startswith(_PLANES):
+        return Kind.TIMELINE
+    return Kind.TRACE if _is_trace(head) else Kind.TEXT
+
+
+def files_in(directory: Path) -> Sorted:
+    """What may be evidence among the files below a directory."""
+    held = Sorted()
+    files = (file for file in sorted(directory.rglob("*")) if file.is_file())
+    for _, file in zip(range(_MOST_FILES), files, strict=False):
+        held.add(file, _kind_by_name(file))
+    return held
+
+
+def _kind_by_name(file: Path) -> Kind | None:
+    """A directory has files of any kind, too many to look into each."""
+    if is_dumped(file):
+        return Kind.MODULE
+    if is_timeline(file):
+        return Kind.TIMELINE
+    if file.name.endswith(_OF_TRACES):
+        return Kind.TRACE if _may_be_trace(file) else None
+    name = Path(file.name.removesuffix(PACKED))
+    numbered = name.suffix[1:].isdigit() and Path(name.stem).suffix in _OF_TEXTS  # of processes
+    return Kind.TEXT if name.suffix in _OF_TEXTS or numbered else None
+
+
+def _may_be_trace(file: Path) -> bool:
+    try:
+        return _is_trace(head_of(file))
+    except OSError:
+        return False
+
+
+def _is_trace(head: bytes) -> bool:
+    """A Chrome trace: an object with events somewhere behind its beginning, or a list of them."""
+    start = head.lstrip()
+    return (start.startswith(b"{") and (_EVENTS in head or b'"displayTimeUnit"' in head)) or (
+        start.startswith(b"[") and b'"ph"' in head
+    )

@@ -1,0 +1,32 @@
+"""The one command that gives what evidence from elsewhere lacks."""
+
+from __future__ import annotations
+
+import shlex
+
+from xladoctor.diagnosis.interface import Diagnosis
+
+_OURS = ("run", "remote")
+
+
+def next_command(diagnosis: Diagnosis) -> tuple[str, str] | None:
+    """What for, and the command; None for what xladoctor recorded itself, which has everything."""
+    run = diagnosis.run
+    if run.kind in _OURS:
+        return None
+    has_timeline = run.kind == "timeline" or bool(diagnosis.devices)
+    if has_timeline and diagnosis.steps is None:
+        return ("for a timeline with whole steps, of a program that runs",
+                "xladoctor capture HOST:PORT --duration 10s")  # fmt: skip
+    findings = diagnosis.findings
+    lacking = {
+        "lines": not findings or any(not finding.locations for finding in findings),
+        "causes": not has_timeline,
+        "times": not has_timeline or any(finding.cost.seconds is None for finding in findings),
+    }
+    if parts := [part for part, lacks in lacking.items() if lacks]:
+        *most, last = parts
+        said = f"{', '.join(most)} and {last}" if most else last
+        return f"for {said}", "xladoctor run your_script.py"
+    named = run.path if run.kind == "files" else shlex.quote(run.path)
+    return "to see what a fix gained", f"xladoctor compare {named} AFTER"
