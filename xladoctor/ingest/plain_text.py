@@ -22,19 +22,23 @@ def plain_lines(head: bytes, rest: BinaryIO) -> Iterator[str]:
     An endless line is cut off. A text that begins as a web page counts as one.
     """
     lines = _lines(head, rest)
-    if _PAGE.match(head):
-        lines = _Page().lines(lines)
-    for line in lines:
-        yield _CONTROL.sub("", line) if "\x1b" in line else line
+    return _Page().lines(lines) if _PAGE.match(head) else lines
 
 
 def _lines(head: bytes, rest: BinaryIO) -> Iterator[str]:
     pending = head
     while block := rest.read(_BLOCK):
         whole, end, last = (pending + block).rpartition(b"\n")
-        yield from (whole + end).decode(errors="replace").splitlines(keepends=True)
+        yield from _shown(whole + end)
         pending = last[:_MAX_LINE]
-    yield from pending.decode(errors="replace").splitlines(keepends=True)
+    yield from _shown(pending)
+
+
+def _shown(block: bytes) -> list[str]:
+    lines = block.decode(errors="replace").splitlines(keepends=True)
+    if b"\x1b" in block:
+        return [_CONTROL.sub("", line) for line in lines]
+    return lines
 
 
 class _Page(HTMLParser):

@@ -153,9 +153,7 @@ def _add_logs(
             add_logs(parts, of_process or {}, number, ingested)
 
 
-def _disagreement(
-    told: Sequence[dict[str, int]], times: Sequence[Columns | None]
-) -> Iterator[str]:
+def _disagreement(told: Sequence[dict[str, int]], times: Sequence[Columns | None]) -> Iterator[str]:
     """What is to be said where a process's evidence counts compilations differently.
 
     A timeline is of a part of the run: it may have fewer than the others, and not more.

@@ -62,7 +62,7 @@ def test_a_report_cut_off_before_the_next_one() -> None:
 
 def test_a_header_alone_is_an_empty_report() -> None:
     report = read_text("[MetricsData; step=9]\n\n\n")
-    assert report.sections == (ReportSection(9, 1, (), ()),)
+    assert report.sections == (ReportSection(9, 1, "", (), ()),)
 
 
 def last_line(item: Metric | Counter) -> int:

@@ -33,6 +33,7 @@ class GraphDump:
 
     Attributes:
         blocks: a compilation where a graph comes for the first time, and each launch.
+        inside: whether the next line may be of a graph that has begun; others begin with the mark.
     """
 
     MARK = "[ScheduleSyncTensorsGraph]"
@@ -43,16 +44,16 @@ class GraphDump:
         self._frames: list[Frame] = []
         self._roots = ""
         self._offset = 0
-        self._inside = self._in_graph = False
+        self.inside = self._in_graph = False
 
     def take(self, line: str) -> bool:
         """Take a line; False if it is not of a graph."""
-        if self.MARK in line:
+        if line.startswith(self.MARK):
             self._end()
-            self._inside, self._in_graph = True, False
+            self.inside, self._in_graph = True, False
             self._frames, self._roots = [], ""
             return True
-        if not self._inside:
+        if not self.inside:
             return False
         if match := _HASH.match(line):
             self._end(match[1])
@@ -69,7 +70,7 @@ class GraphDump:
     def _end(self, graph_hash: str = "") -> None:
         """A graph is whole; older releases print the hashes of its results only."""
         graph = graph_hash or self._roots
-        self._inside = self._inside and bool(graph_hash)  # the end of the graph is still to come
+        self.inside = self.inside and bool(graph_hash)  # the end of the graph is still to come
         if not graph:
             return
         self._roots = ""

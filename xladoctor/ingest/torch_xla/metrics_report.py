@@ -50,13 +50,23 @@ _EXPECTED = (
 )
 
 _COUNT = re.compile(r"-?\d{1,20}", re.ASCII)
-_PERCENTILE = re.compile(r"\s*(\d{1,3}(?:\.\d{1,9})?)%=(\S+)\s*", re.ASCII)
-_STEP = re.compile(r"\[MetricsData; step=(\d{1,18})\]", re.ASCII)
-_KEY = re.compile(
-    r"(Metric|TotalSamples|Accumulator|Mean|StdDev|ValueRate|Rate|Percentiles|Counter|Value)"
-    r":(?=\s|$)",
+#: Figures as every release prints them; others are looked at more closely.
+_PLAIN = (
+    r"(?:\d{1,18}d)?(?:\d{1,18}h)?(?:\d{1,18}m)?(?:\d{1,18}s)?(?:\d{1,18}ms)?\d{1,18}\.\d{1,18}us",
+    r"\d{1,18}(?:\.\d{1,18})?[KMGTP]?B",
+    r"\d{1,18}(?:\.\d{1,18})?",
+)
+_FIGURE = re.compile("|".join(_PLAIN), re.ASCII)
+_SHARE = r"\d{1,3}(?:\.\d{1,9})?%="
+_PERCENTILES = re.compile(
+    "|".join(rf"{_SHARE}(?:{figure})(?:; {_SHARE}(?:{figure})){{0,99}}" for figure in _PLAIN),
     re.ASCII,
 )
+_PERCENTILE = re.compile(r"\s*(\d{1,3}(?:\.\d{1,9})?)%=(\S+)\s*", re.ASCII)
+_STEP = re.compile(r"\[MetricsData; step=(\d{1,18})\]", re.ASCII)
+_KEYS = frozenset({"Metric", "TotalSamples", "Accumulator", "Mean", "StdDev", "ValueRate", "Rate",
+                   "Percentiles", "Counter", "Value"})  # fmt: skip
+_KEY = re.compile(rf"({'|'.join(sorted(_KEYS, reverse=True))}):(?=\s|$)", re.ASCII)
 _CHANGING = re.compile(r"\d[\d.,:]*")  # times and the like that a log puts before a line
 #: What tells processes apart before a line: a rank, a worker, a pod, an address.
 _SOURCE = re.compile(
@@ -64,7 +74,7 @@ _SOURCE = re.compile(
     r"|\b\d{1,3}(?:\.\d{1,3}){3}\b|\[pod/[^\]\s]+",
     re.IGNORECASE | re.ASCII,
 )
-_SUMS = ("TotalSamples", "Accumulator", "Value")  # each metric or counter has one of them
+_COUNTS = frozenset({"Value", "TotalSamples"})
 #: The lines that show the unit of a metric, the surest first.
 _WITH_UNIT = ("Accumulator", "Percentiles", "ValueRate", "Mean", "StdDev")
 
@@ -89,12 +99,14 @@ def looks_like_metrics_report(head: str) -> bool:
 
 @dataclass(slots=True)
 class _Block:
-    """A metric or counter whose lines are being read.
+    """A metric or counter whose lines are being read. Its figures are worked out at the end, since
+    a log has thousands of reports of which few are kept.
 
     Attributes:
         shape: what the log put before its name, with each number as a 0.
         last: number of the last line taken.
-        figures: key of the line -> value and unit.
+        figures: key of the line -> what it says, which is known to be a figure.
+        percentiles: what their line says, as far as it is readable; None without one.
     """
 
     kind: str
@@ -102,29 +114,36 @@ class _Block:
     line: int
     shape: str
     last: int
-    figures: dict[str, tuple[float | None, str]] = field(default_factory=dict)
-    percentiles: list[tuple[float, float]] | None = None
+    figures: dict[str, str] = field(default_factory=dict)
+    percentiles: str | None = None
 
-    def figure(self, key: str) -> float | None:
-        return self.figures[key][0] if key in self.figures else None
-
-    def count(self, key: str) -> int | None:
-        figure = self.figure(key)
-        return None if figure is None else int(figure)
+    def counter(self) -> Counter:
+        return Counter(self.name, int(self.figures["Value"]), self.line)
 
     def metric(self) -> Metric:
+        percentiles, unit, _ = _percentiles(self.percentiles or "")
+        units = {"Percentiles": unit} if self.percentiles is not None else {}
+        units |= {key: figure[1] for key, text in self.figures.items()
+                  if (figure := quantity(text))}  # fmt: skip
         return Metric(
             name=self.name,
-            total_samples=self.count("TotalSamples"),
-            accumulator=self.figure("Accumulator"),
-            unit=next((self.figures[key][1] for key in _WITH_UNIT if key in self.figures), "none"),
-            rate=self.figure("Rate"),
-            value_rate=self.figure("ValueRate"),
-            percentiles=tuple(self.percentiles or ()),
-            mean=self.figure("Mean"),
-            stddev=self.figure("StdDev"),
+            total_samples=self._count("TotalSamples"),
+            accumulator=self._figure("Accumulator"),
+            unit=next((units[key] for key in _WITH_UNIT if key in units), "none"),
+            rate=self._figure("Rate"),
+            value_rate=self._figure("ValueRate"),
+            percentiles=percentiles,
+            mean=self._figure("Mean"),
+            stddev=self._figure("StdDev"),
             line=self.line,
         )
+
+    def _figure(self, key: str) -> float | None:
+        figure = quantity(self.figures.get(key, ""))
+        return figure[0] if figure else None
+
+    def _count(self, key: str) -> int | None:
+        return int(self.figures[key]) if key in self.figures else None
 
     def is_accumulator(self, text: str) -> bool:
         """Whether a ``Counter:`` line is what releases of 2019 called the accumulator."""
@@ -135,30 +154,41 @@ class _Block:
         """Take a figure; False if the text is not of the kind that the line needs."""
         if (key == "Value") != (self.kind == "Counter"):
             return False
-        figure: tuple[float | None, str] | None = None
-        if key not in ("Value", "TotalSamples"):
-            figure = quantity(text.removesuffix(" / second"))
-        elif _COUNT.fullmatch(text):
-            figure = int(text), "none"
-        if figure is not None:
-            self.figures[key] = figure
-        return figure is not None
+        if key in _COUNTS:
+            is_figure = _COUNT.fullmatch(text) is not None
+        else:
+            text = text.removesuffix(" / second")
+            is_figure = bool(_FIGURE.fullmatch(text)) or quantity(text) is not None
+        if is_figure:
+            self.figures[key] = text
+        return is_figure
 
     def take_percentiles(self, text: str, cut: bool) -> bool:
         """Take all percentiles up to the first that is unreadable; False if one is."""
-        parts = [part for part in text.split(";")[:_MOST_PERCENTILES] if part.strip()]
+        if not cut and _PERCENTILES.fullmatch(text):
+            self.percentiles = text
+            return True
         if cut and not text.endswith(("us", "B")):
-            del parts[-1:]
-        self.percentiles = []
-        for part in parts:
-            match = _PERCENTILE.fullmatch(part)
-            figure = quantity(match[2]) if match else None
-            unit = self.figures.setdefault("Percentiles", figure or (None, "none"))[1]
-            if match is None or figure is None or figure[1] != unit:
-                return False
-            if figure[0] is not None:
-                self.percentiles.append((float(match[1]), figure[0]))
-        return True
+            text = text.rpartition(";")[0]
+        self.percentiles = text
+        return _percentiles(text)[2]
+
+
+def _percentiles(text: str) -> tuple[tuple[tuple[float, float], ...], str, bool]:
+    """Percentiles up to the first that is unreadable, their unit, and whether all are readable."""
+    values: list[tuple[float, float]] = []
+    unit = ""
+    for part in text.split(";")[:_MOST_PERCENTILES]:
+        if not part.strip():
+            continue
+        match = _PERCENTILE.fullmatch(part)
+        figure = quantity(match[2]) if match else None
+        unit = unit or (figure[1] if figure else "none")
+        if match is None or figure is None or figure[1] != unit:
+            return tuple(values), unit, False
+        if figure[0] is not None:
+            values.append((float(match[1]), figure[0]))
+    return tuple(values), unit or "none", True
 
 
 @dataclass(slots=True)
@@ -168,29 +198,29 @@ class _Stream:
     source: str
     line: int = 0
     step: int | None = None
-    metrics: dict[str, Metric] = field(default_factory=dict)
-    counters: dict[str, Counter] = field(default_factory=dict)
+    metrics: dict[str, _Block] = field(default_factory=dict)
+    counters: dict[str, _Block] = field(default_factory=dict)
     block: _Block | None = None
 
     def is_whole(self, block: _Block, at_end: bool) -> bool:
         """Whether all lines came; without percentiles in its other metrics a report has none."""
         if block.kind == "Counter":
             return "Value" in block.figures
-        if not {"TotalSamples", "Accumulator"} <= block.figures.keys():
+        if "TotalSamples" not in block.figures or "Accumulator" not in block.figures:
             return False
         others = self.metrics.values()
         return not at_end or block.percentiles is not None or any(not m.percentiles for m in others)
 
-    def begins_anew(self, entry: Metric | Counter) -> bool:
+    def begins_anew(self, entry: _Block) -> bool:
         """Whether a metric or counter belongs to the next report: its name repeats."""
-        if isinstance(entry, Metric):
+        if entry.kind == "Metric":
             return entry.name in self.metrics or len(self.metrics) >= _MOST_NAMES
         seen = self.counters.get(entry.name)
         if seen is None:
             return len(self.counters) >= _MOST_NAMES
         # A short report asked for a fallback (aten::nonzero) by name prints it twice.
         fallback = "::" in entry.name and not entry.name.startswith("xla::")
-        return not (fallback and seen.value == entry.value)
+        return not (fallback and int(seen.figures["Value"]) == int(entry.figures["Value"]))
 
 
 class _Reader:
@@ -204,7 +234,7 @@ class _Reader:
         self._cut = False  # the newest line has none, although others had
         self._current = _Stream("")
         self._streams = {"": self._current}
-        self._kept: deque[ReportSection] = deque()
+        self._kept: deque[tuple[ReportSection, int]] = deque()  # with their numbers of figures
         self._figures = self._dropped = 0
 
     def read(self, lines: Iterable[str]) -> MetricsReport:
@@ -224,7 +254,7 @@ class _Reader:
             notes.append(f"older sections left out: {self._dropped}; kept: {len(self._kept)}")
         if self._foreign_lines:
             notes.append(f"lines skipped that are not part of a report: {self._foreign_lines}")
-        sections = sorted(self._kept, key=lambda section: section.line)
+        sections = sorted((section for section, _ in self._kept), key=lambda kept: kept.line)
         return MetricsReport(tuple(sections), self._complete, tuple(notes))
 
     def _note(self, line: int, text: str) -> None:
@@ -236,6 +266,11 @@ class _Reader:
 
     def _take_line(self, line: str) -> bool:
         """Take a line; False if it is not part of a report."""
+        if line.endswith("\n") and len(line) <= _LONGEST_LINE:
+            key, _, text = line.lstrip(" ").partition(": ")  # the usual line, without a search
+            if key in _KEYS:
+                self._ended, self._cut = True, False
+                return self._take_key(self._current, key, text.strip(), "")
         ended = line.endswith(("\n", "\r"))
         self._cut = self._ended and not ended
         self._ended |= ended
@@ -248,11 +283,12 @@ class _Reader:
         prefix, text = line[: match.start()], line[match.end() :].strip()
         if prefix[-1:].isalpha() or prefix.endswith("_"):
             return False  # the end of another word
-        stream = self._stream(prefix)
+        before = prefix.strip()
+        stream = self._stream(before) if before else self._current
         taken = (
             self._take_step(stream, int(step[1]))
             if step
-            else self._take_key(stream, match[1], text, _CHANGING.sub("0", prefix.strip()))
+            else self._take_key(stream, match[1], text, before and _CHANGING.sub("0", before))
         )
         if taken:
             self._current = stream
@@ -298,7 +334,8 @@ class _Reader:
         block, stream.block = stream.block, None
         if block is None:
             return
-        has_sum = not block.figures.keys().isdisjoint(_SUMS)
+        figures = block.figures
+        has_sum = "Value" in figures or "TotalSamples" in figures or "Accumulator" in figures
         if not has_sum and not (at_end and self._number - block.last <= self._cut):
             self._foreign_lines += 1 + len(block.figures)  # "Best Metric: accuracy" in a log
             return
@@ -306,15 +343,13 @@ class _Reader:
             self._note(block.last, f"cut off inside {block.kind.lower()} {block.name[:80]}")
         if not has_sum:
             return
-        value = block.count("Value")
-        entry = block.metric() if value is None else Counter(block.name, value, block.line)
-        if stream.begins_anew(entry):
+        if stream.begins_anew(block):
             self._close_section(stream)
-        stream.line = stream.line or entry.line
-        if isinstance(entry, Metric):
-            stream.metrics[entry.name] = entry
+        stream.line = stream.line or block.line
+        if block.kind == "Metric":
+            stream.metrics[block.name] = block
         else:
-            stream.counters.setdefault(entry.name, entry)
+            stream.counters.setdefault(block.name, block)
 
     def _close_section(self, stream: _Stream, at_end: bool = False) -> None:
         """Keep the open section of a stream; of all sections, only the newest are kept."""
@@ -322,21 +357,23 @@ class _Reader:
         if at_end and self._kept and stream.step is not None and not filled:
             self._note(stream.line, f"nothing below the header of step {stream.step}; left out")
         elif filled or stream.step is not None:
-            metrics, counters = tuple(stream.metrics.values()), tuple(stream.counters.values())
-            section = ReportSection(stream.step, stream.line, metrics, counters, stream.source)
-            self._kept.append(section)
-            self._figures += _figures(section)
+            section = ReportSection(stream.step, stream.line, stream.source,
+                                    tuple(stream.metrics.values()),
+                                    tuple(stream.counters.values()))  # fmt: skip
+            self._kept.append((section, size := _figures(stream)))
+            self._figures += size
         while self._figures > _MOST_FIGURES and len(self._kept) > 1:
-            self._figures -= _figures(self._kept.popleft())
+            self._figures -= self._kept.popleft()[1]
             self._dropped += 1
         stream.line, stream.step, stream.metrics, stream.counters = 0, None, {}, {}
+
+
+def _figures(stream: _Stream) -> int:
+    """Number of figures in the open section, which its memory depends on."""
+    texts = (block.percentiles or "" for block in stream.metrics.values())
+    return 1 + len(stream.counters) + sum(8 + text.count(";") for text in texts)
 
 
 def source_of(prefix: str) -> str:
     """Which process a line is of, by what was put before it; empty if unknown."""
     return "" if not prefix or prefix.isspace() else " ".join(_SOURCE.findall(prefix))
-
-
-def _figures(section: ReportSection) -> int:
-    """Number of figures, which the memory of a section depends on."""
-    return 1 + len(section.counters) + sum(7 + len(m.percentiles) for m in section.metrics)

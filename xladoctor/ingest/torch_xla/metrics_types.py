@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
 
 
 class NotAMetricsReport(ValueError):  # noqa: N818 - says what the text is not
@@ -56,21 +59,43 @@ class Counter:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
+class Lines(Protocol):
+    """The lines of a metric or counter, which are known to hold it."""
+
+    def metric(self) -> Metric:
+        """What they say of a metric."""
+
+    def counter(self) -> Counter:
+        """What they say of a counter."""
+
+
+@dataclass(frozen=True)
 class ReportSection:
-    """One report.
+    """One report. Its figures are worked out when they are asked for: a log has thousands of
+    reports, and the newest is of interest.
 
     Attributes:
         step: number of the report in a file of ``XLA_METRICS_FILE``; None elsewhere.
         line: of the first line, from 1.
         source: what the log names as the writer (``[0]``, ``worker 3``), empty if nothing.
+        of_metrics, of_counters: their lines.
     """
 
     step: int | None
     line: int
-    metrics: tuple[Metric, ...]
-    counters: tuple[Counter, ...]
-    source: str = ""
+    source: str
+    of_metrics: Sequence[Lines]
+    of_counters: Sequence[Lines]
+
+    @cached_property
+    def metrics(self) -> tuple[Metric, ...]:
+        """Its metrics, in the order of the report."""
+        return tuple(lines.metric() for lines in self.of_metrics)
+
+    @cached_property
+    def counters(self) -> tuple[Counter, ...]:
+        """Its counters, in the order of the report."""
+        return tuple(lines.counter() for lines in self.of_counters)
 
 
 @dataclass(frozen=True, slots=True)

@@ -204,13 +204,14 @@ def _without(
     dumped graph, which are taken on the way, the first two by process.
     """
     for line in lines:
-        if graphs.take(line):
+        if (graphs.inside or line.startswith("[")) and graphs.take(line):
             continue
-        if (at := line.find(_ANALYSIS)) >= 0:
-            analysis[source_of(line[:at])].append(line)
-        elif (mark := line.find(Console.MARK)) < 0:
+        if _ANALYSIS in line:
+            analysis[source_of(line[: line.index(_ANALYSIS)])].append(line)
+        elif Console.MARK not in line:
             yield line
         else:
+            mark = line.index(Console.MARK)
             console = consoles.get(source := source_of(line[:mark])) or Console()
             if console.take(line[mark:]):
                 consoles[source] = console
