@@ -126,13 +126,14 @@ def test_what_the_evidence_can_show_to_be_clear_is(recording: Recording) -> None
 
 
 @marked("")
+@pytest.mark.parametrize("every", [11, pytest.param(2, marks=pytest.mark.thorough)])
 def test_a_report_that_is_cut_at_any_line_calls_nothing_clear_that_the_whole_one_shows(
-    name: str, recording: Recording, tmp_path: Path
+    name: str, every: int, recording: Recording, tmp_path: Path
 ) -> None:
     lines = (recording(name) / "report" / "metrics.txt").read_text().splitlines(keepends=True)
     shown = set(serious(diagnosed(recording(name), "report")))
     missed = {}
-    for number in range(2, len(lines), 2):
+    for number in range(2, len(lines), every):
         (tmp_path / "cut.txt").write_text("".join(lines[:number]))
         with contextlib.suppress(IngestError):
             if clear := shown & set(diagnosed(tmp_path, "cut.txt").rules.clear):
