@@ -31,8 +31,7 @@ from xladoctor.ingest.torch_xla.text_file import (
 
 _EXPECTED = (
     "expected a run directory of `xladoctor run`, or timelines (.xplane.pb), metrics reports,"
-    " analysis logs, console logs and dumps of graphs (XLA_SAVE_TENSORS_FILE, --xla_dump_to) of one"
-    " program"
+    " analysis logs, console logs and dumps of graphs of one program"
 )
 _EXPECTED_TIMELINE = (
     "expected the .xplane.pb file of the same profile, which profilers of XLA write beside it"

@@ -1,4 +1,4 @@
-"""Modules that XLA wrote to a directory itself (``XLA_FLAGS=--xla_dump_to=DIR``): each compilation
+"""Modules that XLA wrote to a directory itself (``--xla_dump_to=DIR``): each compilation
 leaves several files, named by its number and its module.
 
 ``--xla_dump_hlo_as_proto`` makes them ``HloProto``; otherwise they are text for people, from which
@@ -51,7 +51,7 @@ def add_dumped(files: Sequence[Path], process: int, ingested: Ingested) -> None:
     note = f"{files[0].parent}: {len(files)} modules that XLA dumped, one of each compilation"
     if unread:
         note += (f"; {unread} are not HLO in protocol buffers, and only counted"
-                 " (XLA_FLAGS=--xla_dump_hlo_as_proto writes those)")  # fmt: skip
+                 " (--xla_dump_hlo_as_proto writes those)")  # fmt: skip
     ingested.notes.append(note)
 
 
