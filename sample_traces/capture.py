@@ -6,6 +6,7 @@ this checkout and of its environment are replaced, so that a sample reads the sa
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import socket
@@ -16,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from xladoctor.ingest.protobuf_schema import message
+from xladoctor.recording.manifest import inventory
 
 HERE = Path(__file__).parent
 PROGRAMS = sorted((HERE / "programs").glob("*.py"))
@@ -55,6 +57,9 @@ def neutralize(target: Path) -> None:
             path.rename(path.with_name(path.name.replace(socket.gethostname(), "host")))
         else:
             path.write_text(shown(path.read_text()))
+    record = json.loads((target / "run.json").read_text())
+    record["files"] = inventory(target)  # the sizes are others now
+    (target / "run.json").write_text(json.dumps(record, indent=1) + "\n")
 
 
 def neutralize_timeline(path: Path, shown: Callable[[str], str]) -> None:

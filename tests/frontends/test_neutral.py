@@ -26,8 +26,7 @@ MAY = {
     "cli/main.py": "the same",
     "cli/run.py": "the same",
     "recording/bootstrap/_xladoctor/frontend.py": "lists the frontends",
-    "ingest/host_samples.py": "a key of records that earlier captures wrote",
-    "ingest/process_record.py": "the same",
+    "ingest/process_record.py": "the setting that names the kind of devices",
 }
 
 

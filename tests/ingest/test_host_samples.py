@@ -53,12 +53,6 @@ def test_sample_becomes_a_row_with_its_call_site(file: Path) -> None:
     assert set(ingested.tables["host_sample"]) == set(TABLES["host_sample"].columns)
 
 
-def test_earlier_captures_named_the_framework(file: Path) -> None:
-    today = read(write(file, SAMPLE)).tables
-    earlier = {key: value for key, value in SAMPLE.items() if key != "in_framework"}
-    assert read(write(file, {**earlier, "torch": False})).tables == today
-
-
 @pytest.mark.parametrize("site", [None, 2])
 def test_sample_without_a_known_line_is_counted_nowhere(file: Path, site: int | None) -> None:
     (row,) = rows(read(write(file, {**SAMPLE, "site": site})).tables["host_sample"])

@@ -38,7 +38,7 @@ def test_whole_run_lost_nothing(run: Path) -> None:
     [
         ("process-43/faults.log", FAULT, "the capture switched itself off: OSError: No space"),
         ("process-43/process.json", "{", "the process is left out"),
-        ("process-43/steps.jsonl", '{"event": "st', "line 1: not a step-log line"),
+        ("process-43/steps.jsonl", '{"event": "st', "line 1: cut off"),
         ("process-43/call_sites.json", "{", "lines of reads are missing"),
         ("process-43/metrics.txt", "nothing", "metrics.txt: "),
         ("python.log", "44 1 fault ImportError: no\n", "process 44 could not be captured"),

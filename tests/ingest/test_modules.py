@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,6 +13,7 @@ from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.modules import read_modules
 from xladoctor.ingest.protobuf_schema import message
+from xladoctor.ingest.run_records import ModulesFile, ProcessRecord, PythonFolders
 
 Numbers = tuple[int, int]
 
@@ -50,9 +50,18 @@ def compilations(numbers: Iterable[Numbers | None], process: int = 0) -> Ingeste
     return ingested
 
 
+def recorded(*files: tuple[str, int]) -> ProcessRecord:
+    """What a process tells of its files of modules: the name of each, and compilations by then."""
+    return ProcessRecord(
+        pid=1, frontend="torch_xla", versions={}, used_device=True, settings={}, devices=(),
+        settings_lines={}, folders=PythonFolders((), ()), ended=True, began_ns=0, ended_ns=1,
+        modules=tuple(ModulesFile(name, until) for name, until in files),
+    )  # fmt: skip
+
+
 def joined(folder: Path, ingested: Ingested, *named: tuple[str, int]) -> dict[int, str | None]:
     """The hash that each module got; ``named`` are the files that the process' record names."""
-    record = {"modules": [{"file": name, "compilations": until} for name, until in named]}
+    record = recorded(*named)
     read_modules(folder, record, Folders(), ingested).add(0, ingested)
     return {row["program_id"]: row["graph_hash"] for row in rows(ingested.tables["hlo_module"])}
 
@@ -189,7 +198,7 @@ def test_killed_process_wrote_the_file_without_a_number_before_those_with_one(
 
 
 def test_file_that_is_named_but_not_there_is_passed_over(tmp_path: Path) -> None:
-    record = {"modules": [{"file": ONE, "compilations": 2}]}
+    record = recorded((ONE, 2))
     assert read_modules(tmp_path, record, Folders(), Ingested()).files == ()
 
 
@@ -210,7 +219,7 @@ def test_file_that_is_none_leaves_the_compilations_without_modules(
 ) -> None:
     (tmp_path / ONE).write_bytes(data)
     ingested = compilations([(2, 1)])
-    record: dict[str, Any] = {"modules": [{"file": ONE, "compilations": 1}]}
+    record = recorded((ONE, 1))
     read_modules(tmp_path, record, Folders(), ingested).add(0, ingested)
     assert ingested.tables.get("hlo_module", {}) == {}
 

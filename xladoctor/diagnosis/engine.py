@@ -24,6 +24,7 @@ from xladoctor.diagnosis.savings import Savings
 from xladoctor.diagnosis.suppression import suppress
 from xladoctor.diagnosis.verdict import verdict
 from xladoctor.diagnosis.whatif import WhatIf
+from xladoctor.evidence.catalog import tables_behind
 from xladoctor.evidence.interface import Evidence
 
 Row = dict[str, Any]
@@ -73,11 +74,22 @@ def _judge_all(
     judged, not_checked = [], []
     for rule in rules:
         reason = _missing(rule, evidence.available) or _empty(rule, evidence)
+        rows = [] if reason else judge(rule, evidence)
+        if not (reason or rows):
+            reason = _cut(rule, evidence)
         if reason:
             not_checked.append(NotChecked(rule.id, reason))
         else:
-            judged.append((rule, judge(rule, evidence)))
+            judged.append((rule, rows))
     return judged, not_checked
+
+
+def _cut(rule: Rule, evidence: Evidence) -> str | None:
+    """Why it is not known that a rule has nothing to find: what it looks at is not whole."""
+    if not evidence.cut:
+        return None
+    looked_at = tables_behind(" ".join([rule.query, *(f"FROM {name}" for name in rule.needs_rows)]))
+    return next((note for table, note in evidence.cut.items() if table in looked_at), None)
 
 
 def _outcomes(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from xladoctor.evidence.database import Database
@@ -30,6 +31,7 @@ class Evidence:
         cwd: the program's working directory; files below it are shown relative to it.
         frontend: the framework that the program is written in, as :mod:`xladoctor.frontends` names
             it.
+        cut: tables that lack rows which were recorded, each with the note that says so.
     """
 
     database: Database
@@ -39,6 +41,7 @@ class Evidence:
     cwd: str | None = None
     lost: tuple[str, ...] = ()
     frontend: str = DEFAULT
+    cut: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def root(self) -> str | None:

@@ -15,6 +15,7 @@ from xladoctor.ingest.interface import Ingested, IngestError, Progress
 from xladoctor.ingest.recorded_elsewhere import add_texts, read_elsewhere
 from xladoctor.ingest.remote_capture import read_remote_capture, remote_manifest
 from xladoctor.ingest.run_directory import read_run_directory
+from xladoctor.ingest.run_records import plain
 from xladoctor.ingest.torch_xla.text_file import read_text
 
 _EXPECTED = (
@@ -52,10 +53,10 @@ def load(
     place = _existing(path)
     if place.is_dir() and (captured := remote_manifest(place)):
         ingested = read_remote_capture(place, captured, session, progress)
-        return build(ingested, {**captured, "path": path})
+        return build(ingested, {**plain(captured), "path": path})
     if (place / "run.json").exists() or any(place.glob("process-*")):
         manifest, ingested = read_run_directory(place, session, progress)
-        return build(ingested, {"kind": "run", "path": path, **manifest})
+        return build(ingested, {"kind": "run", **plain(manifest), "path": path})
     ingested = read_elsewhere([place], session, progress)
     kind = "timeline" if "timeline" in ingested.tables else "text"
     return build(ingested, {"kind": kind, "path": path})
@@ -92,7 +93,7 @@ def build(ingested: Ingested, origin: dict[str, Any]) -> Evidence:
     database.create_views()
     available = frozenset(ingested.tables) | frozenset(ingested.lazy)
     return Evidence(database, available, tuple(ingested.notes), origin, origin.get("cwd"),
-                    tuple(ingested.lost), frontend)  # fmt: skip
+                    tuple(ingested.lost), frontend, dict(ingested.cut))  # fmt: skip
 
 
 def _frontend(ingested: Ingested, origin: dict[str, Any]) -> str:

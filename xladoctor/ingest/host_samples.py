@@ -6,37 +6,34 @@ doing, and call site.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.run_records import DamagedRecord, HostSamplesFile, Sample, read_record
 from xladoctor.ingest.step_log import CallSites
 
 
 def read_host_samples(path: Path, sites: CallSites, process: int, ingested: Ingested) -> None:
     """Fill ``host_sample``. Without the file the table stays absent: nothing was looked for.
 
-    ``tracing`` is what is known from the samples alone: whether they lie inside the framework,
-    which earlier captures called ``torch``; they have samples of the loop alone.
+    ``tracing`` is what is known from the samples alone: whether they lie inside the framework.
     """
     try:
-        samples = json.loads(path.read_text(encoding="utf-8"))["samples"]
-        rows = [_row(sample, sites, process) for sample in samples]
+        samples = read_record(path.read_text(encoding="utf-8"), HostSamplesFile).samples
     except FileNotFoundError:
         return
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        ingested.notes.append(f"{path}: cannot be read ({error}); host samples are missing")
+    except (OSError, DamagedRecord, UnicodeError) as error:
+        ingested.lose(f"{path}: cannot be read ({error}); host samples are missing", "host_sample")
         return
     ingested.table("host_sample")
-    for row in rows:
-        ingested.add("host_sample", **row)
+    for sample in samples:
+        ingested.add("host_sample", **_row(sample, sites, process))
 
 
-def _row(sample: dict[str, Any], sites: CallSites, process: int) -> dict[str, Any]:
-    in_framework = sample["torch"] if "torch" in sample else sample["in_framework"]
+def _row(sample: Sample, sites: CallSites, process: int) -> dict[str, Any]:
     return {
-        "process": process, "phase": sample.get("phase", "loop"), "thread": sample["thread"],
-        "main": sample["main"], "doing": sample["doing"], "in_framework": in_framework,
-        "tracing": in_framework, "count": sample["count"], **sites[sample["site"]].columns(),
+        "process": process, "phase": sample.phase, "thread": sample.thread, "main": sample.main,
+        "doing": sample.doing, "in_framework": sample.in_framework,
+        "tracing": sample.in_framework, "count": sample.count, **sites[sample.site].columns(),
     }  # fmt: skip

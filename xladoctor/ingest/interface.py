@@ -66,6 +66,7 @@ class Ingested:
             large to make unasked; such a table is in neither of the two above.
         notes: what was cut, skipped or unreadable, each with path and position.
         lost: those notes that leave too much of what the program did unknown.
+        cut: tables that lack rows which were recorded, each with the first note that says so.
     """
 
     tables: dict[str, Columns] = field(default_factory=dict)
@@ -73,11 +74,19 @@ class Ingested:
     lazy: dict[str, list[Callable[[], Columns]]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
+    cut: dict[str, str] = field(default_factory=dict)
 
-    def lose(self, note: str) -> None:
-        """Note that a part of what the program did is not in the tables."""
+    def lose(self, note: str, *tables: str) -> None:
+        """Note that a part of what the program did is not in the tables.
+
+        Args:
+            tables: those that had rows of it once. Rules that look at them and find nothing have
+                not been evaluated.
+        """
         self.notes.append(note)
         self.lost.append(note)
+        for table in tables:
+            self.cut.setdefault(table, note)
 
     def table(self, name: str) -> Columns:
         """The columns of a table, which counts as looked for from now on."""

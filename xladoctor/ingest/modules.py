@@ -18,6 +18,7 @@ from xladoctor.ingest import hlo
 from xladoctor.ingest.compilations import Numbers, agree
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.interface import Columns, Ingested
+from xladoctor.ingest.run_records import ProcessRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +69,10 @@ class CompiledModules:
 
 
 def read_modules(
-    folder: Path, record: dict[str, Any], folders: Folders, ingested: Ingested
+    folder: Path, record: ProcessRecord, folders: Folders, ingested: Ingested
 ) -> CompiledModules:
     """Decode the modules that a process left; its ``record`` lists their files."""
-    noted = {row["file"]: row["compilations"] for row in record.get("modules", ())}
+    noted = {row.file: row.compilations for row in record.modules}
     known: set[int] = set()
     files = []
     for path in sorted(folder.glob("modules*.xplane.pb"), key=lambda path: _order(path.name)):

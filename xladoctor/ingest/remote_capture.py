@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 from xladoctor.ingest.interface import Ingested, IngestError, Progress
+from xladoctor.ingest.inventory import check
 from xladoctor.ingest.recorded_elsewhere import read_elsewhere
+from xladoctor.ingest.run_records import DamagedRecord, Profile, RemoteManifest, read_record
 
-_FIELDS = {"address", "file", "left_at", "missing"}
 _UNSEEN = (
     "recorded by the program's profiler server: there is a timeline, but no metrics, settings or"
     " samples of Python. Lines of reads and uploads, sizes of uploads, waits for input and"
@@ -21,49 +21,50 @@ _UNSEEN = (
 )
 
 
-def remote_manifest(path: Path) -> dict[str, Any] | None:
+def remote_manifest(path: Path) -> RemoteManifest | None:
     """The manifest of a directory of this kind; None for any other.
 
     Raises:
         IngestError: it is of this kind, but damaged.
     """
     try:
-        manifest = json.loads((path / "run.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        text = (path / "run.json").read_text(encoding="utf-8")
+        if json.loads(text).get("kind") != "remote":
+            return None
+    except (OSError, ValueError, AttributeError, RecursionError):
         return None
-    if not isinstance(manifest, dict) or manifest.get("kind") != "remote":
-        return None
-    profiles = manifest.get("profiles")
-    if isinstance(profiles, list) and all(
-        isinstance(profile, dict) and profile.keys() >= _FIELDS for profile in profiles
-    ):
-        return manifest
-    raise IngestError(f"{path / 'run.json'}: not a manifest of `xladoctor capture`")
+    try:
+        return read_record(text, RemoteManifest)
+    except DamagedRecord as error:
+        raise IngestError(
+            f"{path / 'run.json'}: not a manifest of `xladoctor capture`: {error}"
+        ) from error
 
 
 def read_remote_capture(
-    path: Path, manifest: dict[str, Any], session: str | None, progress: Progress | None
+    path: Path, manifest: RemoteManifest, session: str | None, progress: Progress | None
 ) -> Ingested:
     """The timelines that came, with notes on what is missing and what no timeline can tell.
 
     Raises:
         IngestError: none came, or none can be read; or there is no such session.
     """
-    folder = path / "plugins" / "profile" / str(manifest.get("session"))
-    missing = [note for profile in manifest["profiles"] if (note := _missing(profile, folder))]
+    folder = path / "plugins" / "profile" / str(manifest.session)
+    missing = [note for profile in manifest.profiles if (note := _missing(profile, folder))]
     if not any(folder.parent.glob("*/*.xplane.pb")):
         raise IngestError("\n".join([f"{path}: no timeline in it", *missing]))
     ingested = read_elsewhere([path], session, progress)
     ingested.notes += [*missing, _UNSEEN]
+    check(path, manifest.files, ingested)
     return ingested
 
 
-def _missing(profile: dict[str, Any], folder: Path) -> str | None:
-    if (folder / profile["file"]).is_file():
+def _missing(profile: Profile, folder: Path) -> str | None:
+    if (folder / profile.file).is_file():
         return None
-    if profile["left_at"]:
+    if profile.left_at:
         return (
-            f"{profile['address']}: its server wrote the timeline on its own machine,"
-            f" {profile['left_at']}; copy it into {folder} and analyze again"
+            f"{profile.address}: its server wrote the timeline on its own machine,"
+            f" {profile.left_at}; copy it into {folder} and analyze again"
         )
-    return f"not captured: {profile['missing']}"
+    return f"not captured: {profile.missing}"

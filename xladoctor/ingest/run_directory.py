@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from xladoctor.ingest import compilations
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.host_samples import read_host_samples
 from xladoctor.ingest.interface import Ingested, IngestError, Progress
+from xladoctor.ingest.inventory import check, tables_of
 from xladoctor.ingest.modules import read_modules
 from xladoctor.ingest.process_record import (
     add_process,
@@ -22,6 +22,13 @@ from xladoctor.ingest.process_record import (
 )
 from xladoctor.ingest.recognition import SUFFIX
 from xladoctor.ingest.run_queue import read_run_queue
+from xladoctor.ingest.run_records import (
+    DamagedRecord,
+    Manifest,
+    ProcessRecord,
+    SourceLine,
+    read_record,
+)
 from xladoctor.ingest.sessions import session_files
 from xladoctor.ingest.step_log import (
     CallSites,
@@ -45,7 +52,7 @@ _HINT = "a run directory holds run.json and a folder process-<pid> for each proc
 
 def read_run_directory(
     path: Path, session: str | None = None, progress: Progress | None = None
-) -> tuple[dict[str, Any], Ingested]:
+) -> tuple[Manifest, Ingested]:
     """The manifest and everything that the processes left.
 
     Args:
@@ -59,7 +66,8 @@ def read_run_directory(
     manifest = _read_manifest(path / "run.json")
     folders = sorted(p for p in path.glob("process-*") if p.is_dir())
     ingested = Ingested()
-    timelines = session_files(path, session, ingested, manifest.get("session"))
+    check(path, manifest.files, ingested)
+    timelines = session_files(path, session, ingested, manifest.session)
     number = 0
     for folder in folders:
         if read_process(folder, timelines, number, ingested, progress, _end(manifest),
@@ -70,14 +78,15 @@ def read_run_directory(
         ingested.lose(fault)
     if not number:
         raise IngestError(*_nothing_captured(path, folders, ingested.notes))
-    if not manifest.get("ended") and "part_of" not in manifest:
+    ended = manifest.ended
+    if ended is None and manifest.part_of is None:
         ingested.lose(f"{path / 'run.json'}: the run was cut short; its end is missing")
-    elif timeout := (manifest.get("ended") or {}).get("timeout_s"):
+    elif ended and ended.timeout_s:
         files = ", ".join(sorted(file.name for file in path.glob("stacks-*.txt")))
         stood = f"; where its threads stood: {files}" if files else ""
-        ingested.notes.append(f"{path}: the program was ended after {timeout:g} s, as --timeout"
-                              f" asks{stood}")  # fmt: skip
-    elif (manifest.get("ended") or {}).get("status") == 0:
+        ingested.notes.append(f"{path}: the program was ended after {ended.timeout_s:g} s, as"
+                              f" --timeout asks{stood}")  # fmt: skip
+    elif ended and ended.status == 0:
         _note_failed_processes(ingested)
     return manifest, ingested
 
@@ -97,12 +106,11 @@ def _with_unfinished(
     return more
 
 
-def _end(manifest: dict[str, Any]) -> int | None:
+def _end(manifest: Manifest) -> int | None:
     """When the program ended, if that is known: nanoseconds of the wall clock."""
-    began, ended = manifest.get("began_ns"), manifest.get("ended") or {}
-    if began is None or "seconds" not in ended:
+    if manifest.began_ns is None or manifest.ended is None:
         return None
-    return int(began) + int(ended["seconds"] * 1e9)
+    return manifest.began_ns + int(manifest.ended.seconds * 1e9)
 
 
 def _note_failed_processes(ingested: Ingested) -> None:
@@ -118,15 +126,15 @@ def _note_failed_processes(ingested: Ingested) -> None:
 def _add_sources(path: Path, ingested: Ingested) -> None:
     """Lines whose text was read while their files still existed."""
     try:
-        rows = json.loads(path.read_text(encoding="utf-8"))
-        read = [(str(row["file"]), int(row["line"]), str(row["text"])) for row in rows]
+        rows = read_record(path.read_text(encoding="utf-8"), tuple[SourceLine, ...])
     except FileNotFoundError:
         return
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        ingested.notes.append(f"{path}: cannot be read ({error}); texts of lines may be missing")
+    except (OSError, UnicodeError, DamagedRecord) as error:
+        ingested.lose(f"{path}: cannot be read ({error}); texts of lines may be missing",
+                      "source_line")  # fmt: skip
         return
-    for file, line, text in read:
-        ingested.add("source_line", file=file, line=line, text=text)
+    for row in rows:
+        ingested.add("source_line", file=row.file, line=row.line, text=row.text)
 
 
 def _faults_at_start(path: Path) -> list[str]:
@@ -166,16 +174,15 @@ def _nothing_captured(path: Path, folders: list[Path], notes: list[str]) -> tupl
     )
 
 
-def _read_manifest(path: Path) -> dict[str, Any]:
+def _read_manifest(path: Path) -> Manifest:
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
+        return read_record(path.read_text(encoding="utf-8"), Manifest)
     except FileNotFoundError:
         raise IngestError(f"{path.parent}: no run.json in this directory", _HINT) from None
-    except (OSError, ValueError) as error:
-        raise IngestError(f"{path}: cannot be read: {error}", _HINT) from error
-    if not isinstance(manifest, dict) or "command" not in manifest:
-        raise IngestError(f"{path}: not a manifest of xladoctor", _HINT)
-    return manifest
+    except OSError as error:
+        raise IngestError(f"{path}: cannot be read: {error.strerror}", _HINT) from error
+    except (UnicodeError, DamagedRecord) as error:
+        raise IngestError(f"{path}: not a manifest of xladoctor: {error}", _HINT) from error
 
 
 def read_process(
@@ -196,16 +203,16 @@ def read_process(
     record = read_process_record(folder / "process.json", ingested)
     steps = folder / "steps.jsonl"
     logged = steps.exists() and steps.stat().st_size > 0  # a process cut short never said so
-    if record is None or not (record["used_device"] or logged):
+    if record is None or not (record.used_device or logged):
         return False
     sites = _read_sites(folder / "call_sites.json", ingested)
     folders = _folders(record, sites)
     add_process(record, number, folder, ingested)
     _add_sites(sites, number, ingested)
-    times = _read_steps(folder / "steps.jsonl", sites, number, ingested)
-    log = None if record["no_analysis_log"] else _read_log(folder, ingested)
-    if record["no_analysis_log"]:
-        ingested.notes.append(f"{folder.name}: no analysis log: {record['no_analysis_log']}")
+    times, counted = _read_steps(folder / "steps.jsonl", sites, number, ingested)
+    log = None if record.no_analysis_log else _read_log(folder, ingested)
+    if record.no_analysis_log:
+        ingested.notes.append(f"{folder.name}: no analysis log: {record.no_analysis_log}")
     modules = read_modules(folder, record, folders, ingested)
     compiled: list[Compiled] = []
     own = f"_{folder.name.removeprefix('process-')}{SUFFIX}"
@@ -215,23 +222,24 @@ def read_process(
     if timeline is not None:
         from xladoctor.ingest.timeline.read import TimelineFile, read_timeline  # loads numba
 
-        file = TimelineFile(timeline, number, record["host"], modules=not modules.files)
+        file = TimelineFile(timeline, number, record.host, modules=not modules.files)
         compiled = read_timeline(file, folders, ingested, progress).found
-    if log and not record["ended"] and ended_ns:
-        times = _with_unfinished(log, times, (record["began_ns"], ended_ns), number, ingested)
+    if log and not record.ended and ended_ns:
+        times = _with_unfinished(log, times, (record.began_ns, ended_ns), number, ingested)
     compilations.join(log, times, compiled, number, folders, ingested, modules.made)
     modules.add(number, ingested)
     read_host_samples(folder / "host_samples.json", sites, number, ingested)
     read_run_queue(folder / "processor.jsonl", number, ingested)
     split_python(number, ingested)
     _read_metrics(folder / "metrics.txt", number, ingested)
+    _add_counted(counted, number, ingested)
     return True
 
 
-def _folders(record: dict[str, Any], sites: CallSites) -> Folders:
-    folders = record["folders"]
-    return Folders(tuple(folders["standard"]), tuple(folders["installed"]), record["main"],
-                   vocabulary(record["frontend"]).packages, sites.passing)  # fmt: skip
+def _folders(record: ProcessRecord, sites: CallSites) -> Folders:
+    folders = record.folders
+    return Folders(folders.standard, folders.installed, record.main,
+                   vocabulary(record.frontend).packages, sites.passing)  # fmt: skip
 
 
 def _add_sites(sites: CallSites, number: int, ingested: Ingested) -> None:
@@ -245,16 +253,19 @@ def _add_sites(sites: CallSites, number: int, ingested: Ingested) -> None:
                          last_line=last, loop_function=function)  # fmt: skip
     ingested.table("fallback")
     for row in sites.fallbacks:
-        ingested.add("fallback", process=number, op=row["op"], count=row["count"],
-                     duration_ns=max(0, row["duration_ns"] - row["compile_ns"]),
-                     compile_ns=row["compile_ns"], **sites[row["site"]].columns())  # fmt: skip
+        ingested.add("fallback", process=number, op=row.op, count=row.count,
+                     duration_ns=max(0, row.duration_ns - row.compile_ns),
+                     compile_ns=row.compile_ns, **sites[row.site].columns())  # fmt: skip
 
 
-def _read_steps(path: Path, sites: CallSites, number: int, ingested: Ingested) -> dict[str, Any]:
-    scratch = Ingested(notes=ingested.notes, lost=ingested.lost)
+def _read_steps(
+    path: Path, sites: CallSites, number: int, ingested: Ingested
+) -> tuple[dict[str, Any], dict[str, int]]:
+    """The times of the compilations, and what the counters grew by."""
+    scratch = Ingested(notes=ingested.notes, lost=ingested.lost, cut=ingested.cut)
     with _lines(path, ingested) as lines:
         if lines is None:
-            return {}
+            return {}, {}
         read_step_log(lines, sites, number, scratch, str(path))
     times = scratch.tables.pop("compile_time", {})
     counters = scratch.tables.pop("counter_total", {})
@@ -263,10 +274,7 @@ def _read_steps(path: Path, sites: CallSites, number: int, ingested: Ingested) -
         table = ingested.table(name)
         for column, values in columns.items():
             table.setdefault(column, []).extend(values)
-    if counters and not (path.parent / "metrics.txt").exists():
-        for name, value in zip(counters["name"], counters["value"], strict=True):
-            ingested.add("counter", process=number, name=name, value=value)
-    return times
+    return times, dict(zip(counters.get("name", ()), counters.get("value", ()), strict=True))
 
 
 def _read_log(folder: Path, ingested: Ingested) -> AnalysisLog:
@@ -298,13 +306,26 @@ def _read_metrics(path: Path, number: int, ingested: Ingested) -> None:
             ingested.lose(f"{path}: {error}")
 
 
+def _add_counted(counted: dict[str, int], number: int, ingested: Ingested) -> None:
+    """Of two counts the larger holds: the report or the step log may lack the end."""
+    table = ingested.tables.get("counter", {})
+    owners = zip(table.get("process", ()), table.get("name", ()), strict=True)
+    rows = {name: row for row, (process, name) in enumerate(owners) if process == number}
+    for name, value in counted.items():
+        if (row := rows.get(name)) is None:
+            ingested.add("counter", process=number, name=name, value=value)
+        elif (reported := table["value"][row]) is None or reported < value:
+            table["value"][row] = value
+
+
 def _read_sites(path: Path, ingested: Ingested) -> CallSites:
     try:
         return read_call_sites(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return CallSites()
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        ingested.lose(f"{path}: cannot be read ({error}); lines of reads are missing")
+    except (OSError, UnicodeError, DamagedRecord) as error:
+        ingested.lose(f"{path}: cannot be read ({error}); lines of reads are missing",
+                      *tables_of(path.name))  # fmt: skip
         return CallSites()
 
 

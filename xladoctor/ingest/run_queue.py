@@ -5,10 +5,10 @@ Written by ``recording/bootstrap/_xladoctor/run_queue.py``, a line for each thre
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.run_records import DamagedRecord, ProcessorUse, line_decoder
 
 _COLUMNS = ("thread", "at_ns", "run_ns", "wait_ns")
 
@@ -20,13 +20,13 @@ def read_run_queue(path: Path, process: int, ingested: Ingested) -> None:
     except FileNotFoundError:
         return
     except OSError as error:
-        ingested.notes.append(f"{path}: cannot be read ({error.strerror})")
+        ingested.lose(f"{path}: cannot be read ({error.strerror})", "processor_use")
         return
     ingested.table("processor_use")
+    decode = line_decoder(ProcessorUse)
     for line in lines:
         try:
-            row = [int(value) for value in json.loads(line)]
-            values = dict(zip(_COLUMNS, row, strict=True))
-        except (ValueError, TypeError):
+            values = dict(zip(_COLUMNS, decode(line), strict=True))
+        except DamagedRecord:
             continue
         ingested.add("processor_use", process=process, **values)

@@ -1,30 +1,39 @@
 """The step log (``steps.jsonl``) and the call sites (``call_sites.json``) of a captured process.
 
-Written by ``recording/bootstrap/_xladoctor/recorder.py``, which documents the lines. A log
-cut off by the end of its process loses its last line, nothing else.
+Written by ``recording/bootstrap/_xladoctor/recorder.py``. A log cut off by the end of its process
+loses its last line, nothing else.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
+import msgspec
 import numpy as np
 
-from xladoctor.frontends.vocabulary import vocabulary
 from xladoctor.ingest.frames import NOWHERE, CallSite
 from xladoctor.ingest.interface import Columns, Ingested
+from xladoctor.ingest.inventory import tables_of
+from xladoctor.ingest.run_records import (
+    CallSitesFile,
+    Compile,
+    Cut,
+    DamagedRecord,
+    Fallback,
+    Loader,
+    Optimizer,
+    Outlier,
+    Part,
+    Step,
+    StepLine,
+    Tail,
+    Upload,
+    line_decoder,
+    read_record,
+)
 
-_SITE_KEYS = ("file", "line", "function", "user_file", "user_line", "user_function", "via")
-#: What a line leaves out when it is zero.
-_DEFAULTS: dict[str, Any] = {
-    "site": None, "main": False, "steps": 0, "barrier_ns": 0, "compile_ns": 0, "capture_ns": 0,
-    "executions": 0, "compilations": 0, "launches": 0, "optimizers": (), "log": 0,
-    "traced": False, "probed": False, "reads": (), "input": (0, 0), "uploads": (), "saves": (),
-    "counters": {}, "fallbacks": {},
-}  # fmt: skip
 _HLO_TYPES = {"bool": "pred", "uint8": "u8", "int8": "s8", "int16": "s16", "int32": "s32",
               "int64": "s64", "float16": "f16", "bfloat16": "bf16", "float32": "f32",
               "float64": "f64", "complex64": "c64", "complex128": "c128"}  # fmt: skip
@@ -34,6 +43,7 @@ _ONE_UPDATE = 1.1
 
 
 Numbers = np.ndarray[Any, Any]
+_Part = TypeVar("_Part", bound=Part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +57,7 @@ class CallSites:
 
     sites: tuple[CallSite, ...] = ()
     sources: tuple[str, ...] = ()
-    fallbacks: tuple[dict[str, Any], ...] = ()
+    fallbacks: tuple[Fallback, ...] = ()
     loops: tuple[tuple[tuple[str, int, int, str], ...], ...] = ()
     passing: Mapping[tuple[str, int], bool] = field(default_factory=dict)
 
@@ -56,17 +66,15 @@ class CallSites:
 
 
 def read_call_sites(text: str) -> CallSites:
-    """Parse ``call_sites.json``. Raises ValueError for any other file."""
-    data = json.loads(text)
-    sites = tuple(CallSite(*(site[key] for key in _SITE_KEYS)) for site in data["sites"])
-    sources = tuple(site["source"] for site in data["sites"])
-    loops = tuple(tuple((str(file), int(first), int(last), str(function))
-                        for file, first, last, function in site.get("loops", ()))
-                  for site in data["sites"])  # fmt: skip
+    """Parse ``call_sites.json``. Raises DamagedRecord for any other file."""
+    data = read_record(text, CallSitesFile)
+    sites = tuple(CallSite(site.file, site.line, site.function, site.user_file, site.user_line,
+                           site.user_function, site.via) for site in data.sites)  # fmt: skip
     passing: dict[tuple[str, int], bool] = {}
-    for file, line, passes in data.get("passing", ()):
+    for file, line, passes in data.passing:
         passing[file, line] = passes and passing.get((file, line), True)
-    return CallSites(sites, sources, tuple(data["fallbacks"]), loops, passing)
+    return CallSites(sites, tuple(site.source for site in data.sites), data.fallbacks,
+                     tuple(site.loops for site in data.sites), passing)  # fmt: skip
 
 
 def read_step_log(
@@ -74,16 +82,20 @@ def read_step_log(
 ) -> None:
     """Fill ``step``, the tables of what happened in the steps, and the compilations' times.
 
-    Logs of older captures only have the sum of the uploads, and no saves. Their ``upload`` and
-    ``state_save`` stay absent: they were not looked for.
+    Lines that cannot be read are lost; a last one that was cut off by the end of the process leaves
+    the tables as whole as they can be.
     """
     reader = _StepLogReader(sites, process, ingested)
+    decode = line_decoder(StepLine)
     for number, line in enumerate(lines, 1):
         try:
-            reader.take(json.loads(line))
-        except (ValueError, KeyError, TypeError):
-            where = f"{path}, line {number}"
-            ingested.lose(f"{where}: not a step-log line (cut off?); skipped")
+            reader.take(decode(line))
+        except DamagedRecord as error:
+            if line.endswith("\n"):
+                ingested.lose(f"{path}, line {number}: not a line of a step log ({error}); skipped",
+                              *tables_of(path))  # fmt: skip
+            else:
+                ingested.lose(f"{path}, line {number}: cut off; skipped")
     reader.finish()
 
 
@@ -93,155 +105,141 @@ class _StepLogReader:
         self._process = process
         self._ingested = ingested
         self._steps: list[dict[str, Any]] = []  # the largest table is built at once
-        self._ordinals: dict[tuple[int, int | None], int] = {}
-        self._barriers: dict[int, list[tuple[int, int, bool]]] = {}
+        self._ordinals: dict[tuple[int | None, int | None], int] = {}
+        self._barriers: dict[int | None, list[tuple[int, int, bool]]] = {}
         self._counters: dict[str, int] = {}
-        self._cuts: dict[int, dict[str, Any]] = {}  # of each thread's step, those so far
-        self._sums_only = False
+        self._cuts: dict[int | None, Cut] = {}  # of each thread's step, those so far
+        self._handlers: dict[type, Callable[[Any], None]] = {
+            Step: self._step, Tail: self._step, Cut: self._cut, Compile: self._compile,
+            Upload: self._upload, Optimizer: self._optimizer, Loader: self._loader,
+            Outlier: self._outlier,
+        }  # fmt: skip
 
     @property
     def tables(self) -> dict[str, Columns]:
         """What was read so far."""
         return self._ingested.tables
 
-    def take(self, line: dict[str, Any]) -> None:
-        handlers = {"step": self._step, "tail": self._step, "cut": self._cut,
-                    "compile": self._compile, "upload": self._upload,
-                    "optimizer": self._optimizer, "loader": self._loader,
-                    "outlier": self._outlier}  # fmt: skip
-        handlers[line["event"]](line)
+    def take(self, line: StepLine) -> None:
+        self._handlers[type(line)](line)
 
-    def _cut(self, line: dict[str, Any]) -> None:
-        line = {**_DEFAULTS, **line}
-        thread = line["thread"]
+    def _cut(self, line: Cut) -> None:
         self._part(line)
-        self._cuts[thread] = _sum(self._cuts[thread], line) if thread in self._cuts else line
+        cuts = self._cuts.get(line.thread)
+        self._cuts[line.thread] = _sum(cuts, line) if cuts else line
 
-    def _part(self, line: dict[str, Any]) -> None:
+    def _part(self, line: Part) -> None:
         """A row of ``cut``: from one launch of the thread to the next, whatever caused it."""
-        duration, end = line["duration_ns"], line["end_ns"]
         self._ingested.add(
-            "cut", process=self._process, thread=line["thread"], step=line["index"],
-            ended_by={"cut": "read", "step": "barrier", "tail": "end"}[line["event"]],
-            main=line["main"], begin_ns=end - duration, end_ns=end, duration_ns=duration,
-            launches=line["launches"] + line["executions"], compilations=line["compilations"],
-            optimizer_steps=_updates(line), optimizers=len(line["optimizers"]),
-            **_parts(line), **self._sites[line["site"]].columns(),
+            "cut", process=self._process, thread=line.thread, step=line.index,
+            ended_by="read" if isinstance(line, Cut)
+            else "barrier" if isinstance(line, Step) else "end",
+            main=line.main, begin_ns=line.end_ns - line.duration_ns, end_ns=line.end_ns,
+            duration_ns=line.duration_ns, launches=line.launches + line.executions,
+            compilations=line.compilations, optimizer_steps=_updates(line),
+            optimizers=len(line.optimizers), **_parts(line), **self._sites[line.site].columns(),
         )  # fmt: skip
 
-    def _step(self, line: dict[str, Any]) -> None:
-        line = self._with_uploads_by_site({**_DEFAULTS, **_renamed(line)})
-        tail = line["event"] == "tail"
-        site, thread = line["site"], line["thread"]
+    def _step(self, line: Step | Tail) -> None:
+        tail, site, thread = isinstance(line, Tail), line.site, line.thread
         cuts = self._cuts.pop(thread, None)
         if cuts is not None:
             self._part(line)
             line = _sum(cuts, line)
         ordinal = self._ordinals.get((thread, site), 0)
         if not tail:
-            self._ordinals[thread, site] = ordinal + line["steps"]
-            fed = bool(line["input"][0] or line["uploads"])
+            self._ordinals[thread, site] = ordinal + line.steps
+            fed = bool(line.input[0] or line.uploads)
             barrier = (-1 if site is None else site, _updates(line), fed)
             self._barriers.setdefault(thread, []).append(barrier)
-        duration, end = line["duration_ns"], line["end_ns"]
         self._steps.append(dict(
-            process=self._process, thread=thread, main=line["main"], tail=tail,
-            index=line["index"], barriers=line["steps"], ordinal=ordinal,
-            begin_ns=end - duration, end_ns=end, duration_ns=duration, **_parts(line),
-            capture_ns=line["capture_ns"], executions=line["executions"],
-            compilations=line["compilations"], optimizer_steps=_updates(line),
-            log_offset=line["log"], traced=line["traced"], probed=line["probed"],
-            **self._sites[site].columns(),
+            process=self._process, thread=thread, main=line.main, tail=tail,
+            index=line.index, barriers=line.steps, ordinal=ordinal,
+            begin_ns=line.end_ns - line.duration_ns, end_ns=line.end_ns,
+            duration_ns=line.duration_ns, **_parts(line), capture_ns=line.capture_ns,
+            executions=line.executions, compilations=line.compilations,
+            optimizer_steps=_updates(line), log_offset=line.log, traced=line.traced,
+            probed=line.probed, **self._sites[site].columns(),
         ))  # fmt: skip
         self._reads(line, tail)
-        if not self._sums_only:
-            self._uploads(line, tail)
+        self._uploads(line, tail)
         self._saves(line, tail)
-        if line["input"][0]:
+        if line.input[0]:
             self._ingested.add("data_wait", process=self._process, thread=thread,
-                               step=line["index"], count=line["input"][0],
-                               duration_ns=line["input"][1])  # fmt: skip
-        for name, delta in (*line["counters"].items(), *line["fallbacks"].items()):
+                               step=line.index, count=line.input[0],
+                               duration_ns=line.input[1])  # fmt: skip
+        for name, delta in (*line.counters.items(), *line.fallbacks.items()):
             self._counters[name] = self._counters.get(name, 0) + delta
-        for name, delta in line["fallbacks"].items():
-            self._ingested.add("fallback_count", process=self._process, step=line["index"],
+        for name, delta in line.fallbacks.items():
+            self._ingested.add("fallback_count", process=self._process, step=line.index,
                                tail=tail, name=name, value=delta)  # fmt: skip
 
-    def _reads(self, line: dict[str, Any], tail: bool) -> None:
-        for site, kind, closure, count, nanoseconds, compiling in line["reads"]:
+    def _reads(self, line: Part, tail: bool) -> None:
+        for site, kind, closure, count, nanoseconds, compiling in line.reads:
             self._ingested.add(
-                "host_sync", process=self._process, thread=line["thread"], step=line["index"],
+                "host_sync", process=self._process, thread=line.thread, step=line.index,
                 tail=tail, kind=kind, closure=bool(closure), count=count,
                 duration_ns=max(0, nanoseconds - compiling), compile_ns=compiling,
                 **self._sites[site].columns(),
             )  # fmt: skip
 
-    def _with_uploads_by_site(self, line: dict[str, Any]) -> dict[str, Any]:
-        uploads = line["uploads"]
-        if uploads and isinstance(uploads[0], int):
-            self._sums_only = True
-            count, nanoseconds = uploads
-            line["uploads"] = [(None, count, None, nanoseconds)]
-        return line
-
-    def _uploads(self, line: dict[str, Any], tail: bool) -> None:
-        for site, count, size, nanoseconds in line["uploads"]:
+    def _uploads(self, line: Part, tail: bool) -> None:
+        for site, count, size, nanoseconds in line.uploads:
             self._ingested.add(
-                "upload", process=self._process, thread=line["thread"], step=line["index"],
+                "upload", process=self._process, thread=line.thread, step=line.index,
                 tail=tail, count=count, bytes=size, duration_ns=nanoseconds,
                 **self._sites[site].columns(),
             )  # fmt: skip
 
-    def _saves(self, line: dict[str, Any], tail: bool) -> None:
-        for site, count, nanoseconds in line["saves"]:
+    def _saves(self, line: Part, tail: bool) -> None:
+        for site, count, nanoseconds in line.saves:
             self._ingested.add(
-                "state_save", process=self._process, thread=line["thread"], step=line["index"],
+                "state_save", process=self._process, thread=line.thread, step=line.index,
                 tail=tail, count=count, duration_ns=nanoseconds, **self._sites[site].columns(),
             )  # fmt: skip
 
-    def _compile(self, line: dict[str, Any]) -> None:
+    def _compile(self, line: Compile) -> None:
         self._ingested.add(
-            "compile_time", process=self._process, thread=line["thread"], step=line["step"],
-            during=line["during"], end_ns=line["end_ns"], duration_ns=line["duration_ns"],
-            **self._sites[line["site"]].columns(),
+            "compile_time", process=self._process, thread=line.thread, step=line.step,
+            during=line.during, end_ns=line.end_ns, duration_ns=line.duration_ns,
+            **self._sites[line.site].columns(),
         )  # fmt: skip
 
-    def _upload(self, line: dict[str, Any]) -> None:
-        dtype = _HLO_TYPES.get(line["dtype"], line["dtype"])
+    def _upload(self, line: Upload) -> None:
         self._ingested.add(
-            "transfer", process=self._process, thread=line["thread"], step=line["step"],
-            direction="to_device", shape=line["shape"], dtype=dtype,
-            **self._sites[line["site"]].columns(),
+            "transfer", process=self._process, thread=line.thread, step=line.step,
+            direction="to_device", shape=list(line.shape),
+            dtype=_HLO_TYPES.get(line.dtype, line.dtype), **self._sites[line.site].columns(),
         )  # fmt: skip
 
-    def _outlier(self, line: dict[str, Any]) -> None:
+    def _outlier(self, line: Outlier) -> None:
         self._ingested.add(
-            "outlier", process=self._process, thread=line["thread"], step=line["step"],
-            end_ns=line["end_ns"], duration_ns=line["duration_ns"],
-            typical_ns=line["typical_ns"], traced=line["traced"],
+            "outlier", process=self._process, thread=line.thread, step=line.step,
+            end_ns=line.end_ns, duration_ns=line.duration_ns, typical_ns=line.typical_ns,
+            traced=line.traced,
         )  # fmt: skip
 
-    def _optimizer(self, line: dict[str, Any]) -> None:
-        self._ingested.add("optimizer", process=self._process, thread=line["thread"],
-                           **self._sites[line["site"]].columns())  # fmt: skip
+    def _optimizer(self, line: Optimizer) -> None:
+        self._ingested.add("optimizer", process=self._process, thread=line.thread,
+                           **self._sites[line.site].columns())  # fmt: skip
 
-    def _loader(self, line: dict[str, Any]) -> None:
-        collate = self._sites[line.get("collate")]
+    def _loader(self, line: Loader) -> None:
+        collate = self._sites[line.collate]
         self._ingested.add(
-            "loader", process=self._process, batch_size=line["batch_size"],
-            drop_last=line["drop_last"], workers=line["workers"], collate_file=collate.file,
+            "loader", process=self._process, batch_size=line.batch_size,
+            drop_last=line.drop_last, workers=line.workers, collate_file=collate.file,
             collate_line=collate.line, collate_function=collate.function,
-            **self._sites[line["site"]].columns(),
+            **self._sites[line.site].columns(),
         )  # fmt: skip
 
     def finish(self) -> None:
         stopped, self._cuts = self._cuts, {}
         for cuts in stopped.values():
-            self._step({**cuts, "event": "tail"})
+            self._step(Tail(**msgspec.structs.asdict(cuts)))
         if self._steps:
             columns = {name: [row[name] for row in self._steps] for name in self._steps[0]}
             self._ingested.tables["step"] = columns
-        for table in () if self._sums_only else ("upload", "state_save", "outlier", "cut"):
+        for table in ("upload", "state_save", "outlier", "cut"):
             self._ingested.table(table)
         for thread, barriers in self._barriers.items():
             sequences = np.asarray(barriers).T
@@ -263,16 +261,13 @@ def extend_tail(
         compile_ns: how long the compilation took until then.
     """
     steps = ingested.tables["step"]
-    line = {**_DEFAULTS, "event": "cut", "thread": None, "main": True, "index": 0,
-            "end_ns": ended_ns, "duration_ns": ended_ns - began_ns,
-            "compile_ns": compile_ns}  # fmt: skip
     own = [row for row, (owner, main, tail) in enumerate(
         zip(*(steps.get(name, ()) for name in ("process", "main", "tail")), strict=True)
     ) if owner == process and main and tail]  # fmt: skip
-    if own:
-        line["thread"] = steps["thread"][own[-1]]
+    thread = steps["thread"][own[-1]] if own else None
     reader = _StepLogReader(CallSites(), process, Ingested())
-    reader.take(line)
+    reader.take(Cut(thread=thread, main=True, index=0, end_ns=ended_ns,
+                    duration_ns=ended_ns - began_ns, compile_ns=compile_ns))  # fmt: skip
     reader.finish()
     tables = reader.tables
     for name, values in tables["cut"].items():
@@ -286,19 +281,19 @@ def extend_tail(
         steps.setdefault(name, []).extend(values)
 
 
-def _parts(line: dict[str, Any]) -> dict[str, int]:
+def _parts(line: Part) -> dict[str, int]:
     """Nanoseconds by what the thread did."""
     return {
-        "compile_ns": line["compile_ns"], "barrier_ns": line["barrier_ns"],
-        "read_ns": sum(max(0, ns - compiling) for *_, ns, compiling in line["reads"]),
-        "input_ns": line["input"][1], "upload_ns": sum(ns for _, _, _, ns in line["uploads"]),
-        "save_ns": sum(ns for _, _, ns in line["saves"]),
+        "compile_ns": line.compile_ns, "barrier_ns": line.barrier_ns,
+        "read_ns": sum(max(0, ns - compiling) for *_, ns, compiling in line.reads),
+        "input_ns": line.input[1], "upload_ns": sum(ns for _, _, _, ns in line.uploads),
+        "save_ns": sum(ns for _, _, ns in line.saves),
     }  # fmt: skip
 
 
-def _updates(line: dict[str, Any]) -> int:
+def _updates(line: Part) -> int:
     """Updates of the optimizer that stepped most."""
-    return max((count for _, count in line["optimizers"]), default=0)
+    return max((count for _, count in line.optimizers), default=0)
 
 
 #: What identifies a row of these lists; the other values add up.
@@ -307,41 +302,24 @@ _SUMS = ("duration_ns", "steps", "barrier_ns", "compile_ns", "capture_ns", "exec
          "compilations", "launches")  # fmt: skip
 
 
-def _sum(cuts: dict[str, Any], line: dict[str, Any]) -> dict[str, Any]:
+def _sum(cuts: Cut, line: _Part) -> _Part:
     """Cuts of a step and what comes after them, as one line that ends where the last one does."""
-    total = {**line, **{name: cuts[name] + line[name] for name in _SUMS}}
+    total: dict[str, Any] = {name: getattr(cuts, name) + getattr(line, name) for name in _SUMS}
     for name, keys in _KEYS.items():
         rows: dict[tuple[Any, ...], list[int]] = {}
-        for row in (*cuts[name], *line[name]):
+        for row in (*getattr(cuts, name), *getattr(line, name)):
             values = rows.setdefault(tuple(row[:keys]), [0] * (len(row) - keys))
             values[:] = [known + new for known, new in zip(values, row[keys:], strict=True)]
-        total[name] = [[*key, *values] for key, values in rows.items()]
-    total["input"] = [sum(pair) for pair in zip(cuts["input"], line["input"], strict=True)]
+        total[name] = tuple((*key, *values) for key, values in rows.items())
+    total["input"] = tuple(map(sum, zip(cuts.input, line.input, strict=True)))
     for name in ("counters", "fallbacks"):
-        counts = dict(cuts[name])
-        for key, value in line[name].items():
+        counts = dict(getattr(cuts, name))
+        for key, value in getattr(line, name).items():
             counts[key] = counts.get(key, 0) + value
         total[name] = counts
-    total["log"] = line["log"] or cuts["log"]
-    total["traced"] = line["traced"] or cuts["traced"]
-    total["probed"] = line["probed"] or cuts["probed"]
-    return total
-
-
-def _renamed(line: dict[str, Any]) -> dict[str, Any]:
-    """A line of an earlier capture in today's form: the waits for input were called ``data``, the
-    counters of fallbacks, which are named after operators, were among the others, and updates were
-    those of the optimizer that stepped most.
-    """
-    if "optimizer" in line:
-        line["optimizers"] = [[0, line.pop("optimizer")]]
-    if "data" in line:
-        line["input"] = line.pop("data")
-    if "fallbacks" not in line and "counters" in line:
-        own = vocabulary().own_counters
-        names = {name for name in line["counters"] if "::" in name and not name.startswith(own)}
-        line["fallbacks"] = {name: line["counters"].pop(name) for name in names}
-    return line
+    return msgspec.structs.replace(line, **total, log=line.log or cuts.log,
+                                   traced=line.traced or cuts.traced,
+                                   probed=line.probed or cuts.probed)  # fmt: skip
 
 
 def barriers_a_step(sites: Numbers, updates: Numbers, fed: Numbers) -> int:

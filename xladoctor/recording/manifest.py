@@ -14,6 +14,7 @@ from xladoctor.recording.interface import CaptureError, RunDirectory, RunRequest
 from xladoctor.repository import repository
 
 SCHEMA_VERSION = 1
+_REWRITTEN = frozenset({"run.json", "run.json.new", "diagnosis.json", "python.log"})
 
 
 def begin(directory: RunDirectory, request: RunRequest) -> dict[str, Any]:
@@ -50,7 +51,17 @@ def finish(
         "seconds": round(seconds, 6),
         **({} if timeout_s is None else {"timeout_s": timeout_s}),
     }
-    write(directory, {**record, "ended": ended})
+    write(directory, {**record, "ended": ended, "files": inventory(directory.path)})
+
+
+def inventory(path: Path) -> dict[str, int]:
+    """The sizes of a run directory's files, so that what is missing from a copy can be told.
+
+    Without those that other parts of the command write again later.
+    """
+    files = (file for file in sorted(path.rglob("*")) if file.is_file())
+    return {str(file.relative_to(path)): file.stat().st_size for file in files
+            if file.name not in _REWRITTEN}  # fmt: skip
 
 
 def write(directory: RunDirectory, record: dict[str, Any]) -> None:

@@ -54,7 +54,8 @@ def _move(
         folder.rename(own.path / folder.name)
     command = group[0][1].get("argv") or run["command"]
     manifest.write(own, {**run, "command": command, "script": main or run["script"],
-                         "part_of": directory.path.name})  # fmt: skip
+                         "part_of": directory.path.name,
+                         "files": manifest.inventory(own.path)})  # fmt: skip
     return own
 
 

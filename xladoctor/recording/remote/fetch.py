@@ -37,7 +37,8 @@ def fetch(request: RemoteRequest, observer: Observer) -> Fetched:
     try:
         profiles = _from_all(request, folder, observer)
         if any(profile.missing is None for profile in profiles):
-            manifest.write(directory, _record(request, session, began_ns, profiles))
+            manifest.write(directory, {**_record(request, session, began_ns, profiles),
+                                       "files": manifest.inventory(directory.path)})  # fmt: skip
     finally:
         if not directory.manifest.exists():
             _remove_empty(folder, directory.path)

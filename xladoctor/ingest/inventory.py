@@ -1,0 +1,66 @@
+"""What a run directory had when the run ended, held against what is there.
+
+``run.json`` lists each file with its size, so that a copy that was cut off, even at the end of a
+line, is not taken for a short run. Files that grew since (a worker went on) are complete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatch
+from pathlib import Path
+
+from xladoctor.ingest.interface import Ingested
+
+_OF_STEPS = (
+    "step", "cut", "step_period", "host_sync", "data_wait", "transfer", "upload", "state_save",
+    "optimizer", "loader", "fallback_count", "outlier", "compilation", "counter", "recompilation",
+)  # fmt: skip
+_OF_MODULES = ("hlo_module", "hlo_instruction", "hlo_parameter", "hlo_frame", "recompilation",
+               "graph_change")  # fmt: skip
+_OF_TIMELINE = (
+    "timeline", "plane", "line", "event", "event_stat", "timeline_step", "host_segment", "region",
+    "device", "device_step", "device_execution", "device_op", "idle_gap",
+)  # fmt: skip
+#: Tables that have rows of a file, by the pattern of its name. Of files that are not listed only
+#: other texts are made.
+TABLES: dict[str, tuple[str, ...]] = {
+    "steps.jsonl": _OF_STEPS,
+    "metrics.txt": ("metric", "counter"),
+    "analysis*.log": ("compilation", "execution", "recompilation"),
+    "modules*.xplane.pb": _OF_MODULES,
+    "*.xplane.pb": (*_OF_TIMELINE, *_OF_MODULES),
+    "call_sites.json": ("enclosing_loop", "fallback", "source_line"),
+    "host_samples.json": ("host_sample",),
+    "processor.jsonl": ("processor_use",),
+    "faults.log": ("capture_fault",),
+    "process.json": ("process", "version", "environment", "capture_window", *_OF_STEPS, "metric",
+                     *_OF_MODULES),
+}  # fmt: skip
+
+
+def tables_of(file: str) -> tuple[str, ...]:
+    """The tables that have rows of a file."""
+    name = Path(file).name
+    return next((tables for pattern, tables in TABLES.items() if fnmatch(name, pattern)), ())
+
+
+def check(path: Path, files: Mapping[str, int], ingested: Ingested) -> None:
+    """Lose what was in files of a run directory that are shorter than they were, or gone.
+
+    Args:
+        files: sizes in bytes by path.
+    """
+    for file, size in _shorter(path, files.items()):
+        gone = "is gone" if size is None else f"is cut off after {size:,} of {files[file]:,} bytes"
+        ingested.lose(f"{path / file}: {gone}; what was in the rest is lost", *tables_of(file))
+
+
+def _shorter(path: Path, files: Iterable[tuple[str, int]]) -> Iterable[tuple[str, int | None]]:
+    for file, size in files:
+        try:
+            now: int | None = (path / file).lstat().st_size
+        except (OSError, ValueError):
+            now = None
+        if now is None or now < size:
+            yield file, now

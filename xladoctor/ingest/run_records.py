@@ -1,0 +1,396 @@
+"""The records of a run directory, as types: what ``xladoctor run`` and the capture inside the
+program write, checked once, as it is read.
+
+``recording/manifest.py`` writes :class:`Manifest`; the modules of ``recording/bootstrap`` write the
+others, with the standard library alone, since they run inside the program; what they write is held
+against these types by a test. Fields that are not known are left alone: a newer capture may write
+more.
+
+Numbers are bounded by what they can be, so that sums of them fit the evidence tables.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+from msgspec import Meta, Struct
+
+_DURATION = 2**53  # ns: 104 days; clocks may step back a little
+_INSTANT = 2**62  # ns since 1970: the year 2116
+_COUNT = 2**53
+
+Duration = Annotated[int, Meta(ge=-_DURATION, le=_DURATION)]
+Instant = Annotated[int, Meta(ge=0, le=_INSTANT)]
+Count = Annotated[int, Meta(ge=-_COUNT, le=_COUNT)]
+Size = Annotated[int, Meta(ge=0, le=_COUNT)]
+Number = Annotated[int, Meta(ge=0, le=2**31 - 1)]  # of a line, a step, a site
+Identity = Annotated[int, Meta(ge=-(2**31), le=2**62)]  # of a process, a thread
+Shape = Annotated[tuple[Size, ...], Meta(max_length=64)]
+Text = str
+Loop = tuple[Text, Number, Number, Text]  # file, first and last line, function
+
+
+class Record(Struct, frozen=True):
+    """A record; fields without a default have to be there."""
+
+
+# -- run.json ------------------------------------------------------------------------------------
+
+
+class Ended(Record, frozen=True):
+    """How the program ended."""
+
+    seconds: Annotated[float, Meta(ge=0, le=1e9)]
+    status: Annotated[int, Meta(ge=-(2**31), le=2**31)] | None = None
+    signal: Annotated[int, Meta(ge=0, le=2**31)] | None = None
+    timeout_s: Annotated[float, Meta(ge=0, le=1e9)] | None = None
+
+
+class WrittenBy(Record, frozen=True):
+    """What wrote the run directory."""
+
+    name: Text
+    version: Text
+
+
+class Profile(Record, frozen=True):
+    """What came of one profiler server: a file, or where it was left, or why there is none."""
+
+    address: Text
+    file: Text
+    left_at: Text | None
+    missing: Text | None
+
+
+class Manifest(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """``run.json``: what was asked, what was run, and how it ended.
+
+    Attributes:
+        files: sizes in bytes when the run ended, by their paths in the run directory.
+        part_of: the run directory of the command, which ran several programs.
+    """
+
+    command: list[Text]
+    schema_version: Number = 1
+    kind: Text = "run"
+    tool: WrittenBy | None = None
+    script: Text | None = None
+    cwd: Text | None = None
+    root: Text | None = None
+    session: Text | None = None
+    began_ns: Instant | None = None
+    options: dict[str, Any] = {}
+    ended: Ended | None = None
+    files: dict[str, Size] = {}
+    part_of: Text | None = None
+
+
+class RemoteManifest(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """``run.json`` of ``xladoctor capture``: what came of each server."""
+
+    kind: Text
+    profiles: tuple[Profile, ...]
+    schema_version: Number = 1
+    tool: WrittenBy | None = None
+    session: Text | None = None
+    began_ns: Instant | None = None
+    duration_ms: Size | None = None
+    files: dict[str, Size] = {}
+
+
+class SourceLine(Record, frozen=True):
+    """A row of ``sources.json``: a line's text, read while the file was as it ran."""
+
+    file: Text
+    line: Number
+    text: Text
+
+
+# -- process.json --------------------------------------------------------------------------------
+
+
+class Window(Record, frozen=True):
+    """A period that the profiler recorded; those of the program itself have ``of_program``."""
+
+    begin_ns: Instant
+    steps: Size = 0
+    end_ns: Instant | None = None
+    ended_by: Text | None = None
+    bytes: Size | None = None
+    stop_ns: Duration | None = None
+    write_ns: Duration | None = None
+    session: Text | None = None
+    file: Text | None = None
+    of_program: bool = False
+
+
+class ModulesFile(Record, frozen=True):
+    """A file with compiled modules, and how many compilations there had been by then."""
+
+    file: Text
+    compilations: Size
+    bytes: Size | None = None
+    stop_ns: Duration | None = None
+
+
+class PythonFolders(Record, frozen=True):
+    """Where the program's Python keeps its own modules and installed packages."""
+
+    standard: tuple[Text, ...]
+    installed: tuple[Text, ...]
+
+
+class ProcessRecord(Record, frozen=True):
+    """``process.json``: what a captured process tells of itself."""
+
+    pid: Identity
+    frontend: Text
+    versions: dict[str, Text]
+    used_device: bool
+    folders: PythonFolders
+    settings: dict[str, Text]
+    settings_lines: dict[str, tuple[Text, Number, Text]]
+    devices: tuple[Text, ...]
+    ended: bool
+    began_ns: Instant
+    ended_ns: Instant
+    no_analysis_log: Text | None = None
+    parent: Identity | None = None
+    rank: Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)] | None = None
+    host: Text | None = None
+    cwd: Text | None = None
+    main: Text | None = None
+    argv: tuple[Text, ...] = ()
+    processors: Number | None = None
+    exit_ns: Instant | None = None
+    uncaught: Text | None = None
+    windows: tuple[Window, ...] = ()
+    modules: tuple[ModulesFile, ...] = ()
+    modules_too_large: bool = False
+
+
+# -- call_sites.json, host_samples.json ------------------------------------------------------------
+
+
+class Site(Record, frozen=True):
+    """A call site; the lines of the program around it; the loops, from inside out."""
+
+    file: Text | None
+    line: Number | None
+    function: Text | None
+    user_file: Text | None
+    user_line: Number | None
+    user_function: Text | None
+    via: Text
+    source: Text = ""
+    loops: tuple[Loop, ...] = ()
+
+
+class Fallback(Record, frozen=True):
+    """An operator that ran on the CPU at a call site."""
+
+    op: Text
+    site: Number | None
+    count: Size
+    duration_ns: Duration
+    compile_ns: Duration
+
+
+class CallSitesFile(Record, frozen=True):
+    """``call_sites.json``; ``passing`` lists file, line, and whether it only passes a call on."""
+
+    sites: tuple[Site, ...]
+    fallbacks: tuple[Fallback, ...]
+    passing: tuple[tuple[Text, Number, bool], ...] = ()
+
+
+class Sample(Record, frozen=True):
+    """How often a thread was seen doing something at a call site."""
+
+    thread: Identity
+    main: bool
+    doing: Text | None
+    in_framework: bool
+    site: Number | None
+    count: Size
+    phase: Text = "loop"
+
+
+class HostSamplesFile(Record, frozen=True):
+    """``host_samples.json``."""
+
+    samples: tuple[Sample, ...]
+    period_ms: Number = 10
+
+
+#: A line of ``processor.jsonl``: thread, instant, ns on a processor, ns in its queue.
+ProcessorUse = tuple[Identity, Instant, Annotated[int, Meta(ge=0, le=2**62)],
+                     Annotated[int, Meta(ge=0, le=2**62)]]  # fmt: skip
+
+
+# -- steps.jsonl -----------------------------------------------------------------------------------
+
+
+class Part(Struct, frozen=True, tag_field="event", kw_only=True):
+    """What a thread did from one barrier or launch to the next; what is zero is left out.
+
+    Attributes:
+        reads: site, kind, whether in a step closure, count, ns, ns of compiling in them.
+        uploads: site, count, bytes, ns.
+        saves: site, count, ns.
+        optimizers: number of each that stepped, and how often.
+        input: batches waited for, and ns.
+        counters: what the framework's counters grew by; ``fallbacks``: those of operators.
+    """
+
+    thread: Identity | None
+    index: Number
+    end_ns: Instant
+    duration_ns: Duration
+    main: bool = False
+    site: Number | None = None
+    steps: Size = 0
+    barrier_ns: Duration = 0
+    compile_ns: Duration = 0
+    capture_ns: Duration = 0
+    executions: Size = 0
+    compilations: Size = 0
+    launches: Size = 0
+    log: Size = 0
+    traced: bool = False
+    probed: bool = False
+    reads: tuple[tuple[Number | None, Text, int, Size, Duration, Duration], ...] = ()
+    uploads: tuple[tuple[Number | None, Size, Size, Duration], ...] = ()
+    saves: tuple[tuple[Number | None, Size, Duration], ...] = ()
+    optimizers: tuple[tuple[Size, Size], ...] = ()
+    input: tuple[Size, Duration] = (0, 0)
+    counters: dict[str, Count] = {}
+    fallbacks: dict[str, Count] = {}
+
+
+class Step(Part, frozen=True, tag="step"):
+    """It ended in a barrier."""
+
+
+class Tail(Part, frozen=True, tag="tail"):
+    """The program ended in it."""
+
+
+class Cut(Part, frozen=True, tag="cut"):
+    """It ended in a read that launched work, in a program without barriers."""
+
+
+class Compile(Struct, frozen=True, tag_field="event", tag="compile"):
+    """A compilation: in which step, and in what kind of call."""
+
+    thread: Identity
+    step: Number
+    site: Number | None
+    during: Text
+    end_ns: Instant
+    duration_ns: Duration
+
+
+class Upload(Struct, frozen=True, tag_field="event", tag="upload"):
+    """A shape that was sent to the device, new at its site."""
+
+    thread: Identity
+    step: Number
+    site: Number | None
+    shape: Shape
+    dtype: Text
+
+
+class Optimizer(Struct, frozen=True, tag_field="event", tag="optimizer"):
+    """An optimizer stepped for the first time."""
+
+    thread: Identity
+    site: Number | None
+
+
+class Loader(Struct, frozen=True, tag_field="event", tag="loader"):
+    """A loader was made; ``collate`` is the site of the function that makes its batches."""
+
+    site: Number | None
+    batch_size: Number | None
+    drop_last: bool
+    workers: Number
+    collate: Number | None = None
+
+
+class Outlier(Struct, frozen=True, tag_field="event", tag="outlier"):
+    """A step that took much longer than usual, for no known reason."""
+
+    thread: Identity
+    step: Annotated[int, Meta(ge=-1, le=2**31 - 1)]
+    end_ns: Instant
+    duration_ns: Duration
+    typical_ns: Duration
+    traced: bool
+
+
+StepLine = Step | Tail | Cut | Compile | Upload | Optimizer | Loader | Outlier
+#: Every file of records by the pattern of its name, with the type of the file or of a line of it.
+FILES: dict[str, Any] = {
+    "run.json": Manifest,
+    "sources.json": tuple[SourceLine, ...],
+    "process-*/process.json": ProcessRecord,
+    "process-*/call_sites.json": CallSitesFile,
+    "process-*/host_samples.json": HostSamplesFile,
+    "process-*/processor.jsonl": ProcessorUse,
+    "process-*/steps.jsonl": StepLine,
+}
+
+_T = TypeVar("_T")
+
+
+class DamagedRecord(ValueError):  # noqa: N818 - says what the record is
+    """A record that is not of its type; the message says where in it."""
+
+
+#: What decoding a damaged record raises.
+UNREADABLE = (msgspec.MsgspecError, RecursionError, ValueError)
+
+
+def read_record(text: str, kind: type[_T]) -> _T:
+    """Check a file of one record. Raises DamagedRecord.
+
+    The standard library decodes it: paths that are not UTF-8 are lone surrogates in JSON, which
+    msgspec refuses.
+    """
+    try:
+        return msgspec.convert(json.loads(text), kind)
+    except UNREADABLE as error:
+        raise DamagedRecord(_reason(error)) from error
+
+
+def plain(record: Record) -> dict[str, Any]:
+    """A record as a dictionary; without what is as it usually is."""
+    built: dict[str, Any] = msgspec.to_builtins(record)
+    return built
+
+
+def line_decoder(kind: Any) -> Callable[[str], Any]:
+    """Decodes and checks the lines of a file, some 400,000 a second. It raises DamagedRecord."""
+    decode = msgspec.json.Decoder(kind).decode
+
+    def read(line: str) -> Any:
+        try:
+            return decode(line)
+        except UNREADABLE as error:
+            raise DamagedRecord(_reason(error)) from error
+
+    return read
+
+
+def _reason(error: BaseException) -> str:
+    return "nested too deep" if isinstance(error, RecursionError) else str(error)
+
+
+def schemas() -> Iterable[tuple[str, dict[str, Any]]]:
+    """The JSON Schema of each file, or of its lines, by its name."""
+    for pattern, kind in FILES.items():
+        yield pattern.rpartition("/")[2], msgspec.json.schema(kind)
