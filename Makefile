@@ -6,7 +6,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PJRT_DEVICE ?= CPU
 
-.PHONY: demo test test-all test-busy lint docs snapshots samples benchmark benchmark-long \
+.PHONY: demo test test-all test-busy fuzz lint docs snapshots samples benchmark benchmark-long \
         benchmark-ingest benchmark-recompilation benchmark-savings clean help
 
 help:            ## list the targets
@@ -26,6 +26,9 @@ test-all: $(VENV)/.xla $(VENV)/.test ## all tests, the thorough ones too (half a
 
 test-busy: $(VENV)/.xla $(VENV)/.test ## tests of running programs while two processes keep two cores busy
 	python -m tests.busy $(PYTEST) -m 'not thorough' tests/live $(PYTEST_ARGS)
+
+fuzz: $(VENV)/.xla $(VENV)/.test ## a million mutants of evidence, 5,000 of run directories (two hours on two cores)
+	python -m tests.hostile.fuzz --inputs 1000000 --runs 5000
 
 lint: $(VENV)/.xla $(VENV)/.dev ## formatting, ruff, mypy --strict, and generated files up to date
 	pre-commit run --all-files --show-diff-on-failure

@@ -23,6 +23,7 @@ from xladoctor.diagnosis.pack import load_rules
 from xladoctor.diagnosis.rule import Rule
 from xladoctor.doctor import load_evidence
 from xladoctor.evidence.schema import TABLES
+from xladoctor.ingest import run_records
 from xladoctor.report import comparison_json, terminal
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.json import schema
@@ -137,6 +138,7 @@ def main() -> int:
         CONFIGURATION: filled(CONFIGURATION, "keys", key_tables(configuration.schema())),
         DOCS / "configuration.schema.json": json.dumps(configuration.schema(), indent=1) + "\n",
         DOCS / "rules" / "README.md": f"# Rules\n\n{rule_table(rules, '')}",
+        DOCS / "run-directory.schema.json": json.dumps(run_records.schema(), indent=1) + "\n",
         DOCS / "report.schema.json": json.dumps(schema(), indent=1) + "\n",
         DOCS / "comparison.schema.json": json.dumps(comparison_json.schema(), indent=1) + "\n",
         DOCS / "evidence.md": evidence_page(),

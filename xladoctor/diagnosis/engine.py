@@ -58,7 +58,7 @@ def diagnose(
     return Diagnosis(
         schema_version=SCHEMA_VERSION, tool=Tool("xladoctor", __version__),
         run=facts.run(evidence),
-        verdict=verdict(time, ordered, pack, bool(judged), limit, busy),
+        verdict=verdict(time, ordered, pack, bool(judged), limit, busy, bool(evidence.lost)),
         time=account.explain(evidence, time, ordered, pack), steps=steps, devices=used,
         counts=counts(evidence, steps), findings=ordered,
         rules=_outcomes(judged, not_checked, off), not_checked=not_checked, ignored=ignored,

@@ -42,6 +42,7 @@ def verdict(
     judged: bool = True,
     limit: str | None = None,
     busy: float | None = None,
+    lost: bool = False,
 ) -> Verdict:
     """What limits the loop, in a sentence that a newcomer understands.
 
@@ -50,6 +51,7 @@ def verdict(
         judged: whether any rule could be evaluated; if none could, nothing is known to be right.
         limit: what a step is limited by once all findings are fixed.
         busy: share of the steady steps in which a device worked, if that is their limit.
+        lost: whether a part of what was recorded is missing.
     """
     serious = [finding for finding in findings if finding.severity != "info"]
     speedup, basis = _speedup(time, serious)
@@ -63,6 +65,8 @@ def verdict(
         todo = _nothing(findings, judged, bound_by in _AVOIDABLE and share > _MUCH)
         if bound_by == "unknown" and todo == _NOTHING:
             todo = f"{_NOTHING} in what it shows"
+        elif lost and todo == _NOTHING:
+            todo = f"{_NOTHING} in what is here, but a part is lost (see the notes)"
     return Verdict(bound_by, f"{text}; {todo}.", speedup, basis, limit if speedup else None)
 
 

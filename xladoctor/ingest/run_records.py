@@ -12,7 +12,7 @@ Numbers are bounded by what they can be, so that sums of them fit the evidence t
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -390,7 +390,14 @@ def _reason(error: BaseException) -> str:
     return "nested too deep" if isinstance(error, RecursionError) else str(error)
 
 
-def schemas() -> Iterable[tuple[str, dict[str, Any]]]:
-    """The JSON Schema of each file, or of its lines, by its name."""
-    for pattern, kind in FILES.items():
-        yield pattern.rpartition("/")[2], msgspec.json.schema(kind)
+def schema() -> dict[str, Any]:
+    """The JSON Schema of all files: the definition of each, or of its lines, under its name."""
+    kinds = list(FILES.values())
+    roots, definitions = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}")
+    files = {pattern.rpartition("/")[2]: root for pattern, root in zip(FILES, roots, strict=True)}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "The records of a run directory of xladoctor",
+        "description": "Under files: each file by its name; of .jsonl, each line.",
+        "files": files, "$defs": definitions,
+    }  # fmt: skip

@@ -1,0 +1,159 @@
+"""Reads as many mutants as asked for, and counts what came of them: ``make fuzz``.
+
+    python -m tests.hostile.fuzz --inputs 1000000 --runs 5000
+
+``inputs`` go to the readers of texts and timelines; ``runs``, damaged run directories, through
+reading, rules and reports. Anything but a result or an ``IngestError`` is a fault, and is printed
+with the seed that gives it again: ``--seed N --inputs 1``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import multiprocessing
+import resource
+import shutil
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from random import Random
+
+from tests.hostile.mutations import damage, of_bytes, of_lines
+
+SAMPLES = Path(__file__).parents[2] / "sample_traces"
+_SLOW_S = 5.0
+
+
+@cache
+def texts() -> list[bytes]:
+    """Reports, logs and dumps to begin with."""
+    found = [*SAMPLES.glob("*/process-*/*.txt"), *SAMPLES.glob("*/process-*/*.log"),
+             *(Path(__file__).parents[1] / "ingest").rglob("*.log")]  # fmt: skip
+    whole = [path.read_bytes() for path in sorted(found)]
+    return [text[:20_000] for text in whole if len(text) > 100]
+
+
+@cache
+def timelines() -> list[bytes]:
+    """Small timelines to begin with."""
+    from tests.ingest.loop_trace import loop
+    from tests.ingest.test_records import compiled
+    from tests.xspace import devices
+
+    return [compiled(loop(3), 105, "aa").space.bytes(), devices.tpu().bytes()]
+
+
+def text(random: Random) -> None:
+    """One mutated text through its reader."""
+    from xladoctor.ingest.interface import Ingested, IngestError
+    from xladoctor.ingest.recorded_elsewhere import add_texts
+    from xladoctor.ingest.torch_xla.text_file import read_text
+
+    data = random.choice(texts())
+    begin = random.randrange(len(data))
+    data = data[begin : begin + random.choice((300, 3000, 20_000))]
+    if random.random() < 0.5:
+        data = of_lines(data.decode(errors="replace"), random).encode(errors="replace")
+    else:
+        data = of_bytes(data, random)
+    try:
+        add_texts([read_text(io.BytesIO(data), "text")], [], Ingested())
+    except IngestError:
+        return
+
+
+def timeline(random: Random) -> None:
+    """One mutated timeline through its reader, down to its tables."""
+    from xladoctor.ingest.interface import IngestError
+    from xladoctor.ingest.recorded_elsewhere import read_elsewhere
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "vm.xplane.pb")
+        path.write_bytes(of_bytes(random.choice(timelines()), random))
+        try:
+            for producers in read_elsewhere([path]).lazy.values():
+                for produce in producers:
+                    produce()
+        except IngestError:
+            return
+
+
+def run_directory(random: Random) -> None:
+    """One damaged run directory, through rules and reports."""
+    from xladoctor.diagnosis.engine import diagnose
+    from xladoctor.diagnosis.pack import load_rules
+    from xladoctor.doctor import load_evidence
+    from xladoctor.ingest.interface import IngestError
+    from xladoctor.report import json as json_report
+    from xladoctor.report import terminal
+    from xladoctor.report.interface import Report, Style
+
+    sample = random.choice(sorted(path.parent for path in SAMPLES.glob("*/run.json")))
+    with tempfile.TemporaryDirectory() as folder:
+        run = Path(folder, "run")
+        shutil.copytree(sample, run)
+        what = damage(run, random)
+        try:
+            report = Report(diagnose(load_evidence(str(run)), load_rules()))
+            terminal.render([report], io.StringIO(), Style())
+            json_report.render([report], io.StringIO(), Style())
+        except IngestError:
+            return
+        except Exception as error:
+            error.add_note(f"{sample.name}: {what}")
+            raise
+
+
+KINDS: dict[str, Callable[[Random], None]] = {
+    "text": text, "timeline": timeline, "run": run_directory,
+}  # fmt: skip
+
+
+def attack(kind: str, seed: int) -> str:
+    """What came of one mutant: ``held``, ``slow``, or a fault, printed."""
+    began = time.perf_counter()
+    try:
+        KINDS[kind](Random(f"{kind} {seed}"))
+    except Exception:
+        print(f"--- {kind}, seed {seed}\n{traceback.format_exc()}", flush=True)
+        return "fault"
+    return "slow" if time.perf_counter() - began > _SLOW_S else "held"
+
+
+def _part(work: tuple[str, int, int]) -> tuple[str, Counter[str]]:
+    kind, first, count = work
+    return kind, Counter(attack(kind, seed) for seed in range(first, first + count))
+
+
+def main() -> None:
+    """Run it, print the counts; exit status 1 if anything was a fault."""
+    parser = argparse.ArgumentParser(description="Mutants of evidence through readers and rules.")
+    parser.add_argument("--inputs", type=int, default=100_000)
+    parser.add_argument("--runs", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--processes", type=int, default=multiprocessing.cpu_count())
+    options = parser.parse_args()
+    numbers = {"text": options.inputs - options.inputs // 20, "timeline": options.inputs // 20,
+               "run": options.runs}  # fmt: skip
+    work = [(kind, first, min(50, options.seed + count - first))
+            for kind, count in numbers.items()
+            for first in range(options.seed, options.seed + count, 50)]  # fmt: skip
+    totals: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
+    with multiprocessing.Pool(options.processes, maxtasksperchild=100) as pool:
+        for kind, counts in pool.imap_unordered(_part, work):
+            totals[kind] += counts
+    for kind, counts in totals.items():
+        shown = ", ".join(f"{number:,} {name}" for name, number in sorted(counts.items()))
+        print(f"{kind:9} {shown or 'none'}")
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    print(f"largest process {peak:,.0f} MiB")
+    raise SystemExit(any(counts["fault"] for counts in totals.values()))
+
+
+if __name__ == "__main__":
+    main()
