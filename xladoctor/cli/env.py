@@ -49,5 +49,5 @@ def _progress() -> Iterator[Callable[[str], None]]:
         return
     from rich.console import Console
 
-    with Console(stderr=True).status("xladoctor: checking …") as status:
+    with Console(file=sys.__stderr__).status("xladoctor: checking …") as status:
         yield lambda what: status.update(f"xladoctor: checking {what} …")

@@ -22,6 +22,7 @@ from xladoctor.cli.configured import (
 )
 from xladoctor.cli.output import ColorOption, FormatOption, parse_outputs
 from xladoctor.cli.request import after_dashes, request_for
+from xladoctor.foreign import quoted
 from xladoctor.report.output import Color, Output, deliver, emit
 
 if TYPE_CHECKING:
@@ -231,7 +232,7 @@ def _run(repeat: _Repeat, options: Options, configuration: Configured) -> list[l
         outcome = launcher.run(request, progress.observer(repeat.quiet), hang.end)
         sys.stdout.flush()
         if outcome.status:
-            where = outcome.runs[0].path
+            where = quoted(str(outcome.runs[0].path))
             raise GateError(f"the command ended with status {outcome.status}: not judged",
                             f"to see what was captured: xladoctor analyze {where}")  # fmt: skip
         with launcher.signals_kept():
@@ -250,10 +251,11 @@ def _of_directory(words: Sequence[str], configuration: Configured) -> Diagnosis:
     from xladoctor.cli.progress_bar import progress_bar
 
     if len(words) > 1:
-        raise typer.BadParameter(f"expected one run, or -- and a command: -- {' '.join(words)}",
+        raise typer.BadParameter(f"expected one run, or -- and a command: -- {quoted(*words)}",
                                  param_hint="RUN")  # fmt: skip
     if words and words[0].endswith(".py"):
-        raise typer.BadParameter(f"put -- before a program: -- python {words[0]}", param_hint="RUN")
+        raise typer.BadParameter(f"put -- before a program: -- python {quoted(words[0])}",
+                                 param_hint="RUN")  # fmt: skip
     with progress_bar() as bar:
         return doctor.examine(
             words[0] if words else _newest(), doctor.selection(configuration), progress=bar

@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from xladoctor.foreign import quoted
 from xladoctor.ingest.interface import Ingested
 
 _KEYS = {"pid", "frontend", "versions", "used_device", "folders", "settings", "settings_lines",
@@ -107,8 +108,9 @@ def profile_of_program(
     captured = next((w["steps"] for w in windows if ours and w.get("session") == ours.parent.name
                      and w is not taken), -1)  # fmt: skip
     if captured >= min(taken["steps"], _FEW):
+        option = f"--session {quoted(taken['session'])}"
         ingested.notes.append(f"{folder.name}: the program profiled itself, too ({steps}):"
-                              f" --session {taken['session']} reads that timeline")  # fmt: skip
+                              f" {option} reads that timeline")  # fmt: skip
         return None
     ingested.notes.append(f"{folder.name}: the timeline is the profile that the program took of"
                           f" itself ({steps})")  # fmt: skip

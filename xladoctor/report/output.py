@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from xladoctor.errors import XladoctorError
+from xladoctor.foreign import clean, encodable, harmless
 
 if TYPE_CHECKING:
     from xladoctor.report.interface import Renderer, Report, Style
@@ -109,7 +110,7 @@ def write_each(
         text = io.StringIO()
         if output.path is None:
             render(output.format, text, style_for(sys.stdout, color))
-            emit(text.getvalue())
+            emit(text.getvalue(), commands=output.format is Format.github)
         else:
             render(output.format, text, Style())
             _write(output.path, text.getvalue())
@@ -133,9 +134,26 @@ def _renderer(output_format: Format) -> Renderer:
     return renderer
 
 
-def emit(text: str, stream: TextIO | None = None) -> None:
-    """Write to standard output (or ``stream``); a reader that has gone is not an error."""
+def say(text: str) -> None:
+    """A line of ours on standard error."""
+    emit(f"xladoctor: {clean(text)}\n", sys.stderr)
+
+
+def emit(text: str, stream: TextIO | None = None, *, commands: bool = False) -> None:
+    """Write to standard output (or ``stream``): all that xladoctor says goes through here.
+
+    A reader that has gone is not an error.
+
+    Args:
+        commands: whether lines may be what a CI system obeys; they are otherwise escaped.
+
+    Raises:
+        OutputError: it cannot be written, as to a full disk.
+    """
     stream = stream or sys.stdout
+    text = encodable(text) if commands else harmless(text)
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    text = text.encode(encoding, "backslashreplace").decode(encoding)
     try:
         stream.write(text)
         stream.flush()
@@ -143,4 +161,6 @@ def emit(text: str, stream: TextIO | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # for what is left in its buffer
+        if stream is sys.stderr:  # and nowhere to say so
+            return
         raise OutputError(f"cannot write standard output: {error.strerror}") from error
