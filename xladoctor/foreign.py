@@ -17,9 +17,8 @@ from typing import Any
 _HALVES = re.compile("[\ud800-\udfff]")
 _SHADES = re.compile(r"(\x1b\[[\d;]*m)")
 #: What GitHub and its relatives obey: at the beginning of a line, and anywhere in it.
-_COMMAND = re.compile(r"^([^\S\n]*)(?=::)|(?<=#)(?=#(?:\[|vso\[|teamcity\[))", re.MULTILINE)
-#: In JSON the same characters have escapes that lose nothing.
-_NO_COMMAND = re.compile(r"(?<=#)#(?=\[|vso\[|teamcity\[)")
+_COMMAND = re.compile(r"^([^\S\n]*)(?=::)", re.MULTILINE)
+_ANYWHERE = re.compile(r"(?<=#)#(?=\[|vso\[|teamcity\[)")
 _PLAIN_WORD = re.compile(r"[\w@%+=:,./-]+")  # letters of any language, unlike shlex
 _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
@@ -46,13 +45,19 @@ def quoted(*words: str) -> str:
     return " ".join(map(_quoted, words))
 
 
-def harmless(text: str) -> str:
-    """A whole output: what is neither printable nor a colour escaped, no line of it a command."""
+def harmless(text: str, *, colored: bool = False, commands: bool = False) -> str:
+    """A whole output: what is not printable escaped, no line of it a command.
+
+    Args:
+        colored: whether colours are meant.
+        commands: whether lines that begin with ``::`` are meant.
+    """
     if not text.replace("\n", "").isprintable():
-        parts = _SHADES.split(text)
+        parts = _SHADES.split(text) if colored else [text]
         parts[::2] = [clean(part, lines=True) for part in parts[::2]]
         text = "".join(parts)
-    return _COMMAND.sub(r"\1\\", text)
+    text = _ANYWHERE.sub(r"\\#", text)
+    return text if commands else _COMMAND.sub(r"\1\\", text)
 
 
 def as_json(value: Any, *, ascii_only: bool = False) -> str:
@@ -69,7 +74,7 @@ def json_text(text: str, *, ascii_only: bool = False) -> str:
     text = _HALVES.sub(lambda half: "\\" + _escape(half[0]), text)
     if not text.replace("\n", "").isprintable() or (ascii_only and not text.isascii()):
         text = "".join(map(partial(_in_json, ascii_only=ascii_only), text))
-    return _NO_COMMAND.sub(r"\\u0023", text)
+    return _ANYWHERE.sub(r"\\u0023", text)
 
 
 def csv_lines(lines: Iterable[str]) -> Iterator[str]:
@@ -105,10 +110,10 @@ def _in_json(character: str, *, ascii_only: bool) -> str:
 def _quoted(word: str) -> str:
     if _PLAIN_WORD.fullmatch(word):
         return word
-    if word.isprintable():
+    if word.isprintable() and not _ANYWHERE.search(word):
         return shlex.quote(word)
-    inside = word.replace("\\", r"\\").replace("'", r"\'")
-    return f"$'{clean(inside)}'"
+    inside = clean(word.replace("\\", r"\\").replace("'", r"\'"))
+    return "$'" + _ANYWHERE.sub(r"\\x23", inside) + "'"
 
 
 def _escape(character: str) -> str:

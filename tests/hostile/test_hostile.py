@@ -60,10 +60,9 @@ def check(done: Done, statuses: Sequence[int], layout: str = "terminal", *,
     lines = [*([] if of_github else done.stdout.splitlines()), *done.stderr.splitlines()]
     assert [line for line in lines if line.lstrip().startswith("::")] == []
     if done.returncode != 2 and layout in ("json", "gitlab", "sarif"):
-        json.loads(done.stdout).__class__.__name__.encode()
-        assert not re.search("[\ud800-\udfff]", json.dumps(json.loads(done.stdout), ensure_ascii=False))
+        json.dumps(json.loads(done.stdout), ensure_ascii=False).encode()
     if done.returncode != 2 and layout == "junit":
-        ET.fromstring(done.stdout)  # noqa: S314
+        ET.fromstring(done.stdout)
     if layout in ("markdown", "github-summary"):
         assert_no_links(done.stdout)
 
@@ -89,9 +88,24 @@ def expanded(command: str, folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("layout", FORMATS)
+def test_analysis_on_standard_output(layout: str, run: Path) -> None:
+    check(called("analyze", run, "--format", layout), (0,), layout)
+
+
+def in_all_formats(*words: str | Path, folder: Path, statuses: Sequence[int]) -> None:
+    """The command with a file for each format, which are like standard output."""
+    files = {name: folder / f"{name}{INLINE.replace('/', '')}" for name in FORMATS}
+    asked = [f"--format={name}={file}" for name, file in files.items()]
+    check(called(*words, *asked, folder=folder), statuses)
+    for name, file in files.items():
+        text = file.read_text("utf-8")
+        check(subprocess.CompletedProcess([], 0, text, ""), (0,), name)
+        file.unlink()
+
+
 @pytest.mark.parametrize("kind", ["run", "timeline", "log", "metrics", "files"])
-def test_analysis(kind: str, layout: str, paths: dict[str, list[Path]]) -> None:
-    check(called("analyze", *paths[kind], "--format", layout), (0,), layout)
+def test_analysis_in_files(kind: str, paths: dict[str, list[Path]], tmp_path: Path) -> None:
+    in_all_formats("analyze", *paths[kind], folder=tmp_path, statuses=(0,))
 
 
 @pytest.mark.parametrize("color", ["always", "never"])
@@ -101,14 +115,6 @@ def test_analysis_in_colour_and_ascii(color: str, run: Path) -> None:
     ascii_only = called(*words, environment={"PYTHONIOENCODING": "ascii"})
     check(ascii_only, (0,), colored=color == "always")
     assert ascii_only.stdout.isascii()
-
-
-@pytest.mark.parametrize("layout", FORMATS)
-def test_files_are_like_standard_output(layout: str, run: Path, tmp_path: Path) -> None:
-    target = tmp_path / f"report{INLINE.replace('/', '')}"
-    check(called("analyze", run, "--format", f"{layout}={target}"), (0,))
-    text = target.read_text("utf-8")
-    check(subprocess.CompletedProcess([], 0, text, ""), (0,), layout)
 
 
 def test_commands_name_the_run_and_run_nothing_else(run: Path, tmp_path: Path) -> None:
@@ -128,16 +134,13 @@ def test_compilations(layout: str, paths: dict[str, list[Path]]) -> None:
     check(called("compilations", *paths["run"], "--site", f"{NAME}:3"), (2,))
 
 
-def test_every_table(run: Path) -> None:
-    from xladoctor.evidence.schema import TABLES
-
-    (text,) = {t for t in ["event"] if t in TABLES} or {next(iter(TABLES))}
-    for table in (text, "process", "source_line", "compilation", "compiled_site", "setting"):
-        for layout in ("table", "csv", "json"):
-            done = called("query", run, f"FROM {table} LIMIT 500", "--format", layout)
-            check(done, (0, 2), layout)
-            if layout == "csv" and not done.returncode:
-                assert len({len(row) for row in csv.reader(io.StringIO(done.stdout))}) == 1
+@pytest.mark.parametrize("table", ["event", "process", "source_line", "compiled_site"])
+def test_every_text_of_a_table(table: str, run: Path) -> None:
+    for layout in ("table", "csv", "json"):
+        done = called("query", run, f"FROM {table} LIMIT 500", "--format", layout)
+        check(done, (0,), layout)
+        if layout == "csv":
+            assert len({len(row) for row in csv.reader(io.StringIO(done.stdout))}) == 1
 
 
 @pytest.mark.parametrize("layout", ["table", "csv", "json"])
@@ -172,25 +175,23 @@ max_host_syncs_per_step = 0.0
 """
 
 
-@pytest.mark.parametrize("layout", FORMATS)
-def test_gate(layout: str, run: Path, tmp_path: Path) -> None:
+def test_gate(run: Path, tmp_path: Path) -> None:
     folder = tmp_path / NAME.replace("\udcff", "")
     folder.mkdir()
     config = folder / "xladoctor.toml"
     config.write_text(CONFIGURATION, "utf-8")
-    words = ("gate", run, "--config", config, "--format", layout)
-    check(called(*words, folder=tmp_path), (1, 3), layout)
-    script = ("--script", HOSTILE)
-    check(called(*words, *script, folder=tmp_path), (1, 3), layout)
-    update = called("gate", run, *script, "--update-baseline", folder=tmp_path)
-    check(update, (0,))
-    check(called(*words, *script, folder=tmp_path), (0, 1, 3), layout)
-    baseline = json.loads((tmp_path / ".xladoctor/baseline.json").read_text("utf-8"))
+    words = ("gate", run, "--config", config, "--script", HOSTILE)
+    in_all_formats(*words, folder=tmp_path, statuses=(1, 3))
+    check(called("gate", run, "--script", HOSTILE, "--update-baseline", folder=tmp_path), (0,))
+    file = tmp_path / ".xladoctor" / "baseline.json"
+    baseline = json.loads(file.read_text("utf-8"))
     for entry in baseline["scripts"].values():
         for known in entry["findings"]:
             known |= {"fingerprint": "gone", "code": HOSTILE.replace("\udcff", "")}
-    (tmp_path / ".xladoctor/baseline.json").write_text(json.dumps(baseline), "utf-8")
-    check(called(*words, *script, folder=tmp_path), (0, 1, 3), layout)
+    file.write_text(json.dumps(baseline), "utf-8")
+    words = ("gate", run, "--baseline", file, "--script", HOSTILE)
+    in_all_formats(*words, folder=tmp_path, statuses=(0, 1, 3))
+    check(called(*words, folder=tmp_path), (0, 1, 3))
 
 
 def test_what_to_copy_after_the_gate(run: Path, tmp_path: Path) -> None:
@@ -204,7 +205,7 @@ def test_what_to_copy_after_the_gate(run: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("words", [
     ["analyze", HOSTILE], ["analyze", "{run}", "--format", HOSTILE],
     ["analyze", "{run}", "--session", HOSTILE], ["analyze", "{run}", "--config", HOSTILE],
-    ["analyze", "{run}", "--select", HOSTILE], ["analyze", "{run}", "--format", f"json={HOSTILE}/x/y"],
+    ["analyze", "{run}", "--select", HOSTILE],
     [HOSTILE], ["analyze", f"--{HOSTILE}"], ["explain", HOSTILE], ["gate", HOSTILE, HOSTILE],
     ["gate", f"{HOSTILE}.py"], ["gate", "{run}", "--baseline", HOSTILE],
     ["gate", "{run}", "--level", HOSTILE], ["gate", "{run}", "--budget", f"{HOSTILE}=1"],
@@ -226,8 +227,9 @@ def test_what_is_wrong_with_a_configuration(content: str, run: Path, tmp_path: P
     check(called("gate", run, folder=tmp_path), (2,))
 
 
-@pytest.mark.parametrize("damage", ["", "{", "[]", json.dumps({"\n::error::\x1b": HOSTILE}),
-                                    f'{{"tool": {{"name": "{INLINE}"}}}}'], ids=range(5))  # fmt: skip
+@pytest.mark.parametrize("damage", [
+    "", json.dumps({"\n::error::\x1b": HOSTILE}), f'{{"tool": {{"name": "{INLINE}"}}}}',
+], ids=range(3))  # fmt: skip
 @pytest.mark.parametrize("name", ["run.json", "process.json", "call_sites.json", "steps.jsonl"])
 def test_damaged_files(name: str, damage: str, tmp_path: Path) -> None:
     run = run_directory(tmp_path)

@@ -91,7 +91,7 @@ def compilations(
         return
     text, shown = io.StringIO(), len(rows[:limit] if limit else rows)
     report.render(rows, shown, sites, text, style)
-    emit(text.getvalue())
+    emit(text.getvalue(), colored=style.color)
     if shown < len(rows):
         emit(f"… {len(rows):,} compilations; {shown:,} shown (--limit 0 for all)\n", sys.stderr)
 
@@ -150,4 +150,4 @@ def _compare(
         return
     text = io.StringIO()
     graph_diff.render(compared, evidence, limit, text, style)
-    emit(text.getvalue())
+    emit(text.getvalue(), colored=style.color)

@@ -37,7 +37,7 @@ def env(
     (report.render_json if output_format is PlainFormat.json else report.render)(
         examination, text, style
     )
-    emit(text.getvalue())
+    emit(text.getvalue(), colored=style.color)
     raise SystemExit(0 if examination.ok else 1)
 
 

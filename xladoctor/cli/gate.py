@@ -22,7 +22,7 @@ from xladoctor.cli.configured import (
 )
 from xladoctor.cli.output import ColorOption, FormatOption, parse_outputs
 from xladoctor.cli.request import after_dashes, request_for
-from xladoctor.foreign import quoted
+from xladoctor.foreign import clean, quoted
 from xladoctor.report.output import Color, Output, deliver, emit
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def delivered(
 
     deliver(reports, outputs, color)
     if not quiet and all(output.path for output in outputs):
-        lines = [f"{verdict(report.outcome)}\n" for report in reports if report.outcome]
+        lines = [f"{clean(verdict(report.outcome))}\n" for report in reports if report.outcome]
         emit("".join(lines), sys.stderr)
     return status_of(reports)
 
@@ -276,5 +276,7 @@ def _newest() -> str:
 def _written(policy: Policy, judged: Sequence[Program]) -> str:
     scripts = policy.baseline.scripts
     counts = {program.entry: len(scripts[program.entry].findings) for program in judged}
-    lines = [f"  {name}: {count} finding{'s' * (count != 1)}\n" for name, count in counts.items()]
-    return f"wrote {policy.path}\n{''.join(lines)}"
+    lines = [
+        f"  {clean(name)}: {count} finding{'s' * (count != 1)}\n" for name, count in counts.items()
+    ]
+    return f"wrote {clean(str(policy.path))}\n{''.join(lines)}"

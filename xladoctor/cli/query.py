@@ -18,7 +18,7 @@ import typer
 
 from xladoctor.cli.output import ColorOption
 from xladoctor.errors import XladoctorError
-from xladoctor.foreign import csv_lines, json_text
+from xladoctor.foreign import csv_lines, harmless, json_text
 from xladoctor.report.output import Color, emit, say, style_for
 
 if TYPE_CHECKING:
@@ -128,10 +128,10 @@ def _show(evidence: Evidence, text: str, output: Path | None, limit: int, color:
     style = style if output is None else Style(style.width)
     table.render(answer.columns, answer.rows, shown, style)
     if output is None:
-        emit(shown.getvalue())
+        emit(shown.getvalue(), colored=style.color)
     else:
         with _target(output) as target:
-            target.write(shown.getvalue().encode())
+            target.write(harmless(shown.getvalue()).encode())
     if answer.count > len(answer.rows):
         shown_of = f"{answer.count:,} rows; {len(answer.rows):,} shown"
         emit(f"… {shown_of} (--limit 0 for all)\n", sys.stderr)
@@ -192,6 +192,6 @@ def _describe(words: list[str], session: str | None, color: Color) -> None:
         if word not in known:
             alike = get_close_matches(word, known) or sorted(known)
             raise XladoctorError(f"{word}: no such table or view", f"there is: {', '.join(alike)}")
-    text = io.StringIO()
-    schema.render(words, available, text, style_for(sys.stdout, color))
-    emit(text.getvalue())
+    text, style = io.StringIO(), style_for(sys.stdout, color)
+    schema.render(words, available, text, style)
+    emit(text.getvalue(), colored=style.color)

@@ -76,4 +76,4 @@ def _show(processes: list[Stacks], everything: bool, color: Color) -> None:
     for number, each in enumerate(processes):
         text.write("\n" if number else "")
         render(each, text, style, everything)
-    emit(text.getvalue())
+    emit(text.getvalue(), colored=style.color)

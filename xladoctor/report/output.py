@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from xladoctor.errors import XladoctorError
-from xladoctor.foreign import clean, encodable, harmless
+from xladoctor.foreign import clean, harmless
 
 if TYPE_CHECKING:
     from xladoctor.report.interface import Renderer, Report, Style
@@ -107,13 +107,14 @@ def write_each(
     from xladoctor.report.interface import Style
 
     for output in sorted(outputs, key=lambda output: output.path is None):
-        text = io.StringIO()
+        text, commands = io.StringIO(), output.format is Format.github
         if output.path is None:
-            render(output.format, text, style_for(sys.stdout, color))
-            emit(text.getvalue(), commands=output.format is Format.github)
+            style = style_for(sys.stdout, color)
+            render(output.format, text, style)
+            emit(text.getvalue(), colored=style.color, commands=commands)
         else:
             render(output.format, text, Style())
-            _write(output.path, text.getvalue())
+            _write(output.path, harmless(text.getvalue(), commands=commands))
 
 
 def _write(path: Path, text: str) -> None:
@@ -139,19 +140,22 @@ def say(text: str) -> None:
     emit(f"xladoctor: {clean(text)}\n", sys.stderr)
 
 
-def emit(text: str, stream: TextIO | None = None, *, commands: bool = False) -> None:
+def emit(
+    text: str, stream: TextIO | None = None, *, colored: bool = False, commands: bool = False
+) -> None:
     """Write to standard output (or ``stream``): all that xladoctor says goes through here.
 
     A reader that has gone is not an error.
 
     Args:
-        commands: whether lines may be what a CI system obeys; they are otherwise escaped.
+        colored: whether colours in it are meant; what else is not printable is escaped.
+        commands: whether lines that a CI system obeys are meant; they are otherwise escaped.
 
     Raises:
         OutputError: it cannot be written, as to a full disk.
     """
     stream = stream or sys.stdout
-    text = encodable(text) if commands else harmless(text)
+    text = harmless(text, colored=colored, commands=commands)
     encoding = getattr(stream, "encoding", None) or "utf-8"
     text = text.encode(encoding, "backslashreplace").decode(encoding)
     try:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from xladoctor import __version__
-from xladoctor.foreign import quoted
+from xladoctor.foreign import encodable, quoted
 from xladoctor.recording import manifest
 from xladoctor.recording.interface import CaptureError, RunDirectory
 from xladoctor.recording.launcher import make_directory
@@ -63,6 +63,9 @@ def _require_absolute(server_directory: str | None) -> None:
 def _from_all(request: RemoteRequest, folder: Path, observer: Observer) -> list[Profile]:
     """Each server in a thread of its own; an interrupt does not wait for them."""
     root = request.server_directory or str(folder.parent)
+    if encodable(root) != root:
+        raise CaptureError(f"{root}: not UTF-8, so no server can be told to write there",
+                           "name another directory with --output")  # fmt: skip
     order = Order(request.duration_ms, folder, root)
     observer.asking(request)
     threads = ThreadPoolExecutor(len(request.addresses))
