@@ -8,11 +8,12 @@ below it.
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from xladoctor.foreign import clean
 
 if TYPE_CHECKING:
     from xladoctor.configuration.interface import Configured
@@ -53,7 +54,7 @@ def load_evidence(
     from xladoctor.evidence.busy import busy_notes
     from xladoctor.evidence.load import load
 
-    evidence = load(path, session, progress)
+    evidence, lost = load(path, session, progress), tuple(map(clean, lost))
     evidence = replace(evidence, notes=(*evidence.notes, *lost), lost=(*evidence.lost, *lost))
     evidence = derive(evidence)
     return replace(evidence, notes=(*evidence.notes, *busy_notes(evidence.database)))
@@ -134,7 +135,9 @@ def examine_run(
     try:
         _keep(run, diagnosis)
     except OSError as error:
-        sys.stderr.write(f"xladoctor: cannot write {run.diagnosis}: {error.strerror}\n")
+        from xladoctor.report.output import say
+
+        say(f"cannot write {run.diagnosis}: {error.strerror}")
     return diagnosis
 
 

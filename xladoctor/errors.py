@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from xladoctor.foreign import clean
+
 
 class XladoctorError(Exception):
     """What is wrong and where, what was expected, and what to do about it.
 
     Args:
-        what: the problem, with its path and position.
-        hint: what the user can do next; shown on a line of its own.
+        what: the problem, with its path and position; several are a list. What is not printable
+            in a path or a name is escaped.
+        hint: what the user can do next; shown on lines of its own.
     """
 
-    def __init__(self, what: str, hint: str = "") -> None:
-        super().__init__(what)
-        self.what = what
-        self.hint = hint
+    def __init__(self, what: str | Sequence[str], hint: str = "") -> None:
+        self.what = "\n".join(map(clean, [what] if isinstance(what, str) else what))
+        self.hint = clean(hint, lines=True)
+        super().__init__(self.what)
         if hint:
-            self.add_note(hint)  # for tracebacks
+            self.add_note(self.hint)  # for tracebacks

@@ -85,7 +85,9 @@ class InProcessCapture:
             if self._session.awake_once:
                 self._diagnose()
             elif self._report:
-                sys.stdout.write("xladoctor: nothing ran on an XLA device\n")
+                from xladoctor.report.output import emit
+
+                emit("xladoctor: nothing ran on an XLA device\n")
         finally:
             self._restore()
 

@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from xladoctor import __version__
 from xladoctor.errors import XladoctorError
+from xladoctor.report.output import emit
 
 USAGE = 2
 OWN_FAULT = 70
@@ -18,9 +19,8 @@ BROKEN_PIPE = 120  # what Python itself ends with when its last flush fails
 
 def complain(error: XladoctorError) -> None:
     """Say on standard error what is wrong and, below it, what to do."""
-    sys.stderr.write(f"xladoctor: {error.what}\n")
-    for line in error.hint.splitlines():
-        sys.stderr.write(f"  {line}\n")
+    hint = "".join(f"  {line}\n" for line in error.hint.splitlines())
+    emit(f"xladoctor: {error.what}\n{hint}", sys.stderr)
 
 
 @contextmanager
@@ -36,10 +36,10 @@ def boundary() -> Iterator[None]:
     except Exception as fault:
         import traceback
 
-        traceback.print_exc()
-        sys.stderr.write(
-            f"xladoctor {__version__}: this is a bug in xladoctor. Please report it with the text"
-            " above and, if you may share it, the run directory.\n"
+        emit(
+            f"{traceback.format_exc()}xladoctor {__version__}: this is a bug in xladoctor. Please"
+            " report it with the text above and, if you may share it, the run directory.\n",
+            sys.stderr,
         )
         raise SystemExit(OWN_FAULT) from fault
 
@@ -52,7 +52,7 @@ def leave(status: object) -> NoReturn:
     """
     code = status if isinstance(status, int) else int(status is not None)
     if isinstance(status, str):
-        sys.stderr.write(f"{status}\n")
+        emit(f"{status}\n", sys.stderr)
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

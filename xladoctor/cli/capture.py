@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +9,7 @@ import typer
 
 from xladoctor.cli.configured import Asked, ConfigOption, configured
 from xladoctor.cli.output import ColorOption, FormatOption, TotalStepsOption, parse_outputs
-from xladoctor.report.output import Color, deliver
+from xladoctor.report.output import Color, deliver, say
 
 if TYPE_CHECKING:
     from xladoctor.recording.interface import CaptureError
@@ -102,5 +101,4 @@ class _Progress:
 
     def _say(self, text: str) -> None:
         if not self._quiet:
-            sys.stderr.write(f"xladoctor: {text}\n")
-            sys.stderr.flush()
+            say(text)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -13,7 +12,8 @@ import typer
 
 from xladoctor.cli.output import ColorOption
 from xladoctor.errors import XladoctorError
-from xladoctor.report.output import Color, emit, style_for
+from xladoctor.foreign import as_json
+from xladoctor.report.output import Color, emit, say, style_for
 
 if TYPE_CHECKING:
     from xladoctor.evidence.interface import Evidence
@@ -78,22 +78,22 @@ def compilations(
         raise typer.BadParameter("cannot be combined with --diff", param_hint="--site")
     evidence = load_evidence(path, session)
     for note in evidence.notes:
-        sys.stderr.write(f"xladoctor: note: {note}\n")
+        say(f"note: {note}")
     rows = _of_process(report.listed(evidence), path, process)
     if diff is not None:
         _compare(evidence, rows, diff, layout, limit, color)
         return
     rows = _of_site(rows, site) if site else rows
-    sites = _sites_of(rows, report.call_sites(evidence))
+    sites, style = _sites_of(rows, report.call_sites(evidence)), style_for(sys.stdout, color)
     if layout is Layout.json:
         record = {"compilations": rows, "call_sites": sites}
-        emit(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+        emit(as_json(record, ascii_only=not style.unicode))
         return
     text, shown = io.StringIO(), len(rows[:limit] if limit else rows)
-    report.render(rows, shown, sites, text, style_for(sys.stdout, color))
-    emit(text.getvalue())
+    report.render(rows, shown, sites, text, style)
+    emit(text.getvalue(), colored=style.color)
     if shown < len(rows):
-        sys.stderr.write(f"… {len(rows):,} compilations; {shown:,} shown (--limit 0 for all)\n")
+        emit(f"… {len(rows):,} compilations; {shown:,} shown (--limit 0 for all)\n", sys.stderr)
 
 
 def _of_process(rows: list[Row], path: str, process: int | None) -> list[Row]:
@@ -143,9 +143,11 @@ def _compare(
             f"choose one with --process: {', '.join(map(str, processes))}",
         )
     compared = difference(evidence.database, processes[0], *pair)
+    style = style_for(sys.stdout, color)
     if layout is Layout.json:
-        emit(json.dumps(graph_diff.record(compared, evidence), indent=1, ensure_ascii=False) + "\n")
+        record = graph_diff.record(compared, evidence)
+        emit(as_json(record, ascii_only=not style.unicode))
         return
     text = io.StringIO()
-    graph_diff.render(compared, evidence, limit, text, style_for(sys.stdout, color))
-    emit(text.getvalue())
+    graph_diff.render(compared, evidence, limit, text, style)
+    emit(text.getvalue(), colored=style.color)

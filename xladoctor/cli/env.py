@@ -37,7 +37,7 @@ def env(
     (report.render_json if output_format is PlainFormat.json else report.render)(
         examination, text, style
     )
-    emit(text.getvalue())
+    emit(text.getvalue(), colored=style.color)
     raise SystemExit(0 if examination.ok else 1)
 
 
@@ -49,5 +49,5 @@ def _progress() -> Iterator[Callable[[str], None]]:
         return
     from rich.console import Console
 
-    with Console(stderr=True).status("xladoctor: checking …") as status:
+    with Console(file=sys.__stderr__).status("xladoctor: checking …") as status:
         yield lambda what: status.update(f"xladoctor: checking {what} …")

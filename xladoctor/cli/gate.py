@@ -22,6 +22,7 @@ from xladoctor.cli.configured import (
 )
 from xladoctor.cli.output import ColorOption, FormatOption, parse_outputs
 from xladoctor.cli.request import after_dashes, request_for
+from xladoctor.foreign import clean, quoted
 from xladoctor.report.output import Color, Output, deliver, emit
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ def delivered(
 
     deliver(reports, outputs, color)
     if not quiet and all(output.path for output in outputs):
-        lines = [f"{verdict(report.outcome)}\n" for report in reports if report.outcome]
+        lines = [f"{clean(verdict(report.outcome))}\n" for report in reports if report.outcome]
         emit("".join(lines), sys.stderr)
     return status_of(reports)
 
@@ -231,7 +232,7 @@ def _run(repeat: _Repeat, options: Options, configuration: Configured) -> list[l
         outcome = launcher.run(request, progress.observer(repeat.quiet), hang.end)
         sys.stdout.flush()
         if outcome.status:
-            where = outcome.runs[0].path
+            where = quoted(str(outcome.runs[0].path))
             raise GateError(f"the command ended with status {outcome.status}: not judged",
                             f"to see what was captured: xladoctor analyze {where}")  # fmt: skip
         with launcher.signals_kept():
@@ -250,10 +251,11 @@ def _of_directory(words: Sequence[str], configuration: Configured) -> Diagnosis:
     from xladoctor.cli.progress_bar import progress_bar
 
     if len(words) > 1:
-        raise typer.BadParameter(f"expected one run, or -- and a command: -- {' '.join(words)}",
+        raise typer.BadParameter(f"expected one run, or -- and a command: -- {quoted(*words)}",
                                  param_hint="RUN")  # fmt: skip
     if words and words[0].endswith(".py"):
-        raise typer.BadParameter(f"put -- before a program: -- python {words[0]}", param_hint="RUN")
+        raise typer.BadParameter(f"put -- before a program: -- python {quoted(words[0])}",
+                                 param_hint="RUN")  # fmt: skip
     with progress_bar() as bar:
         return doctor.examine(
             words[0] if words else _newest(), doctor.selection(configuration), progress=bar
@@ -274,5 +276,7 @@ def _newest() -> str:
 def _written(policy: Policy, judged: Sequence[Program]) -> str:
     scripts = policy.baseline.scripts
     counts = {program.entry: len(scripts[program.entry].findings) for program in judged}
-    lines = [f"  {name}: {count} finding{'s' * (count != 1)}\n" for name, count in counts.items()]
-    return f"wrote {policy.path}\n{''.join(lines)}"
+    lines = [
+        f"  {clean(name)}: {count} finding{'s' * (count != 1)}\n" for name, count in counts.items()
+    ]
+    return f"wrote {clean(str(policy.path))}\n{''.join(lines)}"

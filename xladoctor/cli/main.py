@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any, TextIO, cast
 
 import typer
 
@@ -23,6 +23,7 @@ from xladoctor.cli import (
     stacks,
 )
 from xladoctor.cli.boundary import boundary, leave
+from xladoctor.foreign import harmless
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -61,10 +62,29 @@ def _common(
     pass
 
 
+class _Harmless:
+    """Standard error as it is, but for what terminals and CI systems obey.
+
+    What the option parser and Python itself say does not pass through :func:`emit`. Progress, which
+    moves the cursor, goes to ``sys.__stderr__``.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """As the stream."""
+        return self._stream.write(harmless(text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
 def _open_streams() -> None:
     """Streams that the caller closed are as if nobody read them."""
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
-    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+    stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+    sys.stderr = cast(TextIO, _Harmless(stderr))
 
 
 def main() -> None:

@@ -71,5 +71,5 @@ def _bar() -> Progress:
 
     label = TextColumn("xladoctor: reading {task.description}", markup=False)
     return Progress(
-        label, BarColumn(), DownloadColumn(), console=Console(stderr=True), transient=True
+        label, BarColumn(), DownloadColumn(), console=Console(file=sys.__stderr__), transient=True
     )

@@ -18,7 +18,8 @@ import typer
 
 from xladoctor.cli.output import ColorOption
 from xladoctor.errors import XladoctorError
-from xladoctor.report.output import Color, emit, style_for
+from xladoctor.foreign import csv_lines, harmless, json_text
+from xladoctor.report.output import Color, emit, say, style_for
 
 if TYPE_CHECKING:
     from xladoctor.evidence.interface import Evidence
@@ -93,7 +94,7 @@ def query(
     text = _text(path, words[0])
     evidence = load_evidence(path, session)
     for note in evidence.notes:
-        sys.stderr.write(f"xladoctor: note: {note}\n")
+        say(f"note: {note}")
     if rows is Rows.table:
         _show(evidence, text, output, limit, color)
     else:
@@ -127,13 +128,13 @@ def _show(evidence: Evidence, text: str, output: Path | None, limit: int, color:
     style = style if output is None else Style(style.width)
     table.render(answer.columns, answer.rows, shown, style)
     if output is None:
-        emit(shown.getvalue())
+        emit(shown.getvalue(), colored=style.color)
     else:
         with _target(output) as target:
-            target.write(shown.getvalue().encode())
+            target.write(harmless(shown.getvalue()).encode())
     if answer.count > len(answer.rows):
         shown_of = f"{answer.count:,} rows; {len(answer.rows):,} shown"
-        sys.stderr.write(f"… {shown_of} (--limit 0 for all)\n")
+        emit(f"… {shown_of} (--limit 0 for all)\n", sys.stderr)
 
 
 def _write(evidence: Evidence, text: str, rows: Rows, output: Path | None) -> None:
@@ -143,7 +144,12 @@ def _write(evidence: Evidence, text: str, rows: Rows, output: Path | None) -> No
         evidence.database.close_to_the_outside(file)
         _checked(evidence, text).write(file, rows)
         with file.open("rb") as source, _target(output) as target:
-            shutil.copyfileobj(source, target)
+            if rows is Rows.parquet:
+                shutil.copyfileobj(source, target)
+            else:
+                lines = io.TextIOWrapper(source, "utf-8", newline="\n")
+                fit = csv_lines(lines) if rows is Rows.csv else map(json_text, lines)
+                target.writelines(line.encode() for line in fit)
 
 
 def _checked(evidence: Evidence, text: str) -> Query:
@@ -153,7 +159,7 @@ def _checked(evidence: Evidence, text: str) -> Query:
     checked = Query(text, evidence.database)
     for table in checked.absent(evidence.available):
         source = TABLES[table].source
-        sys.stderr.write(f"xladoctor: note: this run has nothing for table {table} ({source})\n")
+        say(f"note: this run has nothing for table {table} ({source})")
     return checked
 
 
@@ -186,6 +192,6 @@ def _describe(words: list[str], session: str | None, color: Color) -> None:
         if word not in known:
             alike = get_close_matches(word, known) or sorted(known)
             raise XladoctorError(f"{word}: no such table or view", f"there is: {', '.join(alike)}")
-    text = io.StringIO()
-    schema.render(words, available, text, style_for(sys.stdout, color))
-    emit(text.getvalue())
+    text, style = io.StringIO(), style_for(sys.stdout, color)
+    schema.render(words, available, text, style)
+    emit(text.getvalue(), colored=style.color)

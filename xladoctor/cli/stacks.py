@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +10,7 @@ import typer
 
 from xladoctor.cli.boundary import complain
 from xladoctor.cli.output import ColorOption, PlainFormat, PlainOption
+from xladoctor.foreign import as_json
 from xladoctor.report.output import Color, emit, style_for
 
 if TYPE_CHECKING:
@@ -48,8 +48,7 @@ def stacks(
     if output_format is PlainFormat.json:
         from xladoctor.report.stacks import record
 
-        text = json.dumps({"processes": [record(each) for each in processes]}, indent=1)
-        emit(f"{text}\n")
+        emit(as_json({"processes": [record(each) for each in processes]}, ascii_only=True))
         return
     _show(processes, everything, color)
 
@@ -77,4 +76,4 @@ def _show(processes: list[Stacks], everything: bool, color: Color) -> None:
     for number, each in enumerate(processes):
         text.write("\n" if number else "")
         render(each, text, style, everything)
-    emit(text.getvalue())
+    emit(text.getvalue(), colored=style.color)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterable
 from typing import Any, Literal
 
@@ -18,6 +17,7 @@ from xladoctor.comparison.interface import (
     RunSummary,
 )
 from xladoctor.comparison.samples import step_samples
+from xladoctor.foreign import quoted
 from xladoctor.frontends.vocabulary import vocabulary
 
 Forbids = Literal["everything", "times", "nothing"]
@@ -199,7 +199,7 @@ def _arguments(run: Run) -> str | None:
         return None
     script = str(run.evidence.origin.get("script") or "")
     places = [n for n, word in enumerate(command) if script and word.endswith(script)]
-    return shlex.join(command[places[0] + 1 if places else 1 :]) or "none"
+    return quoted(*command[places[0] + 1 if places else 1 :]) or "none"
 
 
 def _capture(run: Run) -> str | None:

@@ -89,7 +89,7 @@ def read_toml(path: Path, table: tuple[str, ...], model: type[Model]) -> Model:
             f" {'.'.join(map(str, item['loc'])) or '.'.join(table)}: {message_of(item, model)}"
             for item in error.errors()
         ]
-        raise ConfigurationError("\n".join(defects)) from error
+        raise ConfigurationError(defects) from error
 
 
 def message_of(item: Any, model: type[BaseModel]) -> str:

@@ -78,4 +78,4 @@ def _check(rules: Sequence[Rule], settings: Configuration, where: str) -> None:
             for threshold in thresholds if threshold not in has
         ]  # fmt: skip
     if defects:
-        raise ConfigurationError("\n".join(defects), "`xladoctor rules` lists the rules")
+        raise ConfigurationError(defects, "`xladoctor rules` lists the rules")

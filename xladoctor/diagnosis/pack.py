@@ -26,11 +26,11 @@ def load_rules(folder: Path | None = None) -> list[Rule]:
         try:
             rules.append(load_rule(path))
         except RuleError as error:
-            problems.append(error.what)
+            problems += error.what.splitlines()
     ids = [rule.id for rule in rules]
     problems += [f"{i}: two rules have this id" for i in sorted(set(ids)) if ids.count(i) > 1]
     if problems:
-        raise RuleError("\n".join(problems), "see docs/rules.md for the format of a rule")
+        raise RuleError(problems, "see docs/rules.md for the format of a rule")
     return rules
 
 
@@ -67,7 +67,7 @@ def load_rule(path: Path) -> Rule:
             f" {item['msg'].removeprefix('Value error, ')}"
             for item in error.errors()
         ]
-        raise RuleError("\n".join(lines)) from error
+        raise RuleError(lines) from error
     if path.stem != f"{rule.id}-{rule.name}":
         raise RuleError(f"{path}:1: the file must be named {rule.id}-{rule.name}.yaml")
     return rule

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from xladoctor.foreign import encodable
 from xladoctor.ingest.interface import Interned
 
 Array = np.ndarray[Any, Any]
@@ -108,6 +109,5 @@ def _encodable(texts: list[Any]) -> list[Any]:
     try:
         "".join(filter(None, texts)).encode()
     except (UnicodeEncodeError, TypeError):  # or not all of them are texts
-        return [None if text is None else str(text).encode("utf-8", "backslashreplace").decode()
-                for text in texts]  # fmt: skip
+        return [None if text is None else encodable(str(text)) for text in texts]
     return texts

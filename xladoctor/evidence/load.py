@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from xladoctor.evidence.database import Database, row_count
 from xladoctor.evidence.interface import Evidence
+from xladoctor.foreign import clean, encodable, quoted
 from xladoctor.frontends.vocabulary import DEFAULT, tables
 from xladoctor.ingest.interface import Ingested, IngestError, Progress
 from xladoctor.ingest.recorded_elsewhere import add_texts, read_elsewhere
@@ -44,7 +44,7 @@ def load(
         if len(path) > 1:
             places = [_existing(each) for each in path]
             return build(read_elsewhere(places, session, progress),
-                         {"kind": "files", "path": shlex.join(path)})  # fmt: skip
+                         {"kind": "files", "path": quoted(*path)})  # fmt: skip
         (path,) = path
     if path == "-":
         ingested = Ingested()
@@ -56,7 +56,7 @@ def load(
         return build(ingested, {**plain(captured), "path": path})
     if (place / "run.json").exists() or any(place.glob("process-*")):
         manifest, ingested = read_run_directory(place, session, progress)
-        return build(ingested, {"kind": "run", **plain(manifest), "path": path})
+        return build(ingested, {**plain(manifest), "kind": "run", "path": path})
     ingested = read_elsewhere([place], session, progress)
     kind = "timeline" if "timeline" in ingested.tables else "text"
     return build(ingested, {"kind": kind, "path": path})
@@ -92,8 +92,19 @@ def build(ingested: Ingested, origin: dict[str, Any]) -> Evidence:
         database.lazy(table, producers)
     database.create_views()
     available = frozenset(ingested.tables) | frozenset(ingested.lazy)
-    return Evidence(database, available, tuple(ingested.notes), origin, origin.get("cwd"),
-                    tuple(ingested.lost), frontend, dict(ingested.cut))  # fmt: skip
+    notes, lost = (tuple(map(clean, told)) for told in (ingested.notes, ingested.lost))
+    origin = {**_encodable(origin), "path": origin.get("path")}  # that is what commands must name
+    return Evidence(database, available, notes, origin, origin.get("cwd"), lost, frontend,
+                    {table: clean(note) for table, note in ingested.cut.items()})  # fmt: skip
+
+
+def _encodable(value: Any) -> Any:
+    """What a manifest says, in characters as the tables have them."""
+    if isinstance(value, str):
+        return encodable(value)
+    if isinstance(value, dict):
+        return {encodable(key): _encodable(item) for key, item in value.items()}
+    return [_encodable(item) for item in value] if isinstance(value, list) else value
 
 
 def _frontend(ingested: Ingested, origin: dict[str, Any]) -> str:

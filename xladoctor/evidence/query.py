@@ -16,6 +16,7 @@ from xladoctor.errors import XladoctorError
 from xladoctor.evidence.catalog import views
 from xladoctor.evidence.database import Database
 from xladoctor.evidence.schema import TABLES
+from xladoctor.foreign import encodable
 
 _OPTIONS = {"csv": "FORMAT csv, HEADER", "json": "FORMAT json, ARRAY", "parquet": "FORMAT parquet"}
 _HINT = "`xladoctor query --schema` lists the tables and their columns"
@@ -48,6 +49,8 @@ class Query:
     """
 
     def __init__(self, text: str, database: Database) -> None:
+        if encodable(text) != text:
+            raise QueryError("the query has bytes that are not UTF-8", _HINT)
         with _refusals(text, database):
             statements = database.statements(text)
         kinds = [kind for kind, _ in statements]

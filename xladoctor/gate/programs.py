@@ -9,6 +9,7 @@ from pathlib import Path
 
 from xladoctor.configuration.interface import Configuration
 from xladoctor.diagnosis.interface import Diagnosis
+from xladoctor.foreign import encodable, quoted
 from xladoctor.gate.acknowledged import Acknowledged
 from xladoctor.gate.baseline import Baseline, merged, write
 from xladoctor.gate.interface import GateError, GateOutcome
@@ -53,7 +54,7 @@ def programs(runs: Sequence[Sequence[Diagnosis]], name: str | None = None) -> li
     for run in runs:
         for diagnosis in run:
             _refuse(diagnosis)
-    names = [[diagnosis.run.script or diagnosis.run.path for diagnosis in run] for run in runs]
+    names = [[d.run.script or encodable(d.run.path) for d in run] for run in runs]
     if any(other != names[0] for other in names):
         raise GateError(f"the runs ran different programs: {'; '.join(map(', '.join, names))}")
     if name is not None and len(names[0]) > 1:
@@ -73,7 +74,7 @@ def _refuse(diagnosis: Diagnosis) -> None:
         return
     steps = diagnosis.steps.count if diagnosis.steps else 0
     after = f"after {steps} step{'s' * (steps != 1)}" if steps else "before its first step"
-    again = f"to see what was captured: xladoctor analyze {run.path}"
+    again = f"to see what was captured: xladoctor analyze {quoted(run.path)}"
     if run.signal or run.status:
         how = f"was ended by signal {run.signal}" if run.signal else f"ended with {run.status}"
         raise GateError(f"{run.path}: the program {how} {after}: not judged", again)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from xladoctor.foreign import quoted
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.inventory import tables_of
 from xladoctor.ingest.run_records import DamagedRecord, ProcessRecord, read_record
@@ -86,8 +87,9 @@ def profile_of_program(
     captured = next((window.steps for window in record.windows if ours and window is not taken
                      and window.session == ours.parent.name), -1)  # fmt: skip
     if captured >= min(taken.steps, _FEW):
+        option = f"--session {quoted(taken.session)}"
         ingested.notes.append(f"{folder.name}: the program profiled itself, too ({steps}):"
-                              f" --session {taken.session} reads that timeline")  # fmt: skip
+                              f" {option} reads that timeline")  # fmt: skip
         return None
     ingested.notes.append(f"{folder.name}: the timeline is the profile that the program took of"
                           f" itself ({steps})")  # fmt: skip

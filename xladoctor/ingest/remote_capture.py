@@ -52,7 +52,7 @@ def read_remote_capture(
     folder = path / "plugins" / "profile" / str(manifest.session)
     missing = [note for profile in manifest.profiles if (note := _missing(profile, folder))]
     if not any(folder.parent.glob("*/*.xplane.pb")):
-        raise IngestError("\n".join([f"{path}: no timeline in it", *missing]))
+        raise IngestError([f"{path}: no timeline in it", *missing])
     ingested = read_elsewhere([path], session, progress)
     ingested.notes += [*missing, _UNSEEN]
     check(path, manifest.files, ingested)

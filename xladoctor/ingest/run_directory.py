@@ -145,12 +145,14 @@ def _faults_at_start(path: Path) -> list[str]:
     return [f"{log}: process {pid} could not be captured: {fault}" for pid, fault in faults]
 
 
-def _nothing_captured(path: Path, folders: list[Path], notes: list[str]) -> tuple[str, str]:
+def _nothing_captured(
+    path: Path, folders: list[Path], notes: list[str]
+) -> tuple[str | list[str], str]:
     runs = ", ".join(str(run.parent) for run in sorted(path.glob("*/run.json")))
     if runs:
         return f"{path}: several programs ran, each with its own run directory", f"one of {runs}"
     if notes:
-        return "\n".join(notes), _HINT
+        return notes, _HINT
     frontend, log = vocabulary(), path / "python.log"
     started = log.read_text(encoding="utf-8", errors="replace") if log.exists() else None
     if folders or f" imported {frontend.package}" in (started or ""):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from xladoctor.foreign import quoted
 from xladoctor.ingest.compressed import PACKED
 from xladoctor.ingest.interface import Ingested, IngestError
 from xladoctor.ingest.recognition import SUFFIX, is_timeline
@@ -38,7 +39,7 @@ def session_files(
     if session is None and main is None and len(sessions) > 1:
         ingested.notes.append(
             f"{path}: {len(sessions)} sessions; the newest is read, {chosen}"
-            f" (--session for another: {_some(list(sessions)[:-1])})"
+            f" (--session for another: {_some([quoted(name) for name in list(sessions)[:-1]])})"
         )
     return sessions[chosen]
 

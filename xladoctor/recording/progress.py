@@ -45,8 +45,7 @@ class StatusLine:
     def ended(self) -> None:
         """Give the last row back to the program's terminal."""
         if self._rows:
-            sys.stderr.write(f"{_SAVE}\x1b[r\x1b[{self._rows};1H{_CLEAR_LINE}{_RESTORE}")
-            sys.stderr.flush()
+            self._write(f"{_SAVE}\x1b[r\x1b[{self._rows};1H{_CLEAR_LINE}{_RESTORE}")
             self._rows = 0
 
     def _draw(self, text: str) -> None:
@@ -58,8 +57,12 @@ class StatusLine:
             reserve = f"{_DOWN}{_UP}{_SAVE}\x1b[1;{rows - 1}r{_RESTORE}"
             self._rows = rows
         dimmed = f"\x1b[2m{text[: columns - 1]}\x1b[0m"
-        sys.stderr.write(f"{reserve}{_SAVE}\x1b[{rows};1H{_CLEAR_LINE}{dimmed}{_RESTORE}")
-        sys.stderr.flush()
+        self._write(f"{reserve}{_SAVE}\x1b[{rows};1H{_CLEAR_LINE}{dimmed}{_RESTORE}")
+
+    def _write(self, text: str) -> None:
+        terminal = sys.__stderr__ or sys.stderr  # that one may refuse to move the cursor
+        terminal.write(text)
+        terminal.flush()
 
     def _follow(self) -> None:
         if self._directory is None:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Any, TextIO
 
 from xladoctor.comparison.interface import Comparison
+from xladoctor.foreign import as_json
 from xladoctor.report.interface import Style
 
 
 def render(comparison: Comparison, output: TextIO, style: Style) -> None:
     """Write it indented, numbers at full precision."""
-    json.dump(asdict(comparison), output, indent=1, ensure_ascii=not style.unicode)
-    output.write("\n")
+    output.write(as_json(asdict(comparison), ascii_only=not style.unicode))
 
 
 def schema() -> dict[str, Any]:

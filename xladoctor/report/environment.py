@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import asdict
 from typing import TextIO
@@ -13,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from xladoctor.environment.interface import SCHEMA_VERSION, Check, Examination
+from xladoctor.foreign import as_json
 from xladoctor.report.interface import Style
 from xladoctor.report.text import plain, write
 
@@ -35,8 +35,7 @@ def render_json(examination: Examination, output: TextIO, style: Style) -> None:
         "ok": examination.ok,
         "checks": [asdict(check) for check in examination.checks],
     }
-    json.dump(record, output, indent=1, ensure_ascii=not style.unicode)
-    output.write("\n")
+    output.write(as_json(record, ascii_only=not style.unicode))
 
 
 def _check(check: Check, room: int, style: Style) -> list[RenderableType]:
@@ -51,7 +50,7 @@ def _check(check: Check, room: int, style: Style) -> list[RenderableType]:
     line.add_row(name.append(check.name, style=tone), Text(plain(text, style), style=tone))
     if not check.advice:
         return [line]
-    return [line, Padding(plain(check.advice, style), (0, 0, 0, 4))]
+    return [line, Padding(plain(check.advice, style, lines=True), (0, 0, 0, 4))]
 
 
 def _summary(examination: Examination) -> Text:

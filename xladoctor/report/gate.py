@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
+import json
 from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Literal
@@ -12,6 +12,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from xladoctor.diagnosis.interface import Consumer, Finding
+from xladoctor.foreign import quoted
 from xladoctor.gate.interface import BudgetOutcome, GateOutcome, Judgement, Repeated
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.levels import judgements
@@ -136,7 +137,7 @@ def _next(report: Report, outcome: GateOutcome, style: Style) -> Iterator[Render
 
 
 def _update(report: Report) -> str:
-    return shlex.join(["xladoctor", "gate", "--update-baseline", report.diagnosis.run.path])
+    return f"xladoctor gate --update-baseline {quoted(report.diagnosis.run.path)}"
 
 
 def _findings(findings: list[Finding]) -> Iterator[str]:
@@ -153,7 +154,7 @@ def _overruns(outcome: GateOutcome) -> Iterator[str]:
     """The lines that acknowledge budgets that are over."""
     over = [budget for budget in outcome.budgets if budget.state == "over"]
     if over:
-        yield f'[budgets."{outcome.script}"]'
+        yield f"[budgets.{json.dumps(outcome.script, ensure_ascii=False)}]"
     for budget in over:
         yield f'{budget.name} = {{up_to={_exact(budget.found)}, reason="…", expires=YYYY-MM-DD}}'
 

@@ -6,10 +6,10 @@ have a file; what has no line in the repository is put on the first line of the 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any, TextIO
 
+from xladoctor.foreign import as_json
 from xladoctor.report.alerts import Alert, all_alerts
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.text import printable
@@ -21,8 +21,7 @@ def render(reports: Sequence[Report], output: TextIO, style: Style) -> None:
     """Write one array for all programs; each fingerprint is in it once, as GitLab asks."""
     reports = [printable(report, Style()) for report in reports]
     issues = [_issue(alert) for alert in all_alerts(reports)]
-    json.dump(issues, output, indent=1, ensure_ascii=not style.unicode)
-    output.write("\n")
+    output.write(as_json(issues, ascii_only=not style.unicode))
 
 
 def _issue(alert: Alert) -> dict[str, Any]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any, TextIO
 
 from xladoctor.diagnosis.interface import Diagnosis
+from xladoctor.foreign import as_json
 from xladoctor.gate.interface import GateOutcome
 from xladoctor.report.interface import Report, Style
 
@@ -16,8 +16,7 @@ def render(reports: Sequence[Report], output: TextIO, style: Style) -> None:
     """Write the report, indented, numbers at full precision; several are an array."""
     all_contents = [contents(report) for report in reports]
     written = all_contents if len(all_contents) > 1 else all_contents[0]
-    json.dump(written, output, indent=1, ensure_ascii=not style.unicode)
-    output.write("\n")
+    output.write(as_json(written, ascii_only=not style.unicode))
 
 
 def contents(report: Report) -> dict[str, Any]:

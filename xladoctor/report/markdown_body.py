@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xladoctor.diagnosis.interface import Diagnosis, Finding, Location
 from xladoctor.gate.interface import BudgetOutcome, GateOutcome
@@ -12,7 +12,7 @@ from xladoctor.report.interface import Report, Style
 from xladoctor.report.markup import block, code, element, inline, prose, table
 from xladoctor.report.next_command import next_command
 from xladoctor.report.places import path_shown
-from xladoctor.report.text import printable
+from xladoctor.report.text import plain, printable
 from xladoctor.report.words import (
     ROLES,
     STATES,
@@ -70,11 +70,14 @@ def blocks(reports: Sequence[Report], style: Style, unfolded: int | None) -> lis
         style: tells whether the output's encoding carries all characters.
         unfolded: how many findings of each are open to read; None for all.
     """
-    sections = [_section(printable(report, style), unfolded) for report in reports]
-    return [printable(block_, style) for section in sections for block_ in section]
+    return [
+        replace(block_, text=plain(block_.text, style, lines=True))
+        for report in reports
+        for block_ in _section(printable(report, style), report.diagnosis, unfolded)
+    ]
 
 
-def _section(report: Report, unfolded: int | None) -> Iterator[Block]:
+def _section(report: Report, raw: Diagnosis, unfolded: int | None) -> Iterator[Block]:
     yield Block("\n\n".join(_head(report)))
     if report.outcome is not None:
         yield from _gate(report.outcome, report.diagnosis)
@@ -83,7 +86,7 @@ def _section(report: Report, unfolded: int | None) -> Iterator[Block]:
         opened = unfolded is None or nth < unfolded
         text = "\n\n".join(_finding(alert, finding, report.diagnosis, opened))
         yield Block(text, finding=True)
-    yield Block("\n\n".join(_closing(report.diagnosis)))
+    yield Block("\n\n".join(_closing(report.diagnosis, raw)))
 
 
 def _head(report: Report) -> Iterator[str]:
@@ -160,14 +163,14 @@ def _location(location: Location, diagnosis: Diagnosis) -> str:
     return f"{text}\n\n{block(clipped, 'python')}"
 
 
-def _closing(diagnosis: Diagnosis) -> Iterator[str]:
+def _closing(diagnosis: Diagnosis, raw: Diagnosis) -> Iterator[str]:
     yield f"<details>\n<summary>{outcomes(diagnosis)}</summary>"
     hushed = suppressed(diagnosis.ignored, lambda file: path_shown(file, diagnosis.run))
     said = [*unjudged(diagnosis.not_checked), *hushed, *diagnosis.warnings]
     yield _bullets(said) or "Nothing else to say."
     yield "</details>"
-    if following := next_command(diagnosis):
-        yield f"Next, {following[0]}: `{following[1]}`"
+    if following := next_command(raw):
+        yield f"Next, {following[0]}: {code(following[1])}"
 
 
 def _bullets(texts: Sequence[str]) -> str:

@@ -1,7 +1,7 @@
 """Text of the user's program in Markdown and HTML: shown as it is, obeyed nowhere.
 
-Mentions and references to issues are found in the rendered text, so no escape of Markdown's
-keeps them from being links; a space of no width does.
+Addresses, mentions and references to issues and commits are found in the rendered text, so no
+escape of Markdown's keeps them from being links; a space of no width does.
 """
 
 from __future__ import annotations
@@ -13,7 +13,12 @@ from collections.abc import Sequence
 _SPECIAL = re.compile(r"([\\`*_\[\]<>&|~$!])")
 _START = re.compile(r"^(\d*)([-+=.)#])")  # of a list, a heading or the line under one
 _ESCAPED_START = r"\1\\\2"
-_MENTION = re.compile(r"([@#])(?=\\?\w)")  # the letter may be escaped already
+_LINKED = re.compile(
+    r"([@#](?=\\?\w)"  # the letter may be escaped already
+    r"|:(?=//)|\bwww(?=\.)|\b(?:mailto|xmpp)(?=:)"
+    r"|\bGH(?=-\d)|\b(?=\d*[a-f])[0-9a-f](?=[0-9a-f]{6,39}\b))",
+    re.IGNORECASE,
+)
 _APART = r"\1&#8203;"
 
 
@@ -31,7 +36,7 @@ def prose(text: str) -> str:
 
 def element(text: str) -> str:
     """Text in an HTML element of one line."""
-    return _MENTION.sub(_APART, html.escape(_line(text), quote=False))
+    return _LINKED.sub(_APART, html.escape(_line(text), quote=False))
 
 
 def code(text: str) -> str:
@@ -55,7 +60,7 @@ def table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _escaped(text: str) -> str:
-    return _MENTION.sub(_APART, _SPECIAL.sub(r"\\\1", text))
+    return _LINKED.sub(_APART, _SPECIAL.sub(r"\\\1", text))
 
 
 def _fence(text: str, least: int) -> str:

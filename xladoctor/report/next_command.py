@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
-
 from xladoctor.diagnosis.interface import Diagnosis
+from xladoctor.foreign import quoted
 
 _OURS = ("run", "remote")
 
@@ -28,5 +27,5 @@ def next_command(diagnosis: Diagnosis) -> tuple[str, str] | None:
         *most, last = parts
         said = f"{', '.join(most)} and {last}" if most else last
         return f"for {said}", "xladoctor run your_script.py"
-    named = run.path if run.kind == "files" else shlex.quote(run.path)
+    named = run.path if run.kind == "files" else quoted(run.path)
     return "to see what a fix gained", f"xladoctor compare {named} AFTER"

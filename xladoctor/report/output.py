@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from xladoctor.errors import XladoctorError
+from xladoctor.foreign import clean, harmless
 
 if TYPE_CHECKING:
     from xladoctor.report.interface import Renderer, Report, Style
@@ -106,13 +107,14 @@ def write_each(
     from xladoctor.report.interface import Style
 
     for output in sorted(outputs, key=lambda output: output.path is None):
-        text = io.StringIO()
+        text, commands = io.StringIO(), output.format is Format.github
         if output.path is None:
-            render(output.format, text, style_for(sys.stdout, color))
-            emit(text.getvalue())
+            style = style_for(sys.stdout, color)
+            render(output.format, text, style)
+            emit(text.getvalue(), colored=style.color, commands=commands)
         else:
             render(output.format, text, Style())
-            _write(output.path, text.getvalue())
+            _write(output.path, harmless(text.getvalue(), commands=commands))
 
 
 def _write(path: Path, text: str) -> None:
@@ -133,9 +135,29 @@ def _renderer(output_format: Format) -> Renderer:
     return renderer
 
 
-def emit(text: str, stream: TextIO | None = None) -> None:
-    """Write to standard output (or ``stream``); a reader that has gone is not an error."""
+def say(text: str) -> None:
+    """A line of ours on standard error."""
+    emit(f"xladoctor: {clean(text)}\n", sys.stderr)
+
+
+def emit(
+    text: str, stream: TextIO | None = None, *, colored: bool = False, commands: bool = False
+) -> None:
+    """Write to standard output (or ``stream``): all that xladoctor says goes through here.
+
+    A reader that has gone is not an error.
+
+    Args:
+        colored: whether colours in it are meant; what else is not printable is escaped.
+        commands: whether lines that a CI system obeys are meant; they are otherwise escaped.
+
+    Raises:
+        OutputError: it cannot be written, as to a full disk.
+    """
     stream = stream or sys.stdout
+    text = harmless(text, colored=colored, commands=commands)
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    text = text.encode(encoding, "backslashreplace").decode(encoding)
     try:
         stream.write(text)
         stream.flush()
@@ -143,4 +165,6 @@ def emit(text: str, stream: TextIO | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # for what is left in its buffer
+        if stream is sys.stderr:  # and nowhere to say so
+            return
         raise OutputError(f"cannot write standard output: {error.strerror}") from error

@@ -15,11 +15,11 @@ https://docs.github.com/code-security/reference/code-scanning/sarif-files/sarif-
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
 from xladoctor.diagnosis.interface import Location
+from xladoctor.foreign import as_json
 from xladoctor.report.alerts import Alert, alerts, missing
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.sarif_places import code_flows, message, primary, related
@@ -42,8 +42,7 @@ def render(reports: Sequence[Report], output: TextIO, style: Style) -> None:
     reports = [printable(report, Style()) for report in reports]
     runs = [_run(*pair) for pair in zip(reports, _categories(reports), strict=True)]
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": runs}
-    json.dump(log, output, indent=1, ensure_ascii=not style.unicode)
-    output.write("\n")
+    output.write(as_json(log, ascii_only=not style.unicode))
 
 
 def _categories(reports: Sequence[Report]) -> Iterator[str]:

@@ -13,7 +13,9 @@ from typing import Any, NamedTuple, TextIO
 
 from rich.cells import cell_len, chop_cells, set_cell_size
 
+from xladoctor.foreign import clean
 from xladoctor.report.interface import Style
+from xladoctor.report.text import plain
 
 _GAP = "  "
 _MOST_LINES = 3  # of one value
@@ -54,7 +56,7 @@ def render(
     folded, and cut after three lines.
     """
     if list(names) == ["explain_key", "explain_value"]:  # a drawing by DuckDB
-        output.writelines(f"{text.rstrip()}\n" for _, text in rows)
+        output.writelines(f"{clean(text, lines=True).rstrip()}\n" for _, text in rows)
         return
     columns = [_column(name, [row[i] for row in rows], style) for i, name in enumerate(names)]
     widths = _widths(columns, style.width)
@@ -130,8 +132,8 @@ def _folded(text: str | None, width: int, style: Style) -> list[str]:
 def _column(name: str, values: list[Any], style: Style) -> _Column:
     known = [value for value in values if value is not None]
     numbers = [isinstance(v, int | float | Decimal) and not isinstance(v, bool) for v in known]
-    cells = [None if value is None else _plain(_shown(value), style) for value in values]
-    return _Column(_plain(name, style), cells, bool(numbers) and all(numbers))
+    cells = [None if value is None else plain(_shown(value), style) for value in values]
+    return _Column(plain(name, style), cells, bool(numbers) and all(numbers))
 
 
 def _shown(value: Any) -> str:
@@ -142,12 +144,6 @@ def _shown(value: Any) -> str:
     if isinstance(value, float) and abs(value) >= 1:
         return f"{value:.3f}"
     return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def _plain(text: str, style: Style) -> str:
-    """The text on one line, without control characters, in what the encoding can carry."""
-    text = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
-    return text if style.unicode else text.encode("ascii", "backslashreplace").decode()
 
 
 def _shaded(text: str, shade: str, style: Style) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TextIO
 
 from rich.console import Group, OverflowMethod, RenderableType
@@ -12,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from xladoctor.diagnosis.interface import Diagnosis, Finding, Location, PartName, TimeParts
+from xladoctor.foreign import quoted
 from xladoctor.quantities import duration, percent
 from xladoctor.report import devices, gate, labels
 from xladoctor.report.interface import Report, Style
@@ -50,13 +50,14 @@ Spent = Sequence[tuple[PartName, float, float]]  # seconds, and share of the who
 def render(reports: Sequence[Report], output: TextIO, style: Style) -> None:
     """Write the whole reports, one below the other."""
     for number, report in enumerate(reports):
-        sections = _sections(replace(report, diagnosis=printable(report.diagnosis, style)), style)
+        sections = _sections(report, style)
         spaced = [line for part in sections for line in (part, Text())][:-1]
         write([Text(), *spaced] if number else spaced, output, style)
 
 
-def _sections(report: Report, style: Style) -> list[RenderableType]:
+def _sections(raw: Report, style: Style) -> list[RenderableType]:
     """Where the gate decided, only what fails is shown in full, and its decision comes last."""
+    report = printable(raw, style)
     diagnosis, outcome = report.diagnosis, report.outcome
     shown = diagnosis.findings if outcome is None else gate.failing(report)
     sections: list[RenderableType] = [_heading(diagnosis, style), _verdict(diagnosis)]
@@ -73,9 +74,9 @@ def _sections(report: Report, style: Style) -> list[RenderableType]:
         sections.append(Group(head, *below))
     if outcome is not None and (rows := gate.passed_by(report, style)):
         sections.append(Group(*rows))
-    sections.append(_closing(diagnosis, style))
+    sections.append(_closing(diagnosis, raw.diagnosis, style))
     if outcome is not None:
-        sections.append(gate.decision(report, outcome, style))
+        sections.append(gate.decision(raw, outcome, style))
     return sections
 
 
@@ -196,7 +197,9 @@ def _labelled(label: str, text: str, style: Style) -> RenderableType:
     return grid
 
 
-def _closing(diagnosis: Diagnosis, style: Style) -> Group:
+def _closing(diagnosis: Diagnosis, raw: Diagnosis, style: Style) -> Group:
+    """What was judged, and commands, in which names stand as they are."""
+    path = quoted(raw.run.path)
     rows = [Text(outcomes(diagnosis), style="bold")]
     said = [*unjudged(diagnosis.not_checked), *suppressed(diagnosis.ignored)]
     rows += [Text(plain(f"  {text}", style), style="dim") for text in said]
@@ -206,12 +209,12 @@ def _closing(diagnosis: Diagnosis, style: Style) -> Group:
         rows.append(Text(f"  about a rule: xladoctor explain {first}", style="dim"))
     one_path = diagnosis.run.kind != "files"
     if one_path and any(finding.compilations for finding in diagnosis.findings):
-        rows.append(Text(f"  every compilation: xladoctor compilations {diagnosis.run.path}",
+        rows.append(Text(f"  every compilation: xladoctor compilations {path}",
                          style="dim", overflow="fold"))  # fmt: skip
     if diagnosis.run.kind in ("run", "remote"):
         rows.append(Text(f"  run directory: {diagnosis.run.path}", overflow="fold"))
-        rows.append(Text(f"  again: xladoctor analyze {diagnosis.run.path}", style="dim",
+        rows.append(Text(f"  again: xladoctor analyze {path}", style="dim",
                          overflow="fold"))  # fmt: skip
-    elif following := next_command(diagnosis):
+    elif following := next_command(raw):
         rows.append(Text(f"  {following[0]}: {following[1]}", overflow="fold"))
     return Group(*rows)

@@ -5,16 +5,21 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterable
 from dataclasses import fields, is_dataclass, replace
-from typing import TextIO, TypeVar, cast
+from typing import Any, TextIO, TypeVar, cast
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.measure import Measurement
+from rich.segment import Segment
 from rich.text import Text
 
+from xladoctor.foreign import clean
 from xladoctor.report.interface import Style
 
 _PLAIN = (("·", "-"), ("×", "x"), ("µ", "u"), ("…", "..."), ("→", "->"), ("—", "-"), ("–", "-"),
           ("│", "|"), ("─", "-"))  # fmt: skip
+
+#: Fields that hold texts of rules.
+_OF_RULES = {"why", "fix", "example"}
 
 Value = TypeVar("Value")
 
@@ -27,8 +32,19 @@ def write(parts: Iterable[RenderableType], output: TextIO, style: Style) -> None
         color_system="standard" if style.color else None, highlight=False, emoji=False,
         markup=False,
     )  # fmt: skip
-    console.print(Group(*parts), crop=False)  # what is to be copied may be longer
+    console.print(_Cleaned(Group(*parts)), crop=False)  # what is to be copied may be longer
     output.writelines(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
+
+
+class _Cleaned:
+    """Whatever is drawn, without control characters but those that rich itself adds."""
+
+    def __init__(self, drawn: RenderableType) -> None:
+        self._drawn = drawn
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for text, style, control in console.render(self._drawn, options):
+            yield Segment(clean(text, lines=True), style, control)
 
 
 class FittedText:
@@ -48,24 +64,38 @@ class FittedText:
         return Measurement(1, options.max_width)
 
 
-def plain(text: str, style: Style) -> str:
-    """The text without control characters, in what the output's encoding can carry."""
-    text = text.expandtabs(4)
-    text = "".join(c if c.isprintable() or c == "\n" else f"\\x{ord(c):02x}" for c in text)
+def plain(text: str, style: Style, *, lines: bool = False) -> str:
+    """The text in printable characters that the output's encoding can carry.
+
+    Args:
+        lines: whether its newlines are meant.
+    """
+    text = clean(text.expandtabs(4), lines=lines)
     if style.unicode:
         return text
     for special, ascii_text in _PLAIN:
         text = text.replace(special, ascii_text)
-    return text.encode("ascii", "replace").decode()
+    return text.encode("ascii", "backslashreplace").decode()
 
 
 def printable(value: Value, style: Style) -> Value:
-    """The same with all texts in it made fit for the terminal: they come from the program."""
-    if isinstance(value, str):
-        return cast(Value, plain(value, style))
-    if isinstance(value, list):
-        return cast(Value, [printable(item, style) for item in value])
+    """The same with all texts in it, which come from the program, made plain.
+
+    Only those that rules have of themselves may have lines.
+    """
+    return cast(Value, _printable(value, style, lines=False))
+
+
+def _printable(value: Any, style: Style, *, lines: bool) -> Any:
+    if type(value) is str:  # not a constant of an enumeration
+        return plain(value, style, lines=lines)
+    if type(value) in (list, tuple):
+        return type(value)(_printable(item, style, lines=lines) for item in value)
+    if isinstance(value, dict):
+        return {_printable(key, style, lines=False): _printable(item, style, lines=lines)
+                for key, item in value.items()}  # fmt: skip
     if is_dataclass(value) and not isinstance(value, type):
-        texts = {f.name: printable(getattr(value, f.name), style) for f in fields(value)}
-        return replace(value, **texts)
+        told = {f.name: _printable(getattr(value, f.name), style, lines=f.name in _OF_RULES)
+                for f in fields(value)}  # fmt: skip
+        return replace(value, **told)
     return value

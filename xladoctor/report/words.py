@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import signal
 from collections.abc import Callable, Iterable
 from pathlib import Path, PurePath
@@ -19,6 +18,7 @@ from xladoctor.diagnosis.interface import (
     TimeSpent,
 )
 from xladoctor.diagnosis.verdict import LIMITS
+from xladoctor.foreign import quoted
 from xladoctor.quantities import duration, percent
 
 #: What a location has to do with its finding; nothing for the guilty line.
@@ -83,7 +83,7 @@ def program(run: RunFacts) -> list[str]:
     """What ran, on what, and how it ended."""
     interpreted = Path(run.command[0]).name.startswith("python") if run.command else False
     words = run.command[1:] if interpreted else run.command
-    command = " ".join(w if w.strip() and w.split() == [w] else shlex.quote(w) for w in words)
+    command = quoted(*words)
     facts = [command or run.path]
     if run.device:
         several = run.processes == 1 and run.devices > 1

@@ -129,7 +129,7 @@ def _explained(
     error: grpc.RpcError, address: Address, order: Order, seconds: float
 ) -> CaptureError:
     """What the status of a call means."""
-    details = "".join(c if c.isprintable() else " " for c in error.details() or "").strip()
+    details = (error.details() or "").strip()
     if _BUSY in details:
         what = f"{address}: another profile of this program is being taken"
         return NotYetError(what, "--wait 1m waits for its end")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import shlex
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from xladoctor import __version__
+from xladoctor.foreign import encodable, quoted
 from xladoctor.recording import manifest
 from xladoctor.recording.interface import CaptureError, RunDirectory
 from xladoctor.recording.launcher import make_directory
@@ -64,6 +64,9 @@ def _require_absolute(server_directory: str | None) -> None:
 def _from_all(request: RemoteRequest, folder: Path, observer: Observer) -> list[Profile]:
     """Each server in a thread of its own; an interrupt does not wait for them."""
     root = request.server_directory or str(folder.parent)
+    if encodable(root) != root:
+        raise CaptureError(f"{root}: not UTF-8, so no server can be told to write there",
+                           "name another directory with --output")  # fmt: skip
     order = Order(request.duration_ms, folder, root)
     observer.asking(request)
     threads = ThreadPoolExecutor(len(request.addresses))
@@ -127,25 +130,25 @@ def _nothing_here(profiles: list[Profile], folder: Path, directory: RunDirectory
     hints = [_copying(profile, folder) for profile in left]
     if left:
         hints.insert(0, "copy it here, for instance:")
-        hints.append(f"then: xladoctor analyze {shlex.quote(str(directory.path))}")
+        hints.append(f"then: xladoctor analyze {quoted(str(directory.path))}")
         hints.append("a folder that both machines see avoids this: --output, --server-directory")
     errors = [profile.missing for profile in profiles if profile.missing]
     texts += [error.what for error in errors]
     hints += dict.fromkeys(error.hint for error in errors if error.hint)
     if len(texts) > 1:
-        texts.insert(0, f"no timeline from any of {len(texts)} servers:")
-    return CaptureError("\n  ".join(texts), "\n".join(hints))
+        texts = [f"no timeline from any of {len(texts)} servers:", *(f"  {text}" for text in texts)]
+    return CaptureError(texts, "\n".join(hints))
 
 
 def _copying(profile: Profile, folder: Path) -> str:
     """A command that copies a timeline from where its server left it."""
-    left, here = str(profile.left_at), shlex.quote(str(folder))
+    left, here = str(profile.left_at), quoted(str(folder))
     if "://" in left:
-        return f"  gcloud storage cp {shlex.quote(left)} {here}/"
+        return f"  gcloud storage cp {quoted(left)} {here}/"
     host = profile.address.host
     through_a_tunnel = host in {"localhost", "127.0.0.1", "::1"}
     machine = "HOST" if through_a_tunnel else f"[{host}]" if ":" in host else host
-    return f"  scp {shlex.quote(f'{machine}:{left}')} {here}/"
+    return f"  scp {quoted(f'{machine}:{left}')} {here}/"
 
 
 def _make(folder: Path) -> None:
