@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from xladoctor.errors import XladoctorError
 USAGE = 2
 OWN_FAULT = 70
 BROKEN_PIPE = 120  # what Python itself ends with when its last flush fails
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def complain(error: XladoctorError) -> None:
@@ -34,6 +36,10 @@ def boundary() -> Iterator[None]:
     except (KeyboardInterrupt, SystemExit):
         raise
     except Exception as fault:
+        if isinstance(fault, OSError) and fault.errno in _FULL:
+            where = fault.filename or "output"
+            complain(XladoctorError(f"cannot write {where}: {fault.strerror}"))
+            raise SystemExit(USAGE) from fault
         import traceback
 
         traceback.print_exc()

@@ -23,6 +23,7 @@ from xladoctor.cli import (
     stacks,
 )
 from xladoctor.cli.boundary import boundary, leave
+from xladoctor.report.output import emit
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -48,7 +49,7 @@ app.command("explain")(rules.explain)
 
 def _version(asked: bool) -> None:
     if asked:
-        sys.stdout.write(f"xladoctor {__version__} (report schema 1)\n")
+        emit(f"xladoctor {__version__} (report schema 1)\n")
         raise typer.Exit
 
 
