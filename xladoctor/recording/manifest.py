@@ -55,7 +55,7 @@ def finish(
 
 def write(directory: RunDirectory, record: dict[str, Any]) -> None:
     """Replace ``run.json``. Raises CaptureError if that is not possible."""
-    new = directory.manifest.with_suffix(".json.new")
+    new = directory.unwritten_manifest
     try:
         new.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
         new.replace(directory.manifest)

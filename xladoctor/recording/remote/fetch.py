@@ -40,6 +40,7 @@ def fetch(request: RemoteRequest, observer: Observer) -> Fetched:
             manifest.write(directory, _record(request, session, began_ns, profiles))
     finally:
         if not directory.manifest.exists():
+            directory.unwritten_manifest.unlink(missing_ok=True)
             _remove_empty(folder, directory.path)
     if not any(profile.here for profile in profiles):
         raise _nothing_here(profiles, folder, directory)
