@@ -164,7 +164,8 @@ def _keep(run: RunDirectory, diagnosis: Diagnosis) -> None:
     from xladoctor.report import json as json_report
     from xladoctor.report.interface import Report, Style
 
-    with run.diagnosis.open("w", encoding="utf-8") as file:
+    # What backslashes stand for in JSON: names of files need not be UTF-8.
+    with run.diagnosis.open("w", encoding="utf-8", errors="backslashreplace") as file:
         json_report.render([Report(diagnosis)], file, Style())
     consumers = [consumer.location for count in diagnosis.counts for consumer in count.consumers]
     places = [*(place for finding in diagnosis.findings for place in finding.locations), *consumers]

@@ -220,6 +220,33 @@ print(f"{{weights.sum().item():.9g}}")
     assert_names_the_read(run)
 
 
+def test_program_whose_name_is_not_utf_8_is_captured_without_lines_of_operations(
+    tmp_path: Path,
+) -> None:
+    """Recording them would end it: torch_xla takes such a name for text."""
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    program = write(
+        folder,
+        "train.py",
+        f"""{TRAIN}
+torch.save(weights, os.devnull)
+print(f"{{weights.sum().item():.9g}}")
+sys.exit(3)
+""",
+    )
+
+    run = command(folder / "out", program)
+
+    assert run.finished.status == 3
+    assert len(run.finished.stdout.splitlines()) >= 1
+    assert "Traceback" not in run.finished.stderr
+    assert not run.findings("XD902")
+    (missing,) = [text for text in run.report["warnings"] if "no analysis log" in text]
+    assert "is not UTF-8; so the lines of operations are missing, too" in missing
+    assert json.loads((run.process / "process.json").read_text())["main"] == str(program)
+    assert run.log_lines("step")
+
+
 def _end(folder: Path, program: Path, end: Callable[[subprocess.Popen[str]], None]) -> Captured:
     """Run the program until its steps are on disk, then ``end`` it."""
     words = ("--output", "out", "--format", "terminal=report", str(program))

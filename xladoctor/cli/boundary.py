@@ -30,24 +30,25 @@ def boundary() -> Iterator[None]:
     """Exit 2 for errors that a user can cause, saying what to do; 70 for a bug of ours."""
     try:
         yield
-    except XladoctorError as error:
-        complain(error)
-        raise SystemExit(USAGE) from error
-    except (KeyboardInterrupt, SystemExit):
-        raise
-    except Exception as fault:
-        if isinstance(fault, OSError) and fault.errno in _FULL:
-            where = fault.filename or "output"
-            complain(XladoctorError(f"cannot write {where}: {fault.strerror}"))
-            raise SystemExit(USAGE) from fault
-        import traceback
+    except Exception as error:
+        raise SystemExit(told(error)) from error
 
-        traceback.print_exc()
-        sys.stderr.write(
-            f"xladoctor {__version__}: this is a bug in xladoctor. Please report it with the text"
-            " above and, if you may share it, the run directory.\n"
-        )
-        raise SystemExit(OWN_FAULT) from fault
+
+def told(error: Exception) -> int:
+    """Say on standard error what happened, and what to do; returns the exit status for it."""
+    if isinstance(error, OSError) and error.errno in _FULL:
+        error = XladoctorError(f"cannot write {error.filename or 'output'}: {error.strerror}")
+    if isinstance(error, XladoctorError):
+        complain(error)
+        return USAGE
+    import traceback
+
+    traceback.print_exception(error)
+    sys.stderr.write(
+        f"xladoctor {__version__}: this is a bug in xladoctor. Please report it with the text"
+        " above and, if you may share it, the run directory.\n"
+    )
+    return OWN_FAULT
 
 
 def leave(status: object) -> NoReturn:

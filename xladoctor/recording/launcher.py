@@ -77,16 +77,17 @@ def run(request: RunRequest, observer: Observer, end: End) -> RunOutcome:
     try:
         status, timed_out = _supervise(request, directory, observer, end)
     finally:
-        observer.ended()
+        with contextlib.suppress(OSError):  # no terminal any more
+            observer.ended()
     seconds = time.monotonic() - began
     lost: list[str] = []
     try:
         manifest.finish(directory, record, status, seconds,
                         request.timeout_s if timed_out else None)  # fmt: skip
         runs = programs.split(directory)
-    except (CaptureError, OSError, ValueError, KeyError) as error:
+    except Exception as error:  # whatever it is, the program's status outlives it
         runs = [directory]
-        lost.append(str(error))
+        lost.append(str(error) or repr(error))
     passed_on = _TIMED_OUT if timed_out else 128 - status if status < 0 else status
     return RunOutcome(passed_on, tuple(runs), tuple(lost))
 
