@@ -147,13 +147,18 @@ def examine_outcome(
         CaptureError: a run directory is gone.
         IngestError: there is nothing in it to diagnose.
     """
+    from xladoctor.ingest.interface import IngestError
     from xladoctor.recording.interface import CaptureError
 
     for run in outcome.runs:
         if not run.path.exists():
             raise CaptureError(f"the run directory {run.path} is gone, and what was captured with"
                                " it", "something removed it while the program ran")  # fmt: skip
-        yield examine_run(run, selection, total_steps, lost=outcome.lost)
+        try:
+            diagnosis = examine_run(run, selection, total_steps, lost=outcome.lost)
+        except IngestError as error:
+            raise IngestError("\n".join((error.what, *outcome.lost)), error.hint) from error
+        yield diagnosis
 
 
 def _keep(run: RunDirectory, diagnosis: Diagnosis) -> None:

@@ -194,6 +194,44 @@ sys.exit(7)
     )
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [("resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))", "",
+      "process.json: cannot be read (not written, as on a full disk, or removed)"),
+     ("", "[shutil.rmtree(path) for path in glob.glob(f'{run}/process-*')]",
+      "a process could not be captured: FileNotFoundError")],
+    ids=["full", "removed"],
+)  # fmt: skip
+def test_capture_that_lost_everything_says_what_happened(
+    tmp_path: Path, before: str, after: str, told: str
+) -> None:
+    program = write(
+        tmp_path,
+        "train.py",
+        f"""
+import glob, os, resource, shutil
+run = os.environ["XLADOCTOR_RUN_DIRECTORY"]
+import torch, torch_xla
+{before}
+{ON_DEVICE}
+{after}
+for step in range(50):
+    weights = weights * 0.9
+    torch_xla.sync()
+    time.sleep(0.01)
+print("end")
+sys.exit(7)
+""",
+    )
+
+    run = command(tmp_path / "out", program)
+
+    assert (run.finished.status, run.finished.stdout) == (7, "end\n")
+    assert told in run.finished.stderr
+    assert "no computation" not in run.finished.stderr
+    assert "Traceback" not in run.finished.stderr
+
+
 def test_fault_of_the_capture_leaves_the_program_alone(tmp_path: Path) -> None:
     program = write(
         tmp_path,

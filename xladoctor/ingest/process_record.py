@@ -24,6 +24,8 @@ def read_process_record(path: Path, ingested: Ingested) -> dict[str, Any] | None
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
         defect: object = "not a record of xladoctor"
+    except FileNotFoundError:
+        record, defect = None, "not written, as on a full disk, or removed"
     except (OSError, ValueError) as error:
         record, defect = None, error
     if isinstance(record, dict) and set(record := _renamed(record)) >= _KEYS:
@@ -77,14 +79,19 @@ def add_process(record: dict[str, Any], number: int, folder: Path, ingested: Ing
 
 def _add_fault(number: int, folder: Path, ingested: Ingested) -> None:
     ingested.table("capture_fault")
+    if fault := first_fault(folder):
+        log = str(folder / "faults.log")
+        ingested.add("capture_fault", process=number, text=fault, log=log)
+        ingested.lost.append(f"{folder.name}: the capture switched itself off: {fault}")
+
+
+def first_fault(folder: Path) -> str | None:
+    """The last line of the first fault in ``faults.log``; others may follow from it."""
     faults = folder / "faults.log"
-    if faults.exists():
-        text = faults.read_text(encoding="utf-8", errors="replace").strip()
-        if text:  # the first fault; others may follow from it
-            first = re.split(r"\n(?=Traceback )", text)[0]
-            fault = first.splitlines()[-1]
-            ingested.add("capture_fault", process=number, text=fault, log=str(faults))
-            ingested.lost.append(f"{folder.name}: the capture switched itself off: {fault}")
+    if not faults.exists():
+        return None
+    text = faults.read_text(encoding="utf-8", errors="replace").strip()
+    return re.split(r"\n(?=Traceback )", text)[0].splitlines()[-1] if text else None
 
 
 def profile_of_program(

@@ -228,12 +228,14 @@ class Session:
         self._recorder.off = True
         self._lines.end()
         if self.awake:
-            note_fault(self._folder, fault)
+            noted = note_fault(self._folder, fault)
             for stop in (self._timeline.abandon, self._probe.stop):
                 with contextlib.suppress(Exception):
                     stop()
         else:
-            announce(self._run, f"fault {fault!r}")
+            noted = announce(self._run, f"fault {fault!r}")
+        if not noted:
+            note_fault(self._run, fault)
 
     def leave_worker(self) -> None:
         """This process turns out to be a data loader's worker: leave no trace in it."""
