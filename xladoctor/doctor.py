@@ -150,13 +150,18 @@ def examine_outcome(
         CaptureError: a run directory is gone.
         IngestError: there is nothing in it to diagnose.
     """
+    from xladoctor.ingest.interface import IngestError
     from xladoctor.recording.interface import CaptureError
 
     for run in outcome.runs:
         if not run.path.exists():
             raise CaptureError(f"the run directory {run.path} is gone, and what was captured with"
                                " it", "something removed it while the program ran")  # fmt: skip
-        yield examine_run(run, selection, total_steps, lost=outcome.lost)
+        try:
+            diagnosis = examine_run(run, selection, total_steps, lost=outcome.lost)
+        except IngestError as error:
+            raise IngestError("\n".join((error.what, *outcome.lost)), error.hint) from error
+        yield diagnosis
 
 
 def _keep(run: RunDirectory, diagnosis: Diagnosis) -> None:
@@ -167,7 +172,8 @@ def _keep(run: RunDirectory, diagnosis: Diagnosis) -> None:
     from xladoctor.report import json as json_report
     from xladoctor.report.interface import Report, Style
 
-    with run.diagnosis.open("w", encoding="utf-8") as file:
+    # What backslashes stand for in JSON: names of files need not be UTF-8.
+    with run.diagnosis.open("w", encoding="utf-8", errors="backslashreplace") as file:
         json_report.render([Report(diagnosis)], file, Style())
     consumers = [consumer.location for count in diagnosis.counts for consumer in count.consumers]
     places = [*(place for finding in diagnosis.findings for place in finding.locations), *consumers]

@@ -61,4 +61,4 @@ def _write_stacks(pid: int, folder: Path) -> None:
 
 def _write(path: Path, text: str) -> None:
     with contextlib.suppress(OSError):  # the disk is full, or the run directory is gone
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")

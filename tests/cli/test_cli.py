@@ -238,3 +238,27 @@ def test_rule_that_does_not_exist_is_status_2_with_those_that_do() -> None:
     done = called("explain", "nope")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("xladoctor: nope: no such rule\n  known rules: XD101, ")
+
+
+# Faults of the analysis
+
+
+@pytest.mark.parametrize("fault", ["ZeroDivisionError()", "UnicodeError('x')", "OSError(5, 'x')"])
+@pytest.mark.parametrize(
+    ("status", "options", "expected"), [(0, [], 0), (3, [], 3), (0, ["--gate"], 70)]
+)
+def test_fault_of_the_analysis_never_replaces_the_programs_status(
+    tmp_path: Path, fault: str, status: int, options: list[str], expected: int
+) -> None:
+    program = (
+        "import sys\nfrom xladoctor import doctor\nfrom xladoctor.cli.main import main\n"
+        f"def examine_outcome(*_):\n    raise {fault}\n"
+        "doctor.examine_outcome = examine_outcome\nmain()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, "run", *options, "--", "sh", "-c", f"exit {status}"],
+        cwd=tmp_path, capture_output=True, text=True, check=False, env=ENVIRONMENT, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == expected
+    assert fault.partition("(")[0] in done.stderr
+    assert "this is a bug in xladoctor" in done.stderr

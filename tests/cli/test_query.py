@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -226,3 +227,36 @@ def test_schema_of_a_table_that_does_not_exist_is_status_2(arguments: list[str])
     done = called("query", "--schema", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("xladoctor: countr: no such table or view\n  there is: counter")
+
+
+# Output that cannot be written
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["query", SAMPLE, COUNTERS], ["query", SAMPLE, COUNTERS, "--format", "csv"],
+     ["query", SAMPLE, COUNTERS, "--format", "parquet"], ["--help"], ["--version"]],
+    ids=lambda arguments: arguments[-1],
+)  # fmt: skip
+def test_full_disk_behind_standard_output_is_named(arguments: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([sys.executable, "-m", "xladoctor", *arguments], stdout=full,
+                              stderr=subprocess.PIPE, text=True, check=False, cwd=ROOT,
+                              env=ENVIRONMENT, timeout=120)  # fmt: skip
+    assert done.returncode == 2
+    told = r"xladoctor: cannot write (standard )?output: No space left on device\n"
+    assert re.fullmatch(told, done.stderr)
+
+
+def test_temporary_files_that_cannot_be_written_are_named() -> None:
+    program = (
+        "import tempfile\ntempfile._candidate_tempdir_list = lambda: ['/proc/none']\n"
+        "from xladoctor.cli.main import main\nmain()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, "query", SAMPLE, COUNTERS, "--format", "csv"], cwd=ROOT,
+        capture_output=True, text=True, check=False, env=ENVIRONMENT, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.startswith("xladoctor: cannot write temporary files: No usable")
+    assert "TMPDIR" in done.stderr

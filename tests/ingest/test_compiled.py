@@ -46,13 +46,29 @@ def test_a_cache_folder_of_numbas_own_is_used(tmp_path: Path) -> None:
     assert list((tmp_path / "mine").rglob("*.nbc"))
 
 
-@pytest.mark.thorough
-def test_machine_code_that_was_damaged_is_thrown_away(tmp_path: Path) -> None:
+def test_machine_code_that_was_damaged_is_compiled_again(tmp_path: Path) -> None:
+    """A single bit decides whether machine code runs, does something else, or ends the process."""
     first = analyze(XDG_CACHE_HOME=str(tmp_path)).stdout
     folder = tmp_path / "xladoctor" / "numba"
-    for path in folder.rglob("*.nbi"):
-        path.write_bytes(b"")
+    whole = {path: path.read_bytes() for path in folder.rglob("*.nb[ic]")}
+    for path, content in whole.items():
+        middle = len(content) // 2
+        path.write_bytes(content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :])
+    damaged = {path: path.read_bytes() for path in whole}
+
     assert analyze(XDG_CACHE_HOME=str(tmp_path)).stdout == first
-    for path in folder.rglob("*.nbc"):
-        path.write_bytes(path.read_bytes()[:100])
-    assert analyze(XDG_CACHE_HOME=str(tmp_path)).stdout == first
+    assert not [path for path, content in damaged.items() if path.read_bytes() == content]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("suffix", ["nbi", "nbc", "sha256"])
+@pytest.mark.parametrize("keep", [0, 50])
+def test_files_that_were_cut_off_are_written_anew(tmp_path: Path, suffix: str, keep: int) -> None:
+    first = analyze(XDG_CACHE_HOME=str(tmp_path)).stdout
+    folder = tmp_path / "xladoctor" / "numba"
+    for path in folder.rglob(f"*.{suffix}"):
+        path.write_bytes(path.read_bytes()[:keep])
+    for _ in range(2):
+        assert analyze(XDG_CACHE_HOME=str(tmp_path)).stdout == first
+    sizes = [path.stat().st_size for path in folder.rglob("*.nb[ic]")]
+    assert min(sizes) > 50

@@ -370,3 +370,35 @@ def test_file_that_may_not_be_read_leaves_a_note(run: Path, name: str) -> None:
     if os.access(path, os.R_OK):
         pytest.skip("this user may read everything")
     assert [note for note in read(run).notes if note.startswith(f"{path}: cannot be read")]
+
+
+# Captures that lost everything
+
+
+FAULT = "Traceback (most recent call last):\n  …\nOSError: [Errno 28] No space left on device\n"
+
+
+def test_fault_before_anything_was_recorded_is_told(run: Path) -> None:
+    folder = add_process(run, 42, used_device=False)
+    write(folder / "steps.jsonl", "")
+    write(folder / "faults.log", FAULT)
+    with pytest.raises(IngestError, match=r"recorded anything: OSError: .* No space") as caught:
+        read(run)
+    assert "no computation" not in caught.value.what
+    assert "--output on another disk" in caught.value.hint
+
+
+def test_process_without_a_record_was_not_written_or_removed(run: Path) -> None:
+    (run / "process-42" / "process.json").unlink()
+    with pytest.raises(IngestError, match="not written, as on a full disk, or removed"):
+        read(run)
+
+
+def test_fault_of_a_process_whose_folder_was_removed_is_told(run: Path) -> None:
+    write(run / "faults.log", FAULT)
+    assert any("could not be captured: OSError" in note for note in read(run).notes)
+
+
+def test_room_that_was_kept_for_faults_is_none(run: Path) -> None:
+    write(run / "faults.log", " " * 4096)
+    assert not read(run).notes

@@ -194,6 +194,44 @@ sys.exit(7)
     )
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [("resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))", "",
+      "process.json: cannot be read (not written, as on a full disk, or removed)"),
+     ("", "[shutil.rmtree(path) for path in glob.glob(f'{run}/process-*')]",
+      "a process could not be captured: FileNotFoundError")],
+    ids=["full", "removed"],
+)  # fmt: skip
+def test_capture_that_lost_everything_says_what_happened(
+    tmp_path: Path, before: str, after: str, told: str
+) -> None:
+    program = write(
+        tmp_path,
+        "train.py",
+        f"""
+import glob, os, resource, shutil
+run = os.environ["XLADOCTOR_RUN_DIRECTORY"]
+import torch, torch_xla
+{before}
+{ON_DEVICE}
+{after}
+for step in range(50):
+    weights = weights * 0.9
+    torch_xla.sync()
+    time.sleep(0.01)
+print("end")
+sys.exit(7)
+""",
+    )
+
+    run = command(tmp_path / "out", program)
+
+    assert (run.finished.status, run.finished.stdout) == (7, "end\n")
+    assert told in run.finished.stderr
+    assert "no computation" not in run.finished.stderr
+    assert "Traceback" not in run.finished.stderr
+
+
 def test_fault_of_the_capture_leaves_the_program_alone(tmp_path: Path) -> None:
     program = write(
         tmp_path,
@@ -218,6 +256,33 @@ print(f"{{weights.sum().item():.9g}}")
     (fault,) = run.findings("XD902")
     assert "TypeError" in fault["message"]
     assert_names_the_read(run)
+
+
+def test_program_whose_name_is_not_utf_8_is_captured_without_lines_of_operations(
+    tmp_path: Path,
+) -> None:
+    """Recording them would end it: torch_xla takes such a name for text."""
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    program = write(
+        folder,
+        "train.py",
+        f"""{TRAIN}
+torch.save(weights, os.devnull)
+print(f"{{weights.sum().item():.9g}}")
+sys.exit(3)
+""",
+    )
+
+    run = command(folder / "out", program)
+
+    assert run.finished.status == 3
+    assert len(run.finished.stdout.splitlines()) >= 1
+    assert "Traceback" not in run.finished.stderr
+    assert not run.findings("XD902")
+    (missing,) = [text for text in run.report["warnings"] if "no analysis log" in text]
+    assert "is not UTF-8; so the lines of operations are missing, too" in missing
+    assert json.loads((run.process / "process.json").read_text())["main"] == str(program)
+    assert run.log_lines("step")
 
 
 def _end(folder: Path, program: Path, end: Callable[[subprocess.Popen[str]], None]) -> Captured:

@@ -54,9 +54,9 @@ def test_file_never_grows(log: Path, times: int) -> None:
 
 def test_nothing_is_raised_where_the_folder_is_gone(log: Path) -> None:
     log.unlink()
-    files.note_fault(str(log.parent), ValueError("odd"))
+    assert not files.note_fault(str(log.parent), ValueError("odd"))
     log.parent.rmdir()
-    files.note_fault(str(log.parent), ValueError("odd"))
+    assert not files.note_fault(str(log.parent), ValueError("odd"))
     assert not log.parent.exists()
 
 
@@ -67,7 +67,7 @@ def test_nothing_is_raised_where_the_disk_is_full(
     log.symlink_to("/dev/full")
     files.note_fault(str(log.parent), ValueError("odd"))
     (log.parent / "python.log").symlink_to("/dev/full")
-    files.announce(str(log.parent), "started")
+    assert not files.announce(str(log.parent), "started")
 
 
 @given(st.text())
@@ -103,6 +103,7 @@ def test_file_that_cannot_be_replaced_stays_as_it_was(
         files.replace_file(str(path), "new")
     assert caught.value.errno == errno.ENOSPC
     assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]  # not what was written in part, which takes room
 
 
 def test_every_process_says_who_it_is(tmp_path: Path) -> None:

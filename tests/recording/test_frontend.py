@@ -6,11 +6,13 @@ import ast
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from xladoctor.recording import bootstrap
+from xladoctor.recording.bootstrap._xladoctor import import_hook
 
 BOOTSTRAP = Path(next(iter(bootstrap.__path__)))
 FRONTENDS = BOOTSTRAP / "_xladoctor"
@@ -70,3 +72,19 @@ def test_framework_is_captured_from_its_import_on(tmp_path: Path) -> None:
     said = [line.split(" ", 2)[2] for line in (tmp_path / "python.log").read_text().splitlines()]
     assert said[:2] == ["started", "imported torch_xla"]
     assert said[2].startswith("fault AttributeError")  # it is not the real one, and still imports
+
+
+def test_module_that_is_imported_later_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "imported_later.py").write_text("value = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
+    told: list[int] = []
+    import_hook.when_imported("imported_later", lambda module: told.append(module.value))
+    assert told == []
+    import_module("imported_later")
+    assert told == [1]
+    import_hook.when_imported("imported_later", lambda module: told.append(module.value))
+    assert told == [1, 1]
+    del sys.modules["imported_later"]

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,36 @@ def test_output_directory_that_is_taken_is_refused_before_anything_runs(
 
 def test_empty_output_directory_is_used(tmp_path: Path) -> None:
     assert run(tmp_path, "true").runs[0].path == tmp_path
+
+
+@pytest.mark.parametrize("exists", [False, True])
+def test_output_directory_is_taken_by_one_of_two_that_start_at_once(
+    tmp_path: Path, exists: bool
+) -> None:
+    path = tmp_path / "out"
+    if exists:
+        path.mkdir()
+
+    def take(_: int) -> str:
+        try:
+            return str(launcher.make_directory(path, "train.py").path)
+        except CaptureError as error:
+            return error.what
+
+    with ThreadPoolExecutor(8) as threads:
+        taken = list(threads.map(take, range(8)))
+    assert taken.count(str(path)) == 1
+    assert taken.count(f"{path} exists and is not an empty directory") == 7
+
+
+def test_runs_that_start_at_once_get_directories_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with ThreadPoolExecutor(8) as threads:
+        made = list(threads.map(lambda _: launcher.make_directory(None, "train.py"), range(8)))
+    assert len({run.path for run in made}) == 8
+    assert {run.path.parent for run in made} == {tmp_path / "xladoctor-runs"}
 
 
 # How programs end

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from xladoctor.report.output import emit
 USAGE = 2
 OWN_FAULT = 70
 BROKEN_PIPE = 120  # what Python itself ends with when its last flush fails
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def complain(error: XladoctorError) -> None:
@@ -28,20 +30,26 @@ def boundary() -> Iterator[None]:
     """Exit 2 for errors that a user can cause, saying what to do; 70 for a bug of ours."""
     try:
         yield
-    except XladoctorError as error:
-        complain(error)
-        raise SystemExit(USAGE) from error
-    except (KeyboardInterrupt, SystemExit):
-        raise
-    except Exception as fault:
-        import traceback
+    except Exception as error:
+        raise SystemExit(told(error)) from error
 
-        emit(
-            f"{traceback.format_exc()}xladoctor {__version__}: this is a bug in xladoctor. Please"
-            " report it with the text above and, if you may share it, the run directory.\n",
-            sys.stderr,
-        )
-        raise SystemExit(OWN_FAULT) from fault
+
+def told(error: Exception) -> int:
+    """Say on standard error what happened, and what to do; returns the exit status for it."""
+    if isinstance(error, OSError) and error.errno in _FULL:
+        error = XladoctorError(f"cannot write {error.filename or 'output'}: {error.strerror}")
+    if isinstance(error, XladoctorError):
+        complain(error)
+        return USAGE
+    import traceback
+
+    emit(
+        f"{''.join(traceback.format_exception(error))}xladoctor {__version__}: this is a bug in"
+        " xladoctor. Please report it with the text above and, if you may share it, the run"
+        " directory.\n",
+        sys.stderr,
+    )
+    return OWN_FAULT
 
 
 def leave(status: object) -> NoReturn:

@@ -24,6 +24,7 @@ from xladoctor.cli import (
 )
 from xladoctor.cli.boundary import boundary, leave
 from xladoctor.foreign import harmless
+from xladoctor.report.output import emit
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -49,7 +50,7 @@ app.command("explain")(rules.explain)
 
 def _version(asked: bool) -> None:
     if asked:
-        sys.stdout.write(f"xladoctor {__version__} (report schema 1)\n")
+        emit(f"xladoctor {__version__} (report schema 1)\n")
         raise typer.Exit
 
 

@@ -139,7 +139,7 @@ def _show(evidence: Evidence, text: str, output: Path | None, limit: int, color:
 
 def _write(evidence: Evidence, text: str, rows: Rows, output: Path | None) -> None:
     """Through a file of our own: the only one that the closed database may write."""
-    with tempfile.TemporaryDirectory(prefix="xladoctor-") as folder:
+    with _temporary_folder() as folder:
         file = Path(folder) / f"rows.{rows}"
         evidence.database.close_to_the_outside(file)
         _checked(evidence, text).write(file, rows)
@@ -150,6 +150,14 @@ def _write(evidence: Evidence, text: str, rows: Rows, output: Path | None) -> No
                 lines = io.TextIOWrapper(source, "utf-8", newline="\n")
                 fit = csv_lines(lines) if rows is Rows.csv else map(json_text, lines)
                 target.writelines(line.encode() for line in fit)
+
+
+def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
+    try:
+        return tempfile.TemporaryDirectory(prefix="xladoctor-")
+    except OSError as error:
+        raise XladoctorError(f"cannot write temporary files: {error.strerror}",
+                             "name a folder for them with TMPDIR") from error  # fmt: skip
 
 
 def _checked(evidence: Evidence, text: str) -> Query:
@@ -176,7 +184,8 @@ def _target(output: Path | None) -> Iterator[BinaryIO]:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
-        raise XladoctorError(f"cannot write {output}: {error.strerror}") from error
+        where = output or "standard output"
+        raise XladoctorError(f"cannot write {where}: {error.strerror}") from error
 
 
 def _describe(words: list[str], session: str | None, color: Color) -> None:

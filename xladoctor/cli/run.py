@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from xladoctor.cli.boundary import complain
+from xladoctor.cli.boundary import OWN_FAULT, told
 from xladoctor.cli.configured import (
     Asked,
     ConfigOption,
@@ -18,7 +18,6 @@ from xladoctor.cli.configured import (
 )
 from xladoctor.cli.output import ColorOption, FormatOption, TotalStepsOption, parse_outputs
 from xladoctor.cli.request import after_dashes, request_for
-from xladoctor.errors import XladoctorError
 from xladoctor.quantities import parse_size
 from xladoctor.report.output import Color, deliver
 
@@ -131,12 +130,13 @@ def run(
                 reports = decided(policy, programs([diagnoses]))
             else:
                 reports = list(map(Report, diagnoses))
-        except XladoctorError:  # the next program's error must not lose this one's report
+        except Exception:  # the next program's error must not lose this one's report
             if diagnoses:
                 deliver(list(map(Report, diagnoses)), outputs, color)
             raise
         status = delivered(reports, outputs, color, quiet=quiet)
-    except XladoctorError as error:
-        complain(error)
-        raise SystemExit(outcome.status or 2) from error
+    except Exception as error:  # whatever it is, the program's status outlives it
+        status = told(error)
+        if status == OWN_FAULT and not gate:
+            status = 0
     raise SystemExit(outcome.status or status)

@@ -17,10 +17,13 @@ def read_process_record(path: Path, ingested: Ingested) -> ProcessRecord | None:
     """The record; None, with what is lost noted, where it cannot be read."""
     try:
         return read_record(path.read_text(encoding="utf-8"), ProcessRecord)
+    except FileNotFoundError:
+        defect = "not written, as on a full disk, or removed"
     except (OSError, UnicodeError, DamagedRecord) as error:
-        ingested.lose(f"{path}: cannot be read ({error}); the process is left out",
-                      *tables_of(path.name))  # fmt: skip
-        return None
+        defect = str(error)
+    ingested.lose(f"{path}: cannot be read ({defect}); the process is left out",
+                  *tables_of(path.name))  # fmt: skip
+    return None
 
 
 def add_process(record: ProcessRecord, number: int, folder: Path, ingested: Ingested) -> None:
@@ -58,14 +61,19 @@ def add_process(record: ProcessRecord, number: int, folder: Path, ingested: Inge
 
 def _add_fault(number: int, folder: Path, ingested: Ingested) -> None:
     ingested.table("capture_fault")
+    if fault := first_fault(folder):
+        log = str(folder / "faults.log")
+        ingested.add("capture_fault", process=number, text=fault, log=log)
+        ingested.lost.append(f"{folder.name}: the capture switched itself off: {fault}")
+
+
+def first_fault(folder: Path) -> str | None:
+    """The last line of the first fault in ``faults.log``; others may follow from it."""
     faults = folder / "faults.log"
-    if faults.exists():
-        text = faults.read_text(encoding="utf-8", errors="replace").strip()
-        if text:  # the first fault; others may follow from it
-            first = re.split(r"\n(?=Traceback )", text)[0]
-            fault = first.splitlines()[-1]
-            ingested.add("capture_fault", process=number, text=fault, log=str(faults))
-            ingested.lost.append(f"{folder.name}: the capture switched itself off: {fault}")
+    if not faults.exists():
+        return None
+    text = faults.read_text(encoding="utf-8", errors="replace").strip()
+    return re.split(r"\n(?=Traceback )", text)[0].splitlines()[-1] if text else None
 
 
 def profile_of_program(

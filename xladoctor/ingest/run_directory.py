@@ -17,6 +17,7 @@ from xladoctor.ingest.inventory import check, tables_of
 from xladoctor.ingest.modules import read_modules
 from xladoctor.ingest.process_record import (
     add_process,
+    first_fault,
     profile_of_program,
     read_process_record,
 )
@@ -48,6 +49,10 @@ if TYPE_CHECKING:
 _OF_STEPS = ("step", "step_period", "host_sync", "data_wait", "transfer", "optimizer",
              "fallback_count")  # fmt: skip
 _HINT = "a run directory holds run.json and a folder process-<pid> for each process"
+_HINT_WHERE_LOST = (
+    f"{_HINT}; if the disk was full, or something removed these files, run it again with --output"
+    " on another disk"
+)
 
 
 def read_run_directory(
@@ -138,11 +143,14 @@ def _add_sources(path: Path, ingested: Ingested) -> None:
 
 
 def _faults_at_start(path: Path) -> list[str]:
-    """Faults of the capture in processes that have no folder."""
+    """Faults of the capture in processes that have no folder, or have it no more."""
     log = path / "python.log"
     text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
     faults = re.findall(r"^(\d+) \d+ fault (.*)$", text, re.MULTILINE)
-    return [f"{log}: process {pid} could not be captured: {fault}" for pid, fault in faults]
+    told = [f"{log}: process {pid} could not be captured: {fault}" for pid, fault in faults]
+    if fault := first_fault(path):
+        told.append(f"{path / 'faults.log'}: a process could not be captured: {fault}")
+    return told
 
 
 def _nothing_captured(
@@ -152,7 +160,7 @@ def _nothing_captured(
     if runs:
         return f"{path}: several programs ran, each with its own run directory", f"one of {runs}"
     if notes:
-        return notes, _HINT
+        return notes, _HINT_WHERE_LOST
     frontend, log = vocabulary(), path / "python.log"
     started = log.read_text(encoding="utf-8", errors="replace") if log.exists() else None
     if folders or f" imported {frontend.package}" in (started or ""):
@@ -206,6 +214,9 @@ def read_process(
     steps = folder / "steps.jsonl"
     logged = steps.exists() and steps.stat().st_size > 0  # a process cut short never said so
     if record is None or not (record.used_device or logged):
+        if fault := first_fault(folder):
+            ingested.lose(f"{folder.name}: the capture switched itself off before it recorded"
+                          f" anything: {fault}")  # fmt: skip
         return False
     sites = _read_sites(folder / "call_sites.json", ingested)
     folders = _folders(record, sites)

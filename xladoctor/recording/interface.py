@@ -47,6 +47,11 @@ class RunDirectory:
         return self.path / "run.json"
 
     @property
+    def unwritten_manifest(self) -> Path:
+        """What becomes ``run.json`` next; whose it is, the directory is."""
+        return self.path / "run.json.new"
+
+    @property
     def diagnosis(self) -> Path:
         """``diagnosis.json``: the last diagnosis, as the JSON report."""
         return self.path / "diagnosis.json"

@@ -77,16 +77,17 @@ def run(request: RunRequest, observer: Observer, end: End) -> RunOutcome:
     try:
         status, timed_out = _supervise(request, directory, observer, end)
     finally:
-        observer.ended()
+        with contextlib.suppress(OSError):  # no terminal any more
+            observer.ended()
     seconds = time.monotonic() - began
     lost: list[str] = []
     try:
         manifest.finish(directory, record, status, seconds,
                         request.timeout_s if timed_out else None)  # fmt: skip
         runs = programs.split(directory)
-    except (CaptureError, OSError, ValueError, KeyError) as error:
+    except Exception as error:  # whatever it is, the program's status outlives it
         runs = [directory]
-        lost.append(str(error))
+        lost.append(str(error) or repr(error))
     passed_on = _TIMED_OUT if timed_out else 128 - status if status < 0 else status
     return RunOutcome(passed_on, tuple(runs), tuple(lost))
 
@@ -132,15 +133,18 @@ def make_directory(output: Path | None, script: str) -> RunDirectory:
     """
     path = output or _default_output(script)
     try:
-        path.mkdir(parents=True)
-        if output is None and not (ignored := path.parent / ".gitignore").exists():
-            ignored.write_text("# Runs are not for the repository.\n*\n")
+        if output is None:
+            path = _made(path)
+            if not (ignored := path.parent / ".gitignore").exists():
+                ignored.write_text("# Runs are not for the repository.\n*\n")
+        else:
+            path.mkdir(parents=True, exist_ok=True)
+            _take(path)
     except FileExistsError:
-        if not path.is_dir() or any(path.iterdir()):
-            raise CaptureError(
-                f"{path} exists and is not an empty directory",
-                "name another directory with --output, or remove this one",
-            ) from None
+        raise CaptureError(
+            f"{path} exists and is not an empty directory",
+            "name another directory with --output, or remove this one",
+        ) from None
     except OSError as error:
         raise CaptureError(
             f"cannot create the run directory {path}: {error.strerror}",
@@ -152,11 +156,25 @@ def make_directory(output: Path | None, script: str) -> RunDirectory:
 def _default_output(script: str) -> Path:
     stem = Path(script).stem.strip(".") or "run"
     stamp = datetime.now().strftime("%Y-%m-%d-%H%M%S")
-    base = Path(RUNS) / f"{stamp}-{stem}"
-    path, number = base, 2
-    while path.exists():
-        path, number = base.with_name(f"{base.name}-{number}"), number + 1
+    return Path(RUNS) / f"{stamp}-{stem}"
+
+
+def _made(base: Path) -> Path:
+    """A new folder of that name, or of that name and a number: runs may start at the same time."""
+    base.parent.mkdir(parents=True, exist_ok=True)
+    for number in itertools.count(1):
+        path = base.with_name(f"{base.name}-{number}") if number > 1 else base
+        with contextlib.suppress(FileExistsError):
+            path.mkdir()
+            break
     return path
+
+
+def _take(path: Path) -> None:
+    """An empty folder, for this run alone. Raises FileExistsError where another was first."""
+    if any(path.iterdir()):
+        raise FileExistsError
+    RunDirectory(path).unwritten_manifest.touch(exist_ok=False)
 
 
 def handed_down(run: Path, options: Options) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from dataclasses import asdict
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from xladoctor import __version__
+from xladoctor.recording.bootstrap._xladoctor.files import give_room_back, keep_room_for_faults
 from xladoctor.recording.bootstrap._xladoctor.redaction import redact
 from xladoctor.recording.interface import CaptureError, RunDirectory, RunRequest
 from xladoctor.repository import repository
@@ -33,6 +35,10 @@ def begin(directory: RunDirectory, request: RunRequest) -> dict[str, Any]:
         "ended": None,
     }
     write(directory, record)
+    try:
+        keep_room_for_faults(str(directory.path))
+    except OSError as error:
+        raise _unwritable(directory.path, error) from error
     return record
 
 
@@ -51,6 +57,7 @@ def finish(
         "seconds": round(seconds, 6),
         **({} if timeout_s is None else {"timeout_s": timeout_s}),
     }
+    give_room_back(str(directory.path))
     write(directory, {**record, "ended": ended, "files": inventory(directory.path)})
 
 
@@ -66,9 +73,15 @@ def inventory(path: Path) -> dict[str, int]:
 
 def write(directory: RunDirectory, record: dict[str, Any]) -> None:
     """Replace ``run.json``. Raises CaptureError if that is not possible."""
-    new = directory.manifest.with_suffix(".json.new")
+    new = directory.unwritten_manifest
     try:
         new.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
         new.replace(directory.manifest)
     except OSError as error:
-        raise CaptureError(f"cannot write {directory.manifest}: {error.strerror}") from error
+        with contextlib.suppress(OSError):
+            new.unlink()
+        raise _unwritable(directory.manifest, error) from error
+
+
+def _unwritable(path: Path, error: OSError) -> CaptureError:
+    return CaptureError(f"cannot write {path}: {error.strerror}")

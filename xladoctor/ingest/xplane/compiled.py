@@ -6,8 +6,9 @@ the user's cache folder. Where none can be written, each process recompiles, and
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import os
-import shutil
 import tempfile
 import warnings
 from collections.abc import Callable
@@ -45,12 +46,6 @@ no_cache_reason = (
 )
 
 
-def _discard() -> None:
-    """Throw away machine code that cannot be read; the next process recompiles it."""
-    if _folder is not None and os.environ.get("NUMBA_CACHE_DIR") == str(_folder):
-        shutil.rmtree(_folder, ignore_errors=True)
-
-
 def compiled(signature: str) -> Callable[[Function], Function]:
     """Compile for one signature of numba's, without the GIL; arrays are not checked for bounds."""
 
@@ -58,13 +53,58 @@ def compiled(signature: str) -> Callable[[Function], Function]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                jit = numba.njit(signature, cache=no_cache_reason is None, nogil=True)
-                return cast(Function, jit(function))
-            except Exception:  # unpickling what was damaged or cut off can raise anything
-                _discard()
+                return cast(Function, _kept(function, signature))
+            except Exception:  # unpickling what another version wrote can raise anything
                 return cast(Function, numba.njit(signature, nogil=True)(function))
 
     return decorate
+
+
+def _kept(function: Function, signature: str) -> Any:
+    """The function, compiled, from the cache or into it.
+
+    numba trusts its files, and damaged machine code can end the process: so each has its checksum
+    beside it, and is thrown away where that does not fit.
+    """
+    jit = numba.njit(cache=no_cache_reason is None, nogil=True)(function)
+    folder = jit.stats.cache_path
+    for file in _files(folder, function):
+        if not _is_whole(file):
+            file.unlink()
+    try:
+        jit.compile(signature)
+    except Exception:  # the next process writes them anew
+        for file in _files(folder, function):
+            file.unlink()
+        raise
+    jit.disable_compile()
+    if jit.stats.cache_misses:
+        with contextlib.suppress(OSError):
+            for file in _files(folder, function):
+                _checksum(file).write_bytes(_digest(file))
+    return jit
+
+
+def _files(folder: str | None, function: Callable[..., Any]) -> list[Path]:
+    """Where numba keeps a function, for each version of Python and kind of processor."""
+    code = function.__code__
+    name = f"{Path(code.co_filename).stem}.{function.__qualname__}-{code.co_firstlineno}"
+    return list(Path(folder).glob(f"{name}.*.nb[ic]")) if folder else []
+
+
+def _is_whole(file: Path) -> bool:
+    try:
+        return _checksum(file).read_bytes() == _digest(file)
+    except OSError:
+        return False
+
+
+def _checksum(file: Path) -> Path:
+    return file.with_name(f"{file.name}.sha256")
+
+
+def _digest(file: Path) -> bytes:
+    return hashlib.sha256(file.read_bytes()).hexdigest().encode()
 
 
 def helper(function: Function) -> Function:

@@ -41,6 +41,7 @@ def fetch(request: RemoteRequest, observer: Observer) -> Fetched:
                                        "files": manifest.inventory(directory.path)})  # fmt: skip
     finally:
         if not directory.manifest.exists():
+            directory.unwritten_manifest.unlink(missing_ok=True)
             _remove_empty(folder, directory.path)
     if not any(profile.here for profile in profiles):
         raise _nothing_here(profiles, folder, directory)

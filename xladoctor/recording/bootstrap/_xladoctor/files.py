@@ -16,23 +16,32 @@ def replace_file(path: str, content: str | bytes) -> None:
     """
     data = content.encode() if isinstance(content, str) else content
     new = f"{path}.{threading.get_ident()}.new"
-    with open(new, "wb") as file:
-        file.write(data)
-    os.replace(new, path)
+    try:
+        with open(new, "wb") as file:
+            file.write(data)
+        os.replace(new, path)
+    except OSError:
+        with contextlib.suppress(OSError):  # a full disk has no room for half a file
+            os.remove(new)
+        raise
 
 
-def announce(run_directory: str, what: str) -> None:
-    """Add a line to ``python.log``, where all processes say who they are: pid, parent, what."""
+def announce(run_directory: str, what: str) -> bool:
+    """Add a line to ``python.log``, where all processes say who they are: pid, parent, what.
+
+    Returns whether it is there.
+    """
     line = f"{os.getpid()} {os.getppid()} {what}\n"
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
     try:
         descriptor = os.open(os.path.join(run_directory, "python.log"), flags, 0o644)
     except OSError:
-        return  # the run directory is gone, or not for this user
+        return False  # the run directory is gone, or not for this user
+    data = line.encode(errors="backslashreplace")
     try:
-        os.write(descriptor, line.encode(errors="backslashreplace"))
+        return os.write(descriptor, data) == len(data)
     except OSError:
-        pass  # the disk is full
+        return False  # the disk is full
     finally:
         os.close(descriptor)
 
@@ -51,8 +60,8 @@ def give_room_back(folder: str) -> None:
             os.remove(_faults(folder))
 
 
-def note_fault(folder: str, fault: BaseException) -> None:
-    """Record a fault of the capture itself; the diagnosis reports it."""
+def note_fault(folder: str, fault: BaseException) -> bool:
+    """Record a fault of the capture itself, which the diagnosis reports; whether that worked."""
     import traceback
 
     text = "".join(traceback.format_exception(type(fault), fault, fault.__traceback__))
@@ -64,7 +73,8 @@ def note_fault(folder: str, fault: BaseException) -> None:
                 (b"\n" * bool(known) + text.encode(errors="backslashreplace"))[: _ROOM - len(known)]
             )
     except OSError:
-        pass  # the folder itself is gone: whoever started the program will see that
+        return False  # the folder itself is gone, or even its room cannot be written
+    return True
 
 
 def _faults(folder: str) -> str:

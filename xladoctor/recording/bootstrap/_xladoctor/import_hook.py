@@ -50,6 +50,41 @@ class _FrameworkFinder(MetaPathFinder):
         loader.exec_module = exec_module
 
 
+class _Finder(MetaPathFinder):
+    """Finds one module as any finder would, and tells when it was executed."""
+
+    def __init__(self, name: str, tell: Callable[[ModuleType], None]) -> None:
+        self._name = name
+        self._tell = tell
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname != self._name:
+            return None
+        sys.meta_path.remove(self)  # find_spec must not meet us again
+        spec = importlib.util.find_spec(fullname)
+        if spec is not None and spec.loader is not None:
+            loader: Any = spec.loader
+            execute = loader.exec_module
+
+            def exec_module(module: ModuleType) -> None:
+                execute(module)
+                self._tell(module)
+
+            loader.exec_module = exec_module
+        return spec
+
+
+def when_imported(name: str, tell: Callable[[ModuleType], None]) -> None:
+    """Call ``tell`` with a module: now, or when the program has imported it."""
+    module = sys.modules.get(name)
+    if module is None:
+        sys.meta_path.insert(0, _Finder(name, tell))
+    else:
+        tell(module)
+
+
 def _execute_uncollected(execute: Callable[[ModuleType], None], module: ModuleType) -> None:
     """Importing makes a million objects that stay, through which the garbage collector walks again
     and again. It does so once, at the end: put off any further, it would stop the loop.

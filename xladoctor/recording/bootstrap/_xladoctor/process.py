@@ -30,6 +30,20 @@ def main_file() -> str | None:
     return os.path.abspath(main) if main else None
 
 
+def undecodable_file() -> str | None:
+    """A file or folder from which the program's code comes, and whose name is not UTF-8."""
+    modules = [getattr(module, "__dict__", {}).get("__file__")
+               for module in list(sys.modules.values())]  # fmt: skip
+    here = _working_directory() if "" in sys.path else None
+    for name in (main_file(), here, *sys.path, *modules):
+        if isinstance(name, str) and not name.isascii():
+            try:
+                name.encode()
+            except UnicodeEncodeError:
+                return name.encode(errors="backslashreplace").decode()
+    return None
+
+
 def at_exit(action: Callable[[], None]) -> None:
     """Run it when the interpreter ends; children that multiprocessing forks skip ``atexit``."""
     atexit.register(action)

@@ -32,6 +32,8 @@ from .tally import Tally
 from .timeline import Timeline
 from .writer import Writer
 
+#: Frameworks that record lines may end the program there.
+_UNDECODABLE = "the name of {} is not UTF-8; so the lines of operations are missing, too"
 _LATE = "graphs had been compiled before the capture began"
 
 
@@ -88,7 +90,7 @@ class Session:
         self._began_ns = clock.time_ns()
         self._waking = threading.Lock()
         self._lines = self._framework.source_lines()
-        self._lines.begin()
+        (self._lines.end if process.undecodable_file() else self._lines.begin)()
         self._events.reset(self._lines)
 
     def begin_anew(self) -> None:
@@ -134,6 +136,10 @@ class Session:
 
     def _begin_log(self, late: bool) -> str | None:
         """The framework's log of its compilations, or why there is none."""
+        if undecodable := process.undecodable_file():
+            self._lines.end()
+            settings.unset_for_capture()
+            return _UNDECODABLE.format(undecodable)
         if late or self._options.counts_only:
             return _LATE if late else "counts were asked for alone"
         path = os.path.join(self._folder, "analysis.log")
@@ -222,12 +228,14 @@ class Session:
         self._recorder.off = True
         self._lines.end()
         if self.awake:
-            note_fault(self._folder, fault)
+            noted = note_fault(self._folder, fault)
             for stop in (self._timeline.abandon, self._probe.stop):
                 with contextlib.suppress(Exception):
                     stop()
         else:
-            announce(self._run, f"fault {fault!r}")
+            noted = announce(self._run, f"fault {fault!r}")
+        if not noted:
+            note_fault(self._run, fault)
 
     def leave_worker(self) -> None:
         """This process turns out to be a data loader's worker: leave no trace in it."""

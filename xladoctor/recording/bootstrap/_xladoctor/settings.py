@@ -30,6 +30,12 @@ def set_for_capture(wanted: dict[str, str]) -> None:
     os.environ[OURS] = ",".join(sorted(wanted))
 
 
+def unset_for_capture() -> None:
+    """Take back what the capture set in a parent process."""
+    for name in filter(None, os.environ.get(OURS, "").split(",")):
+        os.environ.pop(name, None)
+
+
 class SettingsWatch:
     """Remembers the line of the program that sets a variable through ``os.environ``."""
 

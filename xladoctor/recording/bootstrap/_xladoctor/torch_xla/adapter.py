@@ -16,6 +16,7 @@ from typing import Any, Callable
 
 from ..calls import Calls
 from ..patches import Patches
+from .dynamo import hide_from_dynamo
 
 #: Tensor method -> how a read through it is reported.
 _READS = {
@@ -77,6 +78,9 @@ class Adapter:
             if hasattr(tensor, name):
                 self._patches.replace(tensor, name, functools.partial(self._read, kind=kind))
         self._patches.replace(tensor, "to", self._to)
+        own = [getattr(tensor, name) for name in (*_READS, "to")
+               if hasattr(self._torch._C.TensorBase, name)]  # fmt: skip
+        hide_from_dynamo(own, self._patches, self._calls.note)
 
     def _install_saves(self, xla_model: Any) -> None:
         patches, save = self._patches, self._calls.save

@@ -44,7 +44,9 @@ class ImportedTorchXla:
         return Probe(self.counters, sites, recorder, fail)
 
     def annotation(self, name: str, **values: Any) -> Any:
-        return self._xlac.profiler.TraceMe(name, **values)
+        texts = {key: value.encode(errors="backslashreplace").decode()
+                 for key, value in values.items() if isinstance(value, str)}  # fmt: skip
+        return self._xlac.profiler.TraceMe(name, **{**values, **texts})
 
     def versions(self) -> dict[str, str]:
         return {"torch": sys.modules["torch"].__version__, "torch_xla": self._module.__version__}

@@ -86,6 +86,7 @@ class SourceLines:
     def end(self) -> None:
         """As the program would have it without us."""
         with self._lock:
+            self._may_ask = False
             self._leave()
 
     def _leave(self) -> None:
