@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.regular import read_text
 from xladoctor.ingest.step_log import CallSites
 
 
@@ -21,7 +22,7 @@ def read_host_samples(path: Path, sites: CallSites, process: int, ingested: Inge
     which earlier captures called ``torch``; they have samples of the loop alone.
     """
     try:
-        samples = json.loads(path.read_text(encoding="utf-8"))["samples"]
+        samples = json.loads(read_text(path))["samples"]
         rows = [_row(sample, sites, process) for sample in samples]
     except FileNotFoundError:
         return

@@ -12,6 +12,7 @@ from typing import Any
 
 from xladoctor.ingest.interface import Ingested, IngestError, Progress
 from xladoctor.ingest.recorded_elsewhere import read_elsewhere
+from xladoctor.ingest.regular import lies_in, read_text
 
 _FIELDS = {"address", "file", "left_at", "missing"}
 _UNSEEN = (
@@ -28,7 +29,7 @@ def remote_manifest(path: Path) -> dict[str, Any] | None:
         IngestError: it is of this kind, but damaged.
     """
     try:
-        manifest = json.loads((path / "run.json").read_text(encoding="utf-8"))
+        manifest = json.loads(read_text(path / "run.json"))
     except (OSError, ValueError):
         return None
     if not isinstance(manifest, dict) or manifest.get("kind") != "remote":
@@ -53,6 +54,9 @@ def read_remote_capture(
     missing = [note for profile in manifest["profiles"] if (note := _missing(profile, folder))]
     if not any(folder.parent.glob("*/*.xplane.pb")):
         raise IngestError("\n".join([f"{path}: no timeline in it", *missing]))
+    if links := [str(each) for each in path.rglob("*") if not lies_in(each, path)]:
+        raise IngestError(f"{', '.join(links)}: a link or not a plain file, which a run directory"
+                          " does not hold", "remove it and analyze again")  # fmt: skip
     ingested = read_elsewhere([path], session, progress)
     ingested.notes += [*missing, _UNSEEN]
     return ingested

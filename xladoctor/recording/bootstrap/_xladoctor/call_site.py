@@ -232,8 +232,8 @@ class CallSites:
                 for code, line, passes in list(self._passing.values())]  # fmt: skip
 
     def describe(self) -> list[dict[str, Any]]:
-        """All sites, with the text of their lines, without secrets, and the loops around them as they
-        were when the program ran.
+        """All sites, with the text of their lines (without secrets) and the loops around them as
+        they were when the program ran.
         """
         described = []
         for number, row in enumerate(list(self.rows)):

@@ -179,7 +179,7 @@ class Session:
             "devices": self._framework.devices(), "used_device": self._has_used_device(),
             "began_ns": self._began_ns, "exit_ns": self._exit_ns,
             "settings": {name: redact_text(value) for name, value in
-                         (self._settings | settings.users(recorded)).items()},
+                         {**self._settings, **settings.users(recorded)}.items()},
             "settings_lines": self._watch.set_at(recorded), "folders": self._sites.folders,
             "no_analysis_log": self._no_log,
         }  # fmt: skip
