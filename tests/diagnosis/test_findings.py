@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -133,12 +134,16 @@ def test_finding_without_a_line_has_no_location(place: Row) -> None:
     assert only(row(**place)).locations == []
 
 
-def test_source_is_read_from_the_file_where_it_has_not_changed_since(tmp_path: Path) -> None:
+def test_source_is_read_from_the_file_where_it_has_not_changed_since(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    here = {"process": [{"process": 0, "host": socket.gethostname()}]}
     path = tmp_path / "train.py"
     path.write_text("import torch\nloss.item()\n")
     changed = path.stat().st_mtime_ns
     for began, source in ((changed + 1, "loss.item()"), (changed - 1, None), (None, None)):
-        given = evidence({}, began_ns=began)
+        given = evidence(here, began_ns=began, cwd=str(tmp_path))
         rows = [row(file=str(path), line=2)]
         (finding,) = from_rows(
             rule(), rows, given, LOOP, Savings(WhatIf(given.database), LOOP, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sysconfig
+from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
@@ -84,3 +85,11 @@ def test_what_passes_on_is_told_for_readers_of_other_stacks(library: dict[str, A
     assert {(file, passes) for file, _, passes in sites.passing()} == {
         (LIBRARY, True), (LIBRARY, False)
     }  # fmt: skip
+
+
+def test_text_of_a_line_is_kept_without_secrets(tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    file.write_text('login(token="hunter2-S3cr3t"); site = ask()\n')
+    sites = CallSites(frozenset())
+    run(file.read_text(), str(file), ask=sites.here, login=lambda token: None)
+    assert sites.describe()[0]["source"] == 'login(token="…"); site = ask()'

@@ -130,3 +130,14 @@ def test_threads_may_write_the_same_file_at_once(tmp_path: Path) -> None:
         list(threads.map(write, contents))  # raises what a thread raised
     assert path.read_bytes() in contents
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+def test_secrets_in_faults_are_left_out(tmp_path: Path) -> None:
+    files.keep_room_for_faults(str(tmp_path))
+    files.note_fault(
+        str(tmp_path), OSError("cannot open https://ada:hunter2@host/x?sig=hunter2hunter2")
+    )
+    files.announce(str(tmp_path), "fault OSError('password=hunter2')")
+    told = "".join(file.read_text() for file in tmp_path.iterdir())
+    assert told.count("…") == 3
+    assert "hunter2" not in told

@@ -1,15 +1,25 @@
-"""The text of a line as it ran: from the capture, else from the file if it is still the same."""
+"""The text of a line as it ran: from the capture, else from the file if it is still the same.
+
+A file is read only for a run of this host and of the repository that one is in, and only below that
+repository or among the packages: evidence from elsewhere names what files it likes, and reports are
+passed on.
+"""
 
 from __future__ import annotations
 
 import linecache
+import socket
+import sysconfig
 from pathlib import Path
 
 from xladoctor.evidence.interface import Evidence
+from xladoctor.ingest.regular import lies_in
+from xladoctor.recording.bootstrap._xladoctor.redaction import redact_code
+from xladoctor.repository import repository
 
 
 def source_line(evidence: Evidence, file: str, line: int) -> str | None:
-    """The line's text without its line end, or None where it cannot be known."""
+    """The line's text without its line end and secrets, or None where it cannot be known."""
     text = evidence.database.scalar(
         "SELECT text FROM source_line WHERE file = $file AND line = $line AND text <> ''",
         {"file": file, "line": line},
@@ -19,6 +29,24 @@ def source_line(evidence: Evidence, file: str, line: int) -> str | None:
     began = evidence.origin.get("began_ns")
     try:
         unchanged = began is not None and Path(file).stat().st_mtime_ns <= began
-    except OSError:
+        if not unchanged or not _is_own(evidence, Path(file)):
+            return None
+    except (OSError, ValueError):
         return None
-    return linecache.getline(file, line).rstrip("\n") or None if unchanged else None
+    return redact_code(linecache.getline(file, line).rstrip("\n")) or None
+
+
+def _is_own(evidence: Evidence, file: Path) -> bool:
+    """Whether a file is source of the program, and the program one's own."""
+    here = Path.cwd()
+    place = repository(here) or here
+    ran = evidence.origin.get("root") or evidence.cwd
+    hosts = {row["host"] for row in evidence.database.rows("SELECT DISTINCT host FROM process")}
+    if (
+        file.suffix != ".py"
+        or ran not in (str(place), str(here))
+        or hosts != {socket.gethostname()}
+    ):
+        return False
+    packages = (Path(sysconfig.get_path(name)) for name in ("purelib", "platlib"))
+    return any(file.is_file() and lies_in(file, folder) for folder in (place, *packages))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.regular import read_text
 from xladoctor.ingest.run_records import DamagedRecord, HostSamplesFile, Sample, read_record
 from xladoctor.ingest.step_log import CallSites
 
@@ -20,7 +21,7 @@ def read_host_samples(path: Path, sites: CallSites, process: int, ingested: Inge
     ``tracing`` is what is known from the samples alone: whether they lie inside the framework.
     """
     try:
-        samples = read_record(path.read_text(encoding="utf-8"), HostSamplesFile).samples
+        samples = read_record(read_text(path), HostSamplesFile).samples
     except FileNotFoundError:
         return
     except (OSError, DamagedRecord, UnicodeError) as error:

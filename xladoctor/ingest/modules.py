@@ -18,6 +18,7 @@ from xladoctor.ingest import hlo
 from xladoctor.ingest.compilations import Numbers, agree
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.interface import Columns, Ingested
+from xladoctor.ingest.regular import lies_in
 from xladoctor.ingest.run_records import ProcessRecord
 
 
@@ -76,6 +77,9 @@ def read_modules(
     known: set[int] = set()
     files = []
     for path in sorted(folder.glob("modules*.xplane.pb"), key=lambda path: _order(path.name)):
+        if not lies_in(path, folder):
+            ingested.lose(f"{path}: a link or not a plain file; not read")
+            continue
         fresh = [
             module for module in _decode(path, folders, ingested) if module.program not in known
         ]

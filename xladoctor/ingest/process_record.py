@@ -8,7 +8,9 @@ from pathlib import Path
 from xladoctor.foreign import quoted
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.inventory import tables_of
+from xladoctor.ingest.regular import read_text
 from xladoctor.ingest.run_records import DamagedRecord, ProcessRecord, read_record
+from xladoctor.recording.bootstrap._xladoctor.redaction import redact_text
 
 _FEW = 10  # steps of a window, from which on it needs no other
 
@@ -16,7 +18,7 @@ _FEW = 10  # steps of a window, from which on it needs no other
 def read_process_record(path: Path, ingested: Ingested) -> ProcessRecord | None:
     """The record; None, with what is lost noted, where it cannot be read."""
     try:
-        return read_record(path.read_text(encoding="utf-8"), ProcessRecord)
+        return read_record(read_text(path), ProcessRecord)
     except FileNotFoundError:
         defect = "not written, as on a full disk, or removed"
     except (OSError, UnicodeError, DamagedRecord) as error:
@@ -49,7 +51,7 @@ def add_process(record: ProcessRecord, number: int, folder: Path, ingested: Inge
     ingested.table("environment")
     for name, value in record.settings.items():
         file, line, function = record.settings_lines.get(name, (None, None, None))
-        ingested.add("environment", process=number, name=name, value=value,
+        ingested.add("environment", process=number, name=name, value=redact_text(value),
                      set_by="program" if file else "environment", file=file, line=line,
                      function=function)  # fmt: skip
     _add_windows(record, number, folder, ingested)
@@ -70,9 +72,12 @@ def _add_fault(number: int, folder: Path, ingested: Ingested) -> None:
 def first_fault(folder: Path) -> str | None:
     """The last line of the first fault in ``faults.log``; others may follow from it."""
     faults = folder / "faults.log"
-    if not faults.exists():
+    try:
+        text = redact_text(read_text(faults, errors="replace").strip())
+    except FileNotFoundError:
         return None
-    text = faults.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError as error:
+        return f"{faults.name} cannot be read ({error.strerror})"
     return re.split(r"\n(?=Traceback )", text)[0].splitlines()[-1] if text else None
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from xladoctor.ingest.interface import Ingested, IngestError, Progress
 from xladoctor.ingest.inventory import check
 from xladoctor.ingest.recorded_elsewhere import read_elsewhere
+from xladoctor.ingest.regular import lies_in, read_text
 from xladoctor.ingest.run_records import DamagedRecord, Profile, RemoteManifest, read_record
 
 _UNSEEN = (
@@ -28,7 +29,7 @@ def remote_manifest(path: Path) -> RemoteManifest | None:
         IngestError: it is of this kind, but damaged.
     """
     try:
-        text = (path / "run.json").read_text(encoding="utf-8")
+        text = read_text(path / "run.json")
         if json.loads(text).get("kind") != "remote":
             return None
     except (OSError, ValueError, AttributeError, RecursionError):
@@ -53,6 +54,9 @@ def read_remote_capture(
     missing = [note for profile in manifest.profiles if (note := _missing(profile, folder))]
     if not any(folder.parent.glob("*/*.xplane.pb")):
         raise IngestError([f"{path}: no timeline in it", *missing])
+    if links := [str(each) for each in path.rglob("*") if not lies_in(each, path)]:
+        raise IngestError(f"{', '.join(links)}: a link or not a plain file, which a run directory"
+                          " does not hold", "remove it and analyze again")  # fmt: skip
     ingested = read_elsewhere([path], session, progress)
     ingested.notes += [*missing, _UNSEEN]
     check(path, manifest.files, ingested)

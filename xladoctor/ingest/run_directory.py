@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
+
+import msgspec
 
 from xladoctor.frontends.vocabulary import vocabulary
 from xladoctor.ingest import compilations
@@ -22,6 +24,7 @@ from xladoctor.ingest.process_record import (
     read_process_record,
 )
 from xladoctor.ingest.recognition import SUFFIX
+from xladoctor.ingest.regular import lies_in, open_text, read_text
 from xladoctor.ingest.run_queue import read_run_queue
 from xladoctor.ingest.run_records import (
     DamagedRecord,
@@ -41,6 +44,11 @@ from xladoctor.ingest.timeline.sampling import split_python
 from xladoctor.ingest.torch_xla.analysis_log import AnalysisLog, Block, read_analysis_log
 from xladoctor.ingest.torch_xla.metrics_report import NotAMetricsReport, read_metrics_report
 from xladoctor.ingest.torch_xla.report_tables import add_report
+from xladoctor.recording.bootstrap._xladoctor.redaction import (
+    redact,
+    redact_code,
+    redact_text,
+)
 
 if TYPE_CHECKING:
     from xladoctor.ingest.timeline.compiling import Compiled
@@ -69,20 +77,22 @@ def read_run_directory(
         IngestError: there is no manifest, or no process in it used XLA.
     """
     manifest = _read_manifest(path / "run.json")
-    folders = sorted(p for p in path.glob("process-*") if p.is_dir())
     ingested = Ingested()
     check(path, manifest.files, ingested)
+    folders = sorted(p for p in _own(path, path.glob("process-*"), ingested) if p.is_dir())
     timelines = session_files(path, session, ingested, manifest.session)
+    timelines = _own(path, timelines, ingested)
     number = 0
     for folder in folders:
         if read_process(folder, timelines, number, ingested, progress, _end(manifest),
                         asked_for=session is not None):  # fmt: skip
             number += 1
     _add_sources(path / "sources.json", ingested)
-    for fault in _faults_at_start(path):
+    started = _read_python_log(path / "python.log", ingested)
+    for fault in _faults_at_start(path / "python.log", started or ""):
         ingested.lose(fault)
     if not number:
-        raise IngestError(*_nothing_captured(path, folders, ingested.notes))
+        raise IngestError(*_nothing_captured(path, folders, started, ingested.notes))
     ended = manifest.ended
     if ended is None and manifest.part_of is None:
         ingested.lose(f"{path / 'run.json'}: the run was cut short; its end is missing")
@@ -94,6 +104,17 @@ def read_run_directory(
     elif ended and ended.status == 0:
         _note_failed_processes(ingested)
     return manifest, ingested
+
+
+def _own(run: Path, paths: Iterable[Path], ingested: Ingested) -> list[Path]:
+    """Those that lie in the run directory; a note on links, which may lead out of it."""
+    own = []
+    for path in paths:
+        if lies_in(path, run):
+            own.append(path)
+        else:
+            ingested.lose(f"{path}: a link or not a plain file; not read")
+    return own
 
 
 def _with_unfinished(
@@ -131,7 +152,7 @@ def _note_failed_processes(ingested: Ingested) -> None:
 def _add_sources(path: Path, ingested: Ingested) -> None:
     """Lines whose text was read while their files still existed."""
     try:
-        rows = read_record(path.read_text(encoding="utf-8"), tuple[SourceLine, ...])
+        rows = read_record(read_text(path), tuple[SourceLine, ...])
     except FileNotFoundError:
         return
     except (OSError, UnicodeError, DamagedRecord) as error:
@@ -139,30 +160,37 @@ def _add_sources(path: Path, ingested: Ingested) -> None:
                       "source_line")  # fmt: skip
         return
     for row in rows:
-        ingested.add("source_line", file=row.file, line=row.line, text=row.text)
+        ingested.add("source_line", file=row.file, line=row.line, text=redact_code(row.text))
 
 
-def _faults_at_start(path: Path) -> list[str]:
+def _read_python_log(path: Path, ingested: Ingested) -> str | None:
+    try:
+        return read_text(path, errors="replace")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        ingested.lose(f"{path}: cannot be read ({error.strerror})")
+        return None
+
+
+def _faults_at_start(log: Path, text: str) -> list[str]:
     """Faults of the capture in processes that have no folder, or have it no more."""
-    log = path / "python.log"
-    text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
-    faults = re.findall(r"^(\d+) \d+ fault (.*)$", text, re.MULTILINE)
+    faults = re.findall(r"^(\d+) \d+ fault (.*)$", redact_text(text), re.MULTILINE)
     told = [f"{log}: process {pid} could not be captured: {fault}" for pid, fault in faults]
-    if fault := first_fault(path):
-        told.append(f"{path / 'faults.log'}: a process could not be captured: {fault}")
+    if fault := first_fault(log.parent):
+        told.append(f"{log.parent / 'faults.log'}: a process could not be captured: {fault}")
     return told
 
 
 def _nothing_captured(
-    path: Path, folders: list[Path], notes: list[str]
+    path: Path, folders: list[Path], started: str | None, notes: list[str]
 ) -> tuple[str | list[str], str]:
     runs = ", ".join(str(run.parent) for run in sorted(path.glob("*/run.json")))
     if runs:
         return f"{path}: several programs ran, each with its own run directory", f"one of {runs}"
     if notes:
         return notes, _HINT_WHERE_LOST
-    frontend, log = vocabulary(), path / "python.log"
-    started = log.read_text(encoding="utf-8", errors="replace") if log.exists() else None
+    frontend = vocabulary()
     if folders or f" imported {frontend.package}" in (started or ""):
         return (
             f"{path}: the program imported {frontend.package}, but no computation ran on an XLA"
@@ -186,13 +214,14 @@ def _nothing_captured(
 
 def _read_manifest(path: Path) -> Manifest:
     try:
-        return read_record(path.read_text(encoding="utf-8"), Manifest)
+        manifest = read_record(read_text(path), Manifest)
     except FileNotFoundError:
         raise IngestError(f"{path.parent}: no run.json in this directory", _HINT) from None
     except OSError as error:
         raise IngestError(f"{path}: cannot be read: {error.strerror}", _HINT) from error
     except (UnicodeError, DamagedRecord) as error:
         raise IngestError(f"{path}: not a manifest of xladoctor: {error}", _HINT) from error
+    return msgspec.structs.replace(manifest, command=redact(manifest.command))
 
 
 def read_process(
@@ -231,7 +260,8 @@ def read_process(
     own = f"_{folder.name.removeprefix('process-')}{SUFFIX}"
     timeline = next((path for path in timelines if path.name.endswith(own)), None)
     if not asked_for:
-        timeline = profile_of_program(record, folder, timeline, ingested) or timeline
+        program = profile_of_program(record, folder, timeline, ingested)
+        timeline = next(iter(_own(folder.parent, [program] if program else [], ingested)), timeline)
     if timeline is not None:
         from xladoctor.ingest.timeline.read import TimelineFile, read_timeline  # loads numba
 
@@ -257,7 +287,7 @@ def _folders(record: ProcessRecord, sites: CallSites) -> Folders:
 
 def _add_sites(sites: CallSites, number: int, ingested: Ingested) -> None:
     for site, text in zip(sites.sites, sites.sources, strict=True):
-        ingested.add("source_line", file=site.file, line=site.line, text=text)
+        ingested.add("source_line", file=site.file, line=site.line, text=redact_code(str(text)))
     ingested.table("enclosing_loop")
     for site, loops in zip(sites.sites, sites.loops, strict=True):
         for depth, (file, first, last, function) in enumerate(loops):
@@ -333,7 +363,7 @@ def _add_counted(counted: dict[str, int], number: int, ingested: Ingested) -> No
 
 def _read_sites(path: Path, ingested: Ingested) -> CallSites:
     try:
-        return read_call_sites(path.read_text(encoding="utf-8"))
+        return read_call_sites(read_text(path))
     except FileNotFoundError:
         return CallSites()
     except (OSError, UnicodeError, DamagedRecord) as error:
@@ -346,7 +376,7 @@ def _read_sites(path: Path, ingested: Ingested) -> CallSites:
 def _lines(path: Path, ingested: Ingested) -> Iterator[TextIO | None]:
     """The lines of a text file, or None with a note where it cannot be opened."""
     try:
-        file = path.open(encoding="utf-8", errors="replace")
+        file = open_text(path, errors="replace")
     except FileNotFoundError:
         yield None
         return

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.regular import read_text
 from xladoctor.ingest.run_records import DamagedRecord, ProcessorUse, line_decoder
 
 _COLUMNS = ("thread", "at_ns", "run_ns", "wait_ns")
@@ -16,7 +17,7 @@ _COLUMNS = ("thread", "at_ns", "run_ns", "wait_ns")
 def read_run_queue(path: Path, process: int, ingested: Ingested) -> None:
     """Fill ``processor_use``; absent where the kernel told nothing. A line cut off is left out."""
     try:
-        lines = path.read_text(encoding="ascii", errors="replace").splitlines()
+        lines = read_text(path, errors="replace").splitlines()
     except FileNotFoundError:
         return
     except OSError as error:

@@ -19,6 +19,7 @@ from types import CodeType, FrameType
 from typing import Any, Collection
 
 from .loops import Loops
+from .redaction import redact_code
 
 USER, LIBRARY, MACHINERY, FRAMEWORK, OURS = 0, 1, 2, 3, 4
 _MAX_DEPTH = 200
@@ -231,13 +232,13 @@ class CallSites:
                 for code, line, passes in list(self._passing.values())]  # fmt: skip
 
     def describe(self) -> list[dict[str, Any]]:
-        """All sites, with the text of their lines and the loops around them as they were when the
-        program ran.
+        """All sites, with the text of their lines (without secrets) and the loops around them as
+        they were when the program ran.
         """
         described = []
         for number, row in enumerate(list(self.rows)):
             site: dict[str, Any] = dict(zip(PLACE, row))
-            site["source"] = linecache.getline(row[0], row[1]).rstrip("\n")
+            site["source"] = redact_code(linecache.getline(row[0], row[1]).rstrip("\n"))
             if loops := self._loops_around(number):
                 site["loops"] = [(_absolute(file), *lines) for file, *lines in loops]
             described.append(site)

@@ -6,6 +6,8 @@ import contextlib
 import os
 import threading
 
+from .redaction import redact_text
+
 _ROOM = 4096  # bytes kept for faults
 
 
@@ -31,7 +33,7 @@ def announce(run_directory: str, what: str) -> bool:
 
     Returns whether it is there.
     """
-    line = f"{os.getpid()} {os.getppid()} {what}\n"
+    line = f"{os.getpid()} {os.getppid()} {redact_text(what)}\n"
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
     try:
         descriptor = os.open(os.path.join(run_directory, "python.log"), flags, 0o644)
@@ -64,7 +66,8 @@ def note_fault(folder: str, fault: BaseException) -> bool:
     """Record a fault of the capture itself, which the diagnosis reports; whether that worked."""
     import traceback
 
-    text = "".join(traceback.format_exception(type(fault), fault, fault.__traceback__))
+    lines = traceback.format_exception(type(fault), fault, fault.__traceback__)
+    text = redact_text("".join(lines))
     try:
         with open(_faults(folder), "r+b") as file:
             known = file.read(_ROOM).rstrip()

@@ -25,7 +25,7 @@ from .modules import Modules
 from .profiler import Profiler
 from .recorder import Recorder
 from .records import Records
-from .redaction import redact
+from .redaction import redact, redact_text
 from .run_queue import RunQueue
 from .sampler import Sampler
 from .tally import Tally
@@ -184,7 +184,8 @@ class Session:
             "versions": {**self._framework.versions(), "python": platform.python_version()},
             "devices": self._framework.devices(), "used_device": self._has_used_device(),
             "began_ns": self._began_ns, "exit_ns": self._exit_ns,
-            "settings": {**self._settings, **settings.users(recorded)},
+            "settings": {name: redact_text(value) for name, value in
+                         {**self._settings, **settings.users(recorded)}.items()},
             "settings_lines": self._watch.set_at(recorded), "folders": self._sites.folders,
             "no_analysis_log": self._no_log,
         }  # fmt: skip
