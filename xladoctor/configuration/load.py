@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from xladoctor.configuration.interface import Configuration, ConfigurationError, Configured
+from xladoctor.regular_files import read_bytes, read_text
 from xladoctor.repository import repository
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -51,7 +52,7 @@ def _table_of(path: Path) -> tuple[str, ...]:
 def _has_table(path: Path) -> bool:
     """Whether the file has our table; broken TOML that does not name us is ignored."""
     try:
-        content = path.read_bytes()
+        content = read_bytes(path)
         document = tomllib.loads(content.decode())
     except OSError as error:
         raise ConfigurationError(f"{path}: cannot be read: {error.strerror}") from error
@@ -73,7 +74,7 @@ def read_toml(path: Path, table: tuple[str, ...], model: type[Model]) -> Model:
         ConfigurationError: with file and line of each defect.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
         document: Any = tomllib.loads(text)
     except OSError as error:
         raise ConfigurationError(f"{path}: cannot be read: {error.strerror}") from error

@@ -6,12 +6,12 @@ doing, and call site.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.step_log import CallSites
+from xladoctor.regular_files import LISTING, read_json
 
 
 def read_host_samples(path: Path, sites: CallSites, process: int, ingested: Ingested) -> None:
@@ -21,7 +21,7 @@ def read_host_samples(path: Path, sites: CallSites, process: int, ingested: Inge
     which earlier captures called ``torch``; they have samples of the loop alone.
     """
     try:
-        samples = json.loads(path.read_text(encoding="utf-8"))["samples"]
+        samples = read_json(path, LISTING)["samples"]
         rows = [_row(sample, sites, process) for sample in samples]
     except FileNotFoundError:
         return

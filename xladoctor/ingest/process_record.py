@@ -6,12 +6,12 @@ the keys: ``torch``, ``torch_xla`` and ``python`` in place of ``versions``, ``us
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
 
 from xladoctor.ingest.interface import Ingested
+from xladoctor.regular_files import LISTING, read_json, read_text
 
 _KEYS = {"pid", "frontend", "versions", "used_device", "folders", "settings", "settings_lines",
          "devices", "ended", "no_analysis_log"}  # fmt: skip
@@ -22,7 +22,7 @@ _FEW = 10  # steps of a window, from which on it needs no other
 def read_process_record(path: Path, ingested: Ingested) -> dict[str, Any] | None:
     """The record in today's form; None, with what is lost noted, where it cannot be read."""
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        record = read_json(path)
         defect: object = "not a record of xladoctor"
     except (OSError, ValueError) as error:
         record, defect = None, error
@@ -78,13 +78,18 @@ def add_process(record: dict[str, Any], number: int, folder: Path, ingested: Ing
 def _add_fault(number: int, folder: Path, ingested: Ingested) -> None:
     ingested.table("capture_fault")
     faults = folder / "faults.log"
-    if faults.exists():
-        text = faults.read_text(encoding="utf-8", errors="replace").strip()
-        if text:  # the first fault; others may follow from it
-            first = re.split(r"\n(?=Traceback )", text)[0]
-            fault = first.splitlines()[-1]
-            ingested.add("capture_fault", process=number, text=fault, log=str(faults))
-            ingested.lost.append(f"{folder.name}: the capture switched itself off: {fault}")
+    try:
+        text = read_text(faults, LISTING, errors="replace").strip()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        ingested.notes.append(f"{faults}: cannot be read ({error})")
+        return
+    if text:  # the first fault; others may follow from it
+        first = re.split(r"\n(?=Traceback )", text)[0]
+        fault = first.splitlines()[-1]
+        ingested.add("capture_fault", process=number, text=fault, log=str(faults))
+        ingested.lost.append(f"{folder.name}: the capture switched itself off: {fault}")
 
 
 def profile_of_program(

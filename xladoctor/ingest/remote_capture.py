@@ -6,12 +6,12 @@ Its ``run.json`` has ``"kind": "remote"``, no command, and what came of each ser
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from xladoctor.ingest.interface import Ingested, IngestError, Progress
 from xladoctor.ingest.recorded_elsewhere import read_elsewhere
+from xladoctor.regular_files import read_json
 
 _FIELDS = {"address", "file", "left_at", "missing"}
 _UNSEEN = (
@@ -28,7 +28,7 @@ def remote_manifest(path: Path) -> dict[str, Any] | None:
         IngestError: it is of this kind, but damaged.
     """
     try:
-        manifest = json.loads((path / "run.json").read_text(encoding="utf-8"))
+        manifest = read_json(path / "run.json")
     except (OSError, ValueError):
         return None
     if not isinstance(manifest, dict) or manifest.get("kind") != "remote":

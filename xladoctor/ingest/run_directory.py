@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from xladoctor.frontends.vocabulary import vocabulary
 from xladoctor.ingest import compilations
@@ -33,6 +32,7 @@ from xladoctor.ingest.timeline.sampling import split_python
 from xladoctor.ingest.torch_xla.analysis_log import AnalysisLog, Block, read_analysis_log
 from xladoctor.ingest.torch_xla.metrics_report import NotAMetricsReport, read_metrics_report
 from xladoctor.ingest.torch_xla.report_tables import add_report
+from xladoctor.regular_files import LISTING, lines_of, open_text, read_json, read_text
 
 if TYPE_CHECKING:
     from xladoctor.ingest.timeline.compiling import Compiled
@@ -118,7 +118,7 @@ def _note_failed_processes(ingested: Ingested) -> None:
 def _add_sources(path: Path, ingested: Ingested) -> None:
     """Lines whose text was read while their files still existed."""
     try:
-        rows = json.loads(path.read_text(encoding="utf-8"))
+        rows = read_json(path, LISTING)
         read = [(str(row["file"]), int(row["line"]), str(row["text"])) for row in rows]
     except FileNotFoundError:
         return
@@ -132,9 +132,18 @@ def _add_sources(path: Path, ingested: Ingested) -> None:
 def _faults_at_start(path: Path) -> list[str]:
     """Faults of the capture in processes that have no folder."""
     log = path / "python.log"
-    text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
-    faults = re.findall(r"^(\d+) \d+ fault (.*)$", text, re.MULTILINE)
+    faults = re.findall(r"^(\d+) \d+ fault (.*)$", _python_log(path)[0] or "", re.MULTILINE)
     return [f"{log}: process {pid} could not be captured: {fault}" for pid, fault in faults]
+
+
+def _python_log(path: Path) -> tuple[str | None, OSError | None]:
+    """What each interpreter that started said, or why that cannot be read; no text without it."""
+    try:
+        return read_text(path / "python.log", LISTING, errors="replace"), None
+    except FileNotFoundError:
+        return None, None
+    except OSError as error:
+        return None, error
 
 
 def _nothing_captured(path: Path, folders: list[Path], notes: list[str]) -> tuple[str, str]:
@@ -143,8 +152,10 @@ def _nothing_captured(path: Path, folders: list[Path], notes: list[str]) -> tupl
         return f"{path}: several programs ran, each with its own run directory", f"one of {runs}"
     if notes:
         return "\n".join(notes), _HINT
-    frontend, log = vocabulary(), path / "python.log"
-    started = log.read_text(encoding="utf-8", errors="replace") if log.exists() else None
+    frontend = vocabulary()
+    started, defect = _python_log(path)
+    if defect:
+        return f"{path / 'python.log'}: cannot be read ({defect})", _HINT
     if folders or f" imported {frontend.package}" in (started or ""):
         return (
             f"{path}: the program imported {frontend.package}, but no computation ran on an XLA"
@@ -168,7 +179,7 @@ def _nothing_captured(path: Path, folders: list[Path], notes: list[str]) -> tupl
 
 def _read_manifest(path: Path) -> dict[str, Any]:
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
+        manifest = read_json(path)
     except FileNotFoundError:
         raise IngestError(f"{path.parent}: no run.json in this directory", _HINT) from None
     except (OSError, ValueError) as error:
@@ -300,7 +311,7 @@ def _read_metrics(path: Path, number: int, ingested: Ingested) -> None:
 
 def _read_sites(path: Path, ingested: Ingested) -> CallSites:
     try:
-        return read_call_sites(path.read_text(encoding="utf-8"))
+        return read_call_sites(read_text(path, LISTING))
     except FileNotFoundError:
         return CallSites()
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -309,10 +320,10 @@ def _read_sites(path: Path, ingested: Ingested) -> CallSites:
 
 
 @contextmanager
-def _lines(path: Path, ingested: Ingested) -> Iterator[TextIO | None]:
+def _lines(path: Path, ingested: Ingested) -> Iterator[Iterator[str] | None]:
     """The lines of a text file, or None with a note where it cannot be opened."""
     try:
-        file = path.open(encoding="utf-8", errors="replace")
+        file = open_text(path)
     except FileNotFoundError:
         yield None
         return
@@ -321,4 +332,4 @@ def _lines(path: Path, ingested: Ingested) -> Iterator[TextIO | None]:
         yield None
         return
     with file:
-        yield file
+        yield lines_of(file)

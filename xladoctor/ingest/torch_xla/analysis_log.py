@@ -11,18 +11,18 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from xladoctor.ingest.frames import Frame
+from xladoctor.ingest.frames import Frame, frame_in
 
 _PREFIX = re.compile(r"(?<!Post )(Compilation|Execution) Analysis: (.*)$")
 _HASH = re.compile(r"Graph Hash: ([0-9a-f]{1,32})$")
-_NUMBER = re.compile(r"Number of Graph (Input|Output)s?: (\d+)$")  # singular in 2.2
+_NUMBER = re.compile(r"Number of Graph (Input|Output)s?: (\d{1,18})$", re.ASCII)  # singular in 2.2
 _MEMORY = re.compile(
     r"Post Compilation Analysis: (Graph input|Graph output|Aliased Input|Intermediate tensor)"
-    r" size: ([\d.]+) GB$"
+    r" size: (\d{1,9}(?:\.\d{1,18})?) GB$",
+    re.ASCII,
 )
 _MEMORY_PARTS = 4
 _GIBIBYTE = 2**30  # which torch_xla calls GB (``debug_util.cc``)
-_FRAME = re.compile(r"(\S.*) \((.+):(\d+)\)$")
 
 
 @dataclass(slots=True)
@@ -166,7 +166,7 @@ def read_analysis_log(
 
 def _begun(kind: str, text: str, offset: int, cut: bool) -> Block | None:
     """The block that a line is in, if its beginning was cut off and the line tells anything."""
-    tells = _HASH.match(text) or _NUMBER.match(text) or _FRAME.match(text)
+    tells = _HASH.match(text) or _NUMBER.match(text) or frame_in(text)
     return Block(kind, offset) if cut and tells else None
 
 
@@ -180,7 +180,7 @@ def _take(block: Block, text: str) -> None:
             block.outputs = int(match[2])
     elif not text or text.endswith(":") or set(text) <= {"=", "."}:
         return
-    elif match := _FRAME.match(text):
-        block.frames.append(Frame(match[2], int(match[3]), match[1]))
+    elif frame := frame_in(text):
+        block.frames.append(frame)
     elif not block.cause:
         block.cause = text

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from xladoctor.ingest import compilations
-from xladoctor.ingest.compressed import is_packed, unpacked
+from xladoctor.ingest.compressed import Unpacked
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.interface import Columns, Ingested, IngestError
 from xladoctor.ingest.plain_text import plain_lines
@@ -93,22 +93,18 @@ class Text:
 def read_text_file(path: Path) -> Text:
     """Read a text file. Raises IngestError if nothing that can be judged is in it."""
     try:
-        if is_packed(path):
-            packed, damage = unpacked(path)
-            with packed:
-                packed.seek(0)
-                text = read_text(packed, str(path))
-            notes = [f"{path}: {damage}; what could be read is used"] if damage else []
-            return replace(text, notes=(*text.notes, *notes))
-        with path.open("rb") as file:
-            return read_text(file, str(path))
+        with Unpacked(path) as file:
+            text = read_text(file, str(path))
+        damage = file.damage
+        notes = [f"{path}: {damage}; what could be read is used"] if damage else []
+        return replace(text, notes=(*text.notes, *notes))
     except OSError as error:
         raise IngestError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
-def read_text(file: BinaryIO, name: str) -> Text:
+def read_text(file: BinaryIO | Unpacked, name: str) -> Text:
     """Read a binary stream of text; ``name`` is what errors call it."""
-    head = file.read(_HEAD)
+    head = file.read(_HEAD) or b""
     if not head:
         raise IngestError(f"{name}: is empty", _EXPECTED)
     if b"\x00" in head:
