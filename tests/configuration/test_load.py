@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from xladoctor.configuration.interface import Budgets, Configuration, ConfigurationError, Gate
-from xladoctor.configuration.load import line_of, load_configuration
+from xladoctor.configuration.load import line_of, lines_of, load_configuration
 
 OURS = '[tool.xladoctor.gate]\nfail_on = "error"\n'
 
@@ -172,7 +172,7 @@ WORDS = st.sampled_from([*NAMES, "[", "]", "[[", "]]", "=", ".", '"', "'", "#", 
 
 @given(st.lists(WORDS).map("".join) | st.text(), st.lists(st.sampled_from([*NAMES, 0, 1])))
 def test_line_is_one_that_exists_whatever_the_text(text: str, location: list[str | int]) -> None:
-    assert 1 <= line_of(text, tuple(location)) <= max(1, len(text.splitlines()))
+    assert 1 <= line_of(lines_of(text), tuple(location)) <= max(1, len(text.splitlines()))
 
 
 @given(st.lists(st.sampled_from("abcd"), unique=True, min_size=1), st.data())
@@ -180,13 +180,13 @@ def test_line_of_a_key_is_its_own(keys: list[str], data: st.DataObject) -> None:
     key = data.draw(st.sampled_from(keys))
     lines = ["# a = 1", "[t]", *(f"{key} = 1" for key in keys), "[other]", *keys]
     number = keys.index(key)
-    assert line_of("\n".join(lines), ("t", key)) == number + 3
+    assert line_of(lines_of("\n".join(lines)), ("t", key)) == number + 3
     dotted = ["x = 0", *(f"t . '{key}' = 1" for key in keys)]
-    assert line_of("\n".join(dotted), ("t", key)) == number + 2
+    assert line_of(lines_of("\n".join(dotted)), ("t", key)) == number + 2
     tables = [line for key in keys for line in (f'[t."{key}"]', "v = 1")]
-    assert line_of("\n".join(tables), ("t", key, "v")) == 2 * number + 2
+    assert line_of(lines_of("\n".join(tables)), ("t", key, "v")) == 2 * number + 2
     items = [line for _ in keys for line in ("[[t]]", "v = 1")]
-    assert line_of("\n".join(items), ("t", number, "v")) == 2 * number + 2
+    assert line_of(lines_of("\n".join(items)), ("t", number, "v")) == 2 * number + 2
 
 
 # Values

@@ -70,6 +70,9 @@ def query(
         str | None,
         typer.Option(help="Which timeline to read, if there are several.", show_default=False),
     ] = None,
+    timeout: Annotated[
+        float, typer.Option(min=0, metavar="SECONDS", help="End the query after this; 0 for never.")
+    ] = 300,
     color: ColorOption = Color.auto,
 ) -> None:
     """Query the evidence of a run with SQL.
@@ -95,9 +98,9 @@ def query(
     for note in evidence.notes:
         sys.stderr.write(f"xladoctor: note: {note}\n")
     if rows is Rows.table:
-        _show(evidence, text, output, limit, color)
+        _show(_closed(evidence, text, timeout), output, limit, color)
     else:
-        _write(evidence, text, rows, output)
+        _write(evidence, text, timeout, rows, output)
 
 
 def _text(path: str, query: str) -> str:
@@ -117,12 +120,11 @@ def load_evidence(path: str, session: str | None) -> Evidence:
         return doctor.load_evidence(path, session, bar)
 
 
-def _show(evidence: Evidence, text: str, output: Path | None, limit: int, color: Color) -> None:
+def _show(checked: Query, output: Path | None, limit: int, color: Color) -> None:
     from xladoctor.report import table
     from xladoctor.report.interface import Style
 
-    evidence.database.close_to_the_outside()
-    answer = _checked(evidence, text).answer(limit)
+    answer = checked.answer(limit)
     style, shown = style_for(sys.stdout, color), io.StringIO()
     style = style if output is None else Style(style.width)
     table.render(answer.columns, answer.rows, shown, style)
@@ -136,21 +138,22 @@ def _show(evidence: Evidence, text: str, output: Path | None, limit: int, color:
         sys.stderr.write(f"… {shown_of} (--limit 0 for all)\n")
 
 
-def _write(evidence: Evidence, text: str, rows: Rows, output: Path | None) -> None:
+def _write(evidence: Evidence, text: str, timeout: float, rows: Rows, output: Path | None) -> None:
     """Through a file of our own: the only one that the closed database may write."""
     with tempfile.TemporaryDirectory(prefix="xladoctor-") as folder:
         file = Path(folder) / f"rows.{rows}"
-        evidence.database.close_to_the_outside(file)
-        _checked(evidence, text).write(file, rows)
+        _closed(evidence, text, timeout, file).write(file, rows)
         with file.open("rb") as source, _target(output) as target:
             shutil.copyfileobj(source, target)
 
 
-def _checked(evidence: Evidence, text: str) -> Query:
+def _closed(evidence: Evidence, text: str, timeout: float, writable: Path | None = None) -> Query:
+    """The query, checked, which from now on sees nothing but the evidence."""
     from xladoctor.evidence.query import Query
     from xladoctor.evidence.schema import TABLES
 
-    checked = Query(text, evidence.database)
+    evidence.database.close_to_the_outside(writable)
+    checked = Query(text, evidence.database, timeout)
     for table in checked.absent(evidence.available):
         source = TABLES[table].source
         sys.stderr.write(f"xladoctor: note: this run has nothing for table {table} ({source})\n")
