@@ -1,6 +1,6 @@
 """An XSpace (``.xplane.pb``): its planes and lines, and its events as columns.
 
-The file is read into memory, which costs less than mapping it and which nobody can cut off, and
+The file is read into memory, which costs no more than mapping it and which nobody cuts off, and
 walked by the compiled loops of :mod:`.wire`. What is damaged or cut off is left out and noted with
 its byte offset; the rest is used.
 """
