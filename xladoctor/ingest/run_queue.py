@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 
 from xladoctor.ingest.interface import Ingested
+from xladoctor.regular_files import lines_of, open_text
 
 _COLUMNS = ("thread", "at_ns", "run_ns", "wait_ns")
 
@@ -16,17 +17,22 @@ _COLUMNS = ("thread", "at_ns", "run_ns", "wait_ns")
 def read_run_queue(path: Path, process: int, ingested: Ingested) -> None:
     """Fill ``processor_use``; absent where the kernel told nothing. A line cut off is left out."""
     try:
-        lines = path.read_text(encoding="ascii", errors="replace").splitlines()
+        file = open_text(path)
     except FileNotFoundError:
         return
     except OSError as error:
         ingested.notes.append(f"{path}: cannot be read ({error.strerror})")
         return
     ingested.table("processor_use")
-    for line in lines:
-        try:
-            row = [int(value) for value in json.loads(line)]
-            values = dict(zip(_COLUMNS, row, strict=True))
-        except (ValueError, TypeError):
-            continue
-        ingested.add("processor_use", process=process, **values)
+    with file:
+        for line in lines_of(file):
+            _add(line, process, ingested)
+
+
+def _add(line: str, process: int, ingested: Ingested) -> None:
+    try:
+        row = [int(value) for value in json.loads(line)]
+        values = dict(zip(_COLUMNS, row, strict=True))
+    except (ValueError, TypeError, RecursionError):
+        return
+    ingested.add("processor_use", process=process, **values)

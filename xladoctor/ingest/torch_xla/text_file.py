@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -15,7 +16,7 @@ from xladoctor.ingest.compressed import Unpacked
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.interface import Columns, Ingested, IngestError
 from xladoctor.ingest.plain_text import plain_lines
-from xladoctor.ingest.torch_xla.analysis_log import AnalysisLog, read_analysis_log
+from xladoctor.ingest.torch_xla.analysis_log import AnalysisLog, AnalysisReader
 from xladoctor.ingest.torch_xla.console import Console
 from xladoctor.ingest.torch_xla.graph_dump import GraphDump
 from xladoctor.ingest.torch_xla.metrics_report import (
@@ -111,7 +112,7 @@ def read_text(file: BinaryIO | Unpacked, name: str) -> Text:
         offset = head.index(b"\x00")
         raise IngestError(f"{name}: byte {offset} is zero: not a text file", _EXPECTED)
     consoles: dict[str, Console] = defaultdict(Console)
-    analysis: dict[str, list[str]] = defaultdict(list)
+    analysis: dict[str, AnalysisReader] = defaultdict(partial(AnalysisReader, excerpt=True))
     graphs = GraphDump()
     reports: dict[str, ReportSection] = {}
     notes: list[str] = []
@@ -123,7 +124,7 @@ def read_text(file: BinaryIO | Unpacked, name: str) -> Text:
     except NotAMetricsReport as error:
         if not consoles and not analysis and not graphs.blocks:
             raise IngestError(f"{name}: {error}", _EXPECTED) from error
-    logs = {source: read_analysis_log(lines, excerpt=True) for source, lines in analysis.items()}
+    logs = {source: reader.log for source, reader in analysis.items()}
     if torn := sum(log.torn for log in logs.values()):
         notes.append(f"{name}: {torn} blocks torn or cut off; left out")
     told = {
@@ -193,7 +194,7 @@ def _report_notes(
 
 
 def _without(
-    lines: Iterable[str], consoles: dict[str, Console], analysis: dict[str, list[str]],
+    lines: Iterable[str], consoles: dict[str, Console], analysis: dict[str, AnalysisReader],
     graphs: GraphDump,
 ) -> Iterator[str]:  # fmt: skip
     """The lines that belong neither to the console's judgements nor to an analysis log nor to a
@@ -203,7 +204,7 @@ def _without(
         if (graphs.inside or line.startswith("[")) and graphs.take(line):
             continue
         if _ANALYSIS in line:
-            analysis[source_of(line[: line.index(_ANALYSIS)])].append(line)
+            analysis[source_of(line[: line.index(_ANALYSIS)])].take(line)
         elif Console.MARK not in line:
             yield line
         else:
