@@ -23,7 +23,7 @@ LISTING = 1 << 26
 MESSAGE = 1 << 32
 #: What is read piece by piece.
 LOG = 1 << 33
-#: Characters of a line; the rest of a longer one counts as further lines.
+#: Characters of a line; the rest of a longer one is left out.
 LINE = 1 << 20
 
 _KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device",
@@ -80,9 +80,11 @@ def open_text(path: Path, limit: int = LOG) -> TextIO:
 
 
 def lines_of(text: TextIO) -> Iterator[str]:
-    """The lines, with their ends; one without end comes in pieces of :data:`LINE`."""
+    """The lines, with their ends; of a longer one than :data:`LINE` the beginning."""
     while line := text.readline(LINE):
         yield line
+        while line and not line.endswith("\n"):
+            line = text.readline(LINE)
 
 
 def too_large(limit: int, what: str = "larger") -> UnfitFileError:

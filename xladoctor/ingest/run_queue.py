@@ -33,6 +33,6 @@ def _add(line: str, process: int, ingested: Ingested) -> None:
     try:
         row = [int(value) for value in json.loads(line)]
         values = dict(zip(_COLUMNS, row, strict=True))
-    except (ValueError, TypeError, RecursionError):
+    except (ValueError, TypeError, OverflowError, RecursionError):
         return
     ingested.add("processor_use", process=process, **values)

@@ -27,6 +27,7 @@ from xladoctor.regular_files import MESSAGE
 
 _CHUNK = 1024
 _STRIDE = 500_000  # events that are decoded at a time
+_MOST_PARTS = 64  # of stats; each question is asked of each of them
 _DENSE = 16  # up to so many times their number metadata ids are looked up in a table
 _FIELDS = {2: "name", 3: "lines", 4: "event_metadata", 5: "stat_metadata", 6: "stats"}
 
@@ -104,6 +105,7 @@ class Space:
         hostnames: of the machines that were profiled, where they are named.
         damage: as :mod:`.wire` counts what could not be read.
         line_count, event_count: of all planes.
+        started_ns: wall clock at the start of the profile, where the file has it.
     """
 
     path: Path
@@ -114,18 +116,12 @@ class Space:
     damage: wire.Ints = field(default_factory=wire.no_damage)
     line_count: int = 0
     event_count: int = 0
+    started_ns: int | None = None
 
     @property
     def lines(self) -> list[Line]:
         """All lines, in the order of the file."""
         return [line for plane in self.planes for line in plane.lines]
-
-    @property
-    def started_ns(self) -> int | None:
-        """Wall clock at the start of the profile, where the file has it."""
-        starts = [p.stats["profile_start_time"] for p in self.planes
-                 if "profile_start_time" in p.stats]  # fmt: skip
-        return int(starts[0]) if starts else None
 
     def decode(
         self, wanted: Iterable[str] | None = None, advance: Callable[[int], None] | None = None
@@ -213,6 +209,9 @@ def _plane(space: Space, begin: int, end: int) -> None:
     for entry in _messages(space, "StatEntry", parts["stat_metadata"]):
         plane.stat_names[entry.key] = entry.value.name
     plane.stats = plane.values(_messages(space, "XStat", parts["stats"]))
+    started = plane.stats.get("profile_start_time")
+    if space.started_ns is None and isinstance(started, int):
+        space.started_ns = started
     for start, stop in parts["lines"]:
         _line(space, plane, start, stop)
 
@@ -262,6 +261,8 @@ class _Decoder:
         tasks = [task for plane in self._space.planes for task in self._tasks(plane)]
         if len(tasks) <= self._space.line_count:  # no line is large
             parts = [self._done(task()) for task in tasks]
+            if len(parts) > _MOST_PARTS:
+                parts = [Stats.joined(parts)]
         else:
             with ThreadPoolExecutor(os.cpu_count()) as pool:
                 parts = [self._done(done) for done in pool.map(lambda task: task(), tasks)]
@@ -309,7 +310,7 @@ class _Decoder:
         if self._wanted is None:
             return np.empty(0, np.uint8)
         ids = plane.stat_names  # those far beyond their number count as wanted
-        wanted = np.zeros(min(_DENSE * len(ids), max(ids, default=-1)) + 1, np.uint8)
+        wanted = np.zeros(min(_DENSE * len(ids), max([0, *ids])) + 1, np.uint8)
         for key, text in plane.stat_names.items():
             if text in self._wanted and 0 <= key < len(wanted):
                 wanted[key] = 1
