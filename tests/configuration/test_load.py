@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from xladoctor.configuration import load
 from xladoctor.configuration.interface import Budgets, Configuration, ConfigurationError, Gate
 from xladoctor.configuration.load import line_of, lines_of, load_configuration
 
@@ -221,3 +222,35 @@ def test_what_is_no_limit(given: object) -> None:
 def test_limit_of_nothing_is_a_limit() -> None:
     assert Budgets(max_compilations_after_warmup=0).given() == {"max_compilations_after_warmup": 0}
     assert Gate().budgets.given() == {}
+
+
+def test_many_defects_are_placed_in_one_pass(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passes: list[str] = []
+
+    def counted(text: str) -> dict[tuple[str, ...], int]:
+        passes.append(text)
+        return lines_of(text)
+
+    monkeypatch.setattr(load, "lines_of", counted)
+    path = tmp_path / "xladoctor.toml"
+    path.write_text("[gate]\n" + "".join(f"key-{n} = 0\n" for n in range(3000)))
+    with pytest.raises(ConfigurationError) as caught:
+        load_configuration(path)
+    assert len(passes) == 1
+    assert len(caught.value.what.splitlines()) == 3000
+    assert f"{path}:3001: gate.key-2999: no such key" in caught.value.what
+
+
+@pytest.mark.parametrize("bit", ["[ ", "[a", "a. ", '"', "a b"])
+def test_a_line_of_anything_is_read_at_once(bit: str) -> None:
+    assert len(lines_of(f'k = """\n{bit * 300_000}\n"""\n')) <= 2
+
+
+@pytest.mark.parametrize(("row", "table"), [
+    ("[a]", ("a",)), (" [ a . 'b.c' ] # d]", ("a", "b.c")), ("[[a]]", ("a", "0")),
+    ('["a", "b"]', None), ('["a"],', None), ("[a] b", None),
+])  # fmt: skip
+def test_a_row_is_a_table_or_not(row: str, table: tuple[str, ...] | None) -> None:
+    assert lines_of(row) == ({table: 1} if table else {})

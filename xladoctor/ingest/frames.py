@@ -30,7 +30,7 @@ class Frame(NamedTuple):
 
 
 def frame_in(text: str) -> Frame | None:
-    """The frame that a text is, as torch_xla prints it: ``function (file:line)``; None of others.
+    """The frame that a text is, as logs have it: ``function (file:line)``; None of others.
 
     Without a pattern, which would try each bracket with each colon of a damaged line.
     """
