@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PJRT_DEVICE ?= CPU
 
 .PHONY: demo test test-all test-busy fuzz lint docs snapshots samples benchmark benchmark-long \
-        benchmark-ingest benchmark-recompilation benchmark-savings clean help
+        benchmark-ingest benchmark-recompilation benchmark-savings benchmark-scaling clean help
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/'
@@ -54,6 +54,10 @@ benchmark-ingest: $(VENV)/.xla ## reading a timeline, beside XProf and protobuf
 benchmark-recompilation: $(VENV)/.base ## why graphs were compiled again: 200 modules compared
 	$(BIN)/python -m pip install --quiet --editable .
 	python -m benchmarks.recompilation
+
+benchmark-scaling: $(VENV)/.base ## how time and memory of the readers grow with their input
+	$(BIN)/python -m pip install --quiet --editable .
+	python -m benchmarks.scaling
 
 benchmark-savings: $(VENV)/.xla ## predicted against measured savings of all examples (40 minutes)
 	python -m benchmarks.savings

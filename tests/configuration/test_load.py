@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from xladoctor.configuration import load
 from xladoctor.configuration.interface import Budgets, Configuration, ConfigurationError, Gate
-from xladoctor.configuration.load import line_of, load_configuration
+from xladoctor.configuration.load import line_of, lines_of, load_configuration
 
 OURS = '[tool.xladoctor.gate]\nfail_on = "error"\n'
 
@@ -172,7 +173,7 @@ WORDS = st.sampled_from([*NAMES, "[", "]", "[[", "]]", "=", ".", '"', "'", "#", 
 
 @given(st.lists(WORDS).map("".join) | st.text(), st.lists(st.sampled_from([*NAMES, 0, 1])))
 def test_line_is_one_that_exists_whatever_the_text(text: str, location: list[str | int]) -> None:
-    assert 1 <= line_of(text, tuple(location)) <= max(1, len(text.splitlines()))
+    assert 1 <= line_of(lines_of(text), tuple(location)) <= max(1, len(text.splitlines()))
 
 
 @given(st.lists(st.sampled_from("abcd"), unique=True, min_size=1), st.data())
@@ -180,13 +181,13 @@ def test_line_of_a_key_is_its_own(keys: list[str], data: st.DataObject) -> None:
     key = data.draw(st.sampled_from(keys))
     lines = ["# a = 1", "[t]", *(f"{key} = 1" for key in keys), "[other]", *keys]
     number = keys.index(key)
-    assert line_of("\n".join(lines), ("t", key)) == number + 3
+    assert line_of(lines_of("\n".join(lines)), ("t", key)) == number + 3
     dotted = ["x = 0", *(f"t . '{key}' = 1" for key in keys)]
-    assert line_of("\n".join(dotted), ("t", key)) == number + 2
+    assert line_of(lines_of("\n".join(dotted)), ("t", key)) == number + 2
     tables = [line for key in keys for line in (f'[t."{key}"]', "v = 1")]
-    assert line_of("\n".join(tables), ("t", key, "v")) == 2 * number + 2
+    assert line_of(lines_of("\n".join(tables)), ("t", key, "v")) == 2 * number + 2
     items = [line for _ in keys for line in ("[[t]]", "v = 1")]
-    assert line_of("\n".join(items), ("t", number, "v")) == 2 * number + 2
+    assert line_of(lines_of("\n".join(items)), ("t", number, "v")) == 2 * number + 2
 
 
 # Values
@@ -221,3 +222,35 @@ def test_what_is_no_limit(given: object) -> None:
 def test_limit_of_nothing_is_a_limit() -> None:
     assert Budgets(max_compilations_after_warmup=0).given() == {"max_compilations_after_warmup": 0}
     assert Gate().budgets.given() == {}
+
+
+def test_many_defects_are_placed_in_one_pass(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passes: list[str] = []
+
+    def counted(text: str) -> dict[tuple[str, ...], int]:
+        passes.append(text)
+        return lines_of(text)
+
+    monkeypatch.setattr(load, "lines_of", counted)
+    path = tmp_path / "xladoctor.toml"
+    path.write_text("[gate]\n" + "".join(f"key-{n} = 0\n" for n in range(3000)))
+    with pytest.raises(ConfigurationError) as caught:
+        load_configuration(path)
+    assert len(passes) == 1
+    assert len(caught.value.what.splitlines()) == 3000
+    assert f"{path}:3001: gate.key-2999: no such key" in caught.value.what
+
+
+@pytest.mark.parametrize("bit", ["[ ", "[a", "a. ", '"', "a b"])
+def test_a_line_of_anything_is_read_at_once(bit: str) -> None:
+    assert len(lines_of(f'k = """\n{bit * 300_000}\n"""\n')) <= 2
+
+
+@pytest.mark.parametrize(("row", "table"), [
+    ("[a]", ("a",)), (" [ a . 'b.c' ] # d]", ("a", "b.c")), ("[[a]]", ("a", "0")),
+    ('["a", "b"]', None), ('["a"],', None), ("[a] b", None),
+])  # fmt: skip
+def test_a_row_is_a_table_or_not(row: str, table: tuple[str, ...] | None) -> None:
+    assert lines_of(row) == ({table: 1} if table else {})

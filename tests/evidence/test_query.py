@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+from contextlib import suppress
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import duckdb
@@ -226,3 +230,56 @@ def test_views_are_those_of_the_database(database: Database) -> None:
     )
     assert set(views()) == {row["name"] for row in relations} - set(TABLES)
     assert views()["steady_step"].startswith("Steps in the steady state")
+
+
+# Limits
+
+ENDLESS = "SELECT count(*) FROM range(1000000000000) WHERE hash(range) % 7 = 3"
+
+
+def test_query_that_takes_too_long_is_ended(database: Database) -> None:
+    with pytest.raises(QueryError, match="took too long") as caught:
+        Query(ENDLESS, database, seconds=0.2).answer()
+    assert "--timeout" in caught.value.hint
+    assert Query("SELECT 1", database, seconds=60).answer().rows == [(1,)]
+
+
+def test_interrupt_ends_a_query(database: Database) -> None:
+    timer = Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        Query(ENDLESS, database).answer()
+    timer.join()
+    assert Query("SELECT 1", database).answer().rows == [(1,)]  # nothing runs any more
+
+
+def test_query_that_needs_too_much_memory_is_refused_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    database = evidence({}).database
+    before = size_of(str(database.scalar("SELECT current_setting('memory_limit')")))
+    database._connection.execute("SET memory_limit = '100 MiB'")
+    database.close_to_the_outside()
+    after = size_of(str(database.scalar("SELECT current_setting('memory_limit')")))
+    assert after < size_of("63 MiB") < before
+    with pytest.raises(QueryError, match="needs too much memory"):
+        Query("SELECT list(range) FROM range(100000000)", database).answer()
+    assert list(tmp_path.iterdir()) == []
+
+
+def size_of(text: str) -> float:
+    number, unit = text.split()
+    return float(number) * {"MiB": 1, "GiB": 1 << 10, "TiB": 1 << 20}[unit]
+
+
+@pytest.mark.parametrize("depth", [300, 900, 3000])
+@pytest.mark.parametrize(("left", "right"), [("(", ")"), ("(SELECT ", ")"), ("- ", "")])
+def test_deeply_nested_query_is_answered_or_refused(
+    database: Database, depth: int, left: str, right: str
+) -> None:
+    text = f"SELECT {left * depth}1{right * depth}"
+    with suppress(QueryError):  # DuckDB nests a thousand
+        query = Query(text, database, seconds=60)
+        assert query.absent(()) == []
+        assert len(query.answer().rows) == 1

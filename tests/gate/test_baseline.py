@@ -252,3 +252,11 @@ def test_update_replaces_what_was_judged_and_keeps_the_rest() -> None:
 def test_update_of_a_program_that_was_not_there() -> None:
     after = merged(EMPTY, "train.py", diagnosis(steps=None), [known()])
     assert after.scripts == {"train.py": Script(steps=None, findings=[known()])}
+
+
+def test_a_large_file_with_a_key_twice_is_read_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "baseline.json"
+    names = ", ".join(f'"k{n}": 0' for n in (*range(400_000), 399_999))
+    path.write_text(f"{{{names}}}")
+    with pytest.raises(GateError, match="'k399999' appears twice"):
+        read(path)

@@ -29,6 +29,7 @@ from tests.recording.servers import (
 from xladoctor.evidence.load import load
 from xladoctor.ingest.interface import IngestError
 from xladoctor.recording.interface import CaptureError
+from xladoctor.recording.remote import client
 from xladoctor.recording.remote.address import parse_addresses
 from xladoctor.recording.remote.fetch import fetch
 from xladoctor.recording.remote.interface import Fetched, RemoteRequest
@@ -202,6 +203,10 @@ def test_whatever_listens_there_is_named_and_nothing_is_left(tmp_path: Path) -> 
         ),
         (refuses(grpc.StatusCode.INTERNAL, "odd\x1b[31m"), "took no profile: INTERNAL: odd [31m"),
         (refuses(grpc.StatusCode.DEADLINE_EXCEEDED, ""), "no answer within 30 s"),
+        (
+            refuses(grpc.StatusCode.RESOURCE_EXHAUSTED, "Received message larger than max"),
+            "its timeline is larger than 1 GiB",
+        ),
         (lambda *_: 1 / 0, "took no profile: UNKNOWN"),
     ],
 )
@@ -212,6 +217,17 @@ def test_servers_that_give_no_profile(tmp_path: Path, answer: Any, what: str) ->
     assert error.what.startswith(f"{address}: ")
     assert what in error.what
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_response_larger_than_the_limit_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = [("grpc.max_receive_message_length", 100)]
+    monkeypatch.setattr(client, "_OPTIONS", options)
+    with profiler(sends) as address:
+        error = refused(tmp_path / "run", address)
+    assert "its timeline is larger than" in error.what
+    assert "a shorter --duration records less" in error.hint
 
 
 def test_a_busy_server_is_waited_for_as_long_as_was_asked(tmp_path: Path) -> None:

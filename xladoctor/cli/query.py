@@ -71,6 +71,9 @@ def query(
         str | None,
         typer.Option(help="Which timeline to read, if there are several.", show_default=False),
     ] = None,
+    timeout: Annotated[
+        float, typer.Option(min=0, metavar="SECONDS", help="End the query after this; 0 for never.")
+    ] = 300,
     color: ColorOption = Color.auto,
 ) -> None:
     """Query the evidence of a run with SQL.
@@ -96,9 +99,9 @@ def query(
     for note in evidence.notes:
         say(f"note: {note}")
     if rows is Rows.table:
-        _show(evidence, text, output, limit, color)
+        _show(_closed(evidence, text, timeout), output, limit, color)
     else:
-        _write(evidence, text, rows, output)
+        _write(evidence, text, timeout, rows, output)
 
 
 def _text(path: str, query: str) -> str:
@@ -118,12 +121,11 @@ def load_evidence(path: str, session: str | None) -> Evidence:
         return doctor.load_evidence(path, session, bar)
 
 
-def _show(evidence: Evidence, text: str, output: Path | None, limit: int, color: Color) -> None:
+def _show(checked: Query, output: Path | None, limit: int, color: Color) -> None:
     from xladoctor.report import table
     from xladoctor.report.interface import Style
 
-    evidence.database.close_to_the_outside()
-    answer = _checked(evidence, text).answer(limit)
+    answer = checked.answer(limit)
     style, shown = style_for(sys.stdout, color), io.StringIO()
     style = style if output is None else Style(style.width)
     table.render(answer.columns, answer.rows, shown, style)
@@ -137,12 +139,11 @@ def _show(evidence: Evidence, text: str, output: Path | None, limit: int, color:
         emit(f"… {shown_of} (--limit 0 for all)\n", sys.stderr)
 
 
-def _write(evidence: Evidence, text: str, rows: Rows, output: Path | None) -> None:
+def _write(evidence: Evidence, text: str, timeout: float, rows: Rows, output: Path | None) -> None:
     """Through a file of our own: the only one that the closed database may write."""
     with _temporary_folder() as folder:
         file = Path(folder) / f"rows.{rows}"
-        evidence.database.close_to_the_outside(file)
-        _checked(evidence, text).write(file, rows)
+        _closed(evidence, text, timeout, file).write(file, rows)
         with file.open("rb") as source, _target(output) as target:
             if rows is Rows.parquet:
                 shutil.copyfileobj(source, target)
@@ -160,11 +161,13 @@ def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
                              "name a folder for them with TMPDIR") from error  # fmt: skip
 
 
-def _checked(evidence: Evidence, text: str) -> Query:
+def _closed(evidence: Evidence, text: str, timeout: float, writable: Path | None = None) -> Query:
+    """The query, checked, which from now on sees nothing but the evidence."""
     from xladoctor.evidence.query import Query
     from xladoctor.evidence.schema import TABLES
 
-    checked = Query(text, evidence.database)
+    evidence.database.close_to_the_outside(writable)
+    checked = Query(text, evidence.database, timeout)
     for table in checked.absent(evidence.available):
         source = TABLES[table].source
         say(f"note: this run has nothing for table {table} ({source})")

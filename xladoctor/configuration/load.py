@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from xladoctor.configuration.interface import Configuration, ConfigurationError, Configured
+from xladoctor.regular_files import read_bytes, read_text
 from xladoctor.repository import repository
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -17,8 +19,10 @@ Model = TypeVar("Model", bound=BaseModel)
 OWN_FILE = "xladoctor.toml"
 _SHARED_FILE = "pyproject.toml"
 _TABLE = ("tool", "xladoctor")
-_HEADER = re.compile(r"\s*\[\[?\s*(.+?)\s*\]\]?\s*(?:#.*)?$")
-_KEY = re.compile(r"""\s*("[^"]*"|'[^']*'|[\w-]+)((?:\s*\.\s*(?:"[^"]*"|'[^']*'|[\w-]+))*)\s*=""")
+_NAME = r"""(?:"[^"]*+"|'[^']*+'|[\w-]++)"""
+_NAMES = rf"({_NAME}(?:\s*+\.\s*+{_NAME})*+)"
+_HEADER = re.compile(rf"\s*+\[\[?+\s*+{_NAMES}\s*+\]\]?+\s*+(?:#.*)?$")
+_KEY = re.compile(rf"\s*+{_NAMES}\s*+=")
 _PART = re.compile(r'"([^"]*)"|\'([^\']*)\'|([\w-]+)')
 
 
@@ -51,7 +55,7 @@ def _table_of(path: Path) -> tuple[str, ...]:
 def _has_table(path: Path) -> bool:
     """Whether the file has our table; broken TOML that does not name us is ignored."""
     try:
-        content = path.read_bytes()
+        content = read_bytes(path)
         document = tomllib.loads(content.decode())
     except OSError as error:
         raise ConfigurationError(f"{path}: cannot be read: {error.strerror}") from error
@@ -73,7 +77,7 @@ def read_toml(path: Path, table: tuple[str, ...], model: type[Model]) -> Model:
         ConfigurationError: with file and line of each defect.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
         document: Any = tomllib.loads(text)
     except OSError as error:
         raise ConfigurationError(f"{path}: cannot be read: {error.strerror}") from error
@@ -84,8 +88,9 @@ def read_toml(path: Path, table: tuple[str, ...], model: type[Model]) -> Model:
     try:
         return model.model_validate(document)
     except ValidationError as error:
+        lines = lines_of(text)
         defects = [
-            f"{path}:{line_of(text, (*table, *item['loc']))}:"
+            f"{path}:{line_of(lines, (*table, *item['loc']))}:"
             f" {'.'.join(map(str, item['loc'])) or '.'.join(table)}: {message_of(item, model)}"
             for item in error.errors()
         ]
@@ -112,10 +117,17 @@ def _of_values(annotation: Any) -> tuple[Any, ...]:
     return tuple(a for a in getattr(annotation, "__args__", ()) if hasattr(a, "model_fields"))
 
 
-def line_of(text: str, location: tuple[Any, ...]) -> int:
-    """The line (from 1) of the deepest key of ``location`` that the TOML text spells out."""
-    wanted = [str(part) for part in location]
-    best, line, table, seen = 0, 1, list[str](), dict[str, int]()
+def line_of(lines: Mapping[tuple[str, ...], int], location: tuple[Any, ...]) -> int:
+    """The line (from 1) of the deepest key of ``location`` among those of :func:`lines_of`."""
+    wanted = tuple(map(str, location))
+    spelled = (wanted[:depth] for depth in range(len(wanted), 0, -1))
+    return next((lines[keys] for keys in spelled if keys in lines), 1)
+
+
+def lines_of(text: str) -> dict[tuple[str, ...], int]:
+    """The first line (from 1) of each table and key that a TOML text spells out."""
+    lines: dict[tuple[str, ...], int] = {}
+    table, seen = list[str](), dict[str, int]()
     for number, row in enumerate(text.splitlines(), 1):
         if header := _HEADER.match(row):
             table = _parts(header[1])
@@ -125,12 +137,11 @@ def line_of(text: str, location: tuple[Any, ...]) -> int:
                 table.append(str(seen[name]))
             spelled = table
         elif key := _KEY.match(row):
-            spelled = [*table, *_parts(key[1] + key[2])]
+            spelled = [*table, *_parts(key[1])]
         else:
             continue
-        if len(spelled) > best and wanted[: len(spelled)] == spelled:
-            best, line = len(spelled), number
-    return line
+        lines.setdefault(tuple(spelled), number)
+    return lines
 
 
 def _parts(dotted: str) -> list[str]:

@@ -11,6 +11,7 @@ import yaml
 from pydantic import ValidationError
 
 from xladoctor.diagnosis.rule import Rule, RuleError
+from xladoctor.regular_files import read_text
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # faster, if PyYAML has it
 
@@ -47,7 +48,7 @@ def pack() -> Path:
 def load_rule(path: Path) -> Rule:
     """Read and validate one rule file. Raises RuleError with file and line."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         raise RuleError(f"{path}:1: cannot be read: {error}") from error
     try:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from threading import Thread
+from typing import Any, TypeVar
 
 import duckdb
 import numpy as np
@@ -18,6 +20,8 @@ from xladoctor.evidence.schema import TABLES
 from xladoctor.ingest.interface import Columns
 from xladoctor.warmup import WARMUP
 
+Result = TypeVar("Result")
+_TURNS, _TURN_S = 10, 0.05  # attempts to end a query
 _VIEWS: dict[str, frozenset[str]] = {}  # what each of them names, which is the same for every run
 
 
@@ -78,8 +82,38 @@ class Database:
         if writable is not None:
             path = str(writable).replace("'", "''")
             self._connection.execute(f"SET allowed_paths = ['{path}']")
+        self._bound_memory()
         self._connection.execute("SET enable_external_access = false")
         self._connection.execute("SET lock_configuration = true")
+
+    def _bound_memory(self) -> None:
+        """A query may take half of what the machine has, and nothing of its disk."""
+        most: str = self.scalar("SELECT current_setting('memory_limit')")  # 80 % of the memory
+        number, unit = most.split()
+        self._connection.execute(f"SET memory_limit = '{float(number) * 5 / 8} {unit}'")
+        self._connection.execute("SET temp_directory = ''")
+
+    def within(self, seconds: float, work: Callable[[], Result]) -> Result:
+        """Let queries run so long, and end them where the user interrupts: DuckDB itself only looks
+        at signals between queries.
+
+        Args:
+            seconds: 0 for as long as it takes.
+
+        Raises:
+            TimeoutError: it took longer.
+        """
+        done: Future[Result] = Future()
+        worker = Thread(target=_settle, args=(done, work), daemon=True)
+        worker.start()
+        try:
+            return done.result(seconds or None)
+        finally:
+            for _ in range(_TURNS):
+                if done.done():
+                    break
+                self._connection.interrupt()  # which a query that has not begun does not hear
+                worker.join(_TURN_S)
 
     def rows(self, query: str, parameters: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
         """Run a query; one dictionary per row."""
@@ -138,7 +172,7 @@ class Database:
             parse = "SELECT json_serialize_sql($query::VARCHAR)"
             ((text,),) = self._connection.execute(parse, {"query": query}).fetchall()
             tree = json.loads(text)
-        except duckdb.Error:  # a DuckDB without its JSON functions
+        except (duckdb.Error, RecursionError):  # without its JSON functions, or nested too deeply
             tree = {"error": True}
         if tree["error"]:
             return set(re.findall(r"\w+", query.lower()))
@@ -197,13 +231,23 @@ class Database:
 
 
 def _values_of(key: str, tree: Any) -> Iterator[str]:
-    """The values under a key, anywhere in what was read from JSON."""
-    if isinstance(tree, dict):
-        if isinstance(tree.get(key), str):
-            yield tree[key]
-        tree = list(tree.values())
-    for branch in tree if isinstance(tree, list) else ():
-        yield from _values_of(key, branch)
+    """The texts under a key, anywhere in what was read from JSON."""
+    pending = [tree]
+    while pending:
+        branch = pending.pop()
+        if isinstance(branch, dict):
+            if isinstance(branch.get(key), str):
+                yield branch[key]
+            pending += branch.values()
+        elif isinstance(branch, list):
+            pending += branch
+
+
+def _settle(done: Future[Result], work: Callable[[], Result]) -> None:
+    try:
+        done.set_result(work())
+    except BaseException as error:
+        done.set_exception(error)
 
 
 def row_count(columns: Columns) -> int:

@@ -44,13 +44,17 @@ class Answer:
 class Query:
     """A checked query: one statement that reads its database.
 
+    Args:
+        seconds: how long it may take, 0 for as long as it does.
+
     Raises:
         QueryError: it is anything else.
     """
 
-    def __init__(self, text: str, database: Database) -> None:
+    def __init__(self, text: str, database: Database, seconds: float = 0) -> None:
         if encodable(text) != text:
             raise QueryError("the query has bytes that are not UTF-8", _HINT)
+        self._seconds = seconds
         with _refusals(text, database):
             statements = database.statements(text)
         kinds = [kind for kind, _ in statements]
@@ -109,7 +113,7 @@ class Query:
 
     def _run(self, statement: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         with _refusals(self._text, self._database, lines_before=int(statement != self._text)):
-            return self._database.table(statement)
+            return self._database.within(self._seconds, lambda: self._database.table(statement))
 
 
 @contextmanager
@@ -117,6 +121,14 @@ def _refusals(query: str, database: Database, lines_before: int = 0) -> Iterator
     """Turn DuckDB's errors into ours: its first line, and where in the query it is."""
     try:
         yield
+    except TimeoutError as error:
+        raise QueryError("the query took too long and was ended",
+                         "let it read or join fewer rows, or give it more time with --timeout"
+                         ) from error  # fmt: skip
+    except duckdb.OutOfMemoryException as error:
+        first = str(error).splitlines()[0]
+        raise QueryError(f"the query needs too much memory: {first}",
+                         "let it read or join fewer rows") from error  # fmt: skip
     except duckdb.Error as error:
         first, *others = [line for line in str(error).splitlines() if line.strip()]
         missing = re.search(r"Table with name (\S+) does not exist", first)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,6 +16,7 @@ from xladoctor.diagnosis.interface import Diagnosis, Finding, RunFacts
 from xladoctor.diagnosis.rule import Severity
 from xladoctor.gate.interface import GateError, Gone
 from xladoctor.gate.seen import unseen
+from xladoctor.regular_files import read_text
 from xladoctor.repository import portable
 
 VERSION = 1
@@ -57,8 +59,7 @@ class Script(BaseModel):
     @field_validator("findings")
     @classmethod
     def _once_each(cls, value: list[Known]) -> list[Known]:
-        names = [entry.fingerprint for entry in value]
-        if twice := next((name for name in names if names.count(name) > 1), None):
+        if (twice := _twice(entry.fingerprint for entry in value)) is not None:
             raise ValueError(f"{twice} appears twice")
         return value
 
@@ -79,7 +80,7 @@ def read(path: Path) -> Baseline:
         GateError: it cannot be read, is not a baseline, or has a newer version.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     except FileNotFoundError:
         return Baseline(tool="xladoctor", schema_version=VERSION)
     except (OSError, UnicodeDecodeError) as error:
@@ -107,11 +108,14 @@ def read(path: Path) -> Baseline:
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object without repeated keys: after a merge the second would hide the first."""
-    names = [name for name, _ in pairs]
-    for name in names if len(set(names)) < len(names) else ():
-        if names.count(name) > 1:
-            raise ValueError(f"{name!r} appears twice")
+    if (twice := _twice(name for name, _ in pairs)) is not None:
+        raise ValueError(f"{twice!r} appears twice")
     return dict(pairs)
+
+
+def _twice(names: Iterable[str]) -> str | None:
+    """The first of the names that occurs again."""
+    return next((name for name, count in Counter(names).items() if count > 1), None)
 
 
 def write(path: Path, baseline: Baseline) -> None:

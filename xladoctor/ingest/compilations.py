@@ -10,9 +10,11 @@ is not joined.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from bisect import bisect_right
+from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from xladoctor.ingest import launches
 from xladoctor.ingest.frames import CallSite, Folders
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
 
 _SAME_DURATION = 0.02  # the two clocks are read within microseconds of each other
 
-Row = dict[str, Any]
 #: Inputs and outputs of a graph; None if unknown.
 Numbers = tuple[int | None, int | None]
 
@@ -49,24 +50,62 @@ def join(
         ingested: where to; its ``step`` table is read.
         modules: inputs and outputs of the modules that it compiled, in order.
     """
-    timed = [dict(zip(times, row, strict=True)) for row in zip(*times.values(), strict=True)]
-    _name_graphs(timed, compiled)
+    hashes = _hashes(times, compiled)
     blocks = log.blocks if log else ()
     logged = [block for block in blocks if block.kind == "compilation"]
-    pairs = _pair(logged, timed, process, ingested, modules)
-    sites = {id(block): folders.locate(block.frames) for block in blocks}
+    pairs = _pair(logged, times, hashes, process, ingested, modules)
+    locate = _Locator(folders)
     by_steps = launches.from_steps(process, ingested.tables.get("step", {}))
-    by_blocks = launches.from_blocks(blocks, lambda block: sites[id(block)])
-    for index, block in enumerate(logged):
-        site, row = sites[id(block)], pairs.get(id(block), {})
-        counts = by_blocks[id(block)] if len(logged) < len(blocks) else by_steps(site, row)
-        _add(process, index, block, row, site, counts, ingested)
-    for index, row in enumerate(_unlogged(timed, pairs, len(logged)), len(logged)):
-        site = CallSite(*(row[name] for name in CallSite.__dataclass_fields__))
-        _add(process, index, None, row, site, by_steps(site, row), ingested)
+    by_blocks = launches.from_blocks(blocks, locate) if len(logged) < len(blocks) else None
+    for index, (block, row) in enumerate(zip(logged, pairs, strict=True)):
+        timed, site = _Timed.at(times, hashes, row), locate(block)
+        counts = by_blocks[index] if by_blocks else by_steps(site, timed.thread, timed.step)
+        _add(process, index, block, timed, site, counts, ingested)
+    for index, row in enumerate(_unlogged(len(hashes), pairs), len(logged)):
+        timed = _Timed.at(times, hashes, row)
+        site = locate.known(CallSite(*(times[name][row] for name in CallSite.__dataclass_fields__)))
+        counts = by_steps(site, timed.thread, timed.step)
+        _add(process, index, None, timed, site, counts, ingested)
     executed = (block for block in blocks if block.kind == "execution")
     for index, block in enumerate(executed):
-        _add_execution(process, index, block, sites[id(block)], ingested)
+        _add_execution(process, index, block, locate(block), ingested)
+
+
+class _Timed(NamedTuple):
+    """What the step log knows of a compilation."""
+
+    thread: int | None = None
+    step: int | None = None
+    during: str | None = None
+    end_ns: int | None = None
+    duration_ns: int | None = None
+    graph_hash: str | None = None  # from the timeline
+
+    @classmethod
+    def at(cls, times: Columns, hashes: list[str | None], row: int | None) -> _Timed:
+        """That of a row, if there is one."""
+        if row is None:
+            return cls()
+        known = (times[name][row] if name in times else None for name in cls._fields[:-1])
+        return cls(*known)._replace(graph_hash=hashes[row])
+
+
+class _Locator:
+    """The call sites of blocks, each of them and of their stacks once."""
+
+    def __init__(self, folders: Folders) -> None:
+        self._folders = folders
+        self._sites: dict[CallSite, CallSite] = {}
+        self._of_stacks: dict[int, CallSite] = {}  # blocks share equal stacks, which live on
+
+    def __call__(self, block: Block) -> CallSite:
+        if id(block.frames) not in self._of_stacks:
+            self._of_stacks[id(block.frames)] = self.known(self._folders.locate(block.frames))
+        return self._of_stacks[id(block.frames)]
+
+    def known(self, site: CallSite) -> CallSite:
+        """The same site, as it was met first."""
+        return self._sites.setdefault(site, site)
 
 
 def with_unfinished(log: AnalysisLog, times: Columns, lived: tuple[int, int]) -> Columns:
@@ -92,69 +131,70 @@ def with_unfinished(log: AnalysisLog, times: Columns, lived: tuple[int, int]) ->
     return {name: [*times.get(name, ()), *[value] * more] for name, value in row.items()}
 
 
-def _name_graphs(timed: list[Row], compiled: Sequence[Compiled]) -> None:
-    """Give timed compilations the graph hash of the timeline's event of the same duration."""
+def _hashes(times: Columns, compiled: Sequence[Compiled]) -> list[str | None]:
+    """The graph of each timed compilation: that of the timeline's event of the same duration."""
+    given: list[str | None] = list(times.get("graph_hash", ()))
+    durations = times.get("duration_ns", ())
+    hashes = given or [None] * len(durations)
     events = ((compilation.client_ns, compilation.graph_hash) for compilation in compiled
               if compilation.client_ns is not None and compilation.graph_hash)  # fmt: skip
     event = next(events, None)
-    for row in timed:
-        if event and abs(event[0] - row["duration_ns"]) <= _SAME_DURATION * row["duration_ns"]:
-            row["graph_hash"] = event[1]
+    for row, duration in enumerate(durations if event else ()):
+        if event and abs(event[0] - duration) <= _SAME_DURATION * duration:
+            hashes[row] = event[1]
             event = next(events, None)
+    return hashes
 
 
 def _pair(
-    blocks: list[Block], timed: list[Row], process: int, ingested: Ingested,
-    modules: Sequence[Numbers],
-) -> dict[int, Row]:  # fmt: skip
-    """The timed row of each block, by the block's identity."""
-    if len(blocks) == len(timed):
-        return {id(block): row for block, row in zip(blocks, timed, strict=True)}
+    blocks: list[Block], times: Columns, hashes: list[str | None], process: int,
+    ingested: Ingested, modules: Sequence[Numbers],
+) -> list[int | None]:  # fmt: skip
+    """The timed row of each block, None where it is not known."""
+    count = len(hashes)
+    if len(blocks) == count:
+        return list(range(count))
     ends = _log_ends(process, ingested.tables.get("step", {}))
-    if len(modules) == len(timed):
-        by_modules = _pair_by_modules(blocks, timed, ends, modules)
+    steps = [_step_of(block, ends) for block in blocks]
+    if len(modules) == count:
+        by_modules = _pair_by_modules(blocks, steps, times, modules)
         if by_modules is not None:
             return by_modules
-    pairs: dict[int, Row] = {}
-    by_hash: dict[str, list[Row]] = defaultdict(list)
-    for row in timed:
-        if row.get("graph_hash"):
-            by_hash[row["graph_hash"]].append(row)
-    for block in blocks:
-        if by_hash[block.graph_hash]:
-            pairs[id(block)] = by_hash[block.graph_hash].pop(0)
-    taken = {id(row) for row in pairs.values()}
-    _pair_by_step([block for block in blocks if id(block) not in pairs],
-                  [row for row in timed if id(row) not in taken], ends, pairs)  # fmt: skip
+    by_hash: dict[str, deque[int]] = defaultdict(deque)
+    for row, graph_hash in enumerate(hashes):
+        if graph_hash:
+            by_hash[graph_hash].append(row)
+    pairs = [rows.popleft() if (rows := by_hash.get(block.graph_hash)) else None
+             for block in blocks]  # fmt: skip
+    _pair_by_step(blocks, steps, times, count, pairs)
     return pairs
 
 
-def _unlogged(timed: list[Row], pairs: dict[int, Row], logged: int) -> list[Row]:
+def _unlogged(count: int, pairs: list[int | None]) -> list[int]:
     """The compilations that the log lacks; other rows without a block belong to unpaired blocks."""
-    paired = {id(row) for row in pairs.values()}
-    rest = [row for row in timed if id(row) not in paired]
-    return rest[: max(0, len(timed) - logged)]
+    paired = set(pairs)
+    rest = (row for row in range(count) if row not in paired)
+    return list(islice(rest, max(0, count - len(pairs))))
 
 
 def _pair_by_modules(
-    blocks: list[Block], timed: list[Row], ends: list[tuple[int, int]], modules: Sequence[Numbers]
-) -> dict[int, Row] | None:
+    blocks: list[Block], steps: list[int | None], times: Columns, modules: Sequence[Numbers]
+) -> list[int | None] | None:
     """Each block with the next compilation that made a module like it, in the same step.
 
     None where the log does not fit the order of the modules.
     """
-    pairs: dict[int, Row] = {}
+    pairs: list[int | None] = []
     at = 0
-    for block in blocks:
-        step = _step_of(block, ends)
-        while at < len(timed) and not (
+    for block, step in zip(blocks, steps, strict=True):
+        while at < len(modules) and not (
             agree((block.inputs, block.outputs), modules[at])
-            and (step is None or timed[at]["step"] == step)
+            and (step is None or times["step"][at] == step)
         ):
             at += 1
-        if at == len(timed):
+        if at == len(modules):
             return None
-        pairs[id(block)] = timed[at]
+        pairs.append(at)
         at += 1
     return pairs
 
@@ -165,21 +205,27 @@ def agree(numbers: Numbers, others: Numbers) -> bool:
 
 
 def _step_of(block: Block, ends: list[tuple[int, int]]) -> int | None:
-    return next((index for end, index in ends if block.offset < end), None)
+    at = bisect_right(ends, block.offset, key=lambda end: end[0])
+    return ends[at][1] if at < len(ends) else None
 
 
 def _pair_by_step(
-    blocks: list[Block], timed: list[Row], ends: list[tuple[int, int]], pairs: dict[int, Row]
-) -> None:
+    blocks: list[Block], steps: list[int | None], times: Columns, count: int,
+    pairs: list[int | None],
+) -> None:  # fmt: skip
     """Pair what is in the same step with the same kind of cause, where the numbers match."""
-    groups: dict[Any, tuple[list[Block], list[Row]]] = defaultdict(lambda: ([], []))
-    for block in blocks:
-        groups[_step_of(block, ends), "sync" in block.true_cause()][0].append(block)
-    for row in timed:
-        groups[row["step"], row["during"] == "barrier"][1].append(row)
+    groups: dict[Any, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+    for index, (block, step) in enumerate(zip(blocks, steps, strict=True)):
+        if pairs[index] is None:
+            groups[step, "sync" in block.true_cause()][0].append(index)
+    taken = set(pairs)
+    for row in range(count):
+        if row not in taken:
+            groups[times["step"][row], times["during"][row] == "barrier"][1].append(row)
     for of_step, rows in groups.values():
         if len(of_step) == len(rows):
-            pairs.update((id(block), row) for block, row in zip(of_step, rows, strict=True))
+            for index, row in zip(of_step, rows, strict=True):
+                pairs[index] = row
 
 
 def _log_ends(process: int, steps: Columns) -> list[tuple[int, int]]:
@@ -194,18 +240,17 @@ def _log_ends(process: int, steps: Columns) -> list[tuple[int, int]]:
 
 
 def _add(
-    process: int, index: int, block: Block | None, row: Row, site: CallSite,
-    counts: tuple[int, int | None],
-    ingested: Ingested,
+    process: int, index: int, block: Block | None, timed: _Timed,
+    site: CallSite, counts: tuple[int, int | None], ingested: Ingested,
 ) -> None:  # fmt: skip
     ingested.add(
-        "compilation", process=process, thread=row.get("thread"), index=index,
-        step=row.get("step"), ordinal=counts[0], launches=counts[1],
-        graph_hash=block.graph_hash if block else row.get("graph_hash"),
-        cause=block.true_cause() if block else row.get("during"),
+        "compilation", process=process, thread=timed.thread, index=index, step=timed.step,
+        ordinal=counts[0], launches=counts[1],
+        graph_hash=block.graph_hash if block else timed.graph_hash,
+        cause=block.true_cause() if block else timed.during,
         inputs=block.inputs if block else None, outputs=block.outputs if block else None,
         memory_bytes=block.memory_bytes if block else None,
-        end_ns=row.get("end_ns"), duration_ns=row.get("duration_ns"), **site.columns(),
+        end_ns=timed.end_ns, duration_ns=timed.duration_ns, **site.columns(),
     )  # fmt: skip
 
 

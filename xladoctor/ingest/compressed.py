@@ -3,55 +3,66 @@
 from __future__ import annotations
 
 import gzip
-import os
-import tempfile
 import zlib
+from io import BufferedIOBase, RawIOBase
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING
+
+from xladoctor.regular_files import LOG, MESSAGE, open_regular
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 PACKED = ".gz"
 _MAGIC = b"\x1f\x8b"
 _HEAD = 1 << 12
-_BLOCK = 1 << 18
 
 
-def is_packed(path: Path) -> bool:
-    """Whether a file is packed, whatever its name. Raises OSError."""
-    with path.open("rb") as file:
-        return file.read(len(_MAGIC)) == _MAGIC
+class Unpacked(RawIOBase):
+    """A regular file, unpacked as it is read if it is packed, whatever its name.
+
+    A packed one ends where it is damaged, or where it unpacks to more than any such file has.
+
+    Attributes:
+        damage: what was wrong there, once it was read.
+
+    Raises OSError.
+    """
+
+    def __init__(self, path: Path, limit: int = LOG) -> None:
+        file = open_regular(path, limit)
+        self._packed = file.peek(len(_MAGIC))[: len(_MAGIC)] == _MAGIC
+        self._file = file
+        self._source: BufferedIOBase = gzip.GzipFile(fileobj=file) if self._packed else file
+        self._read = 0
+        self.damage: str | None = None
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        """Fill a part of the buffer; 0 at the end. Raises OSError, but not for damage."""
+        if self.damage:
+            return 0
+        try:
+            count: int = self._source.readinto1(buffer)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            self.damage = f"cannot be unpacked beyond byte {self._read} ({error})"
+            return 0
+        self._read += count
+        if self._packed and self._read > MESSAGE:
+            self.damage = f"unpacks to more than {MESSAGE >> 30} GiB; the rest is left out"
+            return 0
+        return count
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+        super().close()
 
 
 def head_of(path: Path) -> bytes:
     """How a file begins, unpacked; empty where it cannot be. Raises OSError."""
-    with opened(path) as file:
-        try:
-            return file.read1(_HEAD)  # type: ignore[attr-defined, no-any-return]
-        except (EOFError, zlib.error):
-            return b""
-
-
-def opened(path: Path) -> BinaryIO:
-    """The file, unpacked as it is read. Raises OSError.
-
-    Reading on where a packed file is damaged raises EOFError, OSError or zlib.error.
-    """
-    return gzip.open(path) if is_packed(path) else path.open("rb")  # type: ignore[return-value]
-
-
-def unpacked(path: Path) -> tuple[BinaryIO, str | None]:
-    """A file without a name that holds what is packed in this one, and what is wrong with it.
-
-    It takes room where temporary files lie, and vanishes when the caller closes it. What lies
-    before the damage of a damaged file is there. Raises OSError.
-    """
-    target = tempfile.TemporaryFile()  # noqa: SIM115
-    with gzip.open(path) as source:
-        try:
-            while block := source.read1(_BLOCK):  # read() would lose what lies before damage
-                target.write(block)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            target.flush()
-            size = os.fstat(target.fileno()).st_size
-            return target, f"cannot be unpacked beyond byte {size} ({error})"
-    target.flush()
-    return target, None
+    with Unpacked(path) as file:
+        return file.read(_HEAD) or b""

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from xladoctor.frontends.vocabulary import DEFAULT, vocabulary
 
+_LONGEST_NUMBER = 10  # digits, which no line has
 _INSTALLED = ("/site-packages/", "/dist-packages/")
 #: What decorators call the function that they return, for frames that the capture did not judge.
 _PASSING = frozenset(("wrapper", "wrapped", "_wrapper", "_wrapped", "decorated", "inner",
@@ -26,6 +27,19 @@ class Frame(NamedTuple):
     file: str
     line: int
     function: str
+
+
+def frame_in(text: str) -> Frame | None:
+    """The frame that a text is, as logs have it: ``function (file:line)``; None of others.
+
+    Without a pattern, which would try each bracket with each colon of a damaged line.
+    """
+    place, _, line = text.removesuffix(")").rpartition(":")
+    function, mark, file = place.rpartition(" (")
+    is_frame = text.endswith(")") and mark and file and function and not function[0].isspace()
+    if not is_frame or not (line.isascii() and line.isdigit() and len(line) < _LONGEST_NUMBER):
+        return None
+    return Frame(file, int(line), function)
 
 
 @dataclass(frozen=True, slots=True)

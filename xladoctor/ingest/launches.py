@@ -14,49 +14,52 @@ from xladoctor.ingest.frames import CallSite
 from xladoctor.ingest.interface import Columns
 from xladoctor.ingest.torch_xla.analysis_log import Block
 
-#: (launches before this compilation, launches in all where known) of a call site.
-Launches = Callable[[CallSite, dict[str, Any]], tuple[int, int | None]]
+#: (launches before this compilation, launches in all where known) of a call site, thread and step.
+Launches = Callable[[CallSite, int | None, int | None], tuple[int, int | None]]
 
 
 def from_blocks(
     blocks: Iterable[Block], locate: Callable[[Block], CallSite]
-) -> dict[int, tuple[int, int | None]]:
-    """By the identity of each compilation's block, from the executions around it."""
+) -> list[tuple[int, int | None]]:
+    """Of each compilation, in order, from the executions around it."""
     before: Counter[CallSite] = Counter()
-    known: dict[int, tuple[CallSite, int]] = {}
+    known: list[tuple[CallSite, int]] = []
     for block in blocks:
         site = locate(block)
         if block.kind == "execution":
             before[site] += 1
         else:
-            known[id(block)] = (site, before[site])
-    return {identity: (count, before[site]) for identity, (site, count) in known.items()}
+            known.append((site, before[site]))
+    return [(count, before[site]) for site, count in known]
 
 
 def from_steps(process: int, steps: Columns) -> Launches:
     """From the step log of a process; without one, from the compilations seen so far."""
-    rows = [dict(zip(steps, values, strict=True)) for values in zip(*steps.values(), strict=True)]
-    rows = [row for row in rows if row["process"] == process and not row["tail"]]
-    at = {(row["thread"], row["index"]): row for row in rows}
+    own = [row for row, owner in enumerate(steps.get("process", ()))
+           if owner == process and not steps["tail"][row]]  # fmt: skip
+    at: dict[tuple[int, int], int] = {}
     totals: Counter[Any] = Counter()
     last: dict[Any, int] = {}
-    for row in rows:
-        totals[row["thread"], row["file"], row["line"], row["via"]] += row["barriers"]
-        last[row["thread"]] = max(last.get(row["thread"], 0), row["index"])
+    for row in own:
+        thread, index = steps["thread"][row], steps["index"][row]
+        at[thread, index] = row
+        totals[thread, *_place(steps, row)] += steps["barriers"][row]
+        last[thread] = max(last.get(thread, 0), index)
     first: dict[Any, int] = {}
     seen: Counter[CallSite] = Counter()
 
-    def launches(site: CallSite, row: dict[str, Any]) -> tuple[int, int | None]:
-        thread, step = row.get("thread"), row.get("step")
+    def launches(site: CallSite, thread: int | None, step: int | None) -> tuple[int, int | None]:
         seen[site] += 1
-        if step is None or thread not in last:  # only the order of compilations is known
+        if step is None or thread is None or thread not in last:  # only their order is known
             return seen[site] - 1, None
-        closed = at.get((thread, step))
-        if closed and (closed["file"], closed["line"], closed["via"]) == (
-            site.file, site.line, site.via
-        ):  # fmt: skip
-            return closed["ordinal"], totals[thread, site.file, site.line, site.via]
+        closed, place = at.get((thread, step)), (site.file, site.line, site.via)
+        if closed is not None and _place(steps, closed) == place:
+            return steps["ordinal"][closed], totals[thread, *place]
         began = first.setdefault((thread, site), step)
         return step - began, max(last[thread], step) - began + 1
 
     return launches
+
+
+def _place(steps: Columns, row: int) -> tuple[Any, ...]:
+    return steps["file"][row], steps["line"][row], steps["via"][row]

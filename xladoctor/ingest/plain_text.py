@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from html.parser import HTMLParser
+from io import RawIOBase
 from typing import BinaryIO
 
 _BLOCK = 1 << 16
@@ -16,7 +17,7 @@ _INLINE = frozenset({"a", "b", "code", "em", "font", "i", "s", "span", "strong",
 _UNSEEN = frozenset({"script", "style", "head", "template"})
 
 
-def plain_lines(head: bytes, rest: BinaryIO) -> Iterator[str]:
+def plain_lines(head: bytes, rest: BinaryIO | RawIOBase) -> Iterator[str]:
     """The lines of a stream that ``head`` was already read from, as a reader sees them.
 
     An endless line is cut off. A text that begins as a web page counts as one.
@@ -25,12 +26,17 @@ def plain_lines(head: bytes, rest: BinaryIO) -> Iterator[str]:
     return _Page().lines(lines) if _PAGE.match(head) else lines
 
 
-def _lines(head: bytes, rest: BinaryIO) -> Iterator[str]:
-    pending = head
-    while block := rest.read(_BLOCK):
-        whole, end, last = (pending + block).rpartition(b"\n")
-        yield from _shown(whole + end)
-        pending = last[:_MAX_LINE]
+def _lines(head: bytes, rest: BinaryIO | RawIOBase) -> Iterator[str]:
+    block: bytes | None = head
+    pending = b""
+    while block:
+        whole, end, last = block.rpartition(b"\n")
+        if end:
+            yield from _shown(pending + whole + end)
+            pending = b""
+        if len(pending) < _MAX_LINE:
+            pending = (pending + last)[:_MAX_LINE]
+        block = rest.read(_BLOCK)
     yield from _shown(pending)
 
 

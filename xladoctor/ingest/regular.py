@@ -4,31 +4,21 @@ a link leads to.
 
 from __future__ import annotations
 
-import errno
-import os
-import stat
 from pathlib import Path
 from typing import TextIO
 
+from xladoctor import regular_files
+from xladoctor.regular_files import LISTING
 
-def open_text(path: Path, errors: str = "strict") -> TextIO:
-    """A plain file as UTF-8 text. Raises OSError, also for links and other kinds of files."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise OSError(error.errno, "a link, which is not followed", str(path)) from None
-        raise
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise OSError(errno.EINVAL, "not a plain file", str(path))
-    return os.fdopen(descriptor, encoding="utf-8", errors=errors)
+
+def open_text(path: Path) -> TextIO:
+    """A plain file as UTF-8 text, whatever is in it. Raises OSError, also for links."""
+    return regular_files.open_text(path, links=False)
 
 
 def read_text(path: Path, errors: str = "strict") -> str:
     """All of it. Raises OSError as above, and UnicodeDecodeError."""
-    with open_text(path, errors) as file:
-        return file.read()
+    return regular_files.read_text(path, LISTING, errors=errors, links=False)
 
 
 def lies_in(path: Path, folder: Path) -> bool:

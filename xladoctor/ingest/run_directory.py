@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -49,6 +49,7 @@ from xladoctor.recording.bootstrap._xladoctor.redaction import (
     redact_code,
     redact_text,
 )
+from xladoctor.regular_files import lines_of
 
 if TYPE_CHECKING:
     from xladoctor.ingest.timeline.compiling import Compiled
@@ -373,10 +374,10 @@ def _read_sites(path: Path, ingested: Ingested) -> CallSites:
 
 
 @contextmanager
-def _lines(path: Path, ingested: Ingested) -> Iterator[TextIO | None]:
+def _lines(path: Path, ingested: Ingested) -> Iterator[Iterator[str] | None]:
     """The lines of a text file, or None with a note where it cannot be opened."""
     try:
-        file = open_text(path, errors="replace")
+        file = open_text(path)
     except FileNotFoundError:
         yield None
         return
@@ -385,4 +386,4 @@ def _lines(path: Path, ingested: Ingested) -> Iterator[TextIO | None]:
         yield None
         return
     with file:
-        yield file
+        yield lines_of(file)

@@ -5,11 +5,13 @@ Written by ``recording/bootstrap/_xladoctor/run_queue.py``, a line for each thre
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from xladoctor.ingest.interface import Ingested
-from xladoctor.ingest.regular import read_text
+from xladoctor.ingest.regular import open_text
 from xladoctor.ingest.run_records import DamagedRecord, ProcessorUse, line_decoder
+from xladoctor.regular_files import lines_of
 
 _COLUMNS = ("thread", "at_ns", "run_ns", "wait_ns")
 
@@ -17,7 +19,7 @@ _COLUMNS = ("thread", "at_ns", "run_ns", "wait_ns")
 def read_run_queue(path: Path, process: int, ingested: Ingested) -> None:
     """Fill ``processor_use``; absent where the kernel told nothing. A line cut off is left out."""
     try:
-        lines = read_text(path, errors="replace").splitlines()
+        file = open_text(path)
     except FileNotFoundError:
         return
     except OSError as error:
@@ -25,9 +27,8 @@ def read_run_queue(path: Path, process: int, ingested: Ingested) -> None:
         return
     ingested.table("processor_use")
     decode = line_decoder(ProcessorUse)
-    for line in lines:
-        try:
-            values = dict(zip(_COLUMNS, decode(line), strict=True))
-        except DamagedRecord:
-            continue
-        ingested.add("processor_use", process=process, **values)
+    with file:
+        for line in lines_of(file):
+            with suppress(DamagedRecord):
+                values = dict(zip(_COLUMNS, decode(line), strict=True))
+                ingested.add("processor_use", process=process, **values)

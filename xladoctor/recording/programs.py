@@ -6,12 +6,12 @@ process are one program, as the workers of a launcher are; others are programs o
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from xladoctor.recording import manifest
 from xladoctor.recording.interface import RunDirectory
+from xladoctor.regular_files import LISTING, read_json, read_text
 
 LOG = "python.log"
 
@@ -33,7 +33,7 @@ def split(directory: RunDirectory) -> list[RunDirectory]:
         groups.setdefault(_root(record["pid"], parents), []).append((folder, record))
     if len(groups) < 2:
         return [directory]
-    run = json.loads(directory.manifest.read_text(encoding="utf-8"))
+    run = read_json(directory.manifest)
     ordered = sorted(groups.values(), key=lambda group: min(r["began_ns"] for _, r in group))
     return [_move(directory, run, number, group) for number, group in enumerate(ordered, 1)]
 
@@ -62,9 +62,11 @@ def _move(
 def _parents(log: Path) -> dict[int, int]:
     """The parent of each process."""
     parents: dict[int, int] = {}
-    for line in (
-        log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else ()
-    ):
+    try:
+        lines = read_text(log, LISTING, errors="replace").splitlines()
+    except OSError:  # not there, or what the program put in its place
+        lines = []
+    for line in lines:
         words = line.split(" ", 2)
         if len(words) == 3 and words[0].isdigit() and words[1].isdigit():
             parents.setdefault(int(words[0]), int(words[1]))
@@ -82,7 +84,7 @@ def _root(pid: int, parents: dict[int, int]) -> int:
 def _record(folder: Path) -> dict[str, Any] | None:
     """What a process recorded about itself; None if it did not use XLA or left nothing readable."""
     try:
-        record = json.loads((folder / "process.json").read_text(encoding="utf-8"))
+        record = read_json(folder / "process.json")
         used = record["used_device"] or (folder / "steps.jsonl").stat().st_size > 0
         record["pid"], record["parent"], record["began_ns"], record["main"]
     except (OSError, ValueError, KeyError, TypeError):

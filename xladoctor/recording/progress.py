@@ -12,6 +12,8 @@ import sys
 import time
 from pathlib import Path
 
+from xladoctor.regular_files import LOG, open_regular
+
 _SAVE, _RESTORE, _CLEAR_LINE = "\x1b7", "\x1b8", "\x1b[2K"
 _DOWN, _UP = "\x1bD", "\x1b[1A"  # keep the column, unlike a line feed: the program may be mid-line
 
@@ -69,9 +71,12 @@ class StatusLine:
             return
         for log in self._directory.glob("process-*/steps.jsonl"):
             offset = self._offsets.get(log, 0)
-            with log.open("rb") as file:
-                file.seek(offset)
-                fresh = file.read()
+            try:
+                with open_regular(log, LOG) as file:
+                    file.seek(offset)
+                    fresh = file.read()
+            except OSError:  # gone, or what the program put in its place
+                continue
             whole = fresh[: fresh.rfind(b"\n") + 1]
             self._offsets[log] = offset + len(whole)
             self._steps += whole.count(b'{"event":"step"')

@@ -17,6 +17,7 @@ from google.protobuf.message import DecodeError
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.hlo.module import Module, decode
 from xladoctor.ingest.interface import Ingested
+from xladoctor.regular_files import MESSAGE, read_bytes
 
 #: ``module_0007.SyncTensorsGraph.19.before_optimizations.hlo.pb``
 _NAME = re.compile(
@@ -59,7 +60,7 @@ def _decoded(file: Path, program: int) -> Module | None:
     if not file.name.endswith(".pb"):
         return None
     try:
-        return decode(file.read_bytes(), program, Folders())
+        return decode(read_bytes(file, MESSAGE), program, Folders())
     except (OSError, DecodeError):
         return None
 

@@ -63,7 +63,7 @@ def find_devices(timeline: Timeline) -> list[Device]:
             busy = _busy(timeline, [(line, slice(None)) for line in lines])
             modules = _modules(timeline, plane)
             ops = _Ops(timeline, codes, modules, _shown(plane))
-            copies = [timeline.events.index(name) for name in timeline.events.names
+            copies = [index for index, name in enumerate(timeline.events.names)
                       if name.startswith(_COPIES)]  # fmt: skip
             computing = [(line, np.flatnonzero(~np.isin(timeline.events.name[line.events], copies)))
                          for line in lines]  # fmt: skip

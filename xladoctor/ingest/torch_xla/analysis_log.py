@@ -10,19 +10,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from sys import intern
 
-from xladoctor.ingest.frames import Frame
+from xladoctor.ingest.frames import Frame, frame_in
 
 _PREFIX = re.compile(r"(?<!Post )(Compilation|Execution) Analysis: (.*)$")
 _HASH = re.compile(r"Graph Hash: ([0-9a-f]{1,32})$")
-_NUMBER = re.compile(r"Number of Graph (Input|Output)s?: (\d+)$")  # singular in 2.2
+_NUMBER = re.compile(r"Number of Graph (Input|Output)s?: (\d{1,18})$", re.ASCII)  # singular in 2.2
 _MEMORY = re.compile(
     r"Post Compilation Analysis: (Graph input|Graph output|Aliased Input|Intermediate tensor)"
-    r" size: ([\d.]+) GB$"
+    r" size: (\d{1,9}(?:\.\d{1,18})?) GB$",
+    re.ASCII,
 )
 _MEMORY_PARTS = 4
 _GIBIBYTE = 2**30  # which torch_xla calls GB (``debug_util.cc``)
-_FRAME = re.compile(r"(\S.*) \((.+):(\d+)\)$")
 
 
 @dataclass(slots=True)
@@ -123,64 +124,92 @@ def read_analysis_log(
         excerpt: the first block may lack its beginning, and the last its end, as somebody has cut
             the text; what is left of them counts, if it tells the graph or a line.
     """
-    blocks: list[Block] = []
-    torn, offset = 0, begin
-    block: Block | None = None
-    cut = excerpt  # at the beginning
-    compiled: Block | None = None  # its sizes come next
+    reader = AnalysisReader(begin, excerpt=excerpt)
     for line in lines:
-        line_ended = line.rstrip()
-        match = _PREFIX.search(line_ended)
-        if match is None and compiled and (size := _MEMORY.search(line_ended)):
-            if size[1] in compiled.memory:  # two threads compiled at once: whose are these?
-                compiled.memory.clear()
-                compiled = None
+        reader.take(line)
+    return reader.log
+
+
+class AnalysisReader:
+    """Takes such a log line by line, as :func:`read_analysis_log` reads it.
+
+    What repeats in it is kept once: texts, frames and whole stacks.
+    """
+
+    def __init__(self, begin: int = 0, *, excerpt: bool = False) -> None:
+        self._excerpt = self._cut = excerpt  # at the beginning
+        self._offset = begin
+        self._blocks: list[Block] = []
+        self._torn = 0
+        self._block: Block | None = None
+        self._compiled: Block | None = None  # its sizes come next
+        self._texts: dict[str, str] = {}
+        self._frames: dict[str, Frame] = {}
+        self._stacks: dict[tuple[Frame, ...], list[Frame]] = {}
+
+    @property
+    def log(self) -> AnalysisLog:
+        """What was read so far."""
+        last = self._block
+        if last and self._excerpt and last.tells:
+            return AnalysisLog((*self._blocks, last), self._torn)
+        return AnalysisLog(tuple(self._blocks), self._torn + (last is not None))
+
+    def take(self, line: str) -> None:
+        """Take a line, which may be of something else."""
+        ended = line.rstrip()
+        if match := _PREFIX.search(ended):
+            self._take(match[1].lower(), match[2].strip())
+        elif self._compiled and (size := _MEMORY.search(ended)):
+            if size[1] in self._compiled.memory:  # two threads compiled at once: whose are these?
+                self._compiled.memory.clear()
+                self._compiled = None
             else:
-                compiled.memory[size[1]] = round(float(size[2]) * _GIBIBYTE)
-        if match:
-            kind, text = match[1].lower(), match[2].strip()
-            block = block or _begun(kind, text, offset, cut)
-            cut = cut and block is None and not text.endswith(" Cause")
-            if text.endswith(" Cause"):
-                torn += block is not None
-                block = Block(kind, offset, mixed=block is not None)
-                compiled = None
-            elif text.startswith("-----"):
-                whole = (
-                    block is not None
-                    and block.kind == kind
-                    and (block.whole or (excerpt and not blocks and not block.cause))
-                )
-                if block is not None and whole:
-                    blocks.append(block)
-                compiled = block if whole and kind == "compilation" else None
-                torn += block is not None and not whole
-                block = None
-            elif block is not None and block.kind == kind:
-                _take(block, text)
-        offset += len(line.encode(errors="replace"))
-    if block and excerpt and block.tells:
-        return AnalysisLog((*blocks, block), torn)
-    return AnalysisLog(tuple(blocks), torn + (block is not None))
+                self._compiled.memory[intern(size[1])] = round(float(size[2]) * _GIBIBYTE)
+        self._offset += len(line) if line.isascii() else len(line.encode(errors="replace"))
+
+    def _take(self, kind: str, text: str) -> None:
+        self._block = block = self._block or _begun(kind, text, self._offset, self._cut)
+        self._cut = self._cut and block is None and not text.endswith(" Cause")
+        if text.endswith(" Cause"):
+            self._torn += block is not None
+            self._block = Block(intern(kind), self._offset, mixed=block is not None)
+            self._compiled = None
+        elif text.startswith("-----"):
+            self._end(kind)
+        elif block is not None and block.kind == kind:
+            self._fill(block, text)
+
+    def _end(self, kind: str) -> None:
+        block, self._block, self._compiled = self._block, None, None
+        if block is None:
+            return
+        begins = self._excerpt and not self._blocks and not block.cause
+        if block.kind != kind or not (block.whole or begins):
+            self._torn += 1
+            return
+        block.frames = self._stacks.setdefault(tuple(block.frames), block.frames)
+        self._blocks.append(block)
+        if kind == "compilation":
+            self._compiled = block
+
+    def _fill(self, block: Block, text: str) -> None:
+        if match := _HASH.match(text):
+            block.graph_hash = self._texts.setdefault(match[1], match[1])
+        elif match := _NUMBER.match(text):
+            if match[1] == "Input":
+                block.inputs = int(match[2])
+            else:
+                block.outputs = int(match[2])
+        elif not text or text.endswith(":") or set(text) <= {"=", "."}:
+            return
+        elif frame := self._frames.get(text) or frame_in(text):
+            block.frames.append(self._frames.setdefault(text, frame))
+        elif not block.cause:
+            block.cause = self._texts.setdefault(text, text)
 
 
 def _begun(kind: str, text: str, offset: int, cut: bool) -> Block | None:
     """The block that a line is in, if its beginning was cut off and the line tells anything."""
-    tells = _HASH.match(text) or _NUMBER.match(text) or _FRAME.match(text)
+    tells = _HASH.match(text) or _NUMBER.match(text) or frame_in(text)
     return Block(kind, offset) if cut and tells else None
-
-
-def _take(block: Block, text: str) -> None:
-    if match := _HASH.match(text):
-        block.graph_hash = match[1]
-    elif match := _NUMBER.match(text):
-        if match[1] == "Input":
-            block.inputs = int(match[2])
-        else:
-            block.outputs = int(match[2])
-    elif not text or text.endswith(":") or set(text) <= {"=", "."}:
-        return
-    elif match := _FRAME.match(text):
-        block.frames.append(Frame(match[2], int(match[3]), match[1]))
-    elif not block.cause:
-        block.cause = text

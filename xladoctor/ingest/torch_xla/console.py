@@ -15,20 +15,19 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from xladoctor.ingest.frames import Folders, Frame
+from xladoctor.ingest.frames import Folders, Frame, frame_in
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.torch_xla.metrics_figures import parse_duration_ns
 
 #: People copy them by hand, too: "… too frequent 104300 in 34742 steps".
 _FREQUENT = re.compile(
-    r"(\w+) too frequent:? (\d{1,18})(?: counts)? (?:during|in) (\d{1,18}) steps", re.ASCII
+    r"\b(\w++) too frequent:? (\d{1,18})(?: counts)? (?:during|in) (\d{1,18}) steps", re.ASCII
 )
-_SLOW = re.compile(r"(\w+) too slow: longest instance took ([\dhms.]+us)\b", re.ASCII)
+_SLOW = re.compile(r"\b(\w++) too slow: longest instance took ([\dhms.]+us)\b", re.ASCII)
 _UNLOWERED = re.compile(r"Op\(s\) not lowered: ((?:[\w.]+::[\w.]+, *)+)", re.ASCII)
 _OP = re.compile(r"[\w.]+::[\w.]+", re.ASCII)
 _BEGIN = re.compile(r"FRAME \(count=(\d{1,18})\):", re.ASCII)
 _PLACED = re.compile(r'Unlowered Op: "([\w.:]+)"', re.ASCII)
-_FRAME = re.compile(r":\s+(\S.*) \((.+):(\d{1,9})\)\s*$", re.ASCII)
 _NAMESPACE = "aten::"  # which those blocks leave out
 _STEPS = "MarkStep"
 
@@ -90,8 +89,8 @@ class Console:
         place = self._places[-1]
         if match := _PLACED.search(line):
             place.op = match[1] if "::" in match[1] else _NAMESPACE + match[1]
-        elif match := _FRAME.search(line):
-            place.frames.append(Frame(match[2], int(match[3]), match[1]))
+        elif frame := frame_in(line.partition(": ")[2].strip()):
+            place.frames.append(frame)
         else:
             return False
         return True

@@ -20,10 +20,9 @@ from __future__ import annotations
 
 import re
 
-from xladoctor.ingest.frames import Frame
+from xladoctor.ingest.frames import Frame, frame_in
 from xladoctor.ingest.torch_xla.analysis_log import Block, cause_of
 
-_FRAME = re.compile(r"  (\S.*) \((.+):(\d{1,9})\)\s*$", re.ASCII)
 _HASH = re.compile(r"Graph Hash: ([0-9a-f]{1,32})\s*$", re.ASCII)
 _ROOTS = re.compile(r"(?:Root )?Hashes: \(([0-9a-f, ]*)\)", re.ASCII)
 
@@ -61,10 +60,11 @@ class GraphDump:
             self._in_graph = line.startswith("## BEGIN_GRAPH")
             if not self._in_graph:
                 self._end()
-        elif not self._in_graph and (match := _FRAME.match(line)):
-            self._frames.append(Frame(match[2], int(match[3]), match[1]))
-        elif match := _ROOTS.match(line):
-            self._roots = match[1]
+        elif self._in_graph or not line.startswith("  "):
+            match = _ROOTS.match(line)
+            self._roots = match[1] if match else self._roots
+        elif frame := frame_in(line[2:].rstrip()):
+            self._frames.append(frame)
         return True
 
     def _end(self, graph_hash: str = "") -> None:

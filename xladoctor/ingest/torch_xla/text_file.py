@@ -7,15 +7,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
 from xladoctor.ingest import compilations
-from xladoctor.ingest.compressed import is_packed, unpacked
+from xladoctor.ingest.compressed import Unpacked
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.interface import Columns, Ingested, IngestError
 from xladoctor.ingest.plain_text import plain_lines
-from xladoctor.ingest.torch_xla.analysis_log import AnalysisLog, read_analysis_log
+from xladoctor.ingest.torch_xla.analysis_log import AnalysisLog, AnalysisReader
 from xladoctor.ingest.torch_xla.console import Console
 from xladoctor.ingest.torch_xla.graph_dump import GraphDump
 from xladoctor.ingest.torch_xla.metrics_report import (
@@ -93,29 +94,25 @@ class Text:
 def read_text_file(path: Path) -> Text:
     """Read a text file. Raises IngestError if nothing that can be judged is in it."""
     try:
-        if is_packed(path):
-            packed, damage = unpacked(path)
-            with packed:
-                packed.seek(0)
-                text = read_text(packed, str(path))
-            notes = [f"{path}: {damage}; what could be read is used"] if damage else []
-            return replace(text, notes=(*text.notes, *notes))
-        with path.open("rb") as file:
-            return read_text(file, str(path))
+        with Unpacked(path) as file:
+            text = read_text(file, str(path))
+        damage = file.damage
+        notes = [f"{path}: {damage}; what could be read is used"] if damage else []
+        return replace(text, notes=(*text.notes, *notes))
     except OSError as error:
         raise IngestError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
-def read_text(file: BinaryIO, name: str) -> Text:
+def read_text(file: BinaryIO | Unpacked, name: str) -> Text:
     """Read a binary stream of text; ``name`` is what errors call it."""
-    head = file.read(_HEAD)
+    head = file.read(_HEAD) or b""
     if not head:
         raise IngestError(f"{name}: is empty", _EXPECTED)
     if b"\x00" in head:
         offset = head.index(b"\x00")
         raise IngestError(f"{name}: byte {offset} is zero: not a text file", _EXPECTED)
     consoles: dict[str, Console] = defaultdict(Console)
-    analysis: dict[str, list[str]] = defaultdict(list)
+    analysis: dict[str, AnalysisReader] = defaultdict(partial(AnalysisReader, excerpt=True))
     graphs = GraphDump()
     reports: dict[str, ReportSection] = {}
     notes: list[str] = []
@@ -127,7 +124,7 @@ def read_text(file: BinaryIO, name: str) -> Text:
     except NotAMetricsReport as error:
         if not consoles and not analysis and not graphs.blocks:
             raise IngestError(f"{name}: {error}", _EXPECTED) from error
-    logs = {source: read_analysis_log(lines, excerpt=True) for source, lines in analysis.items()}
+    logs = {source: reader.log for source, reader in analysis.items()}
     if torn := sum(log.torn for log in logs.values()):
         notes.append(f"{name}: {torn} blocks torn or cut off; left out")
     told = {
@@ -197,7 +194,7 @@ def _report_notes(
 
 
 def _without(
-    lines: Iterable[str], consoles: dict[str, Console], analysis: dict[str, list[str]],
+    lines: Iterable[str], consoles: dict[str, Console], analysis: dict[str, AnalysisReader],
     graphs: GraphDump,
 ) -> Iterator[str]:  # fmt: skip
     """The lines that belong neither to the console's judgements nor to an analysis log nor to a
@@ -207,7 +204,7 @@ def _without(
         if (graphs.inside or line.startswith("[")) and graphs.take(line):
             continue
         if _ANALYSIS in line:
-            analysis[source_of(line[: line.index(_ANALYSIS)])].append(line)
+            analysis[source_of(line[: line.index(_ANALYSIS)])].take(line)
         elif Console.MARK not in line:
             yield line
         else:

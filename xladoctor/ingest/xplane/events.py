@@ -79,6 +79,7 @@ class Events:
     parts: list[Stats]
     buffer: wire.Array
     occurrences: dict[int, int] = field(default_factory=dict)
+    _positions: dict[str, int] = field(default_factory=dict)  # of the names, which only grow
 
     def settle(self) -> None:
         """Take what is not a stat out of the parts: ids without a name, numbers of occurrences."""
@@ -113,7 +114,9 @@ class Events:
 
     def index(self, name: str) -> int:
         """The index of a name; -2 where no event or stat has it."""
-        return self.names.index(name) if name in self.names else -2
+        if len(self._positions) < len(self.names):
+            self._positions = {name: index for index, name in enumerate(self.names)}
+        return self._positions.get(name, -2)
 
     def data(self, position: int) -> bytes:
         """The bytes of a text or bytes value, whose length is at this position."""
@@ -137,9 +140,11 @@ class Events:
 
     def add_name(self, text: str) -> int:
         """The index of a text, added to the names if it is new."""
-        if text not in self.names:
+        index = self.index(text)
+        if index < 0:
+            index = self._positions[text] = len(self.names)
             self.names.append(text)
-        return self.names.index(text)
+        return index
 
     def interned(self, rows: Stats) -> wire.Ints:
         """The index in ``names`` of each row's text (-1 for none); new texts are added to them."""

@@ -1,32 +1,34 @@
 """An XSpace (``.xplane.pb``): its planes and lines, and its events as columns.
 
-The file is mapped, not read, and walked by the compiled loops of :mod:`.wire`. What is damaged
-or cut off is left out and noted with its byte offset; the rest is used.
+The file is read into memory, which costs no more than mapping it and which nobody cuts off, and
+walked by the compiled loops of :mod:`.wire`. What is damaged or cut off is left out and noted with
+its byte offset; the rest is used.
 """
 
 from __future__ import annotations
 
-import mmap
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from xladoctor.ingest.compressed import is_packed, unpacked
+from xladoctor.ingest.compressed import Unpacked
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.protobuf_schema import message
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.events import Events, Stats
+from xladoctor.regular_files import MESSAGE
 
 _CHUNK = 1024
 _STRIDE = 500_000  # events that are decoded at a time
-_DENSE = 1 << 20  # metadata ids below this are looked up in a table, others searched
+_MOST_PARTS = 64  # of stats; each question is asked of each of them
+_DENSE = 16  # up to so many times their number metadata ids are looked up in a table
 _FIELDS = {2: "name", 3: "lines", 4: "event_metadata", 5: "stat_metadata", 6: "stats"}
 
 
@@ -95,13 +97,15 @@ class Plane:
 
 @dataclass(slots=True)
 class Space:
-    """A mapped file, its planes and what was damaged.
+    """A file, its planes and what was damaged.
 
     Attributes:
         size: bytes.
         planes: in the order of the file.
         hostnames: of the machines that were profiled, where they are named.
         damage: as :mod:`.wire` counts what could not be read.
+        line_count, event_count: of all planes.
+        started_ns: wall clock at the start of the profile, where the file has it.
     """
 
     path: Path
@@ -110,23 +114,14 @@ class Space:
     planes: list[Plane] = field(default_factory=list)
     hostnames: list[str] = field(default_factory=list)
     damage: wire.Ints = field(default_factory=wire.no_damage)
+    line_count: int = 0
+    event_count: int = 0
+    started_ns: int | None = None
 
     @property
     def lines(self) -> list[Line]:
         """All lines, in the order of the file."""
         return [line for plane in self.planes for line in plane.lines]
-
-    @property
-    def event_count(self) -> int:
-        """Number of events of all lines."""
-        return sum(line.count for line in self.lines)
-
-    @property
-    def started_ns(self) -> int | None:
-        """Wall clock at the start of the profile, where the file has it."""
-        starts = [p.stats["profile_start_time"] for p in self.planes
-                 if "profile_start_time" in p.stats]  # fmt: skip
-        return int(starts[0]) if starts else None
 
     def decode(
         self, wanted: Iterable[str] | None = None, advance: Callable[[int], None] | None = None
@@ -158,14 +153,16 @@ class Space:
 
 
 def read_space(path: Path, ingested: Ingested) -> Space | None:
-    """Map a file and find its planes and lines. None, and a note, if it cannot be opened."""
+    """Read a file and find its planes and lines. None, and a note, if it cannot be opened."""
     try:
-        with _opened(path, ingested) as file:
-            buffer = _map(file)
+        with Unpacked(path, MESSAGE) as file:
+            buffer = _content(file, path.stat().st_size)
     except OSError as error:
         reason = error.strerror or error
         ingested.notes.append(f"{path}: the timeline cannot be read ({reason}); not used")
         return None
+    if file.damage:
+        ingested.notes.append(f"{path}: {file.damage}; what could be read is used")
     space = Space(path, len(buffer), buffer)
     for number, wire_type, begin, end in _fields(space, 0, space.size):
         if number == 1 and wire_type == 2:
@@ -175,19 +172,15 @@ def read_space(path: Path, ingested: Ingested) -> Space | None:
     return space
 
 
-def _opened(path: Path, ingested: Ingested) -> BinaryIO:
-    if not is_packed(path):
-        return path.open("rb")
-    file, damage = unpacked(path)
-    if damage:
-        ingested.notes.append(f"{path}: {damage}; what could be read is used")
-    return file
-
-
-def _map(file: BinaryIO) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    if os.fstat(file.fileno()).st_size == 0:
-        return np.frombuffer(b"", np.uint8)
-    return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+def _content(file: Unpacked, expected: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """All that is in a file, of about the expected size."""
+    content, end = np.empty(expected + 1, np.uint8), 0
+    while count := file.readinto(content[end:].data):
+        end += count
+        if end == len(content):
+            content.resize(2 * end, refcheck=False)  # nothing else looks at it yet
+    content.setflags(write=False)
+    return content[:end]
 
 
 def _fields(space: Space, begin: int, end: int) -> Iterator[tuple[int, int, int, int]]:
@@ -216,6 +209,9 @@ def _plane(space: Space, begin: int, end: int) -> None:
     for entry in _messages(space, "StatEntry", parts["stat_metadata"]):
         plane.stat_names[entry.key] = entry.value.name
     plane.stats = plane.values(_messages(space, "XStat", parts["stats"]))
+    started = plane.stats.get("profile_start_time")
+    if space.started_ns is None and isinstance(started, int):
+        space.started_ns = started
     for start, stop in parts["lines"]:
         _line(space, plane, start, stop)
 
@@ -235,15 +231,16 @@ def _line(space: Space, plane: Plane, begin: int, end: int) -> None:
     count = wire.count_events(space.buffer, begin, end, header, _STRIDE, marks)
     identity, timestamp, _, display_id, *names = header.tolist()
     name, shown = _text(space, *names[:2]), _text(space, *names[2:])
-    last = space.lines[-1] if space.lines else None
     plane.lines.append(
         Line(
-            number=last.number + 1 if last else 0, plane=plane, id=identity or display_id,
+            number=space.line_count, plane=plane, id=identity or display_id,
             name=name or shown, origin_ns=timestamp, begin=begin, end=end,
-            first=last.first + last.count if last else 0, count=count,
+            first=space.event_count, count=count,
             marks=marks[: -(-count // _STRIDE)].tolist(),
         )
     )  # fmt: skip
+    space.line_count += 1
+    space.event_count += count
 
 
 class _Decoder:
@@ -262,8 +259,10 @@ class _Decoder:
 
     def run(self) -> Events:
         tasks = [task for plane in self._space.planes for task in self._tasks(plane)]
-        if len(tasks) <= len(self._space.lines):  # no line is large
+        if len(tasks) <= self._space.line_count:  # no line is large
             parts = [self._done(task()) for task in tasks]
+            if len(parts) > _MOST_PARTS:
+                parts = [Stats.joined(parts)]
         else:
             with ThreadPoolExecutor(os.cpu_count()) as pool:
                 parts = [self._done(done) for done in pool.map(lambda task: task(), tasks)]
@@ -310,7 +309,8 @@ class _Decoder:
     def _wanted_ids(self, plane: Plane) -> wire.Array:
         if self._wanted is None:
             return np.empty(0, np.uint8)
-        wanted = np.zeros(min(_DENSE, max([0, *plane.stat_names]) + 1), np.uint8)
+        ids = plane.stat_names  # those far beyond their number count as wanted
+        wanted = np.zeros(min(_DENSE * len(ids), max([0, *ids])) + 1, np.uint8)
         for key, text in plane.stat_names.items():
             if text in self._wanted and 0 <= key < len(wanted):
                 wanted[key] = 1
@@ -319,7 +319,7 @@ class _Decoder:
 
 def _lookup(names: dict[int, int]) -> tuple[wire.Array, wire.Ints, wire.Array]:
     """(index by id, sorted ids, index of each): a table if ids are small, else a search."""
-    if not names or (min(names) >= 0 and max(names) < _DENSE):
+    if not names or (min(names) >= 0 and max(names) < _DENSE * len(names)):
         table = np.full(max(names, default=-1) + 1, -1, np.int32)
         table[list(names)] = list(names.values())
         return table, np.empty(0, np.int64), np.empty(0, np.int32)

@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 _CONNECT_S = 5.0  # a server on the other side of the world answers within one second
 #: To collect the events: 13 s of 1.3 ms steps, 1.8 million events, took 5 s.
 _COLLECT_S, _COLLECT_SHARE = 30.0, 2.0
+#: Bytes of a response: a gigabyte holds some 30 million events.
+_LARGEST = 1 << 30
 _BUSY = "Another profiling session active"  # tsl/profiler/lib/profiler_lock.h
 _NO_GRPC = "failed to connect to all addresses"  # gRPC itself: nobody spoke its protocol
 _OPTIONS = [
     ("grpc.enable_http_proxy", 0),  # ask the server that was connected to
-    ("grpc.max_receive_message_length", -1),  # a timeline has no usual size
+    ("grpc.max_receive_message_length", _LARGEST),
     ("grpc.min_reconnect_backoff_ms", round(_CONNECT_S * 1e3)),  # also ends the first attempt
 ]
 _WHICH_PORT = "Is it the port that the program gave to xp.start_server?"
@@ -152,6 +154,9 @@ def _cause(status: str, details: str, order: Order, seconds: float) -> tuple[str
     known = {
         "UNIMPLEMENTED": (f"speaks gRPC, but is not a profiler server ({details})", _WHICH_PORT),
         "UNAVAILABLE": (f"the program ended while it was being captured ({details})", ""),
+        "RESOURCE_EXHAUSTED": (
+            f"its timeline is larger than {_LARGEST >> 30} GiB, or it has no memory for it"
+            f" ({details})", "a shorter --duration records less"),
         "DEADLINE_EXCEEDED": (f"no answer within {seconds:.0f} s",
                               "a shorter --duration has less to collect"),
     }  # fmt: skip

@@ -1,0 +1,110 @@
+"""Opening files that somebody else left there: only regular ones, and none larger than its kind can
+be. A pipe in place of a file would never answer, and a device never end.
+
+Links to regular files are followed. What is not fit to be read is an OSError like what cannot be.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import stat
+from collections.abc import Iterator
+from io import BufferedReader, TextIOWrapper
+from pathlib import Path
+from typing import Any, TextIO
+
+#: What a person wrote, or one object: configuration, baseline, rule, manifest.
+DOCUMENT = 1 << 24
+#: A list with an item for each line, module or sample of a program, that is read at once.
+LISTING = 1 << 26
+#: A timeline or module: protobuf writes at most half of this.
+MESSAGE = 1 << 32
+#: What is read piece by piece.
+LOG = 1 << 33
+#: Characters of a line; the rest of a longer one is left out.
+LINE = 1 << 20
+
+_KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device",
+          stat.S_IFDIR: "a directory", stat.S_IFSOCK: "a socket",
+          stat.S_IFLNK: "a link"}  # fmt: skip
+
+
+class UnfitFileError(OSError):
+    """Something else than a regular file of a size that can be; its text has no path."""
+
+    def __str__(self) -> str:
+        return str(self.strerror)
+
+
+def open_regular(path: Path, limit: int, *, links: bool = True) -> BufferedReader:
+    """Open a regular file of at most ``limit`` bytes. Raises OSError.
+
+    Args:
+        links: whether links to such files are followed; otherwise they are not fit to be read.
+    """
+    _check(path.stat(follow_symlinks=links), limit)  # opening a device may already do something
+    follow = 0 if links else os.O_NOFOLLOW
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | follow
+    file = os.fdopen(os.open(path, flags), "rb")
+    try:
+        _check(os.fstat(file.fileno()), limit)
+    except OSError:
+        file.close()
+        raise
+    return file
+
+
+def read_bytes(path: Path, limit: int = DOCUMENT, *, links: bool = True) -> bytes:
+    """The content of a regular file. Raises OSError."""
+    with open_regular(path, limit, links=links) as file:
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise too_large(limit)  # it grew, or has no size, as files of the kernel
+    return content
+
+
+def read_text(
+    path: Path, limit: int = DOCUMENT, encoding: str = "utf-8", errors: str = "strict",
+    *, links: bool = True,
+) -> str:  # fmt: skip
+    """The text of a regular file, its line ends as ``\\n``. Raises OSError, UnicodeDecodeError."""
+    text = read_bytes(path, limit, links=links).decode(encoding, errors)
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def read_json(path: Path, limit: int = DOCUMENT) -> Any:
+    """What a file of JSON says. Raises OSError, ValueError."""
+    try:
+        return json.loads(read_text(path, limit))
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def open_text(path: Path, limit: int = LOG, *, links: bool = True) -> TextIO:
+    """A regular file as UTF-8, whatever is in it. Raises OSError."""
+    file = open_regular(path, limit, links=links)
+    return TextIOWrapper(file, encoding="utf-8", errors="replace")
+
+
+def lines_of(text: TextIO) -> Iterator[str]:
+    """The lines, with their ends; of a longer one than :data:`LINE` the beginning."""
+    while line := text.readline(LINE):
+        yield line
+        while line and not line.endswith("\n"):
+            line = text.readline(LINE)
+
+
+def too_large(limit: int, what: str = "larger") -> UnfitFileError:
+    """The error for more than ``limit`` bytes."""
+    size = f"{limit >> 30} GiB" if limit >> 30 else f"{limit >> 20} MiB"
+    return UnfitFileError(errno.EFBIG, f"{what} than {size}, which no such file is")
+
+
+def _check(found: os.stat_result, limit: int) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        kind = _KINDS.get(stat.S_IFMT(found.st_mode), "something else")
+        raise UnfitFileError(errno.EINVAL, f"{kind}, not a regular file")
+    if found.st_size > limit:
+        raise too_large(limit)
