@@ -20,6 +20,7 @@ from xladoctor.ingest.process_record import (
     first_fault,
     profile_of_program,
     read_process_record,
+    without_jumps,
 )
 from xladoctor.ingest.recognition import SUFFIX
 from xladoctor.ingest.run_queue import read_run_queue
@@ -223,6 +224,8 @@ def read_process(
     timeline = next((path for path in timelines if path.name.endswith(own)), None)
     if not asked_for:
         timeline = profile_of_program(record, folder, timeline, ingested) or timeline
+    if timeline is not None:
+        timeline = without_jumps(record, folder, timeline, ingested)
     if timeline is not None:
         from xladoctor.ingest.timeline.read import TimelineFile, read_timeline  # loads numba
 
