@@ -402,3 +402,20 @@ def test_fault_of_a_process_whose_folder_was_removed_is_told(run: Path) -> None:
 def test_room_that_was_kept_for_faults_is_none(run: Path) -> None:
     write(run / "faults.log", " " * 4096)
     assert not read(run).notes
+
+
+# Clocks that were set
+
+
+@pytest.mark.parametrize(("jumped", "way"), [(3600, "ahead"), (-3600, "back")])
+def test_timeline_whose_clock_was_set_is_left_out_and_said_so(
+    run: Path, jumped: int, way: str
+) -> None:
+    window = {"session": "out", "begin_ns": 1, "end_ns": 2, "steps": 9, "ended_by": "step limit",
+              "jumped_ns": jumped * 10**9}  # fmt: skip
+    add_process(run, 42, windows=[window])
+    timeline = run / "plugins" / "profile" / "out" / "vm_42.xplane.pb"
+    write(timeline, "")
+    ingested = read(run)
+    assert any(f"clock was set {way} by 3600 s while" in note for note in ingested.lost)
+    assert "trace" not in ingested.tables

@@ -48,6 +48,7 @@ class World:
         self.timeline = Timeline(profiler, options, str(folder), "vm_42.xplane.pb")
         self.seconds = 1000.0
         self.memory = 500 * MB
+        self.jumped = 0
 
     def steps(self, count: int, quiet: int | None = None, begin: int = 1) -> None:
         """Barriers from number ``begin`` on, with ``quiet`` ones since the last compilation."""
@@ -75,7 +76,7 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., World
         world = World(tmp_path, Options(session="s", **options))
         clock = SimpleNamespace(
             monotonic=lambda: world.seconds, time_ns=lambda: int(world.seconds * 1e9),
-            perf_counter_ns=lambda: int(world.seconds * 1e9),
+            perf_counter_ns=lambda: int(world.seconds * 1e9), jumped_ns=lambda: world.jumped,
         )  # fmt: skip
         monkeypatch.setattr(module, "clock", clock)
         monkeypatch.setattr(module, "_resident", lambda: world.memory)
@@ -206,6 +207,15 @@ def test_closes_after_its_steps_and_opens_no_more(make: Callable[..., World], st
     world.steps(200, begin=steps + 2)
     assert (world.profiler.made, world.ended_by) == (1, ["step limit"])
     assert world.timeline.windows[0]["steps"] == steps
+
+
+def test_clock_that_is_set_meanwhile_is_told(make: Callable[..., World]) -> None:
+    world = make(trace_steps=5, trace_after=1)
+    world.jumped = 7  # before it
+    world.steps(3)
+    world.jumped -= 3600 * 10**9
+    world.steps(3, begin=4)
+    assert world.timeline.windows[0]["jumped_ns"] == -3600 * 10**9
 
 
 def test_closes_after_its_seconds_of_which_compilation_and_waits_are_none(

@@ -109,6 +109,20 @@ def profile_of_program(
     return path
 
 
+def without_jumps(
+    record: dict[str, Any], folder: Path, timeline: Path, ingested: Ingested
+) -> Path | None:
+    """The timeline; None, with a note, if the clock that its profiler reads was set meanwhile."""
+    jumped = next((window.get("jumped_ns", 0) for window in record.get("windows", ())
+                   if window.get("session") == timeline.parent.name), 0)  # fmt: skip
+    if not jumped:
+        return timeline
+    ingested.lose(f"{folder.name}: the timeline is left out: the system's clock was set"
+                  f" {'ahead' if jumped > 0 else 'back'} by {abs(jumped) / 1e9:.6g} s while it was"
+                  " recorded")  # fmt: skip
+    return None
+
+
 def _add_windows(
     record: ProcessRecord, number: int, folder: Path, ingested: Ingested
 ) -> None:  # fmt: skip

@@ -22,6 +22,7 @@ from xladoctor.ingest.process_record import (
     first_fault,
     profile_of_program,
     read_process_record,
+    without_jumps,
 )
 from xladoctor.ingest.recognition import SUFFIX
 from xladoctor.ingest.regular import lies_in, open_text, read_text
@@ -263,6 +264,8 @@ def read_process(
     if not asked_for:
         program = profile_of_program(record, folder, timeline, ingested)
         timeline = next(iter(_own(folder.parent, [program] if program else [], ingested)), timeline)
+    if timeline is not None:
+        timeline = without_jumps(record, folder, timeline, ingested)
     if timeline is not None:
         from xladoctor.ingest.timeline.read import TimelineFile, read_timeline  # loads numba
 

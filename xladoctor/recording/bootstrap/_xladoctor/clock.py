@@ -1,14 +1,39 @@
-"""Clocks and pauses as they were when the capture began: tests of programs patch :mod:`time`."""
+"""Clocks and pauses as they were when the capture began: tests of programs patch :mod:`time`.
 
-from time import (
-    monotonic,
-    perf_counter,
-    perf_counter_ns,
-    sleep,
-    time,
-    time_ns,
-)
+Instants are those of the wall clock, to compare them with the framework's own, but for its jumps:
+what somebody sets it to while the program runs changes none of the times between two of them.
+"""
+
+from __future__ import annotations
+
+from time import monotonic, perf_counter, perf_counter_ns, sleep
+from time import time_ns as wall_ns
 
 __all__ = [
-    "monotonic", "perf_counter", "perf_counter_ns", "sleep", "time", "time_ns",
+    "jumped_ns", "monotonic", "perf_counter", "perf_counter_ns", "sleep", "time_ns", "wall_ns",
 ]  # fmt: skip
+
+_JUMP_NS = 100_000_000  # no clock drifts that far between two looks at it
+
+#: How far the wall clock is ahead of the monotonic one, and how far it has jumped.
+_seen = [(wall_ns() - perf_counter_ns(), 0)]
+
+
+def time_ns() -> int:
+    """Nanoseconds since 1970, as if nobody had set the clock since the capture began."""
+    ahead, jumped = _seen[0]
+    now = perf_counter_ns()
+    wall = wall_ns()
+    if not -_JUMP_NS < wall - now - ahead < _JUMP_NS:
+        now = perf_counter_ns()  # the thread may have been stopped between the two
+        wall = wall_ns()
+        if not -_JUMP_NS < wall - now - ahead < _JUMP_NS:
+            jumped += wall - now - ahead
+    _seen[0] = (wall - now, jumped)  # threads that find the same jump at once write the same
+    return wall - jumped
+
+
+def jumped_ns() -> int:
+    """How far the wall clock has jumped so far."""
+    time_ns()
+    return _seen[0][1]

@@ -25,7 +25,7 @@ class Compilations:
         self._times = counters.compile_times
         self._emit = emit
         self._lock = threading.Lock()
-        self._recent: list[tuple[float, float]] = []  # end in seconds, duration in nanoseconds
+        self._recent: list[tuple[int, float]] = []  # its number, duration in nanoseconds
         self._timed = 0
         self.count = 0  # since the capture began
 
@@ -41,6 +41,10 @@ class Compilations:
         """Whether there is one now: it is counted when it begins, timed when it ends."""
         timed, begun = self._times()[0], self._begun() or 0
         return self._timed <= timed < begun and timed > 0  # or the program cleared its metrics
+
+    def ended(self) -> int:
+        """How many have ended since the capture began, noted or not."""
+        return self.count + max(0, self._times()[0] - self._timed)
 
     def launched(self, state: ThreadState) -> int:
         """Graphs that the process launched so far, right after :meth:`note`."""
@@ -67,8 +71,8 @@ class Compilations:
             return 0
         state.compiled = begun
         self._log(state, during, site)
-        fresh = [ns for ended, ns in self._recent if ended > state.checked]
-        state.checked = max((ended for ended, _ in self._recent), default=0.0)
+        fresh = [ns for number, ns in self._recent if number > state.checked]
+        state.checked = max(state.checked, self.count)
         spent = min(int(sum(fresh)), within)
         state.step.compilations += len(fresh)
         state.step.compile_ns += spent
@@ -87,8 +91,10 @@ class Compilations:
             self._timed = timed
             self.count += fresh
             new = samples[-fresh:] if fresh > 0 else ()
-            self._recent = [*self._recent, *new][-_RECENT:]
+            numbered = enumerate((ns for _, ns in new), self.count - len(new) + 1)
+            self._recent = [*self._recent, *numbered][-_RECENT:]
+        jumped = clock.jumped_ns() if new else 0
         for ended, nanoseconds in new:
             self._emit({"event": "compile", "thread": state.id, "step": state.index,
-                        "site": site, "during": during, "end_ns": int(ended * 1e9),
+                        "site": site, "during": during, "end_ns": int(ended * 1e9) - jumped,
                         "duration_ns": int(nanoseconds)})  # fmt: skip

@@ -82,6 +82,7 @@ class Recorder:
 
     def _new_thread(self) -> ThreadState:
         state = ThreadState(clock.perf_counter_ns())
+        state.checked = self.compilations.ended()
         ended = self.by_ident.get(state.ident)
         if ended is not None and ended in self.threads and not self.off:
             self.threads.remove(ended)

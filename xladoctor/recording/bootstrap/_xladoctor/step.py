@@ -77,7 +77,7 @@ class ThreadState:
         self.touched = False  # that call met a tensor of the device
         self.closure = False  # within the closures that a barrier runs after itself
         self.index = self.cuts = self.graphs = self.compiled = 0
-        self.checked = clock.time()
+        self.checked = 0  # compilations of the process that were noted or are not its own
         self.probed = self.saved = False
         self.previous = 0  # when the last barrier returned
         self.seen = 0  # compilations of the process at the last barrier

@@ -142,7 +142,7 @@ class Timeline:
         session = self._profiler.start()
         if session is None:  # the modules are being collected, or the program profiles itself
             return False
-        self.windows.append({"begin_ns": clock.time_ns(), "steps": 0})
+        self.windows.append({**_begun(), "steps": 0})
         self._last_tick, self._spent = clock.monotonic(), 0.0
         self._opened = self._last_tick
         self._resident = _resident()
@@ -195,7 +195,7 @@ class Timeline:
             if session is None:
                 return
             window = self.windows[-1]
-            window |= {"end_ns": clock.time_ns(), "ended_by": why}
+            window |= _ended(window, why)
             space, spent = self._profiler.stop(session)
             if space is None:
                 window["ended_by"] = "another profile of the program"
@@ -214,7 +214,7 @@ class Timeline:
                 self.end("the program's own profile")
             if self._wanted and self._following is None:
                 self._steady = 0
-                self._following = {"begin_ns": clock.time_ns(), "steps": 0, "of_program": True}
+                self._following = {**_begun(), "steps": 0, "of_program": True}
 
     def take(self, file: str | None, ended_by: str = "the program") -> None:
         """The program's profile is over; ``file``: where it wrote it, if it did."""
@@ -222,7 +222,7 @@ class Timeline:
             window, self._following = self._following, None
             if window is None:
                 return
-            window |= {"end_ns": clock.time_ns(), "ended_by": ended_by}
+            window |= _ended(window, ended_by)
             kept = self._programs or {"steps": -1}
             if (file is not None, window["steps"]) >= ("session" in kept, kept["steps"]):
                 self._programs = window
@@ -270,6 +270,17 @@ class Timeline:
                 replace_file(path, space)
                 window |= {"file": self._name, "write_ns": clock.perf_counter_ns() - began}
                 del self._unwritten[0]
+
+
+def _begun() -> dict[str, Any]:
+    return {"begin_ns": clock.time_ns(), "jumped_ns": clock.jumped_ns()}
+
+
+def _ended(window: dict[str, Any], why: str) -> dict[str, Any]:
+    """Its end; ``jumped_ns``: how far the clock was set meanwhile, which the profiler reads too."""
+    jumped = clock.jumped_ns() - window.pop("jumped_ns")
+    return {"end_ns": clock.time_ns(), "ended_by": why,
+            **({"jumped_ns": jumped} if jumped else {})}  # fmt: skip
 
 
 def _resident() -> int:

@@ -59,7 +59,7 @@ class Profiles:
             names = self._own(service_addr)
             if not names:  # servers of other processes
                 return original(service_addr, logdir, *args, **kwargs)
-            number, began, file = begin(), clock.time_ns(), None
+            number, began, file = begin(), clock.wall_ns(), None
             try:
                 result = original(service_addr, logdir, *args, **kwargs)
                 file = _written(logdir, began, names)
@@ -83,7 +83,7 @@ def _followed(kind: Any, begin: Any, end: Any) -> Any:
     class TslProfilerSessionWrapper(kind):  # type: ignore[misc]
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             number = begin()
-            self._began = clock.time_ns()
+            self._began = clock.wall_ns()
             # Whatever becomes of it: not exported, not stopped, or refused while another is open.
             self._end = weakref.finalize(self, end, number, None)
             self._end.atexit = False
