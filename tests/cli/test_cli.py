@@ -149,7 +149,7 @@ def bad(tmp_path: Path) -> Path:
         ("missing", "missing: no such file or directory"),
         ("program.py/inside", "program.py/inside: no such file or directory"),
         ("folder", "folder: nothing in it that can be read"),
-        ("damaged", "damaged/run.json: cannot be read: "),
+        ("damaged", "damaged/run.json: not a manifest of xladoctor: "),
     ],
 )
 @pytest.mark.parametrize("form", ["terminal", "json"])

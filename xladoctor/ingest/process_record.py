@@ -63,13 +63,13 @@ def add_process(record: ProcessRecord, number: int, folder: Path, ingested: Inge
 
 def _add_fault(number: int, folder: Path, ingested: Ingested) -> None:
     ingested.table("capture_fault")
-    if fault := first_fault(folder):
+    if fault := first_fault(folder, ingested):
         log = str(folder / "faults.log")
         ingested.add("capture_fault", process=number, text=fault, log=log)
         ingested.lost.append(f"{folder.name}: the capture switched itself off: {fault}")
 
 
-def first_fault(folder: Path) -> str | None:
+def first_fault(folder: Path, ingested: Ingested) -> str | None:
     """The last line of the first fault in ``faults.log``; others may follow from it."""
     faults = folder / "faults.log"
     try:
@@ -77,7 +77,8 @@ def first_fault(folder: Path) -> str | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        return f"{faults.name} cannot be read ({error.strerror})"
+        ingested.lose(f"{faults}: cannot be read ({error.strerror})", *tables_of(faults.name))
+        return None
     return re.split(r"\n(?=Traceback )", text)[0].splitlines()[-1] if text else None
 
 
@@ -110,16 +111,16 @@ def profile_of_program(
 
 
 def without_jumps(
-    record: dict[str, Any], folder: Path, timeline: Path, ingested: Ingested
+    record: ProcessRecord, folder: Path, timeline: Path, ingested: Ingested
 ) -> Path | None:
     """The timeline; None, with a note, if the clock that its profiler reads was set meanwhile."""
-    jumped = next((window.get("jumped_ns", 0) for window in record.get("windows", ())
-                   if window.get("session") == timeline.parent.name), 0)  # fmt: skip
+    jumped = next((window.jumped_ns for window in record.windows
+                   if window.session == timeline.parent.name), 0)  # fmt: skip
     if not jumped:
         return timeline
     ingested.lose(f"{folder.name}: the timeline is left out: the system's clock was set"
                   f" {'ahead' if jumped > 0 else 'back'} by {abs(jumped) / 1e9:.6g} s while it was"
-                  " recorded")  # fmt: skip
+                  " recorded", *tables_of(timeline.name))  # fmt: skip
     return None
 
 

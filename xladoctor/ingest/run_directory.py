@@ -91,7 +91,7 @@ def read_run_directory(
             number += 1
     _add_sources(path / "sources.json", ingested)
     started = _read_python_log(path / "python.log", ingested)
-    for fault in _faults_at_start(path / "python.log", started or ""):
+    for fault in _faults_at_start(path / "python.log", started or "", ingested):
         ingested.lose(fault)
     if not number:
         raise IngestError(*_nothing_captured(path, folders, started, ingested.notes))
@@ -175,11 +175,11 @@ def _read_python_log(path: Path, ingested: Ingested) -> str | None:
         return None
 
 
-def _faults_at_start(log: Path, text: str) -> list[str]:
+def _faults_at_start(log: Path, text: str, ingested: Ingested) -> list[str]:
     """Faults of the capture in processes that have no folder, or have it no more."""
     faults = re.findall(r"^(\d+) \d+ fault (.*)$", redact_text(text), re.MULTILINE)
     told = [f"{log}: process {pid} could not be captured: {fault}" for pid, fault in faults]
-    if fault := first_fault(log.parent):
+    if fault := first_fault(log.parent, ingested):
         told.append(f"{log.parent / 'faults.log'}: a process could not be captured: {fault}")
     return told
 
@@ -245,7 +245,7 @@ def read_process(
     steps = folder / "steps.jsonl"
     logged = steps.exists() and steps.stat().st_size > 0  # a process cut short never said so
     if record is None or not (record.used_device or logged):
-        if fault := first_fault(folder):
+        if fault := first_fault(folder, ingested):
             ingested.lose(f"{folder.name}: the capture switched itself off before it recorded"
                           f" anything: {fault}")  # fmt: skip
         return False

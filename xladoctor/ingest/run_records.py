@@ -113,7 +113,11 @@ class SourceLine(Record, frozen=True):
 
 
 class Window(Record, frozen=True):
-    """A period that the profiler recorded; those of the program itself have ``of_program``."""
+    """A period that the profiler recorded; those of the program itself have ``of_program``.
+
+    Attributes:
+        jumped_ns: how far the system's clock was set meanwhile.
+    """
 
     begin_ns: Instant
     steps: Size = 0
@@ -125,6 +129,7 @@ class Window(Record, frozen=True):
     session: Text | None = None
     file: Text | None = None
     of_program: bool = False
+    jumped_ns: Annotated[int, Meta(ge=-_INSTANT, le=_INSTANT)] = 0
 
 
 class ModulesFile(Record, frozen=True):
