@@ -200,7 +200,7 @@ def test_whatever_listens_there_is_named_and_nothing_is_left(tmp_path: Path) -> 
             refuses(grpc.StatusCode.UNAVAILABLE, "Socket closed"),
             "ended while it was being captured",
         ),
-        (refuses(grpc.StatusCode.INTERNAL, "odd\x1b[31m"), "took no profile: INTERNAL: odd\\x1b[31m"),
+        (refuses(grpc.StatusCode.INTERNAL, "odd\x1b[31m"), "INTERNAL: odd\\x1b[31m"),
         (refuses(grpc.StatusCode.DEADLINE_EXCEEDED, ""), "no answer within 30 s"),
         (lambda *_: 1 / 0, "took no profile: UNKNOWN"),
     ],
