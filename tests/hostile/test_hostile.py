@@ -15,6 +15,7 @@ import pytest
 
 from tests.cli.forked import called
 from tests.hostile.corpus import HOSTILE, INLINE, NAME, run_directory
+from tests.stacks.programs import hanging
 from tests.support import PACK
 from xladoctor.report.output import Format
 
@@ -241,3 +242,27 @@ def test_damaged_files(name: str, damage: str, tmp_path: Path) -> None:
 def test_rules_and_pages() -> None:
     check(called("rules"), (0,))
     check(called("explain", next(iter(PACK)), environment={"PYTHONIOENCODING": "ascii"}), (0,))
+
+
+NAMED = f"""
+    import threading, time
+    name = {HOSTILE.replace(chr(0xDCFF), "")!r}
+    scope = {{"time": time}}
+    exec(compile("def f(): time.sleep(1000)", name, "exec"), scope)
+    threading.Thread(target=scope["f"], name=name).start()
+    print("ready", flush=True)
+    time.sleep(1000)
+"""
+
+
+@pytest.mark.parametrize("layout", ["terminal", "json"])
+def test_stacks_of_a_program_that_names_its_threads_and_files(layout: str, tmp_path: Path) -> None:
+    with hanging(tmp_path, NAMED) as pid:
+        check(called("stacks", str(pid), "--all", "--format", layout), (0,), layout)
+
+
+@pytest.mark.parametrize("layout", ["terminal", "json"])
+def test_examination_of_hostile_settings(layout: str, tmp_path: Path) -> None:
+    settings = {"PT_XLA_DEBUG_LEVEL": HOSTILE, "PJRT_DEVICE": HOSTILE, "XLA_FLAGS": HOSTILE}
+    done = called("env", "--format", layout, folder=tmp_path, environment=settings)
+    check(done, (0, 1), layout)
