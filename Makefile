@@ -18,7 +18,7 @@ demo: $(VENV)/.xla ## install with torch and torch_xla, and diagnose a first pro
 # One worker more than cores: some wait for programs.
 PYTEST := python -m pytest -n 3 --dist loadgroup
 
-test: $(VENV)/.xla $(VENV)/.test ## install what tests need, run the suite (fifteen minutes on two cores)
+test: $(VENV)/.xla $(VENV)/.test ## install what tests need, run the suite (sixteen minutes on two cores)
 	$(PYTEST) -m 'not thorough' $(PYTEST_ARGS)
 
 test-all: $(VENV)/.xla $(VENV)/.test ## all tests, the thorough ones too (half an hour)

@@ -131,7 +131,8 @@ def test_compilations(layout: str, paths: dict[str, list[Path]]) -> None:
     for kind in ("run", "log", "metrics"):
         done = called("compilations", *paths[kind], "--format", layout)
         check(done, (0, 2), layout)
-    check(called("compilations", *paths["run"], "--format", layout, "--diff", 3, 5), (0, 2), layout)
+    of_two = ("--format", layout, "--diff", "3", "5")
+    check(called("compilations", *paths["run"], *of_two), (0, 2), layout)
     check(called("compilations", *paths["run"], "--site", f"{NAME}:3"), (2,))
 
 
@@ -162,7 +163,10 @@ def test_values_and_names_of_a_query(layout: str, run: Path, tmp_path: Path) -> 
         assert row["b"] == HOSTILE.replace("\udcff", "")
 
 
-@pytest.mark.parametrize("layout", ["terminal", "json", "markdown"])
+@pytest.mark.parametrize(
+    "layout", ["markdown", *(pytest.param(layout, marks=pytest.mark.thorough)
+                             for layout in ("terminal", "json"))]
+)  # fmt: skip
 def test_comparison(layout: str, run: Path, other: Path, paths: dict[str, list[Path]]) -> None:
     for b in (run, other, *paths["log"], *paths["metrics"], *paths["timeline"]):
         check(called("compare", run, b, "--format", layout), (0, 1, 3), layout)

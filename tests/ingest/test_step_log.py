@@ -240,7 +240,8 @@ def test_call_site_that_the_file_lacks_is_nowhere() -> None:
 def test_call_sites_file() -> None:
     loop = ("/home/ada/train.py", 40, 45, "train")
     site = {**ITEM.columns(), "source": "    x.item()", "loops": [loop]}
-    fallback = {"op": "aten::nonzero", "site": 0, "count": 2, "duration_ns": 9, "compile_ns": 1}
+    fallback: dict[str, Any] = {"op": "aten::nonzero", "site": 0, "count": 2, "duration_ns": 9,
+                                "compile_ns": 1}  # fmt: skip
 
     sites = read_call_sites(json.dumps({"sites": [site], "fallbacks": [fallback]}))
 

@@ -46,7 +46,10 @@ print([str(warning.message) for warning in warned])
 """
 
 
-@pytest.mark.parametrize("kind", ["breaks", "whole", "unbound"])
+@pytest.mark.parametrize(
+    "kind", ["breaks", *(pytest.param(kind, marks=pytest.mark.thorough)
+                         for kind in ("whole", "unbound"))]
+)  # fmt: skip
 @pytest.mark.parametrize("backend", ["inductor", "openxla"])
 def test_frames_compile_ids_and_warnings_are_the_same(
     tmp_path: Path, backend: str, kind: str
