@@ -66,7 +66,7 @@ def of_lines(text: str, random: Random) -> str:
         elif kind == 2:
             lines[at:at] = lines[at : at + random.randint(1, 40)]
         elif kind == 3:
-            lines[at] = lines[at][: random.randrange(len(lines[at]))]
+            lines[at] = lines[at][: random.randrange(len(lines[at]) + 1)]
         elif kind == 4:
             other = random.randrange(len(lines))
             lines[at], lines[other] = lines[other], lines[at]
