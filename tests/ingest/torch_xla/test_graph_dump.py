@@ -94,3 +94,15 @@ def test_other_output_between_graphs_is_read_too() -> None:
 def test_dumps_of_several_processes_are_told_apart_by_their_names() -> None:
     assert list(read(graph("aa"), "graphs.txt.0").processes) == [""]
     assert list(read(graph("aa"), "graphs.txt.1").processes) == ["1"]
+
+
+def test_quoted_and_numbered_graphs_are_read() -> None:
+    plain = graph("aa") + graph("bb") + graph("aa")
+    quoted = "".join(f"> {line}" for line in plain.splitlines(keepends=True))
+    numbered = "".join(f"{n}: {line}" for n, line in enumerate(plain.splitlines(keepends=True), 1))
+    assert blocks(quoted) == blocks(numbered) == blocks(plain)
+
+
+def test_graphs_that_dynamo_hands_over_count_too() -> None:
+    dynamo = graph("bb").replace("[ScheduleSyncTensorsGraph]", "[dynamo]")
+    assert [name for _, name, _ in blocks(graph("aa") + dynamo)] == ["aa", "aa", "bb", "bb"]

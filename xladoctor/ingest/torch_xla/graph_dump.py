@@ -23,6 +23,9 @@ import re
 from xladoctor.ingest.frames import Frame, frame_in
 from xladoctor.ingest.torch_xla.analysis_log import Block, cause_of
 
+_QUOTE = re.compile(r"(?:> ?|\d{1,9}[:|] ?)+")  # as people quote and number lines
+#: Graphs that are handed over, also by TorchDynamo.
+_MARKS = ("[ScheduleSyncTensorsGraph]", "[dynamo]")
 _HASH = re.compile(r"Graph Hash: ([0-9a-f]{1,32})\s*$", re.ASCII)
 _ROOTS = re.compile(r"(?:Root )?Hashes: \(([0-9a-f, ]*)\)", re.ASCII)
 
@@ -32,10 +35,9 @@ class GraphDump:
 
     Attributes:
         blocks: a compilation where a graph comes for the first time, and each launch.
-        inside: whether the next line may be of a graph that has begun; others begin with the mark.
+        inside: whether the next line may be of a graph that has begun; others begin with a mark,
+            which is the last on its line.
     """
-
-    MARK = "[ScheduleSyncTensorsGraph]"
 
     def __init__(self) -> None:
         self.blocks: list[Block] = []
@@ -47,7 +49,9 @@ class GraphDump:
 
     def take(self, line: str) -> bool:
         """Take a line; False if it is not of a graph."""
-        if line.startswith(self.MARK):
+        quote = _QUOTE.match(line)
+        line = line[quote.end() :] if quote else line
+        if line.rstrip() in _MARKS:
             self._end()
             self.inside, self._in_graph = True, False
             self._frames, self._roots = [], ""

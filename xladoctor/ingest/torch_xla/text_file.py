@@ -201,7 +201,7 @@ def _without(
     dumped graph, which are taken on the way, the first two by process.
     """
     for line in lines:
-        if (graphs.inside or line.startswith("[")) and graphs.take(line):
+        if (graphs.inside or line.endswith(("]\n", "]"))) and graphs.take(line):
             continue
         if _ANALYSIS in line:
             analysis[source_of(line[: line.index(_ANALYSIS)])].take(line)
