@@ -104,7 +104,6 @@ class _StepLogReader:
         self._sites = sites
         self._process = process
         self._ingested = ingested
-        self._steps: list[dict[str, Any]] = []  # the largest table is built at once
         self._ordinals: dict[tuple[int | None, int | None], int] = {}
         self._barriers: dict[int | None, list[tuple[int, int, bool]]] = {}
         self._counters: dict[str, int] = {}
@@ -152,15 +151,15 @@ class _StepLogReader:
             fed = bool(line.input[0] or line.uploads)
             barrier = (-1 if site is None else site, _updates(line), fed)
             self._barriers.setdefault(thread, []).append(barrier)
-        self._steps.append(dict(
-            process=self._process, thread=thread, main=line.main, tail=tail,
+        self._ingested.add(
+            "step", process=self._process, thread=thread, main=line.main, tail=tail,
             index=line.index, barriers=line.steps, ordinal=ordinal,
             begin_ns=line.end_ns - line.duration_ns, end_ns=line.end_ns,
             duration_ns=line.duration_ns, **_parts(line), capture_ns=line.capture_ns,
             executions=line.executions, compilations=line.compilations,
             optimizer_steps=_updates(line), log_offset=line.log, traced=line.traced,
             probed=line.probed, **self._sites[site].columns(),
-        ))  # fmt: skip
+        )  # fmt: skip
         self._reads(line, tail)
         self._uploads(line, tail)
         self._saves(line, tail)
@@ -236,9 +235,6 @@ class _StepLogReader:
         stopped, self._cuts = self._cuts, {}
         for cuts in stopped.values():
             self._step(Tail(**msgspec.structs.asdict(cuts)))
-        if self._steps:
-            columns = {name: [row[name] for row in self._steps] for name in self._steps[0]}
-            self._ingested.tables["step"] = columns
         for table in ("upload", "state_save", "outlier", "cut"):
             self._ingested.table(table)
         for thread, barriers in self._barriers.items():
