@@ -160,7 +160,7 @@ def examine_outcome(
         try:
             diagnosis = examine_run(run, selection, total_steps, lost=outcome.lost)
         except IngestError as error:
-            raise IngestError("\n".join((error.what, *outcome.lost)), error.hint) from error
+            raise IngestError([*error.what.splitlines(), *outcome.lost], error.hint) from error
         yield diagnosis
 
 

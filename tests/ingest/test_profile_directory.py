@@ -125,6 +125,16 @@ def test_a_file_that_is_not_a_timeline(data: bytes, tmp_path: Path) -> None:
     assert "expected an .xplane.pb file" in caught.value.hint
 
 
+def test_each_thing_that_is_wrong_with_a_timeline_has_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "x.xplane.pb.gz"
+    path.write_bytes(b"\x1f\x8b damaged")
+    with pytest.raises(IngestError) as caught:
+        load_evidence(str(path))
+    lines = caught.value.what.splitlines()
+    assert len(lines) == 2
+    assert all(line.startswith(f"{path}: ") for line in lines)
+
+
 def test_diagnosis_of_a_tpu_program(tmp_path: Path) -> None:
     write(tmp_path, "s", "tpu-vm", devices.tpu())
     report = diagnose(load_evidence(str(tmp_path)), load_rules())
