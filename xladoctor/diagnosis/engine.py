@@ -24,7 +24,6 @@ from xladoctor.diagnosis.savings import Savings
 from xladoctor.diagnosis.suppression import suppress
 from xladoctor.diagnosis.verdict import verdict
 from xladoctor.diagnosis.whatif import WhatIf
-from xladoctor.evidence.catalog import tables_behind
 from xladoctor.evidence.interface import Evidence
 
 Row = dict[str, Any]
@@ -88,7 +87,8 @@ def _cut(rule: Rule, evidence: Evidence) -> str | None:
     """Why it is not known that a rule has nothing to find: what it looks at is not whole."""
     if not evidence.cut:
         return None
-    looked_at = tables_behind(" ".join([rule.query, *(f"FROM {name}" for name in rule.needs_rows)]))
+    queries = (rule.query, *(f'FROM "{name}"' for name in rule.needs_rows))
+    looked_at = set().union(*map(evidence.database.tables_in, queries))
     return next((note for table, note in evidence.cut.items() if table in looked_at), None)
 
 

@@ -11,9 +11,9 @@ from importlib import resources
 
 _DEFINITION = re.compile(r"^CREATE (?:VIEW|TABLE) (\w+) AS\b(.*?);$", re.MULTILINE | re.DOTALL)
 _VIEW = re.compile(r"((?:^-- .*\n)*)^CREATE (?:VIEW|TABLE) (\w+) AS\b", re.MULTILINE)
-_MACRO = re.compile(r"^CREATE MACRO (\w+)\([^;]*?\) AS\b(.*?);$", re.MULTILINE | re.DOTALL)
-#: What a query reads from, and whatever it calls.
-_NAMED = re.compile(r'\b(?:FROM|JOIN)\s+"?(\w+)|\b(\w+)\s*\(', re.IGNORECASE)
+_MACRO = re.compile(
+    r"^CREATE MACRO (\w+)\([^;]*?\) AS\b( TABLE\b)?(.*?);$", re.MULTILINE | re.DOTALL
+)
 
 
 def view_files(*below: str) -> list[str]:
@@ -45,17 +45,10 @@ def definitions() -> dict[str, str]:
 
 
 @cache
-def _macros() -> dict[str, str]:
-    return {match[1]: match[2] for text in _all_files() for match in _MACRO.finditer(text)}
-
-
-def tables_behind(query: str) -> set[str]:
-    """The tables and views that a query reads, also by the views and macros that it names."""
-    made_of = definitions() | _macros()
-    names: set[str] = set()
-    pending = [query]
-    while pending:
-        found = {name for pair in _NAMED.findall(pending.pop()) for name in pair if name} - names
-        names |= found
-        pending += [made_of[name] for name in found & made_of.keys()]
-    return names
+def macros() -> dict[str, str]:
+    """Each macro, as a query."""
+    return {
+        match[1]: match[3] if match[2] else f"SELECT {match[3]}"
+        for text in _all_files()
+        for match in _MACRO.finditer(text)
+    }

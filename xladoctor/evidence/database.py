@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import duckdb
 import numpy as np
 
-from xladoctor.evidence.catalog import definitions, view_files
+from xladoctor.evidence.catalog import definitions, macros, view_files
 from xladoctor.evidence.columns import Source, objects, source
 from xladoctor.evidence.schema import TABLES
 from xladoctor.ingest.interface import Columns
@@ -143,7 +143,7 @@ class Database:
         return [(s.type.name, s.query) for s in self._connection.extract_statements(text)]
 
     def tables_in(self, query: str) -> set[str]:
-        """The tables and views that a query reads, and those that these views are made of."""
+        """The tables, views and macros that a query names, and those that these are made of."""
         names = self._named(query)
         pending = list(names)
         while pending:
@@ -154,20 +154,21 @@ class Database:
 
     @property
     def _views(self) -> Mapping[str, frozenset[str]]:
-        """The views, each with the tables and views that it names."""
+        """The views and macros, each with those and the tables that it names."""
         if not _VIEWS:
-            _VIEWS.update({n: frozenset(self._named(query)) for n, query in definitions().items()})
+            queries = definitions() | macros()
+            _VIEWS.update({name: frozenset(self._named(query)) for name, query in queries.items()})
         return _VIEWS
 
     @cached_property
     def _lazy_views(self) -> set[str]:
-        """The views over lazy tables."""
+        """The views and macros over lazy tables."""
         return {
             view for view in self._views if self._lazy.keys() & self.tables_in(f'FROM "{view}"')
         }
 
     def _named(self, query: str) -> set[str]:
-        """The tables that a query names; every word of it if it is not a SELECT."""
+        """The tables and macros that a query names; every word of it if it is not a SELECT."""
         try:
             parse = "SELECT json_serialize_sql($query::VARCHAR)"
             ((text,),) = self._connection.execute(parse, {"query": query}).fetchall()
@@ -176,7 +177,8 @@ class Database:
             tree = {"error": True}
         if tree["error"]:
             return set(re.findall(r"\w+", query.lower()))
-        return {name.strip('"').lower() for name in _values_of("table_name", tree)}
+        tables = {name.strip('"').lower() for name in _values_of("table_name", tree)}
+        return tables | set(_values_of("function_name", tree)) & macros().keys()
 
     def _produce(self, query: str) -> None:
         """Make the lazy tables that the query names, or that lie below a view that it names."""

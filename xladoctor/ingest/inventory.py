@@ -6,7 +6,7 @@ line, is not taken for a short run. Files that grew since (a worker went on) are
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -22,8 +22,7 @@ _OF_TIMELINE = (
     "timeline", "plane", "line", "event", "event_stat", "timeline_step", "host_segment", "region",
     "device", "device_step", "device_execution", "device_op", "idle_gap",
 )  # fmt: skip
-#: Tables that have rows of a file, by the pattern of its name. Of files that are not listed only
-#: other texts are made.
+#: Tables that have rows of a file, by the pattern of its name; no table has rows of other files.
 TABLES: dict[str, tuple[str, ...]] = {
     "steps.jsonl": _OF_STEPS,
     "metrics.txt": ("metric", "counter"),
@@ -51,16 +50,12 @@ def check(path: Path, files: Mapping[str, int], ingested: Ingested) -> None:
     Args:
         files: sizes in bytes by path.
     """
-    for file, size in _shorter(path, files.items()):
-        gone = "is gone" if size is None else f"is cut off after {size:,} of {files[file]:,} bytes"
-        ingested.lose(f"{path / file}: {gone}; what was in the rest is lost", *tables_of(file))
-
-
-def _shorter(path: Path, files: Iterable[tuple[str, int]]) -> Iterable[tuple[str, int | None]]:
-    for file, size in files:
+    for file, size in files.items():
         try:
-            now: int | None = (path / file).lstat().st_size
+            now = (path / file).lstat().st_size
         except (OSError, ValueError):
-            now = None
-        if now is None or now < size:
-            yield file, now
+            ingested.lose(f"{path / file}: is gone; what was in it is lost", *tables_of(file))
+            continue
+        if now < size:
+            ingested.lose(f"{path / file}: is cut off after {now:,} of {size:,} bytes; what was in"
+                          " the rest is lost", *tables_of(file))  # fmt: skip

@@ -18,7 +18,7 @@ from xladoctor.ingest import hlo
 from xladoctor.ingest.compilations import Numbers, agree
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.interface import Columns, Ingested
-from xladoctor.ingest.regular import lies_in
+from xladoctor.ingest.regular import own_files
 from xladoctor.ingest.run_records import ProcessRecord
 
 
@@ -76,10 +76,8 @@ def read_modules(
     noted = {row.file: row.compilations for row in record.modules}
     known: set[int] = set()
     files = []
-    for path in sorted(folder.glob("modules*.xplane.pb"), key=lambda path: _order(path.name)):
-        if not lies_in(path, folder):
-            ingested.lose(f"{path}: a link or not a plain file; not read")
-            continue
+    found = sorted(folder.glob("modules*.xplane.pb"), key=lambda path: _order(path.name))
+    for path in own_files(folder, found, ingested):
         fresh = [
             module for module in _decode(path, folders, ingested) if module.program not in known
         ]

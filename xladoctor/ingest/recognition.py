@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
@@ -26,21 +25,8 @@ class Kind(Enum):
     TRACE = "trace"  # for viewers; the same in less detail
 
 
-@dataclass(slots=True)
-class Sorted:
-    """Files by kind, in order of their names."""
-
-    timelines: list[Path] = field(default_factory=list)
-    texts: list[Path] = field(default_factory=list)
-    modules: list[Path] = field(default_factory=list)
-    traces: list[Path] = field(default_factory=list)
-
-    def add(self, file: Path, kind: Kind | None) -> None:
-        """Put a file where it belongs; None is nowhere."""
-        by_kind = {Kind.TIMELINE: self.timelines, Kind.TEXT: self.texts,
-                   Kind.MODULE: self.modules, Kind.TRACE: self.traces}  # fmt: skip
-        if kind:
-            by_kind[kind].append(file)
+#: Files by what they are, in order of their names.
+ByKind = dict[Kind, list[Path]]
 
 
 def is_timeline(file: Path) -> bool:
@@ -60,12 +46,13 @@ def kind_of(file: Path) -> Kind:
     return Kind.TRACE if _is_trace(head) else Kind.TEXT
 
 
-def files_in(directory: Path) -> Sorted:
+def files_in(directory: Path) -> ByKind:
     """What may be evidence among the files below a directory."""
-    held = Sorted()
+    held: ByKind = {kind: [] for kind in Kind}
     files = (file for file in sorted(directory.rglob("*")) if file.is_file())
     for _, file in zip(range(_MOST_FILES), files, strict=False):
-        held.add(file, _kind_by_name(file))
+        if kind := _kind_by_name(file):
+            held[kind].append(file)
     return held
 
 

@@ -18,7 +18,7 @@ from xladoctor.ingest.compressed import PACKED
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.hlo.dump import add_dumped
 from xladoctor.ingest.interface import Columns, Ingested, IngestError, Progress
-from xladoctor.ingest.recognition import SUFFIX, Kind, Sorted, files_in, kind_of
+from xladoctor.ingest.recognition import SUFFIX, ByKind, Kind, files_in, kind_of
 from xladoctor.ingest.sessions import find_sessions, session_files
 from xladoctor.ingest.torch_xla.analysis_log import AnalysisLog
 from xladoctor.ingest.torch_xla.text_file import (
@@ -50,27 +50,28 @@ def read_elsewhere(
         IngestError: there is nothing that can be read, or a file is none of these.
     """
     ingested = Ingested()
-    sorted_ = Sorted()
+    held: ByKind = {kind: [] for kind in Kind}
     texts: list[Text] = []
     for path in paths:
-        texts += _sort(path, session, sorted_, ingested)
+        texts += _sort(path, session, held, ingested)
     times = [_read(file, number, ingested, progress)
-             for number, file in enumerate(sorted_.timelines)]  # fmt: skip
-    nothing_else = not texts and not sorted_.modules
-    if sorted_.timelines and "process" not in ingested.tables and nothing_else:
-        raise IngestError("\n".join(ingested.notes), "expected an .xplane.pb file, as XLA's"
-                          " profiler writes it")  # fmt: skip
-    if not sorted_.timelines and nothing_else:
-        if sorted_.traces:
-            raise IngestError(f"{_named(sorted_.traces)}: a trace for viewers, without the graphs"
+             for number, file in enumerate(held[Kind.TIMELINE])]  # fmt: skip
+    nothing_else = not texts and not held[Kind.MODULE]
+    if held[Kind.TIMELINE] and "process" not in ingested.tables and nothing_else:
+        raise IngestError(
+            ingested.notes, "expected an .xplane.pb file, as XLA's profiler writes it"
+        )
+    if not held[Kind.TIMELINE] and nothing_else:
+        if held[Kind.TRACE]:
+            raise IngestError(f"{_named(held[Kind.TRACE])}: a trace for viewers, without the graphs"
                               " and what tells of them", _EXPECTED_TIMELINE)  # fmt: skip
         raise IngestError(f"{_named(paths)}: nothing in it that can be read", _EXPECTED)
     add_texts(texts, times, ingested)
-    _add_modules(sorted_.modules, ingested)
+    _add_modules(held[Kind.MODULE], ingested)
     return ingested
 
 
-def _sort(path: Path, session: str | None, sorted_: Sorted, ingested: Ingested) -> Iterator[Text]:
+def _sort(path: Path, session: str | None, held: ByKind, ingested: Ingested) -> Iterator[Text]:
     """Put a path's files where they belong, and read the texts.
 
     A text that is named must hold something to judge; in a directory it is left out otherwise.
@@ -80,15 +81,15 @@ def _sort(path: Path, session: str | None, sorted_: Sorted, ingested: Ingested) 
             kind = kind_of(path)
         except OSError as error:
             raise IngestError(f"{path}: cannot be read: {error.strerror or error}") from error
-        sorted_.add(path, kind)
+        held[kind].append(path)
         if kind is Kind.TEXT:
             yield read_text_file(path)
         return
-    held = files_in(path)
-    sorted_.timelines += _of_one_session(path, held.timelines, session, ingested)
-    sorted_.modules += held.modules
-    sorted_.traces += held.traces
-    for file in held.texts:
+    below = files_in(path)
+    held[Kind.TIMELINE] += _of_one_session(path, below[Kind.TIMELINE], session, ingested)
+    for kind in (Kind.MODULE, Kind.TRACE):
+        held[kind] += below[kind]
+    for file in below[Kind.TEXT]:
         with suppress(IngestError):  # a file of another kind beside them
             yield read_text_file(file)
 

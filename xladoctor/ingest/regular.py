@@ -4,10 +4,12 @@ a link leads to.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TextIO
 
 from xladoctor import regular_files
+from xladoctor.ingest.interface import Ingested
 from xladoctor.regular_files import LISTING
 
 
@@ -28,3 +30,14 @@ def lies_in(path: Path, folder: Path) -> bool:
     except ValueError:
         return False
     return (path.is_dir() or path.is_file()) and path.resolve() == folder.resolve() / below
+
+
+def own_files(folder: Path, paths: Iterable[Path], ingested: Ingested) -> list[Path]:
+    """Those that lie in the folder; links, which may lead out of it, are lost."""
+    inside = []
+    for path in paths:
+        if lies_in(path, folder):
+            inside.append(path)
+        else:
+            ingested.lose(f"{path}: a link or not a plain file; not read")
+    return inside

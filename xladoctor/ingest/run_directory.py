@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,7 @@ from xladoctor.ingest.process_record import (
     without_jumps,
 )
 from xladoctor.ingest.recognition import SUFFIX
-from xladoctor.ingest.regular import lies_in, open_text, read_text
+from xladoctor.ingest.regular import open_text, own_files, read_text
 from xladoctor.ingest.run_queue import read_run_queue
 from xladoctor.ingest.run_records import (
     DamagedRecord,
@@ -81,9 +81,9 @@ def read_run_directory(
     manifest = _read_manifest(path / "run.json")
     ingested = Ingested()
     check(path, manifest.files, ingested)
-    folders = sorted(p for p in _own(path, path.glob("process-*"), ingested) if p.is_dir())
+    folders = sorted(p for p in own_files(path, path.glob("process-*"), ingested) if p.is_dir())
     timelines = session_files(path, session, ingested, manifest.session)
-    timelines = _own(path, timelines, ingested)
+    timelines = own_files(path, timelines, ingested)
     number = 0
     for folder in folders:
         if read_process(folder, timelines, number, ingested, progress, _end(manifest),
@@ -106,17 +106,6 @@ def read_run_directory(
     elif ended and ended.status == 0:
         _note_failed_processes(ingested)
     return manifest, ingested
-
-
-def _own(run: Path, paths: Iterable[Path], ingested: Ingested) -> list[Path]:
-    """Those that lie in the run directory; a note on links, which may lead out of it."""
-    own = []
-    for path in paths:
-        if lies_in(path, run):
-            own.append(path)
-        else:
-            ingested.lose(f"{path}: a link or not a plain file; not read")
-    return own
 
 
 def _with_unfinished(
@@ -263,7 +252,9 @@ def read_process(
     timeline = next((path for path in timelines if path.name.endswith(own)), None)
     if not asked_for:
         program = profile_of_program(record, folder, timeline, ingested)
-        timeline = next(iter(_own(folder.parent, [program] if program else [], ingested)), timeline)
+        timeline = next(
+            iter(own_files(folder.parent, [program] if program else [], ingested)), timeline
+        )
     if timeline is not None:
         timeline = without_jumps(record, folder, timeline, ingested)
     if timeline is not None:

@@ -37,10 +37,9 @@ def add_dumped(files: Sequence[Path], process: int, ingested: Ingested) -> None:
     """
     unread = 0
     seen: Counter[str] = Counter()
-    for index, file in enumerate(sorted(files, key=_number)):
+    for index, (number, kind, file) in enumerate(sorted(map(_described, files))):
         module = _decoded(file, index)
-        graph = f"module {_number(file)}"
-        kind = _kind(file)
+        graph = f"module {number}"
         ingested.add(
             "compilation", process=process, index=index, graph_hash=graph, ordinal=seen[kind],
             inputs=module.inputs if module else None, outputs=module.outputs if module else None,
@@ -65,12 +64,9 @@ def _decoded(file: Path, program: int) -> Module | None:
         return None
 
 
-def _kind(file: Path) -> str:
-    """What a module is called without its numbers: the function, or what hands graphs over."""
+def _described(file: Path) -> tuple[int, str, Path]:
+    """The module's number, and what it is called without its numbers: the function, or what hands
+    graphs over.
+    """
     match = _NAME.fullmatch(file.name)
-    return match[2].rstrip(".0123456789") if match else ""
-
-
-def _number(file: Path) -> int:
-    match = _NAME.fullmatch(file.name)
-    return int(match[1]) if match else 0
+    return (int(match[1]), match[2].rstrip(".0123456789"), file) if match else (0, "", file)

@@ -111,7 +111,7 @@ def read_text(file: BinaryIO | Unpacked, name: str) -> Text:
     if b"\x00" in head:
         offset = head.index(b"\x00")
         raise IngestError(f"{name}: byte {offset} is zero: not a text file", _EXPECTED)
-    consoles: dict[str, Console] = defaultdict(Console)
+    consoles: dict[str, Console] = {}
     analysis: dict[str, AnalysisReader] = defaultdict(partial(AnalysisReader, excerpt=True))
     graphs = GraphDump()
     reports: dict[str, ReportSection] = {}
