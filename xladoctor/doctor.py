@@ -84,7 +84,8 @@ def diagnose(evidence: Evidence, selection: Selection, total_steps: int | None =
     """
     from xladoctor.diagnosis import engine
 
-    return engine.diagnose(evidence, selection.rules, total_steps, selection.off)
+    return engine.diagnose(evidence, selection.rules, total_steps, selection.off,
+                           selection.errors, selection.ignored_in)  # fmt: skip
 
 
 def judge(
@@ -162,6 +163,21 @@ def examine_outcome(
         except IngestError as error:
             raise IngestError([*error.what.splitlines(), *outcome.lost], error.hint) from error
         yield diagnosis
+
+
+def add_ignores(diagnoses: Sequence[Diagnosis]) -> list[str]:
+    """Write a comment for each finding into the program's files; returns what was and was not done.
+
+    Raises:
+        IngestError: a run directory can no longer be read.
+    """
+    from xladoctor.diagnosis.add_ignores import add_ignores
+    from xladoctor.evidence.load import load
+
+    runs = [diagnosis for diagnosis in diagnoses if diagnosis.run.kind == "run"]
+    others = [f"{diagnosis.run.path}: nothing written: only a run directory tells when it began"
+              for diagnosis in diagnoses if diagnosis not in runs]  # fmt: skip
+    return [*others, *add_ignores([(load(run.run.path), run.findings) for run in runs])]
 
 
 def _keep(run: RunDirectory, diagnosis: Diagnosis) -> None:

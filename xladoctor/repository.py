@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import posixpath
 import re
 from pathlib import Path
@@ -31,3 +32,10 @@ def portable(file: str, cwd: str | None, root: str | None) -> str:
     below = (root or "").rstrip("/") + "/"
     inside = path[len(below) :] if root and path.startswith(below) else path
     return installed(file) or inside
+
+
+def matches(glob: str, path: str) -> bool:
+    """Whether a path or glob matches a path: all of it, or its last parts; ``*`` crosses ``/``."""
+    parts = path.split("/")
+    names = ("/".join(parts[first:]) for first in range(len(parts)))
+    return any(fnmatch.fnmatchcase(name, glob) for name in names)

@@ -71,7 +71,9 @@ def test_sick_program_fails_with_its_line(gate: Gate) -> None:
     ("options", "status"),
     [(["--fail-on", "error"], 0), (["--fail-on", "never"], 0), (["--fail-on", "info"], 1),
      (["--level", "XD2=warning"], 0), (["--fail-on", "never", "--level", "XD201=error"], 1),
-     (["--level", "XD201=off"], 0), (["--ignore", "XD201"], 0), (["--select", "XD1,XD3"], 0)],
+     (["--level", "XD201=off"], 0), (["--ignore", "XD201"], 0), (["--select", "XD1,XD3"], 0),
+     (["--ignore", "XD2:programs/**"], 0), (["--ignore", "XD1,XD2:vendor/**"], 1),
+     (["--level", "XD2=info", "--fail-on", "info"], 0)],
     ids=str,
 )  # fmt: skip
 def test_options_before_the_run_say_what_fails(gate: Gate, options: list[str], status: int) -> None:

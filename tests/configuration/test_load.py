@@ -149,6 +149,9 @@ def test_named_file_whose_table_is_none_is_an_error(tmp_path: Path, text: str) -
         ("levels = 'off'\n", ":1: levels: "),
         ("[[gate]]\ntime = true\n", ":1: gate: "),
         ("[thresholds.XD201]\ntimes = 'many'\n", ":2: thresholds.XD201.times: "),
+        ("ignore = ['XD1', 'XD2:']\n", ":1: ignore.1: 'XD2:' names no files: expected RULE or"
+         " RULE:GLOB"),
+        ("ignore = ['a/**:XD2']\n", ":1: ignore.0: 'a/**' is not a rule or family"),
         ("ignore = ['XD1']\nselect = [\n  'XD1',\n  'nonsense',\n]\n", ":2: select.1: 'nonsense' is"
          " not a rule or family: expected an id, its beginning, or ALL"),
     ],

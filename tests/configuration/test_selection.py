@@ -29,6 +29,8 @@ def chosen(**keys: Any) -> tuple[list[str], list[str]]:
         ({"select": ["XD102"], "ignore": ["XD1"]}, ["XD101", "XD201", "XD301"]),
         ({"select": ["XD1"], "ignore": ["XD102"]}, ["XD102", "XD201", "XD301"]),
         ({"select": ["XD1"], "ignore": ["XD1"]}, ["XD101", "XD102", "XD201", "XD301"]),
+        ({"ignore": ["XD1:vendor/**"]}, []),
+        ({"ignore": ["XD1:vendor/**", "XD101"]}, ["XD101"]),
         ({"select": []}, ["XD101", "XD102", "XD201", "XD301"]),
         ({"levels": {"XD1": "off"}}, ["XD101", "XD102"]),
         ({"levels": {"ALL": "off", "XD1": "error"}}, ["XD201", "XD301"]),
@@ -67,9 +69,35 @@ def test_thresholds_replace_those_of_the_rule_and_no_others() -> None:
     assert given[1].thresholds == THRESHOLDS
 
 
+def test_files_in_which_a_rule_is_ignored_are_of_it_or_its_family() -> None:
+    settings = Configuration(ignore=["XD1:a/**", "XD102:b.py", "ALL:c:d.py", "XD301", "XD3:a/**"])
+    assert select(RULES, settings, "file").ignored_in == {
+        "XD101": ["a/**", "c:d.py"], "XD102": ["a/**", "b.py", "c:d.py"], "XD201": ["c:d.py"],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("level", "severity", "error"),
+    [("info", "info", False), ("warning", "warning", False), ("error", "error", True)],
+)
+def test_level_is_the_most_that_findings_count_for_or_makes_them_errors(
+    level: Level, severity: str, error: bool
+) -> None:
+    selection = select(RULES, Configuration(levels={"XD1": level}), "file")
+    assert [rule.severity for rule in selection.rules] == [severity, severity, "error", "error"]
+    assert selection.errors == ["XD101", "XD102"] * error
+
+
+def test_level_raises_no_rule() -> None:
+    mild = [rule(severity="info")]
+    settings = Configuration(levels={"XD9": "warning"})
+    assert [rule.severity for rule in select(mild, settings, "file").rules] == ["info"]
+
+
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
+        ({"ignore": ["XD103:a/**"]}, "file: ignore: no rule begins with XD103"),
         ({"select": ["XD9"]}, "file: select: no rule begins with XD9"),
         ({"ignore": ["XD103"]}, "file: ignore: no rule begins with XD103"),
         ({"levels": {"XD5": "off"}}, "file: levels: no rule begins with XD5"),

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from tests.comparison.runs import compared, told
 from tests.gate.made import terms
-from tests.support import finding, location
+from tests.support import evidence, finding, location
 from xladoctor.comparison.interface import Occurrence, Run
 from xladoctor.diagnosis.fingerprint import digest, distinct
 from xladoctor.diagnosis.identity import Sighting, same, sightings
 from xladoctor.diagnosis.interface import Finding, Ignored
 from xladoctor.diagnosis.source_line import code
-from xladoctor.diagnosis.suppression import suppress
+from xladoctor.diagnosis.suppression import Suppression
 from xladoctor.gate import baseline
 from xladoctor.gate.judge import judge
 
@@ -135,6 +135,9 @@ CASES = [
 ]  # fmt: skip
 
 
+NOTHING = evidence({})
+
+
 def run(findings: Sequence[Finding], ignored: Sequence[Ignored] = ()) -> Run:
     return told(distinct(list(findings)), ignored=ignored)
 
@@ -203,7 +206,7 @@ def test_gate_and_comparison_agree(case: Case) -> None:
     ids=["moved", "in a renamed file", "edited", "another operator's line"],
 )
 def test_suppressed_finding_is_the_one_that_was_there(then: list[Finding], now: Finding) -> None:
-    reported, ignored = suppress([now])
+    reported, ignored = Suppression(NOTHING, {}).split([now])
     was, hushed = run(then), run(reported, ignored)
     expected = now.subject == ""
     assert (judge(hushed.diagnosis, terms(baseline=script(was))).gone == []) == expected
@@ -213,7 +216,7 @@ def test_suppressed_finding_is_the_one_that_was_there(then: list[Finding], now: 
 
 def test_line_beside_a_suppressed_equal_one_is_new() -> None:
     first, second = distinct([at(41, READ + "  # xladoctor: ignore[XD201]"), at(45)])
-    reported, ignored = suppress([first, second])
+    reported, ignored = Suppression(NOTHING, {}).split([first, second])
     was, now = run([at(41)]), run(reported, ignored)
     assert in_gate(was, now) == {(None, 45)}
     assert [change.state for change in compared(was, now).findings] == ["new", "same"]

@@ -55,7 +55,10 @@ def written(tmp_path: Path) -> Ingested:
         log.write(step.replace("[0, 0]", "[1, 5]").replace("counters", "fallbacks") + "\n")
     sites = folder / "call_sites.json"
     loops = '"via": "", "loops": [["/home/ada/train.py", 7, 9, "train"]]'
-    sites.write_text(sites.read_text().replace('"via": ""', loops))
+    asked = (
+        '"ignores": [{"file": "train.py", "line": 7, "first": 7, "last": 7, "text": "#"}], "sites"'
+    )
+    sites.write_text(sites.read_text().replace('"via": ""', loops).replace('"sites"', asked))
     with (folder / "metrics.txt").open("a") as report:
         report.write("Metric: CompileTime\n  TotalSamples: 1\n  Accumulator: 001ms000.000us\n")
     return read_run_directory(tmp_path)[1]

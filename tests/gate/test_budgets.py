@@ -10,9 +10,10 @@ from tests.gate.made import accepted, configuration, counted, diagnosis, terms
 from tests.support import location
 from xladoctor.configuration.interface import Gate
 from xladoctor.diagnosis.interface import Consumer, Count
-from xladoctor.gate.budgets import limits, of_script
+from xladoctor.gate.budgets import limits
 from xladoctor.gate.interface import BudgetOutcome, GateOutcome
 from xladoctor.gate.judge import judge
+from xladoctor.repository import matches
 
 LINES = [Consumer(location(line=line), 0.1, 4, "item") for line in range(1, 8)]
 
@@ -37,7 +38,7 @@ LINES = [Consumer(location(line=line), 0.1, 4, "item") for line in range(1, 8)]
 def test_program_is_meant_by_a_glob_of_its_path_or_of_the_end_of_it(
     glob: str, script: str, meant: bool
 ) -> None:
-    assert of_script(glob, script) is meant
+    assert matches(glob, script) is meant
 
 
 def test_budgets_for_a_program_go_before_those_for_all_and_the_last_one_counts() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.support import rows
 from xladoctor.ingest.frames import NOWHERE, CallSite
 from xladoctor.ingest.interface import Ingested
-from xladoctor.ingest.run_records import DamagedRecord, Fallback
+from xladoctor.ingest.run_records import DamagedRecord, Fallback, Ignore
 from xladoctor.ingest.step_log import (
     CallSites,
     barriers_a_step,
@@ -243,9 +243,14 @@ def test_call_sites_file() -> None:
     fallback: dict[str, Any] = {"op": "aten::nonzero", "site": 0, "count": 2, "duration_ns": 9,
                                 "compile_ns": 1}  # fmt: skip
 
-    sites = read_call_sites(json.dumps({"sites": [site], "fallbacks": [fallback]}))
+    asked = {"file": loop[0], "line": 40, "first": 41, "last": 43, "text": "# why"}
 
-    assert sites == CallSites((ITEM,), ("    x.item()",), (Fallback(**fallback),), ((loop,),))
+    sites = read_call_sites(
+        json.dumps({"sites": [site], "fallbacks": [fallback], "ignores": [asked]})
+    )
+
+    assert sites == CallSites((ITEM,), ("    x.item()",), (Fallback(**fallback),), ((loop,),),
+                              ignores=(Ignore(**asked),))  # fmt: skip
 
 
 @pytest.mark.parametrize(

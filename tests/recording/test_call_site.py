@@ -93,3 +93,14 @@ def test_text_of_a_line_is_kept_without_secrets(tmp_path: Path) -> None:
     sites = CallSites(frozenset())
     run(file.read_text(), str(file), ask=sites.here, login=lambda token: None)
     assert sites.describe()[0]["source"] == 'login(token="…"); site = ask()'
+
+
+def test_comments_that_ask_to_ignore_are_kept_without_secrets(tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    file.write_text('site = ask()\nf()  # xladoctor: ignore[XD201] as token="hunter2-S3cr3t"\n')
+    sites = CallSites(frozenset())
+    run("site = ask()", str(file), ask=sites.here)
+    assert sites.ignores() == [
+        {"file": str(file), "line": 2, "first": 2, "last": 2,
+         "text": '# xladoctor: ignore[XD201] as token="…"'},
+    ]  # fmt: skip

@@ -14,6 +14,7 @@ from tests.report.diagnoses import GATED
 from tests.report.formats import HOSTILE, SICK_REPORT, hostile, many, rendered, sick_of
 from tests.support import finding
 from xladoctor.report.github_summary import LIMIT as SUMMARY_LIMIT
+from xladoctor.report.interface import Style
 from xladoctor.report.markdown import LIMIT, MARKER
 from xladoctor.report.markup import block, code, element, inline, prose, table
 
@@ -157,3 +158,11 @@ def test_nothing_is_left_out_where_everything_fits() -> None:
 def test_summary_unfolds_all_and_the_comment_the_first() -> None:
     assert rendered("markdown", [SICK_REPORT]).count("<details open>") == 1
     assert rendered("github-summary", [SICK_REPORT]).count("<details open>") == 4
+
+
+@pytest.mark.parametrize("show_ignored", [True, False])
+@pytest.mark.parametrize("name", ["markdown", "github-summary"])
+def test_ignored_findings_are_listed_on_request(name: str, show_ignored: bool) -> None:
+    text = rendered(name, [SICK_REPORT], Style(show_ignored=show_ignored))
+    assert ("logged on purpose" in text) == show_ignored
+    assert ("suppressed at" in text) == show_ignored

@@ -46,6 +46,13 @@ def test_report_is_as_it_was(name: str) -> None:
     assert_as_before(SNAPSHOTS / f"{name}.txt", text)
 
 
+def test_ignored_findings_are_listed_on_request() -> None:
+    assert "suppressed at" not in rendered(SICK, Style(120))
+    listed = rendered(SICK, Style(120, show_ignored=True))
+    assert "  XD202 suppressed at train.py:70: logged on purpose\n" in listed
+    assert "  XD202 suppressed at train.py:71: no reason given\n" in listed
+
+
 def test_every_snapshot_is_of_a_case() -> None:
     assert {path.stem for path in SNAPSHOTS.glob("*")} == set(CASES)
 

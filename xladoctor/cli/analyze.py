@@ -13,7 +13,15 @@ from xladoctor.cli.configured import (
     SelectOption,
     configured,
 )
-from xladoctor.cli.output import ColorOption, FormatOption, TotalStepsOption, parse_outputs
+from xladoctor.cli.output import (
+    AddIgnoresOption,
+    ColorOption,
+    FormatOption,
+    ShowIgnoredOption,
+    TotalStepsOption,
+    add_ignores,
+    parse_outputs,
+)
 from xladoctor.report.output import Color, deliver
 
 
@@ -35,6 +43,8 @@ def analyze(
     config: ConfigOption = None,
     select: SelectOption = [],  # noqa: B006
     ignore: IgnoreOption = [],  # noqa: B006
+    show_ignored: ShowIgnoredOption = False,
+    adds_ignores: AddIgnoresOption = False,
     formats: FormatOption = [],  # noqa: B006  # typer reads it
     color: ColorOption = Color.auto,
 ) -> None:
@@ -46,8 +56,10 @@ def analyze(
     from xladoctor.cli.progress_bar import progress_bar
     from xladoctor.report.interface import Report
 
-    outputs = parse_outputs(formats)
+    outputs = parse_outputs(formats, show_ignored=show_ignored)
     chosen = doctor.selection(configured(Asked(config, select, ignore)))
     with progress_bar() as bar:
         diagnosis = doctor.examine(paths, chosen, total_steps, session=session, progress=bar)
     deliver([Report(diagnosis)], outputs, color)
+    if adds_ignores:
+        add_ignores([diagnosis])

@@ -7,8 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from xladoctor.cli.configured import Asked, ConfigOption, configured
-from xladoctor.cli.output import ColorOption, FormatOption, TotalStepsOption, parse_outputs
+from xladoctor.cli.configured import (
+    Asked,
+    ConfigOption,
+    IgnoreOption,
+    SelectOption,
+    configured,
+)
+from xladoctor.cli.output import (
+    ColorOption,
+    FormatOption,
+    ShowIgnoredOption,
+    TotalStepsOption,
+    parse_outputs,
+)
 from xladoctor.report.output import Color, deliver, say
 
 if TYPE_CHECKING:
@@ -47,6 +59,9 @@ def capture(
     ] = None,
     total_steps: TotalStepsOption = None,
     config: ConfigOption = None,
+    select: SelectOption = [],  # noqa: B006
+    ignore: IgnoreOption = [],  # noqa: B006
+    show_ignored: ShowIgnoredOption = False,
     formats: FormatOption = [],  # noqa: B006  # typer reads it
     color: ColorOption = Color.auto,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
@@ -68,8 +83,8 @@ def capture(
     from xladoctor.recording.remote.interface import RemoteRequest
     from xladoctor.report.interface import Report
 
-    outputs = parse_outputs(formats)
-    chosen = doctor.selection(configured(Asked(config)))
+    outputs = parse_outputs(formats, show_ignored=show_ignored)
+    chosen = doctor.selection(configured(Asked(config, select, ignore)))
     request = RemoteRequest(
         addresses=parse_addresses(addresses),
         duration_ms=parse_milliseconds(duration, "--duration", *RECORDING),

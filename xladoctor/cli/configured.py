@@ -37,8 +37,9 @@ SelectOption = Annotated[
 IgnoreOption = Annotated[
     list[str],
     typer.Option(
-        "--ignore", envvar="XLADOCTOR_IGNORE", metavar="RULES", show_default=False,
-        help="Rules or families not to judge.",
+        "--ignore", envvar="XLADOCTOR_IGNORE", metavar="RULES[:GLOB]", show_default=False,
+        help="Rules or families not to judge, separated by commas. RULE:GLOB leaves out its"
+        " findings in the files that match, such as third_party/**.",
     ),
 ]  # fmt: skip
 

@@ -20,7 +20,7 @@ from xladoctor.cli.configured import (
     SelectOption,
     configured,
 )
-from xladoctor.cli.output import ColorOption, FormatOption, parse_outputs
+from xladoctor.cli.output import ColorOption, FormatOption, ShowIgnoredOption, parse_outputs
 from xladoctor.cli.request import after_dashes, request_for
 from xladoctor.foreign import clean, quoted
 from xladoctor.report.output import Color, Output, deliver, emit
@@ -47,7 +47,7 @@ def gate(
     fail_on: FailOnOption = None,
     level: Annotated[
         list[str],
-        typer.Option("--level", metavar="RULE=off|warning|error", show_default=False,
+        typer.Option("--level", metavar="RULE=off|info|warning|error", show_default=False,
                      envvar="XLADOCTOR_LEVEL",
                      help="How to treat a rule or family, whatever its severity."),
     ] = [],  # noqa: B006  # typer reads it
@@ -98,6 +98,7 @@ def gate(
     config: ConfigOption = None,
     select: SelectOption = [],  # noqa: B006
     ignore: IgnoreOption = [],  # noqa: B006
+    show_ignored: ShowIgnoredOption = False,
     formats: FormatOption = [],  # noqa: B006
     color: ColorOption = Color.auto,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no status line.")] = False,
@@ -111,7 +112,7 @@ def gate(
     """
     from xladoctor.recording import launcher
 
-    outputs = parse_outputs(formats)
+    outputs = parse_outputs(formats, show_ignored=show_ignored)
     changes = {"fail_on": fail_on, "time": time, "allow_missing": allow_missing}
     with launcher.signals_kept():  # libraries start threads when they are imported
         from xladoctor.gate.programs import programs

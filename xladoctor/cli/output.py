@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from xladoctor.report.output import Color, Format, Output
+from xladoctor.report.output import Color, Format, Output, say
+
+if TYPE_CHECKING:
+    from xladoctor.diagnosis.interface import Diagnosis
 
 
 class PlainFormat(StrEnum):
@@ -43,12 +47,38 @@ TotalStepsOption = Annotated[
 ]  # fmt: skip
 
 
-def parse_outputs(words: Sequence[str], known: Sequence[Format] = tuple(Format)) -> list[Output]:
+ShowIgnoredOption = Annotated[
+    bool, typer.Option("--show-ignored", help="List the findings that are ignored, and why.")
+]
+
+
+AddIgnoresOption = Annotated[
+    bool,
+    typer.Option(
+        "--add-ignores",
+        help="Write a comment into the program's files for each finding, so that it is ignored from"
+        " now on.",
+    ),
+]  # fmt: skip
+
+
+def add_ignores(diagnoses: Sequence[Diagnosis]) -> None:
+    """Write them, and say on standard error what was written and what was not."""
+    from xladoctor import doctor
+
+    for text in doctor.add_ignores(diagnoses):
+        say(text)
+
+
+def parse_outputs(
+    words: Sequence[str], known: Sequence[Format] = tuple(Format), *, show_ignored: bool = False
+) -> list[Output]:
     """What ``--format`` asks for.
 
     Args:
         words: ``FORMAT`` or ``FORMAT=FILE`` each; none means the terminal's.
         known: formats that the command has.
+        show_ignored: whether texts list the findings that are ignored.
 
     Raises:
         BadParameter: no such format, or two for the same place.
@@ -60,7 +90,7 @@ def parse_outputs(words: Sequence[str], known: Sequence[Format] = tuple(Format))
     if twice is None:
         raise typer.BadParameter("two formats for standard output: write one of them to a file:"
                                  " --format sarif=out.sarif", param_hint="--format")  # fmt: skip
-    return outputs
+    return [replace(output, show_ignored=show_ignored) for output in outputs]
 
 
 def _output(word: str, known: Sequence[Format]) -> Output:

@@ -16,7 +16,15 @@ from xladoctor.cli.configured import (
     SelectOption,
     configured,
 )
-from xladoctor.cli.output import ColorOption, FormatOption, TotalStepsOption, parse_outputs
+from xladoctor.cli.output import (
+    AddIgnoresOption,
+    ColorOption,
+    FormatOption,
+    ShowIgnoredOption,
+    TotalStepsOption,
+    add_ignores,
+    parse_outputs,
+)
 from xladoctor.cli.request import after_dashes, request_for
 from xladoctor.quantities import parse_size
 from xladoctor.report.output import Color, deliver
@@ -90,6 +98,8 @@ def run(
     config: ConfigOption = None,
     select: SelectOption = [],  # noqa: B006
     ignore: IgnoreOption = [],  # noqa: B006
+    show_ignored: ShowIgnoredOption = False,
+    adds_ignores: AddIgnoresOption = False,
     formats: FormatOption = [],  # noqa: B006  # typer reads it
     color: ColorOption = Color.auto,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no status line.")] = False,
@@ -104,7 +114,7 @@ def run(
     from xladoctor.recording import launcher, progress
     from xladoctor.recording.bootstrap._xladoctor.options import Options
 
-    outputs = parse_outputs(formats)
+    outputs = parse_outputs(formats, show_ignored=show_ignored)
     with launcher.signals_kept():  # libraries start threads when they are imported
         from xladoctor.cli.gate import decided, delivered, policy_of
         from xladoctor.gate.programs import programs
@@ -135,6 +145,8 @@ def run(
                 deliver(list(map(Report, diagnoses)), outputs, color)
             raise
         status = delivered(reports, outputs, color, quiet=quiet)
+        if adds_ignores:
+            add_ignores(diagnoses)
     except Exception as error:  # whatever it is, the program's status outlives it
         status = told(error)
         if status == OWN_FAULT and not gate:

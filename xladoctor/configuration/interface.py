@@ -21,7 +21,7 @@ from pydantic import (
 from xladoctor.errors import XladoctorError
 from xladoctor.quantities import SIZE, QuantityError, parse_size
 
-Level = Literal["off", "warning", "error"]
+Level = Literal["off", "info", "warning", "error"]
 FailOn = Literal["error", "warning", "info", "never"]
 ALL = "ALL"
 _PREFIX = r"[A-Z]+\d{0,3}"
@@ -34,6 +34,14 @@ class ConfigurationError(XladoctorError):
 def _prefix(text: str) -> str:
     if not re.fullmatch(_PREFIX, text):
         raise ValueError(f"{text!r} is not a rule or family: expected an id, its beginning, or ALL")
+    return text
+
+
+def _ignored(text: str) -> str:
+    name, colon, glob = text.partition(":")
+    _prefix(name)
+    if colon and not glob:
+        raise ValueError(f"{text!r} names no files: expected RULE or RULE:GLOB")
     return text
 
 
@@ -60,6 +68,12 @@ def _level(value: object) -> object:
 
 Prefix = Annotated[
     str, AfterValidator(_prefix), WithJsonSchema({"type": "string", "pattern": f"^{_PREFIX}$"})
+]
+#: A rule or family; after a colon a glob of the files in which alone it is ignored.
+Ignored = Annotated[
+    str,
+    AfterValidator(_ignored),
+    WithJsonSchema({"type": "string", "pattern": f"^{_PREFIX}(:.+)?$"}),
 ]
 Limit = Annotated[float, Field(ge=0, allow_inf_nan=False), BeforeValidator(_number)]
 Size = Annotated[
@@ -140,11 +154,15 @@ class Configuration(BaseModel):
     select: list[Prefix] = Field(
         default=[ALL], description="Rules or families to judge; ALL is all."
     )
-    ignore: list[Prefix] = Field(default=[], description="Rules or families not to judge.")
+    ignore: list[Ignored] = Field(
+        default=[],
+        description="Rules or families not to judge; with RULE:GLOB, whose findings are left out in"
+        " the files that match.",
+    )
     levels: dict[Prefix, Annotated[Level, BeforeValidator(_level)]] = Field(
         default_factory=dict,
-        description="off: not judged; warning: never fails the gate; error: any finding fails it."
-        " The longest matching name wins.",
+        description="off: not judged; info or warning: no finding counts for more, and none fails"
+        " the gate; error: any finding is an error, and fails it. The longest matching name wins.",
     )
     thresholds: dict[str, dict[str, Finite]] = Field(
         default_factory=dict,

@@ -1,20 +1,29 @@
-"""Which rules are judged, with which thresholds, and how the gate treats each."""
+"""Which rules are judged, where, with which thresholds, and how serious each may be."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from xladoctor.configuration.interface import ALL, Configuration, ConfigurationError, Level
+from xladoctor.diagnosis.ranking import LEVELS
 from xladoctor.diagnosis.rule import Rule
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The rules that are judged, and the ids of those that are switched off."""
+    """The rules that are judged, and the ids of those that are switched off.
+
+    Attributes:
+        errors: ids of rules of which any finding is an error.
+        ignored_in: globs of the files in which a rule's findings are ignored, by its id.
+    """
 
     rules: list[Rule]
     off: list[str]
+    errors: list[str]
+    ignored_in: dict[str, list[str]]
 
 
 def select(rules: Sequence[Rule], settings: Configuration, where: str) -> Selection:
@@ -30,12 +39,29 @@ def select(rules: Sequence[Rule], settings: Configuration, where: str) -> Select
     kept, off = [], []
     for rule in rules:
         if _is_on(rule.id, settings):
-            changed = settings.thresholds.get(rule.id, {})
-            thresholds = {**rule.thresholds, **changed}
-            kept.append(rule.model_copy(update={"thresholds": thresholds}) if changed else rule)
+            kept.append(_changed(rule, settings))
         else:
             off.append(rule.id)
-    return Selection(kept, off)
+    errors = [rule.id for rule in kept if level_of(rule.id, settings.levels) == "error"]
+    ignored_in = {rule.id: globs for rule in kept if (globs := _globs(rule.id, settings))}
+    return Selection(kept, off, errors, ignored_in)
+
+
+def _changed(rule: Rule, settings: Configuration) -> Rule:
+    """The rule with its thresholds, and at most as serious as its level."""
+    changes: dict[str, Any] = {}
+    if thresholds := settings.thresholds.get(rule.id):
+        changes["thresholds"] = {**rule.thresholds, **thresholds}
+    level = level_of(rule.id, settings.levels)
+    if level in ("info", "warning"):
+        changes["severity"] = min(level, rule.severity, key=LEVELS.index)
+    return rule.model_copy(update=changes)
+
+
+def _globs(rule: str, settings: Configuration) -> list[str]:
+    """The files in which a rule's findings are ignored."""
+    parted = [entry.partition(":") for entry in settings.ignore]
+    return [glob for name, _, glob in parted if glob and _fit(rule, name)]
 
 
 def level_of(rule: str, levels: Mapping[str, Level]) -> Level | None:
@@ -54,8 +80,9 @@ def _fit(rule: str, name: str) -> int:
 def _is_on(rule: str, settings: Configuration) -> bool:
     if level_of(rule, settings.levels) == "off":
         return False
+    everywhere = [name for name in settings.ignore if ":" not in name]
     chosen, left_out = (max((_fit(rule, name) for name in names), default=0)
-                        for names in (settings.select, settings.ignore))  # fmt: skip
+                        for names in (settings.select, everywhere))  # fmt: skip
     return chosen > left_out
 
 
@@ -63,7 +90,8 @@ def _check(rules: Sequence[Rule], settings: Configuration, where: str) -> None:
     known = {rule.id: rule for rule in rules}
     defects = [
         f"{where}: {key}: no rule begins with {name}"
-        for key, names in (("select", settings.select), ("ignore", settings.ignore),
+        for key, names in (("select", settings.select),
+                           ("ignore", [entry.partition(":")[0] for entry in settings.ignore]),
                            ("levels", settings.levels))
         for name in names if not any(_fit(rule, name) for rule in known)
     ]  # fmt: skip

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import duckdb
@@ -21,7 +23,7 @@ from xladoctor.diagnosis.interface import (
 from xladoctor.diagnosis.labels import label_times
 from xladoctor.diagnosis.rule import Rule, RuleError
 from xladoctor.diagnosis.savings import Savings
-from xladoctor.diagnosis.suppression import suppress
+from xladoctor.diagnosis.suppression import Suppression
 from xladoctor.diagnosis.verdict import verdict
 from xladoctor.diagnosis.whatif import WhatIf
 from xladoctor.evidence.interface import Evidence
@@ -31,13 +33,16 @@ Row = dict[str, Any]
 
 def diagnose(
     evidence: Evidence, rules: Sequence[Rule], total_steps: int | None = None,
-    off: Sequence[str] = (),
+    off: Sequence[str] = (), errors: Collection[str] = (),
+    ignored_in: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> Diagnosis:  # fmt: skip
     """Judge the evidence by each rule that applies to the program's frontend, in its words.
 
     Args:
         total_steps: length of a run to project the savings to.
         off: ids of rules that are switched off.
+        errors: ids of rules of which any finding is an error.
+        ignored_in: globs of the files in which a rule's findings are ignored, by its id.
 
     Raises:
         RuleError: a rule's query or message fails on this evidence.
@@ -49,19 +54,22 @@ def diagnose(
     judged, not_checked = _judge_all(rules, evidence)
     raw = [finding for rule, rows in judged
            for finding in findings.from_rows(rule, rows, evidence, time, savings)]  # fmt: skip
-    kept, ignored = suppress(raw)
+    raw = [replace(each, severity="error") if each.rule in errors else each for each in raw]
+    suppression = Suppression(evidence, ignored_in)
+    kept, ignored = suppression.split(raw)
     ordered, limit = savings.in_order(ranking.ranked(kept))
     pack = {rule.id: rule for rule in rules}
     used = devices.device_use(evidence)
     busy = _busy(evidence, savings, used)
+    outcomes = _outcomes(judged, not_checked, off)
     return Diagnosis(
         schema_version=SCHEMA_VERSION, tool=Tool("xladoctor", __version__),
         run=facts.run(evidence),
         verdict=verdict(time, ordered, pack, bool(judged), limit, busy, bool(evidence.lost)),
         time=account.explain(evidence, time, ordered, pack), steps=steps, devices=used,
         counts=counts(evidence, steps), findings=ordered,
-        rules=_outcomes(judged, not_checked, off), not_checked=not_checked, ignored=ignored,
-        warnings=list(evidence.notes), total_steps=total_steps,
+        rules=outcomes, not_checked=not_checked, ignored=ignored,
+        warnings=[*evidence.notes, *suppression.unused(outcomes.judged)], total_steps=total_steps,
         labels=label_times(evidence), pack=pack,
     )  # fmt: skip
 

@@ -164,7 +164,7 @@ class NotChecked:
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """A finding that a comment in the source suppresses; fields as in the finding and its line."""
+    """A finding that a comment or the configuration suppresses; fields as in it and its line."""
 
     rule: str
     file: str
@@ -426,6 +426,12 @@ class RuleOutcomes:
     clear: list[str]
     not_evaluated: list[str]
     off: list[str] = field(default_factory=list)
+
+    def judged(self, name: str) -> bool:
+        """Whether there are rules whose ids begin with a name, and all of them were judged."""
+        meant = [rule for rule in (*self.fired, *self.clear, *self.not_evaluated, *self.off)
+                 if rule.startswith(name)]  # fmt: skip
+        return bool(meant) and {*self.fired, *self.clear}.issuperset(meant)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,36 +1,109 @@
-"""Findings that a comment suppresses: ``# xladoctor: ignore[RULE] reason``."""
+"""Findings to ignore: where a comment asks for it, ``# xladoctor: ignore[RULE] reason``, and in
+files that the configuration names.
+"""
 
 from __future__ import annotations
 
-import re
+import posixpath
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from xladoctor.diagnosis.interface import Finding, Ignored
+from xladoctor.diagnosis.interface import Finding, Ignored, Location
 from xladoctor.diagnosis.source_line import comment
+from xladoctor.evidence.interface import Evidence
+from xladoctor.evidence.schema import TABLES
+from xladoctor.evidence.source import ignores_in
+from xladoctor.recording.bootstrap._xladoctor.ignores import COMMENT, Ignore
+from xladoctor.repository import installed, matches
 
-_COMMENT = re.compile(r"#\s*xladoctor:\s*ignore\[([A-Z0-9,\s]+)\]\s*(.*)$")
+#: Roles of the lines whose comments count.
+ASKING = ("guilty", "caller")
+_RAN = " UNION ALL ".join(
+    f"SELECT {prefix}line AS line FROM \"{name}\" WHERE {prefix}file = $file"  # noqa: S608
+    for name, table in TABLES.items() for prefix in ("", "user_")
+    if {f"{prefix}file", f"{prefix}line"} <= set(table.columns) and name != "ignore_comment"
+)  # fmt: skip
 
 
-def suppress(findings: list[Finding]) -> tuple[list[Finding], list[Ignored]]:
-    """Split findings into those to report and those that a comment on their lines ignores."""
-    kept, ignored = [], []
-    for finding in findings:
-        reason = _reason(finding)
-        if reason is None:
-            kept.append(finding)
-        else:
+class Suppression:
+    """What is to be ignored in a run."""
+
+    def __init__(self, evidence: Evidence, globs: Mapping[str, Sequence[str]]) -> None:
+        """``globs``: of the files in which a rule's findings are ignored, by its id."""
+        self._evidence = evidence
+        self._globs = globs
+        self._comments: dict[str, list[Ignore]] = {}
+        self._used: set[tuple[str, int, str]] = set()
+
+    def split(self, findings: Sequence[Finding]) -> tuple[list[Finding], list[Ignored]]:
+        """The findings to report, and those to ignore."""
+        kept, ignored = [], []
+        for finding in findings:
+            reasons = [reason for place in finding.locations if place.role in ASKING
+                       for reason in self._reasons(finding.rule, place)]  # fmt: skip
+            if not reasons:
+                kept.append(finding)
+                continue
             place = finding.locations[0]
             ignored.append(Ignored(
-                finding.rule, place.file, place.line, reason, finding.fingerprint, place.function,
-                place.source, finding.count, finding.per_step,
+                finding.rule, place.file, place.line, reasons[0], finding.fingerprint,
+                place.function, place.source, finding.count, finding.per_step,
             ))  # fmt: skip
-    return kept, ignored
+        return kept, ignored
+
+    def _reasons(self, rule: str, place: Location) -> Iterator[str]:
+        file = posixpath.join(self._evidence.cwd or "", place.file)
+        asked = [(each.line, each.text) for each in self._of(file)
+                 if each.first <= place.line <= each.last]  # fmt: skip
+        for line, text in (*asked, (place.line, comment(place.source or ""))):
+            names, reason = parsed(text)
+            fitting = [name for name in names if rule.startswith(name)]
+            self._used.update((file, line, name) for name in fitting)
+            if fitting:
+                yield reason
+        path = self._evidence.portable(place.file)
+        yield from (f"as configured for {glob}" for glob in self._globs.get(rule, ())
+                    if matches(glob, path))  # fmt: skip
+
+    def unused(self, judged: Callable[[str], bool]) -> list[str]:
+        """The comments in the program's own files that were of no use, although their lines ran.
+
+        Call it after :meth:`split`.
+
+        Args:
+            judged: whether all rules were judged that a comment means by a name.
+        """
+        files = [row["file"] for row in self._evidence.database.rows(
+            "SELECT file FROM ignore_comment UNION SELECT file FROM source_line ORDER BY file"
+        )]  # fmt: skip
+        root = posixpath.join(self._evidence.root or "", "")
+        told = []
+        for file in files:
+            if not (file and root and file.startswith(root)) or installed(file):
+                continue
+            idle = [(asked, names) for asked in self._of(file)
+                    if (names := [name for name in parsed(asked.text)[0] if judged(name)
+                                  and (file, asked.line, name) not in self._used])]  # fmt: skip
+            ran = self._ran(file) if idle else set()
+            told += [
+                f"unused ignore at {self._evidence.shown(file)}:{asked.line}:"
+                f" {', '.join(names)} did not fire"
+                for asked, names in idle if any(asked.first <= line <= asked.last for line in ran)
+            ]  # fmt: skip
+        return told
+
+    def _ran(self, file: str) -> set[int]:
+        """The lines of a file that the evidence names, all of which ran."""
+        return {row["line"] for row in self._evidence.database.rows(_RAN, {"file": file})}
+
+    def _of(self, file: str) -> list[Ignore]:
+        if file not in self._comments:
+            self._comments[file] = ignores_in(self._evidence, file)
+        return self._comments[file]
 
 
-def _reason(finding: Finding) -> str | None:
-    for location in finding.locations:
-        match = _COMMENT.search(comment(location.source or ""))
-        if match and location.role in ("guilty", "caller"):
-            asked = {code.strip() for code in match[1].split(",")}
-            if any(code and finding.rule.startswith(code) for code in asked):
-                return match[2].strip()
-    return None
+def parsed(text: str) -> tuple[list[str], str]:
+    """The names of rules and families in a comment, and its reason."""
+    match = COMMENT.search(text)
+    if match is None:
+        return [], ""
+    return [name for part in match[1].split(",") if (name := part.strip())], match[2].strip()

@@ -1,4 +1,5 @@
-"""The text of a line as it ran: from the capture, else from the file if it is still the same.
+"""The text of a line as it ran, and comments that ask to ignore findings: from the capture, else
+from the file if it is still the same.
 
 A file is read only for a run of this host and of the repository that one is in, and only below that
 repository or among the packages: evidence from elsewhere names what files it likes, and reports are
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from xladoctor.evidence.interface import Evidence
 from xladoctor.ingest.regular import lies_in
+from xladoctor.recording.bootstrap._xladoctor.ignores import Ignore, ignores
 from xladoctor.recording.bootstrap._xladoctor.redaction import redact_code
 from xladoctor.repository import repository
 
@@ -26,17 +28,38 @@ def source_line(evidence: Evidence, file: str, line: int) -> str | None:
     )
     if text is not None:
         return str(text)
-    began = evidence.origin.get("began_ns")
-    try:
-        unchanged = began is not None and Path(file).stat().st_mtime_ns <= began
-        if not unchanged or not _is_own(evidence, Path(file)):
-            return None
-    except (OSError, ValueError):
+    if not is_as_it_ran(evidence, file):
         return None
     return redact_code(linecache.getline(file, line).rstrip("\n")) or None
 
 
-def _is_own(evidence: Evidence, file: Path) -> bool:
+def ignores_in(evidence: Evidence, file: str) -> list[Ignore]:
+    """The comments in a file, as far as they can be known."""
+    rows = evidence.database.rows(
+        "SELECT DISTINCT line, first_line, last_line, text FROM ignore_comment WHERE file = $file"
+        " ORDER BY ALL", {"file": file},
+    )  # fmt: skip
+    if rows or not is_as_it_ran(evidence, file):
+        return [Ignore(*row.values()) for row in rows]
+    found = ignores(linecache.getlines(file))
+    return [asked._replace(text=redact_code(asked.text)) for asked in found]
+
+
+def is_as_it_ran(evidence: Evidence, file: str) -> bool:
+    """Whether a file is here, of the program, and older than its run."""
+    return is_unchanged(evidence, file) and is_own(evidence, Path(file))
+
+
+def is_unchanged(evidence: Evidence, file: str) -> bool:
+    """Whether a file is here and older than the run, as far as that is known."""
+    began = evidence.origin.get("began_ns")
+    try:
+        return began is not None and Path(file).stat().st_mtime_ns <= began
+    except (OSError, ValueError):
+        return False
+
+
+def is_own(evidence: Evidence, file: Path) -> bool:
     """Whether a file is source of the program, and the program one's own."""
     here = Path.cwd()
     place = repository(here) or here
@@ -49,4 +72,7 @@ def _is_own(evidence: Evidence, file: Path) -> bool:
     ):
         return False
     packages = (Path(sysconfig.get_path(name)) for name in ("purelib", "platlib"))
-    return any(file.is_file() and lies_in(file, folder) for folder in (place, *packages))
+    try:
+        return any(file.is_file() and lies_in(file, folder) for folder in (place, *packages))
+    except (OSError, ValueError, RuntimeError):  # such as links in a circle
+        return False

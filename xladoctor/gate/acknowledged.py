@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from xladoctor.configuration.interface import Budgets, Limit
 from xladoctor.configuration.load import read_toml
-from xladoctor.gate.budgets import of_script
+from xladoctor.repository import matches
 
 _MODEL = ConfigDict(extra="forbid", frozen=True)
 
@@ -61,7 +61,7 @@ class Acknowledged(BaseModel):
     def overrun(self, script: str, budget: str) -> AcceptedOverrun | None:
         """What is accepted for a budget of a program."""
         fitting = [names[budget] for glob, names in self.budgets.items()
-                   if of_script(glob, script) and budget in names]  # fmt: skip
+                   if matches(glob, script) and budget in names]  # fmt: skip
         return fitting[-1] if fitting else None
 
 

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Iterator
 
 from xladoctor.configuration.interface import Gate
 from xladoctor.diagnosis.interface import Count, Diagnosis
 from xladoctor.gate.interface import BudgetOutcome
+from xladoctor.repository import matches
 
 _PREFIX = "max_"
 _LINES = 5  # named, of those that take most
 _EXACT = 1e-9
 
 
-def of_script(glob: str, script: str) -> bool:
-    """Whether a path or glob matches a program: its whole path, or the last parts of it."""
-    parts = script.split("/")
-    names = ("/".join(parts[first:]) for first in range(len(parts)))
-    return any(fnmatch.fnmatchcase(name, glob) for name in names)
-
-
 def limits(gate: Gate, script: str) -> dict[str, float]:
     """The budgets of a program, by name; its own override those for all programs."""
     limits = gate.budgets.given()
     for glob, budgets in gate.scripts.items():
-        if of_script(glob, script):
+        if matches(glob, script):
             limits.update(budgets.given())
     return limits
 

@@ -17,7 +17,6 @@ from xladoctor.diagnosis.rule import Severity
 from xladoctor.gate import baseline as baselines
 from xladoctor.gate import budgets
 from xladoctor.gate.acknowledged import Acknowledged
-from xladoctor.gate.budgets import of_script
 from xladoctor.gate.interface import (
     BudgetOutcome,
     GateError,
@@ -27,6 +26,7 @@ from xladoctor.gate.interface import (
     Repeated,
 )
 from xladoctor.gate.seen import unseen
+from xladoctor.repository import matches
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Terms:
     def fails(self, finding: Finding) -> bool:
         """Whether it would fail the gate if it were new."""
         level = self.level(finding.rule)
-        if level == "warning" or not self.judges(finding.rule):
+        if level in ("info", "warning") or not self.judges(finding.rule):
             return False
         if level == "error":
             return True
@@ -174,8 +174,8 @@ def _as_was(known: baselines.Known, now: baselines.Known) -> str:
 
 
 def _why_tolerated(finding: Finding, terms: Terms) -> str:
-    if terms.level(finding.rule) == "warning":
-        return "its level is warning"
+    if (level := terms.level(finding.rule)) in ("info", "warning"):
+        return f"its level is {level}"
     fail_on = terms.settings.gate.fail_on
     return "nothing fails" if fail_on == "never" else f"{terms.severity(finding)}, below {fail_on}"
 
@@ -217,7 +217,7 @@ def _notes(
     """Budgets for other programs only; expired acknowledgements of findings in this run."""
     by_hand, globs = terms.acknowledged, terms.settings.gate.scripts
     meant = [glob for glob in globs if _alike(glob, terms.script)]
-    of_others = meant and not any(of_script(glob, terms.script) for glob in globs)
+    of_others = meant and not any(matches(glob, terms.script) for glob in globs)
     names = [name for finding in diagnosis.findings
              for name in dict.fromkeys(_names(finding, known))]  # fmt: skip
     findings = [(name, by_hand.findings.get(name)) for name in names]

@@ -29,7 +29,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "analysis*.log": ("compilation", "execution", "recompilation"),
     "modules*.xplane.pb": _OF_MODULES,
     "*.xplane.pb": (*_OF_TIMELINE, *_OF_MODULES),
-    "call_sites.json": ("enclosing_loop", "fallback", "source_line"),
+    "call_sites.json": ("enclosing_loop", "fallback", "ignore_comment", "source_line"),
     "host_samples.json": ("host_sample",),
     "processor.jsonl": ("processor_use",),
     "faults.log": ("capture_fault",),

@@ -289,6 +289,10 @@ def _add_sites(sites: CallSites, number: int, ingested: Ingested) -> None:
             ingested.add("enclosing_loop", process=number, file=site.file, line=site.line,
                          via=site.via, depth=depth, loop_file=file, first_line=first,
                          last_line=last, loop_function=function)  # fmt: skip
+    ingested.table("ignore_comment")
+    for asked in sites.ignores:
+        ingested.add("ignore_comment", file=asked.file, line=asked.line, first_line=asked.first,
+                     last_line=asked.last, text=redact_code(asked.text))  # fmt: skip
     ingested.table("fallback")
     for row in sites.fallbacks:
         ingested.add("fallback", process=number, op=row.op, count=row.count,

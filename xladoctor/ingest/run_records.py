@@ -204,12 +204,23 @@ class Fallback(Record, frozen=True):
     compile_ns: Duration
 
 
+class Ignore(Record, frozen=True):
+    """A comment that asks to ignore findings of the lines from ``first`` to ``last``."""
+
+    file: Text
+    line: Number
+    first: Number
+    last: Number
+    text: Text
+
+
 class CallSitesFile(Record, frozen=True):
     """``call_sites.json``; ``passing`` lists file, line, and whether it only passes a call on."""
 
     sites: tuple[Site, ...]
     fallbacks: tuple[Fallback, ...]
     passing: tuple[tuple[Text, Number, bool], ...] = ()
+    ignores: tuple[Ignore, ...] = ()
 
 
 class Sample(Record, frozen=True):

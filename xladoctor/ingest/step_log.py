@@ -22,6 +22,7 @@ from xladoctor.ingest.run_records import (
     Cut,
     DamagedRecord,
     Fallback,
+    Ignore,
     Loader,
     Optimizer,
     Outlier,
@@ -53,6 +54,7 @@ class CallSites:
     Attributes:
         loops: around each site, from inside out: file, first and last line, function.
         passing: as :attr:`Folders.passing` has it; of two calls on a line, both have to.
+        ignores: comments in their files that ask to ignore findings.
     """
 
     sites: tuple[CallSite, ...] = ()
@@ -60,6 +62,7 @@ class CallSites:
     fallbacks: tuple[Fallback, ...] = ()
     loops: tuple[tuple[tuple[str, int, int, str], ...], ...] = ()
     passing: Mapping[tuple[str, int], bool] = field(default_factory=dict)
+    ignores: tuple[Ignore, ...] = ()
 
     def __getitem__(self, index: int | None) -> CallSite:
         return self.sites[index] if index is not None and index < len(self.sites) else NOWHERE
@@ -74,7 +77,7 @@ def read_call_sites(text: str) -> CallSites:
     for file, line, passes in data.passing:
         passing[file, line] = passes and passing.get((file, line), True)
     return CallSites(sites, tuple(site.source for site in data.sites), data.fallbacks,
-                     tuple(site.loops for site in data.sites), passing)  # fmt: skip
+                     tuple(site.loops for site in data.sites), passing, data.ignores)  # fmt: skip
 
 
 def read_step_log(

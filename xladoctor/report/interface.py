@@ -18,11 +18,13 @@ class Style:
         width: columns.
         color: whether to use colours.
         unicode: whether the encoding carries block characters and arrows.
+        show_ignored: whether a report lists the findings that are ignored.
     """
 
     width: int = 80
     color: bool = False
     unicode: bool = True
+    show_ignored: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,17 +67,22 @@ def blocks(reports: Sequence[Report], style: Style, unfolded: int | None) -> lis
     """The sections of all programs.
 
     Args:
-        style: tells whether the output's encoding carries all characters.
+        style: tells whether the output's encoding carries all characters, and whether to list the
+            findings that are ignored.
         unfolded: how many findings of each are open to read; None for all.
     """
     return [
         replace(block_, text=plain(block_.text, style, lines=True))
         for report in reports
-        for block_ in _section(printable(report, style), report.diagnosis, unfolded)
+        for block_ in _section(
+            printable(report, style), report.diagnosis, unfolded, style.show_ignored
+        )
     ]
 
 
-def _section(report: Report, raw: Diagnosis, unfolded: int | None) -> Iterator[Block]:
+def _section(
+    report: Report, raw: Diagnosis, unfolded: int | None, show_ignored: bool
+) -> Iterator[Block]:
     yield Block("\n\n".join(_head(report)))
     if report.outcome is not None:
         yield from _gate(report.outcome, report.diagnosis)
@@ -86,7 +91,7 @@ def _section(report: Report, raw: Diagnosis, unfolded: int | None) -> Iterator[B
         opened = unfolded is None or nth < unfolded
         text = "\n\n".join(_finding(alert, finding, report.diagnosis, opened))
         yield Block(text, finding=True)
-    yield Block("\n\n".join(_closing(report.diagnosis, raw)))
+    yield Block("\n\n".join(_closing(report.diagnosis, raw, show_ignored)))
 
 
 def _head(report: Report) -> Iterator[str]:
@@ -163,9 +168,10 @@ def _location(location: Location, diagnosis: Diagnosis) -> str:
     return f"{text}\n\n{block(clipped, 'python')}"
 
 
-def _closing(diagnosis: Diagnosis, raw: Diagnosis) -> Iterator[str]:
+def _closing(diagnosis: Diagnosis, raw: Diagnosis, show_ignored: bool) -> Iterator[str]:
     yield f"<details>\n<summary>{outcomes(diagnosis)}</summary>"
-    hushed = suppressed(diagnosis.ignored, lambda file: path_shown(file, diagnosis.run))
+    ignored = diagnosis.ignored if show_ignored else []
+    hushed = suppressed(ignored, lambda file: path_shown(file, diagnosis.run))
     said = [*unjudged(diagnosis.not_checked), *hushed, *diagnosis.warnings]
     yield _bullets(said) or "Nothing else to say."
     yield "</details>"

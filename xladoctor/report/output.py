@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
@@ -35,10 +35,15 @@ class Format(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A format, and the file that it goes to; None for standard output."""
+    """A format, and the file that it goes to; None for standard output.
+
+    Attributes:
+        show_ignored: as in :class:`~xladoctor.report.interface.Style`.
+    """
 
     format: Format
     path: Path | None = None
+    show_ignored: bool = False
 
 
 class OutputError(XladoctorError):
@@ -109,11 +114,11 @@ def write_each(
     for output in sorted(outputs, key=lambda output: output.path is None):
         text, commands = io.StringIO(), output.format is Format.github
         if output.path is None:
-            style = style_for(sys.stdout, color)
+            style = replace(style_for(sys.stdout, color), show_ignored=output.show_ignored)
             render(output.format, text, style)
             emit(text.getvalue(), colored=style.color, commands=commands)
         else:
-            render(output.format, text, Style())
+            render(output.format, text, Style(show_ignored=output.show_ignored))
             _write(output.path, harmless(text.getvalue(), commands=commands))
 
 

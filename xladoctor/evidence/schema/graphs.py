@@ -62,6 +62,13 @@ GRAPHS: dict[str, Table] = {
         line INTEGER line, from 1
         text VARCHAR its text
     """)),
+    "ignore_comment": Table("a comment that asks to ignore findings", "call_sites.json", columns("""
+        file VARCHAR path
+        line INTEGER line that it is in, from 1
+        first_line INTEGER first line that it is about
+        last_line INTEGER last line that it is about
+        text VARCHAR its text
+    """)),
     "recompilation": Table("why a call site compiled again: its graph against the most similar one"
                            " that it compiled before", "derived", columns(PROCESS + """
         index INTEGER number of the compilation

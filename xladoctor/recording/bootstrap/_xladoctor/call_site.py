@@ -18,6 +18,7 @@ import sysconfig
 from types import CodeType, FrameType
 from typing import Any, Collection
 
+from .ignores import Ignore, ignores
 from .loops import Loops
 from .redaction import redact_code
 
@@ -57,6 +58,7 @@ class CallSites:
         self._passing: dict[tuple[int, int], tuple[CodeType, int, bool]] = {}
         self.rows: list[Place] = []
         self._callers: dict[int, list[tuple[str, int, str]]] = {}  # of what is not a sample's
+        self._ignores: dict[str, list[Ignore]] = {}
         self._loops = Loops()
         self._around: dict[int, list[tuple[str, int, int, str]]] = {}
         self.sampled = 0  # rows that only samples have seen so far
@@ -243,6 +245,15 @@ class CallSites:
                 site["loops"] = [(_absolute(file), *lines) for file, *lines in loops]
             described.append(site)
         return described
+
+    def ignores(self) -> list[dict[str, Any]]:
+        """The comments in the files of all sites that ask to ignore findings, without secrets."""
+        for row in list(self.rows):
+            for file in (row[0], row[3]):
+                if file and file not in self._ignores:
+                    self._ignores[file] = ignores(linecache.getlines(file))
+        return [{"file": file, **asked._asdict(), "text": redact_code(asked.text)}
+                for file, found in self._ignores.items() for asked in found]  # fmt: skip
 
     def _loops_around(self, site: int) -> list[tuple[str, int, int, str]]:
         if site not in self._callers:

@@ -60,7 +60,8 @@ class Records:
         fallbacks = [dict(zip(_OF_FALLBACKS, (*key, *row)))
                      for key, row in list(self._probe.rows.items())]  # fmt: skip
         self._write("call_sites.json", {"sites": sites, "fallbacks": fallbacks,
-                                        "passing": self._sites.passing()})  # fmt: skip
+                                        "passing": self._sites.passing(),
+                                        "ignores": self._sites.ignores()})  # fmt: skip
 
     def write_samples(self) -> None:
         """The samples; before them the call sites, which they point at."""
