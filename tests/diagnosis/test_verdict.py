@@ -11,13 +11,15 @@ from tests.support import PACK, finding
 from xladoctor.diagnosis.interface import (
     Claim,
     Finding,
+    RunFacts,
     Saving,
     SavingBasis,
+    Steps,
     TimeParts,
     TimeSpent,
     Verdict,
 )
-from xladoctor.diagnosis.verdict import verdict
+from xladoctor.diagnosis.verdict import reach, verdict
 
 
 def spent(total: float | None = None, **parts: float) -> TimeSpent:
@@ -210,3 +212,28 @@ def test_blocked_time_that_the_device_needs_is_the_device_s(
 ) -> None:
     judged = judge(spent(read_s=7.0, barrier_s=3.0), findings)
     assert (judged.bound_by, judged.text.partition(" of")[0]) == (bound_by, share)
+
+
+LONG, SHORT = Steps(40, 3, 1.0), Steps(2, 2, None)
+
+
+@pytest.mark.parametrize(
+    ("facts", "steps", "claim"),
+    [
+        ({"status": 0}, LONG, "nothing to fix."),
+        ({}, None, "nothing to fix."),
+        ({"status": 1}, LONG, "nothing to fix up to where the program failed."),
+        ({"signal": 9}, LONG, "nothing to fix up to where the program failed."),
+        ({"status": 0}, SHORT, "nothing to fix in 2 steps of warm-up; let it run longer."),
+        ({"status": 1}, Steps(1, 1, None),
+         "nothing to fix in 1 step of warm-up; the program failed then."),
+        ({"incomplete": ["lost"], "status": 1}, SHORT,
+         "nothing to fix in what is here, but a part is lost (see the notes)."),
+    ],
+)  # fmt: skip
+def test_nothing_to_fix_says_how_far_that_goes(
+    facts: dict[str, Any], steps: Steps | None, claim: str
+) -> None:
+    so_far = reach(RunFacts("run", "run", **facts), steps)
+    text = judge(spent(barrier_s=9.0, upload_s=1.0), [], so_far=so_far).text
+    assert text.endswith(claim)

@@ -24,7 +24,7 @@ from xladoctor.diagnosis.labels import label_times
 from xladoctor.diagnosis.rule import Rule, RuleError
 from xladoctor.diagnosis.savings import Savings
 from xladoctor.diagnosis.suppression import Suppression
-from xladoctor.diagnosis.verdict import verdict
+from xladoctor.diagnosis.verdict import reach, verdict
 from xladoctor.diagnosis.whatif import WhatIf
 from xladoctor.evidence.interface import Evidence
 
@@ -59,13 +59,13 @@ def diagnose(
     kept, ignored = suppression.split(raw)
     ordered, limit = savings.in_order(ranking.ranked(kept))
     pack = {rule.id: rule for rule in rules}
-    used = devices.device_use(evidence)
+    run, used = facts.run(evidence), devices.device_use(evidence)
     busy = _busy(evidence, savings, used)
     outcomes = _outcomes(judged, not_checked, off)
     return Diagnosis(
         schema_version=SCHEMA_VERSION, tool=Tool("xladoctor", __version__),
-        run=facts.run(evidence),
-        verdict=verdict(time, ordered, pack, bool(judged), limit, busy, bool(evidence.lost)),
+        run=run,
+        verdict=verdict(time, ordered, pack, bool(judged), limit, busy, reach(run, steps)),
         time=account.explain(evidence, time, ordered, pack), steps=steps, devices=used,
         counts=counts(evidence, steps), findings=ordered,
         rules=outcomes, not_checked=not_checked, ignored=ignored,

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from xladoctor.diagnosis.interface import Finding, SavingBasis, TimeSpent, Verdict
+from xladoctor.diagnosis.interface import (
+    Finding,
+    RunFacts,
+    SavingBasis,
+    Steps,
+    TimeSpent,
+    Verdict,
+)
 from xladoctor.diagnosis.rule import BoundBy, Rule
 from xladoctor.quantities import duration, percent
 
@@ -42,7 +49,7 @@ def verdict(
     judged: bool = True,
     limit: str | None = None,
     busy: float | None = None,
-    lost: bool = False,
+    so_far: str = "",
 ) -> Verdict:
     """What limits the loop, in a sentence that a newcomer understands.
 
@@ -51,7 +58,7 @@ def verdict(
         judged: whether any rule could be evaluated; if none could, nothing is known to be right.
         limit: what a step is limited by once all findings are fixed.
         busy: share of the steady steps in which a device worked, if that is their limit.
-        lost: whether a part of what was recorded is missing.
+        so_far: how far nothing was found, where that is not the whole program; see :func:`reach`.
     """
     serious = [finding for finding in findings if finding.severity != "info"]
     speedup, basis = _speedup(time, serious)
@@ -65,9 +72,23 @@ def verdict(
         todo = _nothing(findings, judged, bound_by in _AVOIDABLE and share > _MUCH)
         if bound_by == "unknown" and todo == _NOTHING:
             todo = f"{_NOTHING} in what it shows"
-        elif lost and todo == _NOTHING:
-            todo = f"{_NOTHING} in what is here, but a part is lost (see the notes)"
+        elif todo == _NOTHING:
+            todo += so_far
     return Verdict(bound_by, f"{text}; {todo}.", speedup, basis, limit if speedup else None)
+
+
+def reach(run: RunFacts, steps: Steps | None) -> str:
+    """How far "nothing to fix" goes, where that is not the whole program: it was cut off, it
+    failed, or it never came further than its warm-up.
+    """
+    if run.incomplete:
+        return " in what is here, but a part is lost (see the notes)"
+    failed = run.signal is not None or bool(run.status)
+    if steps is not None and steps.count <= steps.warmup:
+        plural = "s" if steps.count != 1 else ""
+        why = "; the program failed then" if failed else "; let it run longer"
+        return f" in {steps.count} step{plural} of warm-up{why}"
+    return " up to where the program failed" if failed else ""
 
 
 def _nothing(findings: Sequence[Finding], judged: bool, lossy: bool) -> str:
