@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from xladoctor.cli.configured import Asked, ConfigOption, configured
+from xladoctor.cli.configured import Asked, ConfigOption, RulesOption, configured
 from xladoctor.cli.output import ColorOption, FormatOption, TotalStepsOption, parse_outputs
 from xladoctor.report.output import Color, deliver, say
 
@@ -47,6 +47,7 @@ def capture(
     ] = None,
     total_steps: TotalStepsOption = None,
     config: ConfigOption = None,
+    rules: RulesOption = [],  # noqa: B006  # typer reads it
     formats: FormatOption = [],  # noqa: B006  # typer reads it
     color: ColorOption = Color.auto,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
@@ -69,7 +70,7 @@ def capture(
     from xladoctor.report.interface import Report
 
     outputs = parse_outputs(formats)
-    chosen = doctor.selection(configured(Asked(config)))
+    chosen = doctor.selection(configured(Asked(config, rules=rules)))
     request = RemoteRequest(
         addresses=parse_addresses(addresses),
         duration_ms=parse_milliseconds(duration, "--duration", *RECORDING),

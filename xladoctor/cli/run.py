@@ -13,6 +13,7 @@ from xladoctor.cli.configured import (
     Asked,
     ConfigOption,
     IgnoreOption,
+    RulesOption,
     SelectOption,
     configured,
 )
@@ -88,6 +89,7 @@ def run(
         ),
     ] = False,
     config: ConfigOption = None,
+    rules: RulesOption = [],  # noqa: B006
     select: SelectOption = [],  # noqa: B006
     ignore: IgnoreOption = [],  # noqa: B006
     formats: FormatOption = [],  # noqa: B006  # typer reads it
@@ -110,7 +112,7 @@ def run(
         from xladoctor.gate.programs import programs
         from xladoctor.report.interface import Report
 
-        configuration = configured(Asked(config, select, ignore))
+        configuration = configured(Asked(config, select, ignore, rules=rules))
         selection = doctor.selection(configuration)
         policy = policy_of(configuration) if gate else None
     options = Options(

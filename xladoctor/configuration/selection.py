@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from string import digits
 
 from xladoctor.configuration.interface import ALL, Configuration, ConfigurationError, Level
 from xladoctor.diagnosis.rule import Rule
@@ -11,10 +12,15 @@ from xladoctor.diagnosis.rule import Rule
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The rules that are judged, and the ids of those that are switched off."""
+    """The rules that are judged, and the ids of those that are switched off.
+
+    Attributes:
+        notes: what is wrong with rules that were left out.
+    """
 
     rules: list[Rule]
     off: list[str]
+    notes: list[str] = field(default_factory=list)
 
 
 def select(rules: Sequence[Rule], settings: Configuration, where: str) -> Selection:
@@ -45,10 +51,15 @@ def level_of(rule: str, levels: Mapping[str, Level]) -> Level | None:
 
 
 def _fit(rule: str, name: str) -> int:
-    """How well a name fits a rule: 0 not at all, else more the longer it is."""
+    """How well a name fits a rule: 0 not at all, else more the longer it is.
+
+    A family has all letters of the rule's id, and less than three digits.
+    """
     if name == ALL:
         return 1
-    return 1 + len(name) if rule.startswith(name) else 0
+    letters = rule.rstrip(digits)
+    family = rule.startswith(name) and len(letters) <= len(name) < len(letters) + 3
+    return 1 + len(name) if family or rule == name else 0
 
 
 def _is_on(rule: str, settings: Configuration) -> bool:
