@@ -31,7 +31,9 @@ def selection(configured: Configured) -> Selection:
     """The rules as configured. Raises ConfigurationError and RuleError."""
     from xladoctor.configuration.selection import select
 
-    return select(rules(), configured.settings, str(configured.source or "configuration"))
+    known, notes = _known(configured)
+    selected = select(known, configured.settings, str(configured.source or "configuration"))
+    return replace(selected, notes=notes)
 
 
 def load_evidence(
@@ -74,18 +76,16 @@ def evidence_of(ingested: Ingested, within: Period | None = None, **origin: obje
 
 
 def diagnose(evidence: Evidence, selection: Selection, total_steps: int | None = None) -> Diagnosis:
-    """Judge evidence by the rules that are selected.
+    """Judge evidence by the rules that are selected; one that fails is not evaluated.
 
     Args:
         total_steps: length of a run that savings are projected to.
-
-    Raises:
-        RuleError: a rule's query or message fails on this evidence.
     """
     from xladoctor.diagnosis import engine
 
-    return engine.diagnose(evidence, selection.rules, total_steps, selection.off,
-                           selection.errors, selection.ignored_in)  # fmt: skip
+    diagnosis = engine.diagnose(evidence, selection.rules, total_steps, selection.off,
+                                selection.errors, selection.ignored_in, strict=False)  # fmt: skip
+    return replace(diagnosis, warnings=[*diagnosis.warnings, *selection.notes])
 
 
 def judge(
@@ -110,11 +110,18 @@ def finding_of(rule: Rule, row: Row, evidence: Evidence) -> Finding:
     return finding
 
 
-def rules() -> list[Rule]:
-    """The rule pack. Raises RuleError."""
+def rules(configured: Configured | None = None) -> list[Rule]:
+    """The rule pack, or all rules that are configured or installed. Raises RuleError."""
     from xladoctor.diagnosis.pack import load_rules
 
-    return load_rules()
+    return load_rules() if configured is None else _known(configured)[0]
+
+
+def _known(configured: Configured) -> tuple[list[Rule], list[str]]:
+    """As :func:`xladoctor.diagnosis.pack.all_rules`."""
+    from xladoctor.diagnosis.pack import all_rules
+
+    return all_rules(configured.folder / name for name in configured.settings.rules)
 
 
 def examine(

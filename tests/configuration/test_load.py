@@ -127,7 +127,7 @@ def test_named_file_whose_table_is_none_is_an_error(tmp_path: Path, text: str) -
     ("text", "expected"),
     [
         ("levl = 1\n", ":1: levl: no such key; expected one of"
-         " gate, ignore, levels, select, thresholds"),
+         " gate, ignore, levels, rules, select, thresholds"),
         ("\n# a\nselect = 'XD1'\n", ":3: select: "),
         ("[gate]\ntime = true\nfail_at = 'error'\n", ":3: gate.fail_at: no such key; expected one"
          " of acknowledged, allow_missing, baseline, budgets, fail_on, scripts, time"),

@@ -60,6 +60,19 @@ def test_level_is_that_of_the_longest_name(levels: dict[str, Level], level: str 
     assert level_of("XD201", levels) == level
 
 
+@pytest.mark.parametrize(
+    ("select_", "on"),
+    [("AC", ["AC101", "AC1012"]), ("AC1", ["AC101", "AC1012"]), ("AC10", ["AC101", "AC1012"]),
+     ("AC101", ["AC101"]), ("AC1012", ["AC1012"]), ("ACME", ["ACME101"]), ("ACME1", ["ACME101"])],
+)  # fmt: skip
+def test_family_has_all_letters_and_an_id_is_no_family(select_: str, on: list[str]) -> None:
+    rules = [rule(id=name) for name in ("AC101", "AC1012", "ACME101")]
+    selection = select(rules, Configuration(select=[select_]), "file")
+    assert [each.id for each in selection.rules] == on
+    with pytest.raises(ConfigurationError, match="no rule begins with A\n"):
+        select(rules, Configuration(select=["A"]), "file")
+
+
 def test_thresholds_replace_those_of_the_rule_and_no_others() -> None:
     given = [rule(id=name, thresholds=THRESHOLDS, query="SELECT 1 AS count, $each, $times")
              for name in ("XD101", "XD201")]  # fmt: skip

@@ -10,6 +10,7 @@ from xladoctor.cli.configured import (
     Asked,
     ConfigOption,
     IgnoreOption,
+    RulesOption,
     SelectOption,
     configured,
 )
@@ -41,6 +42,7 @@ def analyze(
     ] = None,
     total_steps: TotalStepsOption = None,
     config: ConfigOption = None,
+    rules: RulesOption = [],  # noqa: B006
     select: SelectOption = [],  # noqa: B006
     ignore: IgnoreOption = [],  # noqa: B006
     show_ignored: ShowIgnoredOption = False,
@@ -57,7 +59,7 @@ def analyze(
     from xladoctor.report.interface import Report
 
     outputs = parse_outputs(formats, show_ignored=show_ignored)
-    chosen = doctor.selection(configured(Asked(config, select, ignore)))
+    chosen = doctor.selection(configured(Asked(config, select, ignore, rules=rules)))
     with progress_bar() as bar:
         diagnosis = doctor.examine(paths, chosen, total_steps, session=session, progress=bar)
     deliver([Report(diagnosis)], outputs, color)

@@ -11,6 +11,7 @@ from xladoctor.cli.configured import (
     Asked,
     ConfigOption,
     IgnoreOption,
+    RulesOption,
     SelectOption,
     configured,
 )
@@ -59,8 +60,9 @@ def capture(
     ] = None,
     total_steps: TotalStepsOption = None,
     config: ConfigOption = None,
+    rules: RulesOption = [],  # noqa: B006
     select: SelectOption = [],  # noqa: B006
-    ignore: IgnoreOption = [],  # noqa: B006
+    ignore: IgnoreOption = [],  # noqa: B006  # typer reads it
     show_ignored: ShowIgnoredOption = False,
     formats: FormatOption = [],  # noqa: B006  # typer reads it
     color: ColorOption = Color.auto,
@@ -84,7 +86,7 @@ def capture(
     from xladoctor.report.interface import Report
 
     outputs = parse_outputs(formats, show_ignored=show_ignored)
-    chosen = doctor.selection(configured(Asked(config, select, ignore)))
+    chosen = doctor.selection(configured(Asked(config, select, ignore, rules=rules)))
     request = RemoteRequest(
         addresses=parse_addresses(addresses),
         duration_ms=parse_milliseconds(duration, "--duration", *RECORDING),

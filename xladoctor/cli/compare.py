@@ -11,6 +11,7 @@ from xladoctor.cli.configured import (
     ConfigOption,
     FailOnOption,
     IgnoreOption,
+    RulesOption,
     SelectOption,
     configured,
 )
@@ -52,6 +53,7 @@ def compare(
     ] = [],  # noqa: B006
     color: ColorOption = Color.auto,
     config: ConfigOption = None,
+    rules: RulesOption = [],  # noqa: B006
     select: SelectOption = [],  # noqa: B006
     ignore: IgnoreOption = [],  # noqa: B006
 ) -> None:  # fmt: skip
@@ -67,7 +69,9 @@ def compare(
 
     outputs = parse_outputs(formats, _FORMATS)
     limit = None if max_slowdown is None else _share(max_slowdown)
-    configuration = configured(Asked(config, select, ignore, gate={"fail_on": fail_on}))
+    configuration = configured(
+        Asked(config, select, ignore, gate={"fail_on": fail_on}, rules=rules)
+    )
     demand = Demand(configuration.settings.gate.fail_on, limit, _grounds(despite))
     chosen = doctor.selection(configuration)
     with progress_bar() as bar:

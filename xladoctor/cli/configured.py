@@ -27,6 +27,13 @@ FailOnOption = Annotated[
         help="Lowest severity, judged by counts, at which a finding fails.",
     ),
 ]  # fmt: skip
+RulesOption = Annotated[
+    list[Path],
+    typer.Option(
+        "--rules", envvar="XLADOCTOR_RULES", metavar="DIR", show_default=False,
+        help="Folder of more rules, besides those of the configuration. May be repeated.",
+    ),
+]  # fmt: skip
 SelectOption = Annotated[
     list[str],
     typer.Option(
@@ -52,6 +59,7 @@ class Asked:
         levels: ``RULE=LEVEL`` each.
         budgets: ``NAME=LIMIT`` each.
         gate: other keys of the gate.
+        rules: folders of more rules.
     """
 
     config: Path | None = None
@@ -60,6 +68,7 @@ class Asked:
     levels: Sequence[str] = ()
     budgets: Sequence[str] = ()
     gate: dict[str, Any] = field(default_factory=dict)
+    rules: Sequence[Path] = ()
 
 
 def configured(asked: Asked) -> Configured:
@@ -88,6 +97,9 @@ def configured(asked: Asked) -> Configured:
     for limits in gate.get("scripts", {}).values():  # an option overrides every file
         for name in budgets:
             limits.pop(name, None)
+    if asked.rules:
+        folders = [str(folder.absolute()) for folder in asked.rules]
+        changes["rules"] = [*changes.get("rules", []), *folders]
     for key, names in (("select", asked.select), ("ignore", asked.ignore)):
         if names:
             changes[key] = [part.strip() for name in names for part in name.split(",")]

@@ -17,6 +17,7 @@ from xladoctor.cli.configured import (
     ConfigOption,
     FailOnOption,
     IgnoreOption,
+    RulesOption,
     SelectOption,
     configured,
 )
@@ -96,6 +97,7 @@ def gate(
         typer.Option(show_default=False, help="Treat the program as hung after this long."),
     ] = None,
     config: ConfigOption = None,
+    rules: RulesOption = [],  # noqa: B006
     select: SelectOption = [],  # noqa: B006
     ignore: IgnoreOption = [],  # noqa: B006
     show_ignored: ShowIgnoredOption = False,
@@ -117,7 +119,7 @@ def gate(
     with launcher.signals_kept():  # libraries start threads when they are imported
         from xladoctor.gate.programs import programs
 
-        configuration = configured(Asked(config, select, ignore, level, budget, changes))
+        configuration = configured(Asked(config, select, ignore, level, budget, changes, rules))
         policy = policy_of(configuration, _named(baseline, new=update_baseline))
     words = arguments or []
     if after_dashes(words) and words:

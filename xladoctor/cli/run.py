@@ -13,6 +13,7 @@ from xladoctor.cli.configured import (
     Asked,
     ConfigOption,
     IgnoreOption,
+    RulesOption,
     SelectOption,
     configured,
 )
@@ -96,6 +97,7 @@ def run(
         ),
     ] = False,
     config: ConfigOption = None,
+    rules: RulesOption = [],  # noqa: B006
     select: SelectOption = [],  # noqa: B006
     ignore: IgnoreOption = [],  # noqa: B006
     show_ignored: ShowIgnoredOption = False,
@@ -120,7 +122,7 @@ def run(
         from xladoctor.gate.programs import programs
         from xladoctor.report.interface import Report
 
-        configuration = configured(Asked(config, select, ignore))
+        configuration = configured(Asked(config, select, ignore, rules=rules))
         selection = doctor.selection(configuration)
         policy = policy_of(configuration) if gate else None
     options = Options(

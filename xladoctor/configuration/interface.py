@@ -24,7 +24,7 @@ from xladoctor.quantities import SIZE, QuantityError, parse_size
 Level = Literal["off", "info", "warning", "error"]
 FailOn = Literal["error", "warning", "info", "never"]
 ALL = "ALL"
-_PREFIX = r"[A-Z]+\d{0,3}"
+_PREFIX = r"[A-Z]+\d{0,4}"
 
 
 class ConfigurationError(XladoctorError):
@@ -75,6 +75,7 @@ Ignored = Annotated[
     AfterValidator(_ignored),
     WithJsonSchema({"type": "string", "pattern": f"^{_PREFIX}(:.+)?$"}),
 ]
+Folder = Annotated[str, Field(min_length=1)]
 Limit = Annotated[float, Field(ge=0, allow_inf_nan=False), BeforeValidator(_number)]
 Size = Annotated[
     Limit,
@@ -151,6 +152,9 @@ class Configuration(BaseModel):
     """``[tool.xladoctor]``."""
 
     model_config = _MODEL
+    rules: list[Folder] = Field(
+        default=[], description="Folders of more rules, relative to this file."
+    )
     select: list[Prefix] = Field(
         default=[ALL], description="Rules or families to judge; ALL is all."
     )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from string import digits
 from typing import Any
 
 from xladoctor.configuration.interface import ALL, Configuration, ConfigurationError, Level
@@ -18,12 +19,14 @@ class Selection:
     Attributes:
         errors: ids of rules of which any finding is an error.
         ignored_in: globs of the files in which a rule's findings are ignored, by its id.
+        notes: what is wrong with rules that were left out.
     """
 
     rules: list[Rule]
     off: list[str]
     errors: list[str]
     ignored_in: dict[str, list[str]]
+    notes: list[str] = field(default_factory=list)
 
 
 def select(rules: Sequence[Rule], settings: Configuration, where: str) -> Selection:
@@ -71,10 +74,15 @@ def level_of(rule: str, levels: Mapping[str, Level]) -> Level | None:
 
 
 def _fit(rule: str, name: str) -> int:
-    """How well a name fits a rule: 0 not at all, else more the longer it is."""
+    """How well a name fits a rule: 0 not at all, else more the longer it is.
+
+    A family has all letters of the rule's id, and less than three digits.
+    """
     if name == ALL:
         return 1
-    return 1 + len(name) if rule.startswith(name) else 0
+    letters = rule.rstrip(digits)
+    family = rule.startswith(name) and len(letters) <= len(name) < len(letters) + 3
+    return 1 + len(name) if family or rule == name else 0
 
 
 def _is_on(rule: str, settings: Configuration) -> bool:

@@ -10,14 +10,16 @@ from typing import Any
 import duckdb
 
 from xladoctor import __version__
-from xladoctor.diagnosis import account, devices, facts, findings, ranking
+from xladoctor.diagnosis import account, devices, facts, findings, ranking, stranger
 from xladoctor.diagnosis.counts import counts
 from xladoctor.diagnosis.interface import (
     SCHEMA_VERSION,
     DeviceUse,
     Diagnosis,
+    Finding,
     NotChecked,
     RuleOutcomes,
+    TimeSpent,
     Tool,
 )
 from xladoctor.diagnosis.labels import label_times
@@ -29,20 +31,24 @@ from xladoctor.diagnosis.whatif import WhatIf
 from xladoctor.evidence.interface import Evidence
 
 Row = dict[str, Any]
+_PATIENCE_S = 600.0  # for a query of the pack
 
 
 def diagnose(
     evidence: Evidence, rules: Sequence[Rule], total_steps: int | None = None,
     off: Sequence[str] = (), errors: Collection[str] = (),
-    ignored_in: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    ignored_in: Mapping[str, Sequence[str]] = MappingProxyType({}), *, strict: bool = True,
 ) -> Diagnosis:  # fmt: skip
     """Judge the evidence by each rule that applies to the program's frontend, in its words.
+
+    A rule that others wrote is not evaluated if it fails.
 
     Args:
         total_steps: length of a run to project the savings to.
         off: ids of rules that are switched off.
         errors: ids of rules of which any finding is an error.
         ignored_in: globs of the files in which a rule's findings are ignored, by its id.
+        strict: whether a failure of the pack is an error; otherwise that rule is not evaluated.
 
     Raises:
         RuleError: a rule's query or message fails on this evidence.
@@ -51,9 +57,14 @@ def diagnose(
     rules = [own for rule in rules if (own := rule.for_frontend(evidence.frontend))]
     time, steps = account.time_spent(evidence), facts.steps(evidence)
     savings = Savings(WhatIf(evidence.database), time, steps, total_steps)
-    judged, not_checked = _judge_all(rules, evidence)
-    raw = [finding for rule, rows in judged
-           for finding in findings.from_rows(rule, rows, evidence, time, savings)]  # fmt: skip
+    raw, judged, not_checked = list[Finding](), list[tuple[Rule, bool]](), list[NotChecked]()
+    for rule in rules:
+        found, reason = _outcome(rule, evidence, time, savings, strict=strict)
+        if reason:
+            not_checked.append(NotChecked(rule.id, reason))
+        else:
+            judged.append((rule, bool(found)))
+            raw += found
     raw = [replace(each, severity="error") if each.rule in errors else each for each in raw]
     suppression = Suppression(evidence, ignored_in)
     kept, ignored = suppression.split(raw)
@@ -74,21 +85,23 @@ def diagnose(
     )  # fmt: skip
 
 
-def _judge_all(
-    rules: Sequence[Rule], evidence: Evidence
-) -> tuple[list[tuple[Rule, list[Row]]], list[NotChecked]]:
-    """The rows of each rule, and the rules that lack data."""
-    judged, not_checked = [], []
-    for rule in rules:
-        reason = _missing(rule, evidence.available) or _empty(rule, evidence)
-        rows = [] if reason else judge(rule, evidence)
-        if not (reason or rows):
-            reason = _cut(rule, evidence)
-        if reason:
-            not_checked.append(NotChecked(rule.id, reason))
-        else:
-            judged.append((rule, rows))
-    return judged, not_checked
+def _outcome(
+    rule: Rule, evidence: Evidence, time: TimeSpent, savings: Savings, *, strict: bool
+) -> tuple[list[Finding], str | None]:
+    """The findings of a rule, or why it cannot be judged."""
+    if reason := _missing(rule, evidence.available) or _empty(rule, evidence):
+        return [], reason
+    try:
+        found = findings.from_rows(rule, judge(rule, evidence), evidence, time, savings)
+    except RuleError as error:
+        if strict and not rule.foreign:
+            raise
+        return [], error.what.removeprefix(f"{rule.id}: ")
+    except Exception as error:  # rows can have anything in them
+        if not rule.foreign:
+            raise
+        return [], f"its rows cannot be used: {error!r}"
+    return found, None if found else _cut(rule, evidence)
 
 
 def _cut(rule: Rule, evidence: Evidence) -> str | None:
@@ -101,11 +114,11 @@ def _cut(rule: Rule, evidence: Evidence) -> str | None:
 
 
 def _outcomes(
-    judged: Sequence[tuple[Rule, list[Row]]], not_checked: Sequence[NotChecked], off: Sequence[str]
+    judged: Sequence[tuple[Rule, bool]], not_checked: Sequence[NotChecked], off: Sequence[str]
 ) -> RuleOutcomes:
     return RuleOutcomes(
-        fired=[rule.id for rule, rows in judged if rows],
-        clear=[rule.id for rule, rows in judged if not rows],
+        fired=[rule.id for rule, fired in judged if fired],
+        clear=[rule.id for rule, fired in judged if not fired],
         not_evaluated=[skipped.rule for skipped in not_checked],
         off=list(off),
     )
@@ -128,10 +141,15 @@ def judge(
         thresholds: replace the rule's own of the same name.
 
     Raises:
-        RuleError: the query fails on this evidence.
+        RuleError: the query fails on this evidence, or takes too long.
     """
+    database, parameters = evidence.database, rule.parameters(thresholds or {})
+    if rule.foreign:
+        return stranger.rows_of(rule, evidence, parameters)
     try:
-        return evidence.database.rows(rule.query, rule.parameters(thresholds or {}))
+        return database.within(_PATIENCE_S, lambda: database.rows(rule.query, parameters))
+    except TimeoutError as error:
+        raise RuleError(f"{rule.id}: its query took longer than {_PATIENCE_S:g} s") from error
     except duckdb.Error as error:
         raise RuleError(f"{rule.id}: its query failed: {error}") from error
 

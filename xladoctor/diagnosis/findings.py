@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from xladoctor.diagnosis import ranking
+from xladoctor.diagnosis import ranking, stranger
 from xladoctor.diagnosis.fingerprint import distinct, fingerprint
 from xladoctor.diagnosis.interface import (
     Cost,
@@ -39,7 +39,19 @@ def from_rows(
         if row.get("count") is None:
             raise RuleError(f"{rule.id}: its query returns a row without a count")
         places[row.get("file"), row.get("line"), _subject(row)].append(row)
-    return distinct([_finding(rule, group, evidence, time, savings) for group in places.values()])
+    groups = list(places.values())
+    told = [_told(_worst(group), evidence) for group in groups]
+    messages = (stranger.messages_of(rule, told) if rule.foreign
+                else [_message(rule, values) for values in told])  # fmt: skip
+    return distinct([
+        _finding(rule, group, message, evidence, time, savings)
+        for group, message in zip(groups, messages, strict=True)
+    ])  # fmt: skip
+
+
+def _worst(rows: list[Row]) -> Row:
+    """Processes and threads run in parallel: the user waits for the slowest."""
+    return max(rows, key=lambda row: (row.get("cost_ns") or 0, row.get("count") or 0))
 
 
 def _subject(row: Row) -> str:
@@ -47,16 +59,13 @@ def _subject(row: Row) -> str:
 
 
 def _finding(
-    rule: Rule, rows: list[Row], evidence: Evidence, time: TimeSpent, savings: Savings
-) -> Finding:
-    # Processes and threads run in parallel: the user waits for the slowest.
-    worst = max(rows, key=lambda row: (row.get("cost_ns") or 0, row.get("count") or 0))
+    rule: Rule, rows: list[Row], message: str, evidence: Evidence, time: TimeSpent,
+    savings: Savings,
+) -> Finding:  # fmt: skip
+    worst = _worst(rows)
     cost = _cost(worst, time)
     saving = savings.saving(cost, _fix(rule, worst))
     locations = located(worst, evidence)
-    cause = {key: _shown(value, evidence) for key, value in (worst.get("cause") or {}).items()
-             if value is not None}  # fmt: skip
-    message = _message(rule, worst, cause, evidence)
     return Finding(
         rule=rule.id, name=rule.name, title=rule.title, locations=locations,
         severity=ranking.severity(
@@ -71,7 +80,7 @@ def _finding(
         count=max(int(row["count"]) for row in rows),
         per_step=_rounded(max((row.get("per_step") or 0 for row in rows), default=0) or None),
         processes=sorted({str(row.get("process", 0)) for row in rows}),
-        cost=cost, saving=saving, cause=cause,
+        cost=cost, saving=saving, cause=_cause(worst, evidence),
         consequences=list(worst.get("consequences") or []), message=message,
         why=rule.why.strip(), fix=rule.fix.strip(), example=rule.example.after.strip("\n"),
         fingerprint=fingerprint(rule.id, _subject(worst), locations, evidence),
@@ -80,6 +89,11 @@ def _finding(
         place=None if locations else place_of(
             rule, int(worst.get("process") or 0), worst.get("compilations") or [], evidence),
     )  # fmt: skip
+
+
+def _cause(row: Row, evidence: Evidence) -> dict[str, Any]:
+    return {key: _shown(value, evidence) for key, value in (row.get("cause") or {}).items()
+            if value is not None}  # fmt: skip
 
 
 def _shown(value: Any, evidence: Evidence) -> Any:
@@ -149,10 +163,15 @@ def located(row: Row, evidence: Evidence) -> list[Location]:
     return locations
 
 
-def _message(rule: Rule, row: Row, cause: dict[str, Any], evidence: Evidence) -> str:
-    values = {**row, "cause": defaultdict(lambda: None, cause)}
+def _told(row: Row, evidence: Evidence) -> Row:
+    """What a message can name."""
+    values = {**row, "cause": defaultdict(lambda: None, _cause(row, evidence))}
     for key in ("file", "user_file", "related_file", "also_file"):
         values[key] = evidence.shown(row.get(key))
+    return values
+
+
+def _message(rule: Rule, values: Row) -> str:
     try:
         text = TEMPLATES.from_string(rule.message).render(values)
     except Exception as error:  # a template can raise anything

@@ -8,24 +8,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from jinja2 import StrictUndefined, TemplateSyntaxError
+from jinja2 import StrictUndefined, TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from pydantic import (
     AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
+    PrivateAttr,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
 
 from xladoctor.errors import XladoctorError
+from xladoctor.evidence.allowed import not_of_the_evidence
 from xladoctor.evidence.catalog import views
 from xladoctor.evidence.schema import TABLES
 from xladoctor.frontends.vocabulary import DEFAULT, vocabularies
 
+#: The context in which rules that others wrote are validated.
+FOREIGN = "foreign"
 Severity = Literal["error", "warning", "info"]
 #: What limits a loop, as the verdict names it.
 BoundBy = Literal[
@@ -141,7 +147,7 @@ class Rule(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    id: str = Field(pattern=r"^[A-Z]{2,}\d{3}$")
+    id: str = Field(pattern=r"^[A-Z]{2,}\d{3,4}$")
     name: str = Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")
     title: str = Field(min_length=8, max_length=72)
     category: Literal[
@@ -164,7 +170,7 @@ class Rule(BaseModel):
     needs: list[str] = Field(min_length=1)
     not_evaluated: dict[str, str]
     needs_rows: dict[str, str] = {}
-    thresholds: dict[str, float] = {}
+    thresholds: dict[str, Annotated[float, Field(allow_inf_nan=False)]] = {}
     query: str
     message: str
     why: str
@@ -173,6 +179,22 @@ class Rule(BaseModel):
     per_frontend: dict[Frontend, Texts] = {}
     false_positives: str
     references: list[str] = []
+    _file: Path | None = PrivateAttr(default=None)
+
+    @property
+    def foreign(self) -> bool:
+        """Whether others than xladoctor wrote it, so that nothing it says is trusted."""
+        return self._file is not None
+
+    @property
+    def file(self) -> Path | None:
+        """The file of a rule that is not of the pack."""
+        return self._file
+
+    def of(self, file: Path) -> Rule:
+        """The same as a rule that others wrote, in this file."""
+        self._file = file
+        return self
 
     @field_validator("needs")
     @classmethod
@@ -192,15 +214,19 @@ class Rule(BaseModel):
 
     @field_validator("query")
     @classmethod
-    def _one_select(cls, value: str) -> str:
+    def _one_select(cls, value: str, info: ValidationInfo) -> str:
         import duckdb
 
         try:
             statements = duckdb.extract_statements(value)
+            if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
+                raise ValueError("must be one SELECT (or WITH … SELECT)")
+            others = not_of_the_evidence(value) if info.context == FOREIGN else []
         except duckdb.Error as error:
             raise ValueError(f"not SQL: {str(error).splitlines()[0]}") from error
-        if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
-            raise ValueError("must be one SELECT (or WITH … SELECT)")
+        if others:
+            raise ValueError("may name only tables, views and macros of the evidence, not"
+                             f" {', '.join(others)}")  # fmt: skip
         return value
 
     @field_validator("message")
@@ -208,7 +234,7 @@ class Rule(BaseModel):
     def _template(cls, value: str) -> str:
         try:
             TEMPLATES.parse(value)
-        except TemplateSyntaxError as error:
+        except (TemplateError, RecursionError) as error:
             raise ValueError(f"not a template: {error}") from error
         return value
 

@@ -115,22 +115,29 @@ class Database:
                 self._connection.interrupt()  # which a query that has not begun does not hear
                 worker.join(_TURN_S)
 
-    def rows(self, query: str, parameters: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
-        """Run a query; one dictionary per row."""
-        names, rows = self.table(query, parameters)
+    def rows(
+        self, query: str, parameters: Mapping[str, Any] | None = None, limit: int | None = None
+    ) -> list[dict[str, Any]]:
+        """Run a query; one dictionary per row.
+
+        Args:
+            limit: the most rows to fetch.
+        """
+        names, rows = self.table(query, parameters, limit)
         return [dict(zip(names, row, strict=True)) for row in rows]
 
     def table(
-        self, query: str, parameters: Mapping[str, Any] | None = None
+        self, query: str, parameters: Mapping[str, Any] | None = None, limit: int | None = None
     ) -> tuple[list[str], list[tuple[Any, ...]]]:
         """Run a query; the names of its columns, and its rows."""
-        self._produce(query)
+        self.prepare(query)
         cursor = self._connection.execute(query, dict(parameters or {}))
-        return [column[0] for column in cursor.description or ()], cursor.fetchall()
+        rows = cursor.fetchall() if limit is None else cursor.fetchmany(limit)
+        return [column[0] for column in cursor.description or ()], rows
 
     def arrays(self, query: str) -> dict[str, np.ndarray[Any, Any]]:
         """Run a query whose columns are numbers without NULL; one array per column."""
-        self._produce(query)
+        self.prepare(query)
         return self._connection.execute(query).fetchnumpy()
 
     def scalar(self, query: str, parameters: Mapping[str, Any] | None = None) -> Any:
@@ -180,7 +187,7 @@ class Database:
         tables = {name.strip('"').lower() for name in _values_of("table_name", tree)}
         return tables | set(_values_of("function_name", tree)) & macros().keys()
 
-    def _produce(self, query: str) -> None:
+    def prepare(self, query: str) -> None:
         """Make the lazy tables that the query names, or that lie below a view that it names."""
         words = set(re.findall(r"\w+", query.lower()))
         if not self._lazy.keys() & words and not self._lazy_views & words:

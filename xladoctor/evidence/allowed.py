@@ -1,0 +1,82 @@
+"""What a query of a stranger's rule may name: tables, views and macros of the evidence."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from xladoctor.evidence.catalog import macros, views
+from xladoctor.evidence.schema import TABLES
+
+#: Functions that make rows and look at nothing.
+_MAKERS = frozenset({"range", "generate_series", "unnest"})
+_READING = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
+#: Functions that tell or change something besides the evidence.
+_OUTSIDE = frozenset({"current_setting", "getenv", "getvariable", "setval", "nextval", "write_log"})
+
+
+def not_of_the_evidence(query: str) -> list[str]:
+    """What else a SELECT names: other tables and functions that look elsewhere, each once.
+
+    Raises:
+        ValueError: it cannot be told.
+        duckdb.Error: it is not SQL.
+    """
+    parse = "SELECT json_serialize_sql($query::VARCHAR)"
+    ((text,),) = _parser().execute(parse, {"query": query}).fetchall()
+    try:
+        tree = json.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    if tree["error"]:
+        raise ValueError(f"not one SELECT that can be checked: {tree['error_message']}")
+    nodes = list(_nodes(tree))
+    own = {entry["key"].lower() for node in nodes for entry in node.get("map", [])
+           if isinstance(entry, dict) and "key" in entry}  # fmt: skip
+    found = [name for node in nodes for name in _foreign(node, own)]
+    return list(dict.fromkeys(found))
+
+
+@cache
+def _parser() -> Any:
+    import duckdb
+
+    return duckdb.connect()
+
+
+def _foreign(node: dict[str, Any], own: set[str]) -> Iterator[str]:
+    """What a node of the query names, if that is not of the evidence.
+
+    Args:
+        own: names of the query's own WITH.
+    """
+    kind = str(node.get("type"))
+    if kind.endswith("_NODE") and kind not in _READING:
+        yield kind.removesuffix("_QUERY_NODE")  # DELETE, …
+    elif kind == "SHOW_REF":
+        yield "SHOW, DESCRIBE or SUMMARIZE"
+    elif kind == "BASE_TABLE":
+        name = node["table_name"].lower()
+        if node.get("schema_name") or node.get("catalog_name"):
+            yield ".".join(filter(None, (node["catalog_name"], node["schema_name"], name)))
+        elif name not in own and name not in TABLES and name not in views():
+            yield name
+    elif kind == "TABLE_FUNCTION":
+        name = node["function"]["function_name"].lower()
+        if name not in _MAKERS and name not in macros():
+            yield f"{name}()"
+    elif (name := str(node.get("function_name", "")).lower()) in _OUTSIDE:
+        yield f"{name}()"
+
+
+def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
+    pending = [tree]
+    while pending:
+        branch = pending.pop()
+        if isinstance(branch, dict):
+            yield branch
+            pending += branch.values()
+        elif isinstance(branch, list):
+            pending += branch
