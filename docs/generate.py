@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +23,14 @@ from xladoctor.diagnosis.engine import diagnose
 from xladoctor.diagnosis.pack import load_rules
 from xladoctor.diagnosis.rule import Rule
 from xladoctor.doctor import load_evidence
-from xladoctor.evidence.schema import TABLES
+from xladoctor.evidence.catalog import macro_heads, public_views
+from xladoctor.evidence.schema import CHANGES, EVIDENCE_VERSION, EXAMPLES, TABLES, VIEWS, Column
 from xladoctor.ingest import run_records
 from xladoctor.report import comparison_json, terminal
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.json import schema
 from xladoctor.report.rule_page import page
+from xladoctor.report.schema import UNITS
 
 DOCS = Path(__file__).resolve().parent
 SAMPLE = "sample_traces/recompiling"
@@ -86,21 +89,35 @@ def default(key: dict[str, Any]) -> str:
 
 
 def evidence_page() -> str:
-    """Every table and column of the evidence."""
+    """Every table, public view and macro of the evidence."""
+    changes = "\n".join(f"- {version}: {what}" for version, what in sorted(CHANGES.items()))
     parts = [
-        "# Evidence: tables and columns\n\nWhat rules can query. Instants are nanoseconds of the"
-        " wall clock, durations nanoseconds.\n"
+        f"# Evidence: tables, views and macros\n\nWhat rules and `xladoctor query` can read, in"
+        f" version {EVIDENCE_VERSION}. {UNITS}\n\nThe query below each runs on any evidence; [how"
+        " to write a rule](writing-rules.md) makes a rule of one.\n",
+        f"## Versions\n\n{changes}\n",
+        "## Tables\n",
     ]
     for name, table in TABLES.items():
-        rows = "\n".join(
-            f"| `{column}` | {described.type} | {described.text} |"
-            for column, described in table.columns.items()
-        )
-        parts.append(
-            f"## {name}\n\n{table.text[0].upper()}{table.text[1:]}. From: {table.source}.\n\n"
-            f"| Column | Type | Meaning |\n| --- | --- | --- |\n{rows}\n"
-        )
+        text = f"{table.text[0].upper()}{table.text[1:]}. From: {table.source}."
+        parts.append(evidence_entry(name, text, table.columns))
+    parts.append("## Views\n")
+    parts += [evidence_entry(name, text, VIEWS[name]) for name, text in public_views().items()]
+    parts.append("## Macros\n")
+    for name, macro in macro_heads().items():
+        call = f"`{macro.call}`{', a table' if macro.gives_rows else ''}. {macro.text}"
+        parts.append(evidence_entry(name, call, {}))
     return "\n".join(parts)
+
+
+def evidence_entry(name: str, text: str, columns: Mapping[str, Column]) -> str:
+    """A table, view or macro: what it is, its columns, an example."""
+    rows = "\n".join(
+        f"| `{column}` | {described.type} | {described.text} |"
+        for column, described in columns.items()
+    )
+    table = f"| Column | Type | Meaning |\n| --- | --- | --- |\n{rows}\n\n" if rows else ""
+    return f"### {name}\n\n{text}\n\n{table}```sql\n{EXAMPLES[name]}\n```\n"
 
 
 def picture() -> str:
