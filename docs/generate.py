@@ -19,6 +19,8 @@ from rich.console import Console
 from rich.text import Text
 
 from xladoctor.configuration import schema as configuration
+from xladoctor.diagnosis import rule_schema
+from xladoctor.diagnosis.case import Expected
 from xladoctor.diagnosis.engine import diagnose
 from xladoctor.diagnosis.pack import load_rules
 from xladoctor.diagnosis.rule import Rule
@@ -31,13 +33,16 @@ from xladoctor.report.interface import Report, Style
 from xladoctor.report.json import schema
 from xladoctor.report.rule_page import page
 from xladoctor.report.schema import UNITS
+from xladoctor.rule_cases.defaults import BASE, DEFAULTS
 
 DOCS = Path(__file__).resolve().parent
 SAMPLE = "sample_traces/recompiling"
 README = DOCS.parent / "README.md"
 COMMANDS = ("run", "analyze", "gate", "compare", "capture", "compilations", "query", "stacks",
-            "env", "rules", "explain")  # fmt: skip
+            "env", "rules", "rules list", "rules new", "rules check", "rules test",
+            "explain")  # fmt: skip
 CONFIGURATION = DOCS / "configuration.md"
+CASES = DOCS / "rule-cases.md"
 
 
 def rule_table(rules: list[Rule], folder: str) -> str:
@@ -46,12 +51,15 @@ def rule_table(rules: list[Rule], folder: str) -> str:
     return "\n".join(["| Rule | Name | What it finds |", "| --- | --- | --- |", *rows]) + "\n"
 
 
-def filled(path: Path, what: str, text: str) -> str:
-    """A page with the text between its marks made anew."""
-    begin, end = f"<!-- {what}: generated -->", f"<!-- end of {what} -->"
-    before, _, rest = path.read_text(encoding="utf-8").partition(begin)
-    _, _, after = rest.partition(end)
-    return f"{before}{begin}\n{text}{end}{after}"
+def filled(path: Path, **parts: str) -> str:
+    """A page with the texts between its marks made anew."""
+    page = path.read_text(encoding="utf-8")
+    for what, text in parts.items():
+        begin, end = f"<!-- {what}: generated -->", f"<!-- end of {what} -->"
+        before, _, rest = page.partition(begin)
+        _, _, after = rest.partition(end)
+        page = f"{before}{begin}\n{text}{end}{after}"
+    return page
 
 
 def key_tables(schema: dict[str, Any]) -> str:
@@ -120,6 +128,21 @@ def evidence_entry(name: str, text: str, columns: Mapping[str, Column]) -> str:
     return f"### {name}\n\n{text}\n\n{table}```sql\n{EXAMPLES[name]}\n```\n"
 
 
+def expected_values() -> str:
+    """What a case may name of a finding."""
+    rows = [f"| `{name}` | {field.description} |" for name, field in Expected.model_fields.items()]
+    return "\n".join(["| Value | Meaning |", "| --- | --- |", *rows]) + "\n"
+
+
+def row_defaults() -> str:
+    """The values that rows of cases have where they do not say."""
+    given = {"any table that has the column": BASE, **DEFAULTS}
+    shown = {name: ", ".join(f"`{key}: {json.dumps(value)}`" for key, value in row.items())
+             for name, row in given.items()}  # fmt: skip
+    rows = [f"| {name} | {columns} |" for name, columns in shown.items()]
+    return "\n".join(["| Table | Columns |", "| --- | --- |", *rows]) + "\n"
+
+
 def picture() -> str:
     """The terminal report of a sample trace, as an SVG image."""
     diagnosis = diagnose(load_evidence(SAMPLE), load_rules())
@@ -151,8 +174,10 @@ def main() -> int:
     os.chdir(DOCS.parent)  # so that the picture shows a relative path
     rules = load_rules()
     pages = {
-        README: filled(README, "rules", rule_table(rules, "docs/rules/")),
-        CONFIGURATION: filled(CONFIGURATION, "keys", key_tables(configuration.schema())),
+        README: filled(README, rules=rule_table(rules, "docs/rules/")),
+        CONFIGURATION: filled(CONFIGURATION, keys=key_tables(configuration.schema())),
+        CASES: filled(CASES, defaults=row_defaults(), values=expected_values()),
+        DOCS / "rule.schema.json": json.dumps(rule_schema.schema(), indent=1) + "\n",
         DOCS / "configuration.schema.json": json.dumps(configuration.schema(), indent=1) + "\n",
         DOCS / "rules" / "README.md": f"# Rules\n\n{rule_table(rules, '')}",
         DOCS / "run-directory.schema.json": json.dumps(run_records.schema(), indent=1) + "\n",

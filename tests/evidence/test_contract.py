@@ -68,7 +68,7 @@ def test_each_view_says_what_it_is(name: str) -> None:
 
 def test_a_view_is_described_or_internal() -> None:
     assert set(public_views()) == set(VIEWS), (
-        "describe the columns of a view in schema/views.py, or begin its comment with `-- Internal: `"
+        "describe the columns of a view in schema/views.py, or begin its comment with `Internal: `"
     )
 
 

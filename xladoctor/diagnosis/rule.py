@@ -21,6 +21,7 @@ from pydantic import (
     model_validator,
 )
 
+from xladoctor.diagnosis.case import Case
 from xladoctor.errors import XladoctorError
 from xladoctor.evidence.catalog import views
 from xladoctor.evidence.schema import TABLES
@@ -173,6 +174,7 @@ class Rule(BaseModel):
     per_frontend: dict[Frontend, Texts] = {}
     false_positives: str
     references: list[str] = []
+    cases: list[Case] = []
 
     @field_validator("needs")
     @classmethod

@@ -17,7 +17,8 @@ from xladoctor.report.text import plain, write
 
 UNITS = (
     "Instants are nanoseconds of the wall clock, durations nanoseconds, sizes bytes, unless a"
-    " column says otherwise. A view or macro that is not listed is internal and may change at any time."
+    " column says otherwise. A view or macro that is not listed is internal and may change"
+    " at any time."
 )
 
 
