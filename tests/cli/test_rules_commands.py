@@ -218,7 +218,7 @@ def test_cases_may_be_files_beside_the_rule_or_elsewhere(rule: Path, tmp_path: P
 
 @pytest.mark.parametrize(
     ("old", "new", "told"),
-    [("kind: item", "line: far", "its tables cannot be filled: "),
+    [("line: 38}]", "line: far}]", "its tables cannot be filled: "),
      ("rows: 40", "rows: 1000000", "rows: 1000000 is not a number from 0 to 100,000"),
      ("{from: 0}", "{form: 0}", "form"),
      ("expect:", "graphs: [{hash: a, inputs: [f32]}]\n    expect:", "'f32' is not an input")],
