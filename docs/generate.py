@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,23 +19,30 @@ from rich.console import Console
 from rich.text import Text
 
 from xladoctor.configuration import schema as configuration
+from xladoctor.diagnosis import rule_schema
+from xladoctor.diagnosis.case import Expected
 from xladoctor.diagnosis.engine import diagnose
 from xladoctor.diagnosis.pack import load_rules
 from xladoctor.diagnosis.rule import Rule
 from xladoctor.doctor import load_evidence
-from xladoctor.evidence.schema import TABLES
+from xladoctor.evidence.catalog import macro_heads, public_views
+from xladoctor.evidence.schema import CHANGES, EVIDENCE_VERSION, EXAMPLES, TABLES, VIEWS, Column
 from xladoctor.ingest import run_records
 from xladoctor.report import comparison_json, terminal
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.json import schema
 from xladoctor.report.rule_page import page
+from xladoctor.report.schema import UNITS
+from xladoctor.rule_cases.defaults import BASE, DEFAULTS
 
 DOCS = Path(__file__).resolve().parent
 SAMPLE = "sample_traces/recompiling"
 README = DOCS.parent / "README.md"
 COMMANDS = ("run", "analyze", "gate", "compare", "capture", "compilations", "query", "stacks",
-            "env", "rules", "explain")  # fmt: skip
+            "env", "rules", "rules list", "rules new", "rules check", "rules test",
+            "explain")  # fmt: skip
 CONFIGURATION = DOCS / "configuration.md"
+CASES = DOCS / "rule-cases.md"
 
 
 def rule_table(rules: list[Rule], folder: str) -> str:
@@ -43,12 +51,15 @@ def rule_table(rules: list[Rule], folder: str) -> str:
     return "\n".join(["| Rule | Name | What it finds |", "| --- | --- | --- |", *rows]) + "\n"
 
 
-def filled(path: Path, what: str, text: str) -> str:
-    """A page with the text between its marks made anew."""
-    begin, end = f"<!-- {what}: generated -->", f"<!-- end of {what} -->"
-    before, _, rest = path.read_text(encoding="utf-8").partition(begin)
-    _, _, after = rest.partition(end)
-    return f"{before}{begin}\n{text}{end}{after}"
+def filled(path: Path, **parts: str) -> str:
+    """A page with the texts between its marks made anew."""
+    page = path.read_text(encoding="utf-8")
+    for what, text in parts.items():
+        begin, end = f"<!-- {what}: generated -->", f"<!-- end of {what} -->"
+        before, _, rest = page.partition(begin)
+        _, _, after = rest.partition(end)
+        page = f"{before}{begin}\n{text}{end}{after}"
+    return page
 
 
 def key_tables(schema: dict[str, Any]) -> str:
@@ -86,21 +97,50 @@ def default(key: dict[str, Any]) -> str:
 
 
 def evidence_page() -> str:
-    """Every table and column of the evidence."""
+    """Every table, public view and macro of the evidence."""
+    changes = "\n".join(f"- {version}: {what}" for version, what in sorted(CHANGES.items()))
     parts = [
-        "# Evidence: tables and columns\n\nWhat rules can query. Instants are nanoseconds of the"
-        " wall clock, durations nanoseconds.\n"
+        f"# Evidence: tables, views and macros\n\nWhat rules and `xladoctor query` can read, in"
+        f" version {EVIDENCE_VERSION}. {UNITS}\n\nThe query below each runs on any evidence; [how"
+        " to write a rule](writing-rules.md) makes a rule of one.\n",
+        f"## Versions\n\n{changes}\n",
+        "## Tables\n",
     ]
     for name, table in TABLES.items():
-        rows = "\n".join(
-            f"| `{column}` | {described.type} | {described.text} |"
-            for column, described in table.columns.items()
-        )
-        parts.append(
-            f"## {name}\n\n{table.text[0].upper()}{table.text[1:]}. From: {table.source}.\n\n"
-            f"| Column | Type | Meaning |\n| --- | --- | --- |\n{rows}\n"
-        )
+        text = f"{table.text[0].upper()}{table.text[1:]}. From: {table.source}."
+        parts.append(evidence_entry(name, text, table.columns))
+    parts.append("## Views\n")
+    parts += [evidence_entry(name, text, VIEWS[name]) for name, text in public_views().items()]
+    parts.append("## Macros\n")
+    for name, macro in macro_heads().items():
+        call = f"`{macro.call}`{', a table' if macro.gives_rows else ''}. {macro.text}"
+        parts.append(evidence_entry(name, call, {}))
     return "\n".join(parts)
+
+
+def evidence_entry(name: str, text: str, columns: Mapping[str, Column]) -> str:
+    """A table, view or macro: what it is, its columns, an example."""
+    rows = "\n".join(
+        f"| `{column}` | {described.type} | {described.text} |"
+        for column, described in columns.items()
+    )
+    table = f"| Column | Type | Meaning |\n| --- | --- | --- |\n{rows}\n\n" if rows else ""
+    return f"### {name}\n\n{text}\n\n{table}```sql\n{EXAMPLES[name]}\n```\n"
+
+
+def expected_values() -> str:
+    """What a case may name of a finding."""
+    rows = [f"| `{name}` | {field.description} |" for name, field in Expected.model_fields.items()]
+    return "\n".join(["| Value | Meaning |", "| --- | --- |", *rows]) + "\n"
+
+
+def row_defaults() -> str:
+    """The values that rows of cases have where they do not say."""
+    given = {"any table that has the column": BASE, **DEFAULTS}
+    shown = {name: ", ".join(f"`{key}: {json.dumps(value)}`" for key, value in row.items())
+             for name, row in given.items()}  # fmt: skip
+    rows = [f"| {name} | {columns} |" for name, columns in shown.items()]
+    return "\n".join(["| Table | Columns |", "| --- | --- |", *rows]) + "\n"
 
 
 def picture() -> str:
@@ -134,8 +174,10 @@ def main() -> int:
     os.chdir(DOCS.parent)  # so that the picture shows a relative path
     rules = load_rules()
     pages = {
-        README: filled(README, "rules", rule_table(rules, "docs/rules/")),
-        CONFIGURATION: filled(CONFIGURATION, "keys", key_tables(configuration.schema())),
+        README: filled(README, rules=rule_table(rules, "docs/rules/")),
+        CONFIGURATION: filled(CONFIGURATION, keys=key_tables(configuration.schema())),
+        CASES: filled(CASES, defaults=row_defaults(), values=expected_values()),
+        DOCS / "rule.schema.json": json.dumps(rule_schema.schema(), indent=1) + "\n",
         DOCS / "configuration.schema.json": json.dumps(configuration.schema(), indent=1) + "\n",
         DOCS / "rules" / "README.md": f"# Rules\n\n{rule_table(rules, '')}",
         DOCS / "run-directory.schema.json": json.dumps(run_records.schema(), indent=1) + "\n",

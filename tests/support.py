@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
-from xladoctor.causes import derive
 from xladoctor.diagnosis.interface import Cost, Finding, Location, Saving
 from xladoctor.diagnosis.pack import load_rules
 from xladoctor.diagnosis.rule import Rule
-from xladoctor.evidence.interface import Evidence
-from xladoctor.evidence.load import build
-from xladoctor.ingest.interface import Columns, Ingested
+from xladoctor.ingest.interface import Columns
+from xladoctor.rule_cases.defaults import defaults
+from xladoctor.rule_cases.made import Row, Tables, complete, evidence, ingested
+
+__all__ = ["PACK", "Row", "Tables", "complete", "evidence", "finding", "ingested", "location",
+           "rows", "rule", "step"]  # fmt: skip
 
 PACK = {rule.id: rule for rule in load_rules()}
-Row = dict[str, Any]
-Tables = Mapping[str, Sequence[Row]]
 
 
 def rows(columns: Columns) -> list[Row]:
@@ -25,36 +24,10 @@ def rows(columns: Columns) -> list[Row]:
     ]
 
 
-def ingested(tables: Tables) -> Ingested:
-    """Tables as a reader returns them; columns that a row lacks are unknown."""
-    result = Ingested()
-    for name, given in tables.items():
-        result.table(name)
-        names = list(dict.fromkeys(column for row in given for column in row))
-        for row in given:
-            result.add(name, **{column: row.get(column) for column in names})
-    return result
-
-
-def evidence(tables: Tables, **origin: Any) -> Evidence:
-    """A database filled with ``tables``, as of a run directory."""
-    return build(ingested(tables), {"kind": "run", "path": "a-run", **origin})
-
-
-def complete(tables: Tables, **origin: Any) -> Evidence:
-    """The same with the causes of its compilations, as rules see it."""
-    return derive(evidence(tables, **origin))
-
-
 def step(index: int, **columns: Any) -> Row:
     """A row of ``step``: one barrier of the main thread, at train.py:40, after 1 ms."""
-    return {
-        "process": 0, "thread": 1, "main": True, "tail": False, "index": index, "barriers": 1,
-        "ordinal": index, "duration_ns": 1_000_000, "compile_ns": 0, "read_ns": 0, "input_ns": 0,
-        "barrier_ns": 0, "upload_ns": 0, "executions": 1, "compilations": 0, "optimizer_steps": 1,
-        "log_offset": 0, "traced": False, "probed": False, "file": "/home/ada/train.py", "line": 40,
-        "function": "train", "via": "", **columns,
-    }  # fmt: skip
+    place = {"index": index, "ordinal": index, "file": "/home/ada/train.py"}
+    return {**defaults("step"), **place, **columns}
 
 
 def rule(**fields: Any) -> Rule:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xladoctor.foreign import clean
+from xladoctor.repository import from_here
 
 if TYPE_CHECKING:
     from xladoctor.configuration.interface import Configured
@@ -137,9 +138,8 @@ def examine_run(
     progress: Progress | None = None, lost: tuple[str, ...] = (),
 ) -> Diagnosis:  # fmt: skip
     """The same for a run directory, in which the diagnosis is kept if it can be written."""
-    here = Path.cwd()
-    shown = run.path.relative_to(here) if run.path.is_relative_to(here) else run.path
-    diagnosis = examine(str(shown), selection, total_steps, progress=progress, lost=lost)
+    path = str(from_here(run.path))
+    diagnosis = examine(path, selection, total_steps, progress=progress, lost=lost)
     try:
         _keep(run, diagnosis)
     except OSError as error:

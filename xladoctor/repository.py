@@ -39,3 +39,9 @@ def matches(glob: str, path: str) -> bool:
     parts = path.split("/")
     names = ("/".join(parts[first:]) for first in range(len(parts)))
     return any(fnmatch.fnmatchcase(name, glob) for name in names)
+
+
+def from_here(path: Path) -> Path:
+    """A path below the working directory, relative to it; any other as it is."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.causes.graphs import module, tables_of
 from tests.support import Row, complete
 from xladoctor.evidence.schema import TABLES
+from xladoctor.rule_cases.graphs import module, tables_of
 
 TRAIN = "/home/ada/train.py"
 BATCH = "@data.py:88 sent"

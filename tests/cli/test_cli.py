@@ -12,7 +12,6 @@ import jsonschema
 import pytest
 
 import xladoctor
-from xladoctor.diagnosis.pack import load_rules
 from xladoctor.report.json import schema
 
 ROOT = Path(xladoctor.__file__).parents[1]
@@ -215,14 +214,6 @@ def test_json_is_never_coloured() -> None:
 
 
 # Rules
-
-
-def test_rules_are_listed() -> None:
-    done = called("rules")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert [line.split()[:2] for line in done.stdout.splitlines()] == [
-        [rule.id, rule.severity] for rule in load_rules()
-    ]
 
 
 @pytest.mark.parametrize("name", ["XD101", "xd101"])

@@ -16,7 +16,7 @@ import pytest
 
 from tests.cli.forked import called
 from tests.cli.test_cli import ENVIRONMENT, HEAVY, READS, REPORT, ROOT
-from xladoctor.evidence.schema import TABLES
+from xladoctor.evidence.schema import EVIDENCE_VERSION, TABLES
 
 SAMPLE = "sample_traces/recompiling"
 COUNTERS = "SELECT name, value FROM counter WHERE value > 3 ORDER BY name"
@@ -215,6 +215,21 @@ def test_schema_of_some_tables() -> None:
     assert heads == ["counter", "loop  (view)"]
 
 
+def test_schema_has_the_columns_of_views_the_calls_of_macros_and_examples() -> None:
+    shown = lines("--schema", "loop", "claim")
+    assert "  without_barrier  BOOLEAN  whether it has no barrier; it then counts as one" in shown
+    assert any(line.startswith("  e.g. SELECT process, thread, steps,") for line in shown)
+    assert any(line.startswith("claim(do, what, file_ := NULL,") for line in shown)
+
+
+def test_schema_says_its_version_and_leaves_out_what_is_internal() -> None:
+    shown = lines("--schema")
+    assert shown[0].startswith(f"  Version {EVIDENCE_VERSION}. Instants are nanoseconds")
+    assert "steady_step  (view)" in shown
+    assert "loop_row  (view)" not in shown
+    assert lines("--schema", "loop_row")[1].startswith("  Internal: rows of table step")
+
+
 def test_schema_of_a_run_marks_what_it_lacks(tmp_path: Path) -> None:
     (tmp_path / "report.txt").write_text(READS)
     shown = lines(tmp_path / "report.txt", "counter", "step", "--schema")
@@ -226,7 +241,9 @@ def test_schema_of_a_run_marks_what_it_lacks(tmp_path: Path) -> None:
 def test_schema_of_a_table_that_does_not_exist_is_status_2(arguments: list[str]) -> None:
     done = called("query", "--schema", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("xladoctor: countr: no such table or view\n  there is: counter")
+    assert done.stderr.startswith(
+        "xladoctor: countr: no such table, view or macro\n  there is: counter"
+    )
 
 
 # Output that cannot be written

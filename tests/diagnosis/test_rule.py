@@ -131,20 +131,21 @@ def test_defect_is_an_error_with_its_line(
     path = write(tmp_path, with_line(key, new))
     with pytest.raises(RuleError) as caught:
         load_rule(path)
-    assert f"{path}:{line}: {message}" in caught.value.what
+    places = re.sub(r"(:\d+):\d+: ", r"\1: ", caught.value.what)  # columns are told as well
+    assert f"{path}:{line}: {message}" in places
 
 
 @pytest.mark.parametrize("text", ["", "just words", "- a\n- b\n", "5"])
 def test_file_that_is_no_mapping(tmp_path: Path, text: str) -> None:
     path = write(tmp_path, text)
-    with pytest.raises(RuleError, match=re.escape(f"{path}:1: expected a mapping with id")):
+    with pytest.raises(RuleError, match=re.escape(f"{path}:1:1: expected a mapping with id")):
         load_rule(path)
 
 
 def test_file_that_is_no_text(tmp_path: Path) -> None:
     path = tmp_path / "XD901-odd-thing.yaml"
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(RuleError, match=re.escape(f"{path}:1: ")):
+    with pytest.raises(RuleError, match=re.escape(f"{path}:1:1: ")):
         load_rule(path)
 
 
@@ -153,7 +154,7 @@ def test_file_must_be_named_like_its_rule(tmp_path: Path, name: str) -> None:
     path = write(tmp_path, GOOD, name)
     with pytest.raises(RuleError) as caught:
         load_rule(path)
-    assert caught.value.what == f"{path}:1: the file must be named XD901-odd-thing.yaml"
+    assert caught.value.what == f"{path}:1:1: the file must be named XD901-odd-thing.yaml"
 
 
 def test_all_defects_of_all_files_are_told_at_once(tmp_path: Path) -> None:
@@ -164,7 +165,7 @@ def test_all_defects_of_all_files_are_told_at_once(tmp_path: Path) -> None:
         load_rules(tmp_path)
 
     assert [line.split(": ")[0] for line in caught.value.what.splitlines()] == [
-        f"{first}:1", f"{first}:9", f"{second}:1",
+        f"{first}:1:1", f"{first}:9:1", f"{second}:1:1",
     ]  # fmt: skip
     assert "docs/rules.md" in caught.value.hint
 

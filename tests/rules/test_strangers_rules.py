@@ -187,7 +187,7 @@ def test_faults_of_packages_are_named_and_stop_nothing(
         f"the rules of package acme{i} were left out: {why}" for i, why in enumerate([
             "bad_rules:none: no such folder",
             f"{PACK[0].id}-odd-thing.yaml:1: xladoctor has a rule {PACK[0].id} too",
-            "ACME012-odd-thing.yaml:5: severity: Input should be 'error', 'warning' or 'info'",
+            "ACME012-odd-thing.yaml:5:1: severity: Input should be 'error', 'warning' or 'info'",
             "bad_rules:empty: no rules in it",
             "no_such_package: no such folder",
             "ZeroDivisionError('division by zero')",
@@ -552,7 +552,8 @@ def project(tmp_path: Path) -> Path:
 
 def test_commands_know_the_rules(project: Path) -> None:
     (below := project / "below").mkdir()
-    assert "ACME012  warning  Something that is odd" in called("rules", folder=below).stdout
+    listed = called("rules", folder=below).stdout
+    assert "ACME012  warning  Something that is odd  (" in listed
     assert "# ACME012 odd-thing" in called("explain", "acme012", folder=below).stdout
     assert "ACME013" in called("rules", "--rules", "../bad", folder=below).stdout
     report = json.loads(called("analyze", "log.txt", "--format", "json", folder=project).stdout)

@@ -44,7 +44,7 @@ app.command("compilations")(compilations.compilations)
 app.command("query")(query.query)
 app.command("stacks")(stacks.stacks)
 app.command("env")(env.env)
-app.command("rules")(rules.rules)
+app.add_typer(rules.app, name="rules")
 app.command("explain")(rules.explain)
 
 

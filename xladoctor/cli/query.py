@@ -57,8 +57,8 @@ def query(
         bool,
         typer.Option(
             "--schema",
-            help="Describe tables and views: those named in place of QUERY, or all of them. With"
-            " a PATH, mark those that are not in it.",
+            help="Describe tables, views and macros: those named in place of QUERY, or all of them."
+            " With a PATH, mark those that are not in it.",
         ),
     ] = False,
     rows: Annotated[Rows, typer.Option("--format", help="Row format.")] = Rows.table,
@@ -192,18 +192,20 @@ def _target(output: Path | None) -> Iterator[BinaryIO]:
 
 
 def _describe(words: list[str], session: str | None, color: Color) -> None:
-    """The named tables and views, or all of them; the first word may be a run."""
-    from xladoctor.evidence.catalog import views
+    """The named tables, views and macros, or all; the first word may be a run."""
+    from xladoctor.evidence.catalog import macro_heads, views
     from xladoctor.evidence.schema import TABLES
     from xladoctor.report import schema
 
-    known, available = {*TABLES, *views()}, None
+    known, available = {*TABLES, *views(), *macro_heads()}, None
     if words and words[0] not in known and (words[0] == "-" or Path(words[0]).exists()):
         available = load_evidence(words.pop(0), session).available
     for word in words:
         if word not in known:
             alike = get_close_matches(word, known) or sorted(known)
-            raise XladoctorError(f"{word}: no such table or view", f"there is: {', '.join(alike)}")
+            raise XladoctorError(
+                f"{word}: no such table, view or macro", f"there is: {', '.join(alike)}"
+            )
     text, style = io.StringIO(), style_for(sys.stdout, color)
     schema.render(words, available, text, style)
     emit(text.getvalue(), colored=style.color)

@@ -1,25 +1,176 @@
-"""``xladoctor rules`` and ``xladoctor explain``: what is checked, and what a rule means."""
+"""``xladoctor rules`` and ``xladoctor explain``: what is checked, what a rule means, own rules."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from xladoctor.cli.configured import Asked, ConfigOption, RulesOption, configured
 from xladoctor.errors import XladoctorError
-from xladoctor.report.output import emit
+from xladoctor.foreign import as_json
+from xladoctor.report.output import emit, say
+
+app = typer.Typer(
+    rich_markup_mode=None, pretty_exceptions_enable=False,
+    help="List the rules; write, check and test rules of your own.",
+)  # fmt: skip
+Paths = Annotated[
+    list[Path] | None,
+    typer.Argument(metavar="PATH...", show_default=False,
+                   help="Rule files, or folders of them; by default the working directory."),
+]  # fmt: skip
 
 
+@app.callback(invoke_without_command=True)
 def rules(
+    context: typer.Context,
     config: ConfigOption = None,
     folders: RulesOption = [],  # noqa: B006  # typer reads it
 ) -> None:
-    """List the rules."""
+    """List the rules; write, check and test rules of your own."""
+    if context.invoked_subcommand is None:
+        list_rules(config, folders)
+
+
+@app.command("list")
+def list_rules(
+    config: ConfigOption = None,
+    folders: RulesOption = [],  # noqa: B006  # typer reads it
+) -> None:
+    """List the rules: id, severity, title, and the file of those that others wrote."""
     from xladoctor import doctor
 
-    known = doctor.rules(configured(Asked(config, rules=folders)))
-    emit("".join(f"{rule.id}  {rule.severity:<7}  {rule.title}\n" for rule in known))
+    for rule in doctor.rules(configured(Asked(config, rules=folders))):
+        marks = [rule.status] * (rule.status != "stable") + [rule.owner] * rule.foreign
+        aside = f"  ({', '.join(marks)})" if marks else ""
+        emit(f"{rule.id}  {rule.severity:<7}  {rule.title}{aside}\n")
+
+
+@app.command()
+def new(
+    rule_id: Annotated[str, typer.Argument(metavar="ID", help="Its id, such as ACME001.")],
+    name: Annotated[str, typer.Argument(help="What the pattern is called, such as odd-thing.")],
+    folder: Annotated[
+        Path, typer.Option("--dir", metavar="DIR", help="Folder to write it to.")
+    ] = Path(),
+) -> None:
+    """Write a rule that works, to start from, with a case that must trigger it and one that must
+    not.
+
+    Writes ID-NAME.yaml, and rule.schema.json, from which editors know the keys.
+    """
+    from pydantic import ValidationError
+
+    from xladoctor import doctor
+    from xladoctor.diagnosis.rule import Rule
+    from xladoctor.diagnosis.rule_schema import schema
+    from xladoctor.rule_cases.template import SCHEMA_FILE, rule_data, rule_text
+
+    try:
+        Rule.model_validate(rule_data(rule_id, name))
+    except ValidationError as error:
+        told = [f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors()]
+        raise XladoctorError(told, "expected such as: xladoctor rules new ACME001 odd-thing"
+                             ) from error  # fmt: skip
+    if rule_id in {rule.id for rule in doctor.rules(configured(Asked(None)))}:
+        raise XladoctorError(f"{rule_id}: there is such a rule", "take letters of your own")
+    path = folder / f"{rule_id}-{name}.yaml"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as file:
+            file.write(rule_text(rule_id, name))
+        if not (folder / SCHEMA_FILE).exists():
+            (folder / SCHEMA_FILE).write_text(as_json(schema()), encoding="utf-8")
+    except FileExistsError:
+        raise XladoctorError(f"{path}: is there already", "it was left as it is") from None
+    except OSError as error:
+        raise XladoctorError(f"cannot write {path}: {error.strerror}") from error
+    emit(f"wrote {path}\n")
+
+
+@app.command()
+def check(
+    paths: Paths = None,
+    show_schema: Annotated[
+        bool, typer.Option("--schema", help="Print the JSON Schema of rule files instead.")
+    ] = False,
+) -> None:
+    """Say what is wrong with rule files and their cases, each with file, line and column.
+
+    Queries are also explained against evidence without a row, so that unknown columns are found.
+    Exit status: 0 nothing is wrong, 1 faults, 2 there is no such file.
+    """
+    from xladoctor.diagnosis.rule_schema import schema
+    from xladoctor.rule_cases.check import check as faults_of
+    from xladoctor.rule_cases.check import rule_files
+
+    if show_schema:
+        emit(as_json(schema()))
+        return
+    files = rule_files(paths or [Path()])
+    faults = faults_of(files)
+    emit("".join(f"{fault}\n" for fault in faults))
+    say(f"{_many(len(files), 'rule')}, {_many(len(faults), 'fault')}")
+    raise typer.Exit(int(bool(faults)))
+
+
+@app.command("test")
+def try_rules(
+    paths: Paths = None,
+    cases: Annotated[
+        Path | None,
+        typer.Option("--cases", metavar="DIR", show_default=False,
+                     help="Folder with a folder of cases for each rule, if not beside the rule."),
+    ] = None,
+    known_good: Annotated[
+        Path | None,
+        typer.Option("--known-good", metavar="DIR", show_default=False,
+                     help="Folder with evidence of healthy programs, in which no rule may find"
+                     " anything."),
+    ] = None,
+) -> None:  # fmt: skip
+    """Run the cases of rules, and the rules on evidence of healthy programs.
+
+    A case is judged by its rule alone. Exit status: 0 all as expected, 1 something is not, 2 there
+    is no such file.
+    """
+    from xladoctor import doctor
+    from xladoctor.rule_cases.check import rule_files
+    from xladoctor.rule_cases.trial import trials
+
+    files, healthy = rule_files(paths or [Path()]), _healthy(known_good)
+    passed = failed = 0
+    for trial in trials(files, cases, healthy, doctor.load_evidence):
+        passed, failed = passed + (not trial.faults), failed + bool(trial.faults)
+        head = f"{'FAIL' if trial.faults else 'ok  '}  {trial.rule}  {trial.what}\n"
+        emit(head + "".join(f"      {line}\n" for line in trial.faults))
+    if not healthy:
+        say("note: no evidence of healthy programs was given (--known-good DIR)")
+    say(f"{passed} passed, {failed} failed" + (" (- expected, + found)" if failed else ""))
+    raise typer.Exit(int(bool(failed)))
+
+
+def _healthy(folder: Path | None) -> list[Path]:
+    """The evidence in a folder: each file or directory in it."""
+    from xladoctor.rule_cases.healthy import known_good
+
+    place = folder or known_good()
+    if place is None:
+        return []
+    try:
+        found = sorted(path for path in place.iterdir() if not path.name.startswith("."))
+    except OSError as error:
+        raise XladoctorError(f"{place}: {error.strerror}", "name a folder of run directories,"
+                             " timelines or reports") from error  # fmt: skip
+    if not found:
+        raise XladoctorError(f"{place}: nothing in it", "name a folder of run directories")
+    return found
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}{'s' if count != 1 else ''}"
 
 
 def explain(

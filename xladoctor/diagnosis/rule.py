@@ -24,11 +24,13 @@ from pydantic import (
     model_validator,
 )
 
+from xladoctor.diagnosis.case import Case
 from xladoctor.errors import XladoctorError
 from xladoctor.evidence.allowed import not_of_the_evidence
 from xladoctor.evidence.catalog import views
 from xladoctor.evidence.schema import TABLES
 from xladoctor.frontends.vocabulary import DEFAULT, vocabularies
+from xladoctor.repository import from_here
 
 #: The context in which rules that others wrote are validated.
 FOREIGN = "foreign"
@@ -179,6 +181,7 @@ class Rule(BaseModel):
     per_frontend: dict[Frontend, Texts] = {}
     false_positives: str
     references: list[str] = []
+    cases: list[Case] = []
     _file: Path | None = PrivateAttr(default=None)
 
     @property
@@ -190,6 +193,11 @@ class Rule(BaseModel):
     def file(self) -> Path | None:
         """The file of a rule that is not of the pack."""
         return self._file
+
+    @property
+    def owner(self) -> str:
+        """Who brought it: xladoctor, or the file."""
+        return str(from_here(self._file)) if self._file else "xladoctor"
 
     def of(self, file: Path) -> Rule:
         """The same as a rule that others wrote, in this file."""

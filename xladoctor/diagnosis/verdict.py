@@ -70,10 +70,8 @@ def verdict(
         todo = f"{len(serious)} finding{plural} to fix{_gain(serious, speedup, basis, limit)}"
     else:
         todo = _nothing(findings, judged, bound_by in _AVOIDABLE and share > _MUCH)
-        if bound_by == "unknown" and todo == _NOTHING:
-            todo = f"{_NOTHING} in what it shows"
-        elif todo == _NOTHING:
-            todo += so_far
+        if todo == _NOTHING:
+            todo += so_far or (" in what it shows" if bound_by == "unknown" else "")
     return Verdict(bound_by, f"{text}; {todo}.", speedup, basis, limit if speedup else None)
 
 

@@ -8,9 +8,14 @@ from __future__ import annotations
 import re
 from functools import cache
 from importlib import resources
+from typing import NamedTuple
+
+from xladoctor.warmup import WARMUP
 
 _DEFINITION = re.compile(r"^CREATE (?:VIEW|TABLE) (\w+) AS\b(.*?);$", re.MULTILINE | re.DOTALL)
 _VIEW = re.compile(r"((?:^-- .*\n)*)^CREATE (?:VIEW|TABLE) (\w+) AS\b", re.MULTILINE)
+_INTERNAL = "Internal: "
+_HEAD = re.compile(r"((?:^-- .*\n)*)^CREATE MACRO (\w+)\(([^;]*?)\) AS\b( TABLE\b)?", re.MULTILINE)
 _MACRO = re.compile(
     r"^CREATE MACRO (\w+)\([^;]*?\) AS\b( TABLE\b)?(.*?);$", re.MULTILINE | re.DOTALL
 )
@@ -31,11 +36,40 @@ def _all_files() -> list[str]:
 @cache
 def views() -> dict[str, str]:
     """Each view, with the comment above it."""
-    return {
-        match[2]: " ".join(line.removeprefix("-- ") for line in match[1].splitlines())
+    return {match[2]: _comment(match[1]) for text in _all_files() for match in _VIEW.finditer(text)}
+
+
+def public_views() -> dict[str, str]:
+    """Those that rules and queries may rely on."""
+    return {name: text for name, text in views().items() if not text.startswith(_INTERNAL)}
+
+
+class Macro(NamedTuple):
+    """A macro: how it is called, what it gives, and whether it stands for a table."""
+
+    call: str
+    text: str
+    gives_rows: bool = False
+
+
+@cache
+def macro_heads() -> dict[str, Macro]:
+    """Each macro, as it is described."""
+    warmup = Macro("warmup()", f"Iterations of a loop that count as its warm-up: {WARMUP}.")
+    return {"warmup": warmup} | {
+        head[2]: Macro(_call(head[2], head[3]), _comment(head[1]), bool(head[4]))
         for text in _all_files()
-        for match in _VIEW.finditer(text)
+        for head in _HEAD.finditer(text)
     }
+
+
+def _call(name: str, parameters: str) -> str:
+    """As a query writes it: the names of arguments with a default must be given in full."""
+    return f"{name}({' '.join(re.sub(r'_(?=,|$)', '', parameters).split())})"
+
+
+def _comment(lines: str) -> str:
+    return " ".join(line.removeprefix("-- ") for line in lines.splitlines())
 
 
 @cache

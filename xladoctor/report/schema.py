@@ -1,8 +1,8 @@
-"""The tables and views of the evidence, for ``xladoctor query --schema``."""
+"""The tables, views and macros of the evidence, for ``xladoctor query --schema``."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TextIO
 
 from rich.console import RenderableType
@@ -10,41 +10,59 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from xladoctor.evidence.catalog import views
-from xladoctor.evidence.schema import TABLES
+from xladoctor.evidence.catalog import macro_heads, public_views, views
+from xladoctor.evidence.schema import EVIDENCE_VERSION, EXAMPLES, TABLES, VIEWS, Column
 from xladoctor.report.interface import Style
 from xladoctor.report.text import plain, write
+
+UNITS = (
+    "Instants are nanoseconds of the wall clock, durations nanoseconds, sizes bytes, unless a"
+    " column says otherwise. A view or macro that is not listed is internal and may change"
+    " at any time."
+)
 
 
 def render(
     names: Sequence[str], available: Collection[str] | None, output: TextIO, style: Style
 ) -> None:
-    """Write the tables and views named, or all: meaning, source, and each column.
+    """Write the tables, views and macros named, or all: meaning, source, each column, an example.
 
     Args:
-        names: tables and views that exist.
+        names: tables, views and macros that exist; those that are internal only if named.
         available: tables that the evidence at hand has; the others are marked. None: no evidence.
         output: where to write.
         style: width, characters.
     """
-    for number, name in enumerate(names or [*TABLES, *views()]):
+    if not names:
+        write([_indented(Text(f"Version {EVIDENCE_VERSION}. {UNITS}")), Text()], output, style)
+    for number, name in enumerate(names or [*TABLES, *public_views(), *macro_heads()]):
+        parts = _described(name, available, style)
+        example = [_indented(Text(f"e.g. {EXAMPLES[name]}"))] if name in EXAMPLES else []
+        write([Text()] * (number > 0) + parts + example, output, style)
+
+
+def _described(name: str, available: Collection[str] | None, style: Style) -> list[RenderableType]:
+    if name in TABLES:
         mark = "" if available is None or name in available else "  (not in this run)"
-        parts = _table(name, mark, style) if name in TABLES else _view(name, style)
-        write([Text()] * (number > 0) + parts, output, style)
+        text = f"{TABLES[name].text}; from: {TABLES[name].source}"
+        return [Text(f"{name}{mark}"), _told(text, style), _grid(TABLES[name].columns, style)]
+    if name in views():
+        grid = [_grid(VIEWS[name], style)] if name in VIEWS else []
+        return [Text(f"{name}  (view)"), _told(views()[name], style), *grid]
+    macro = macro_heads()[name]
+    head = f"{macro.call}  ({'macro, a table' if macro.gives_rows else 'macro'})"
+    return [Text(head), _told(macro.text, style)]
 
 
-def _table(name: str, mark: str, style: Style) -> list[RenderableType]:
-    described = TABLES[name]
+def _grid(columns: Mapping[str, Column], style: Style) -> RenderableType:
     grid = Table.grid(padding=(0, 2, 0, 0))
-    for column, meaning in described.columns.items():
+    for column, meaning in columns.items():
         grid.add_row(column, meaning.type, Text(plain(meaning.text, style)))
-    text = f"{described.text}; from: {described.source}"
-    return [Text(f"{name}{mark}"), _indented(Text(plain(text, style))), _indented(grid)]
+    return _indented(grid)
 
 
-def _view(name: str, style: Style) -> list[RenderableType]:
-    text = views()[name] or f"see DESCRIBE {name}"
-    return [Text(f"{name}  (view)"), _indented(Text(plain(text, style)))]
+def _told(text: str, style: Style) -> RenderableType:
+    return _indented(Text(plain(text, style)))
 
 
 def _indented(part: RenderableType) -> RenderableType:

@@ -5,12 +5,17 @@ line that is neither Python's own nor the framework's; if that line is in an ins
 ``user_*`` is the user's nearest line.
 """
 
+from xladoctor.evidence.schema.examples import EXAMPLES
 from xladoctor.evidence.schema.graphs import GRAPHS
 from xladoctor.evidence.schema.run import RUN
 from xladoctor.evidence.schema.table import Column, Table
 from xladoctor.evidence.schema.timeline import TIMELINE
+from xladoctor.evidence.schema.views import VIEWS
 from xladoctor.evidence.schema.vocabulary import VOCABULARY
 
+#: What changed in tables, public views and macros, by version; rules of others rely on them.
+CHANGES = {1: "The first that is a contract."}
+EVIDENCE_VERSION = max(CHANGES)
 TABLES: dict[str, Table] = {**RUN, **TIMELINE, **GRAPHS, **VOCABULARY}
 
-__all__ = ["TABLES", "Column", "Table"]
+__all__ = ["CHANGES", "EVIDENCE_VERSION", "EXAMPLES", "TABLES", "VIEWS", "Column", "Table"]

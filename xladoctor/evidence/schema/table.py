@@ -28,12 +28,14 @@ def columns(text: str) -> dict[str, Column]:
 
 PROCESS = "process INTEGER number of the process in this evidence, from 0\n"
 THREAD = "thread BIGINT operating-system id of the thread\n"
-SITE = """
+PLACE = """
 file VARCHAR path of the named line
 line INTEGER the named line, from 1
 function VARCHAR function that the named line is in
 user_file VARCHAR path of the user's line that led there, where the named one is a library's
 user_line INTEGER that line
 user_function VARCHAR function that it is in
+"""
+SITE = f"""{PLACE}
 via VARCHAR function of the framework that the named line called, if any
 """

@@ -2,7 +2,7 @@
 CREATE MACRO has_trait(operator, trait_) AS
     operator IN (SELECT t.op FROM operator_trait t WHERE t.trait = trait_);
 
--- Metrics by what they measure: as in table metric_meaning.
+-- Metrics by what they measure.
 CREATE VIEW measured AS
 SELECT m.*, n.meaning, n.rank FROM metric m JOIN metric_meaning n USING (name)
 QUALIFY row_number() OVER (PARTITION BY m.process, n.meaning ORDER BY n.rank) = 1;

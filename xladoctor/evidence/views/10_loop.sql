@@ -1,10 +1,12 @@
--- The loop of each thread that steps; a process without barriers has one, its main thread's.
+-- Internal: rows of table step that make the loop of a thread.
 CREATE VIEW loop_row AS
 SELECT s.*
 FROM step s
 WHERE NOT s.tail
    OR (s.main AND NOT EXISTS (SELECT 1 FROM step o WHERE o.process = s.process AND NOT o.tail));
 
+-- The loop of each thread that steps, its steps added up; a process without barriers has one, its
+-- main thread's.
 CREATE TABLE loop AS
 SELECT
     s.process,

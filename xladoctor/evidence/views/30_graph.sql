@@ -2,7 +2,7 @@
 CREATE VIEW graph_size AS
 SELECT process, graph_hash, max(instructions) AS instructions FROM hlo_module GROUP BY ALL;
 
--- Lines without a barrier that compiled several graphs (reads, operators that run on the host), and
+-- Internal: lines without a barrier that compiled several graphs (reads, operators that run on the host), and
 -- how many of these are larger than the one before: what ran before is in them again, because nothing
 -- has made it data.
 CREATE TABLE growing_cut AS
@@ -22,7 +22,7 @@ SELECT process, any_value(site) AS site, via, count(*) AS graphs,
 FROM sized GROUP BY process, site, via
 HAVING graphs >= 2;
 
--- The read that shows it for each process: one with three graphs or more; in a program that was
+-- Internal: the read that shows it for each process: one with three graphs or more; in a program that was
 -- stopped early two at several lines, if each grows and compiling takes a fifth of the time.
 CREATE VIEW growing_read AS
 SELECT DISTINCT ON (process) g.*
@@ -68,7 +68,7 @@ CREATE VIEW launch_record AS
 SELECT process FROM measured WHERE meaning IN ('execute', 'eager_execute')
 UNION SELECT process FROM step WHERE process NOT IN (SELECT process FROM captured_loop);
 
--- Processes whose log names a barrier as what launched or compiled a graph.
+-- Internal: processes whose log names a barrier as what launched or compiled a graph.
 CREATE VIEW logged_barrier AS
 SELECT DISTINCT process
 FROM (SELECT process, cause FROM compilation UNION ALL SELECT process, cause FROM execution)
@@ -192,7 +192,7 @@ QUALIFY share = 1 OR op IS NOT NULL OR process NOT IN (
     ) GROUP BY process HAVING count(*) > 1
 );
 
--- Where operators fell back: what the probe steps saw, else what a log tells.
+-- Internal: where operators fell back: what the probe steps saw, else what a log tells.
 CREATE VIEW fallback_site AS
 FROM fallback
 UNION ALL BY NAME

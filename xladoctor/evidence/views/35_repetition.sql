@@ -1,4 +1,4 @@
--- Graphs whose instructions have neither lines nor operations, as those of other profilers.
+-- Internal: graphs whose instructions have neither lines nor operations, as those of other profilers.
 CREATE VIEW bare_graph AS
 SELECT process, program_id FROM hlo_instruction
 GROUP BY ALL HAVING count(file) = 0 AND count(op_type) = 0;
@@ -20,7 +20,7 @@ LEFT JOIN (SELECT DISTINCT process, file, line FROM optimizer) o
 WHERE i.opcode NOT IN ('parameter', 'constant', 'tuple', 'get-tuple-element', 'bitcast',
                        'broadcast', 'reshape', 'copy', 'call');
 
--- How often the forward pass of a graph multiplies by the same matrix, in the median. Only where
+-- Internal: how often the forward pass of a graph multiplies by the same matrix, in the median. Only where
 -- half of its products are of such matrices: a loop goes over the same layers again and again.
 CREATE VIEW reused_weights AS
 WITH RECURSIVE weight AS (  -- parameters, and the same in another layout or type
@@ -56,7 +56,7 @@ SELECT u.process, u.program_id, quantile_disc(u.times, 0.5)::BIGINT AS copies
 FROM used u JOIN products p USING (process, program_id)
 GROUP BY u.process, u.program_id HAVING 2 * sum(u.times) >= any_value(p.count);
 
--- Places of the forward pass by operation, and how often a graph has it there: in its entry, since
+-- Internal: places of the forward pass by operation, and how often a graph has it there: in its entry, since
 -- fusions repeat cheap instructions at will, and anywhere.
 CREATE VIEW repeated_place AS
 SELECT process, program_id, frame, opcode, shape, product, file, line,

@@ -28,7 +28,7 @@ JOIN (
 GROUP BY p.process
 HAVING max(p.at_ns) > min(p.at_ns);
 
--- The same as a number; 0 where it is not known. Rules that judge by time take it out of what they
+-- The share of processor_wait as a number; 0 where it is not known. Rules that judge by time take it out of what they
 -- measured, and keep to information what could be nothing but these waits.
 CREATE MACRO processor_wait_of(process_) AS coalesce(
     (SELECT max(w.share) FROM processor_wait w WHERE w.process = process_), 0

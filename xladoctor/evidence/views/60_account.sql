@@ -35,7 +35,7 @@ SELECT
               WHERE p.process = timed.process AND p.ended), 0) AS writing_ns
 FROM timed GROUP BY process, thread;
 
--- The lines at which the parts of that time were spent, each with its share of the part.
+-- The lines at which the parts of the time in account were spent, each with its share of the part.
 CREATE VIEW time_line AS
 WITH spent AS (
     SELECT CASE kind WHEN 'tracing' THEN 'tracing' WHEN 'other' THEN 'python' WHEN 'fallback' THEN 'python'

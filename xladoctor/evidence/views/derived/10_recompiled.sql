@@ -45,6 +45,7 @@ WHERE c.process NOT IN (SELECT process FROM missing_barrier)
   AND CASE WHEN w.begin_ns IS NULL THEN turn >= warmup()
            ELSE c.kind IS NOT NULL AND c.end_ns BETWEEN w.begin_ns AND w.end_ns END;
 
+-- One more site that explains a finding.
 CREATE MACRO also(site_, role_) AS {
     'also_file': site_.file, 'also_line': site_.line, 'also_function': site_.function,
     'also_role': role_
@@ -53,7 +54,7 @@ CREATE MACRO also(site_, role_) AS {
 -- The size of the first dimension of a shape as HLO text writes it.
 CREATE MACRO rows_of(shape) AS TRY_CAST(regexp_extract(shape, '\[(\d+)', 1) AS BIGINT);
 
--- Compilations after warm-up by call site and kind of cause and, for inputs and numbers, by their
+-- Internal: compilations after warm-up by call site and kind of cause and, for inputs and numbers, by their
 -- line. What is said of the change is about the line with most of them. `total`, `goes_on`, `last`
 -- and `total_share` (of the loop's time without other compiling) are of all causes of a site. `full`
 -- is the size of a batch where a smaller one is the last of its loader.
@@ -93,7 +94,7 @@ SELECT
     any_value(steps) AS steps, bool_or(captured) AS captured
 FROM chosen GROUP BY process, file, line, via, what, part;
 
--- Those whose cause is one of `kinds`, as the columns of a rule's row. Counted over all causes of a
+-- Compilations after warm-up whose cause is one of `kinds`, as the columns of a rule's row. Counted over all causes of a
 -- site, `buckets` graphs are fine if they all come early and cost at most the share `cheap` of the
 -- loop, and `phases` graphs of another phase (evaluation) that are launched again. The cause's line
 -- comes first, the site second, then the line of the loader, if it is the only one, or of the

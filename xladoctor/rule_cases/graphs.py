@@ -1,7 +1,7 @@
 """Compiled graphs by hand, written much as HLO text writes them.
 
 An input is ``f32[16,64]{1,0} @data.py:88 sent``: type and dimensions, then its layout, its line and
-whether the program sent it, each if known. An instruction is ``3 * aten::pow f32[16] slice
+whether the program sent it, each if known. An instruction is ``3 * lib::pow f32[16] slice
 slice={[0:5]} @train.py:38``: how often it is there, the operation of the framework, type and
 dimensions, opcode (``constant(2.5)`` with its value), attributes and line. Instructions were
 lowered in the order that they stand in.
@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tests.support import Row
+from xladoctor.rule_cases.made import CaseError, Row
 
 _SHAPE = r"(?P<type>\w+)\[(?P<shape>[\d,]*)\](?:\{(?P<layout>[\d,]*)\})?"
 _PLACE = r"(?: @(?P<file>[^\s:]+):(?P<line>\d+))?"
@@ -53,13 +53,19 @@ def tables_of(modules: Iterable[Row]) -> dict[str, list[Row]]:
 
 def _input(text: str) -> Row:
     match = _INPUT.fullmatch(text)
-    assert match, text
+    if not match:
+        raise CaseError(
+            f"{text!r} is not an input: expected such as f32[16,64]{{1,0}} @data.py:88 sent"
+        )
     return {**_shaped(match), **_placed(match), "sent": bool(match["sent"])}
 
 
 def _instruction(text: str, frame: int) -> list[Row]:
     match = _INSTRUCTION.fullmatch(text)
-    assert match, text
+    if not match:
+        raise CaseError(
+            f"{text!r} is not an instruction: expected such as f32[16] add @train.py:38"
+        )
     op = match["op"] and match["op"].replace("::", "__")
     row = {**_shaped(match), **_placed(match), "op_type": op, "opcode": match["opcode"],
            "literal": match["literal"], "attributes": match["attributes"],

@@ -1,0 +1,49 @@
+"""The page on writing rules: each of its commands prints what the page shows."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+from tests.cli.forked import called
+from tests.cli.test_cli import ROOT
+
+PAGE = ROOT / "docs" / "writing-rules.md"
+_BLOCK = re.compile(
+    r"^(?:[^\n]*`(\S+\.yaml)`:\n\n```yaml|```console)\n(.*?)^```$", re.DOTALL | re.MULTILINE
+)
+
+
+def as_run(page: str, folder: Path) -> str:
+    """The page with what its commands print in this folder, its files written."""
+    (folder / "sample_traces").symlink_to(ROOT / "sample_traces")
+
+    def filled(block: re.Match[str]) -> str:
+        if block[1]:
+            (folder / block[1]).write_text(block[2], encoding="utf-8")
+            return block[0]
+        shown = ""
+        for command in re.findall(r"^\$ (.*)", block[2], re.MULTILINE):
+            program, *words = shlex.split(command)
+            if program == "xladoctor":
+                done = called(*words, folder=folder)
+                shown += f"$ {command}\n{done.stdout}{done.stderr}"
+            else:
+                subprocess.run(["bash", "-c", command], cwd=folder, check=True)
+                shown += f"$ {command}\n"
+        return f"```console\n{shown}```"
+
+    return _BLOCK.sub(filled, page)
+
+
+def test_each_command_prints_what_the_page_shows(tmp_path: Path) -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    now = as_run(page, tmp_path)
+    if os.environ.get("XLADOCTOR_UPDATE_SNAPSHOTS"):
+        PAGE.write_text(now, encoding="utf-8")
+    assert now.splitlines() == PAGE.read_text(encoding="utf-8").splitlines()
+    assert (tmp_path / "my_rules" / "ACME001-small-uploads.yaml").exists()
+    assert now.count("$ xladoctor ") >= 8

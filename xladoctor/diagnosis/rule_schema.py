@@ -1,0 +1,82 @@
+"""The JSON Schema of rule files, from the models: for editors, and for the docs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xladoctor.diagnosis.case import Series
+from xladoctor.diagnosis.rule import Rule
+from xladoctor.evidence.schema import TABLES
+
+#: What each key of a rule file is for.
+KEYS = {
+    "id": "two capitals or more, and three digits",
+    "name": "what the pattern is called, phrased to read well after “allow …”",
+    "title": "a headline",
+    "category": "family of the rule",
+    "severity": "the highest severity that a finding can have",
+    "confidence": "how sure the rule is",
+    "judged_by": "counts (what it looks at is the same in every run, on any machine) or time",
+    "about": "loop, or run: it judges settings or the capture, not the loop",
+    "recurs": "false where it may be over after some steps, so that only counts compare",
+    "waits": "true where its cost is a wait of the host for the device",
+    "events": "what its count is a count of, if an expectation counts that too",
+    "causes": "kinds of recompilation that it is for: $causes in the query",
+    "reads": "kinds of reads that it is for: $reads in the query",
+    "verdict": "what limits a program in which it has a finding above info",
+    "status": "preview, stable or deprecated",
+    "since": "the version that it came with",
+    "applies_to": "frameworks whose programs it is for",
+    "needs": "tables that it cannot be judged without (`a|b`: either will do)",
+    "not_evaluated": "the sentence to print for each of them that is missing",
+    "needs_rows": "tables or views that must have a row, each with the sentence to print",
+    "thresholds": "named numbers, used in the query as $name",
+    "query": "one SELECT over the evidence; each row is a finding",
+    "message": "Jinja template over the row's columns: the values of this finding",
+    "why": "why that is slow",
+    "fix": "what to do about it",
+    "example": "code that triggers the rule, and the same code fixed",
+    "per_frontend": "own texts for a framework",
+    "false_positives": "when it is wrong, and how to tell",
+    "references": "where to read more",
+    "cases": "evidence that must, and that must not, trigger it",
+}
+
+
+def schema() -> dict[str, Any]:
+    """The schema, as published in ``docs/rule.schema.json``."""
+    described: dict[str, Any] = _cleaned(Rule.model_json_schema())
+    for key, entry in described["properties"].items():
+        described["properties"][key] = {"description": KEYS[key], **entry}
+    tables = described["$defs"]["Case"]["properties"]["tables"]
+    tables |= {"properties": {name: _rows(name) for name in TABLES}, "additionalProperties": False}
+    described["$defs"]["Series"] = _cleaned(Series.model_json_schema())
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **described,
+        "title": "A rule of xladoctor",
+        "description": "A rule file; docs/rules.md and docs/writing-rules.md explain it.",
+    }
+
+
+def _rows(table: str) -> dict[str, Any]:
+    """The rows of a table in a case."""
+    count = {"description": "how many rows this one stands for", "type": "integer"}
+    columns = {name: {"description": column.text} for name, column in TABLES[table].columns.items()}
+    row = {
+        "type": "object",
+        "properties": {"rows": count, **columns},
+        "additionalProperties": False,
+    }
+    return {"description": TABLES[table].text, "type": "array", "items": row}
+
+
+def _cleaned(node: Any) -> Any:
+    """Without titles that pydantic made from names, and defaults that are empty."""
+    if isinstance(node, list):
+        return [_cleaned(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    return {key: _cleaned(value) for key, value in node.items()
+            if not (key == "title" and isinstance(value, str))
+            and not (key == "default" and value in (None, [], {}, ""))}  # fmt: skip

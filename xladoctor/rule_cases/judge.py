@@ -1,0 +1,121 @@
+"""Judges a case: what its rule finds in the evidence that it describes, beside what it expects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import ndiff
+from typing import Any
+
+import duckdb
+import yaml
+
+from xladoctor.diagnosis.case import Case
+from xladoctor.diagnosis.engine import diagnose
+from xladoctor.diagnosis.interface import Diagnosis, Finding
+from xladoctor.diagnosis.rule import Rule
+from xladoctor.rule_cases.defaults import defaults
+from xladoctor.rule_cases.graphs import tables_of
+from xladoctor.rule_cases.made import CaseError, Row, complete
+
+#: What is shown of a finding that no case expects.
+_TELLING = ("rule", "severity", "file", "line", "count", "message")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a case expects, and what there is: rows with the same keys where they are the same."""
+
+    wanted: list[Row]
+    found: list[Row]
+
+    @property
+    def passed(self) -> bool:
+        """Whether they are the same."""
+        return self.wanted == self.found
+
+    def difference(self) -> list[str]:
+        """Lines: ``-`` what was expected, ``+`` what was found, two blanks for both."""
+        lines = ndiff(_lines(self.wanted), _lines(self.found))
+        return [line for line in lines if not line.startswith("?")]
+
+
+def judge(case: Case, rule: str, rules: Sequence[Rule]) -> Outcome:
+    """Judge a case of a rule by some rules: what it expects of others is left out.
+
+    Raises:
+        CaseError: its evidence cannot be made.
+        RuleError: a rule's query or message fails on it.
+    """
+    diagnosis = diagnosis_of(case, rules)
+    known = {each.id for each in rules}
+    expected = [expect.model_dump(exclude_unset=True) for expect in case.expect or []]
+    wanted = [row for row in ({"rule": rule, **row} for row in expected) if row["rule"] in known]
+    skipped = [skip.reason for skip in diagnosis.not_checked if skip.rule == rule]
+    reasons = [case.not_evaluated] if case.not_evaluated is not None else []
+    beside = [*wanted, *({} for _ in diagnosis.findings[len(wanted) :])]
+    found = [shown(finding, row)
+             for finding, row in zip(diagnosis.findings, beside, strict=False)]  # fmt: skip
+    return Outcome([*_reasons(reasons), *wanted], [*_reasons(skipped), *found])
+
+
+def diagnosis_of(case: Case, rules: Sequence[Rule]) -> Diagnosis:
+    """What rules say of a case. Raises CaseError, RuleError."""
+    tables = {name: list(_table(name, given)) for name, given in case.tables.items()}
+    if case.graphs:
+        tables |= tables_of([graph for given in case.graphs for graph in repeated(given)])
+    try:
+        evidence = complete(tables)
+    except (duckdb.Error, ValueError, TypeError, OverflowError) as error:
+        raise CaseError(f"its tables cannot be filled: {str(error).splitlines()[0]}",
+                        "docs/evidence.md has the types of the columns") from error  # fmt: skip
+    return diagnose(evidence, rules)
+
+
+def _table(name: str, given: Sequence[Row]) -> Iterator[Row]:
+    for row in given:
+        yield from repeated({**defaults(name), **row})
+
+
+def repeated(row: Row) -> list[Row]:
+    """The rows that a row with ``rows: N`` stands for."""
+    pattern = dict(row)
+    count = pattern.pop("rows", 1)
+    return [{key: _at(value, i) for key, value in pattern.items()} for i in range(count)]
+
+
+def _at(value: Any, i: int) -> Any:
+    if isinstance(value, list):
+        return [_at(item, i) for item in value]
+    if isinstance(value, dict):
+        number = value["from"] + value.get("by", 1) * i
+        return value["text"].format(number) if "text" in value else number
+    return value
+
+
+def shown(finding: Finding, wanted: Row) -> Row:
+    """The values of a finding that a case names; if it names none, those that tell what it is."""
+    place = finding.locations[0] if finding.locations else None
+    message = str(wanted.get("message"))
+    flat: Row = {
+        "rule": finding.rule, "severity": finding.severity, "count": finding.count,
+        "file": place and place.file, "line": place and place.line,
+        "per_step": finding.per_step, "processes": finding.processes,
+        "cost_s": finding.cost.seconds, "basis": finding.cost.basis,
+        "consequences": finding.consequences,
+        "related": [f"{p.role} {p.file}:{p.line}" for p in finding.locations[1:]],
+        "cause": {key: finding.cause.get(key) for key in wanted.get("cause") or {}},
+        "message": message if message in finding.message else finding.message,
+    }  # fmt: skip
+    return {key: flat[key] for key in wanted or _TELLING}
+
+
+def _reasons(reasons: Sequence[str]) -> list[Row]:
+    return [{"not_evaluated": reason} for reason in reasons]
+
+
+def _lines(rows: Sequence[Row]) -> list[str]:
+    if not rows:
+        return ["nothing"]
+    text: str = yaml.safe_dump(list(rows), sort_keys=False, allow_unicode=True, width=90)
+    return text.splitlines()

@@ -1,0 +1,40 @@
+"""Evidence made by hand, from rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from xladoctor.causes import derive
+from xladoctor.errors import XladoctorError
+from xladoctor.evidence.interface import Evidence
+from xladoctor.evidence.load import build
+from xladoctor.ingest.interface import Ingested
+
+Row = dict[str, Any]
+Tables = Mapping[str, Sequence[Row]]
+
+
+class CaseError(XladoctorError):
+    """Evidence of a case that cannot be made; says what was expected."""
+
+
+def ingested(tables: Tables) -> Ingested:
+    """Tables as a reader returns them; columns that a row lacks are unknown."""
+    result = Ingested()
+    for name, given in tables.items():
+        result.table(name)
+        names = list(dict.fromkeys(column for row in given for column in row))
+        for row in given:
+            result.add(name, **{column: row.get(column) for column in names})
+    return result
+
+
+def evidence(tables: Tables, **origin: Any) -> Evidence:
+    """A database filled with ``tables``, as of a run directory."""
+    return build(ingested(tables), {"kind": "run", "path": "a-run", **origin})
+
+
+def complete(tables: Tables, **origin: Any) -> Evidence:
+    """The same with the causes of its compilations, as rules see it."""
+    return derive(evidence(tables, **origin))

@@ -1,0 +1,99 @@
+"""Tries rules out: on their own cases, and on evidence of programs that have nothing to find."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from xladoctor.diagnosis.case import Case
+from xladoctor.diagnosis.engine import diagnose
+from xladoctor.diagnosis.interface import Finding
+from xladoctor.diagnosis.rule import Rule
+from xladoctor.diagnosis.rule_file import Read, read_case, read_rule
+from xladoctor.errors import XladoctorError
+from xladoctor.evidence.interface import Evidence
+from xladoctor.rule_cases.check import case_files, check_query, nothing
+from xladoctor.rule_cases.judge import judge
+
+Load = Callable[[str], Evidence]
+
+
+class Trial(NamedTuple):
+    """How a rule did in one case, or on one healthy program: what is wrong, if anything."""
+
+    rule: str
+    what: str
+    faults: list[str]
+
+
+def trials(
+    files: Sequence[Path], cases: Path | None, healthy: Sequence[Path], load: Load
+) -> Iterator[Trial]:  # fmt: skip
+    """Try each rule.
+
+    Args:
+        cases: folder that has a folder of cases for each rule, if they are not beside it.
+        healthy: evidence in which no rule must find anything.
+        load: reads such evidence.
+    """
+    rules, empty = list[Rule](), nothing()
+    for path in files:
+        read = read_rule(path)
+        if faults := sorted([*read.faults, *check_query(read, empty)]):
+            yield Trial(path.stem, "its file", [str(fault) for fault in faults])
+        else:
+            rules.append(read.value)
+            yield from _of_cases(read, path, cases)
+    for place in healthy if rules else ():
+        yield from _of_program(place, rules, load)
+
+
+def _of_cases(read: Read, path: Path, folder: Path | None) -> Iterator[Trial]:
+    rule: Rule = read.value
+    known = list(rule.cases)
+    for case in rule.cases:
+        yield _of_case(case, rule, case.case)
+    for file in case_files(path, folder):
+        own = read_case(file)
+        if own.faults:
+            yield Trial(rule.id, file.name, [str(fault) for fault in own.faults])
+        else:
+            known.append(own.value)
+            yield _of_case(own.value, rule, f"{file.name}: {own.value.case}")
+    judged = [[expect.rule or rule.id for expect in case.expect or ()]
+              for case in known if case.not_evaluated is None]  # fmt: skip
+    firing = sum(rule.id in ids for ids in judged)
+    lacking = [f"no case that {must} trigger it"
+               for must, count in (("must", firing), ("must not", len(judged) - firing))
+               if not count]  # fmt: skip
+    if lacking:
+        yield Trial(rule.id, "its cases", lacking)
+
+
+def _of_case(case: Case, rule: Rule, what: str) -> Trial:
+    try:
+        outcome = judge(case, rule.id, [rule])
+    except XladoctorError as error:
+        return Trial(rule.id, what, error.what.splitlines())
+    return Trial(rule.id, what, [] if outcome.passed else outcome.difference())
+
+
+def _of_program(place: Path, rules: Sequence[Rule], load: Load) -> Iterator[Trial]:
+    """Each rule by itself: one that fails must not hide the others."""
+    try:
+        evidence = load(str(place))
+    except XladoctorError as error:
+        yield Trial("all rules", f"healthy {place.name}", error.what.splitlines())
+        return
+    for rule in rules:
+        try:
+            found = diagnose(evidence, [rule]).findings
+            faults = [f"found {each.severity}{_where(each)}: {each.message}" for each in found]
+        except XladoctorError as error:
+            faults = error.what.splitlines()
+        yield Trial(rule.id, f"healthy {place.name}", faults)
+
+
+def _where(finding: Finding) -> str:
+    return "".join(f" at {place.file}:{place.line}" for place in finding.locations[:1])
