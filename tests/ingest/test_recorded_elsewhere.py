@@ -188,8 +188,8 @@ def test_dumped_modules_may_be_packed(tmp_path: Path) -> None:
 def test_dumped_modules_that_are_damaged_are_counted_and_said_to_be(tmp_path: Path) -> None:
     dumped(tmp_path, (20, 21, 22))
     first, second, _ = sorted(tmp_path.glob("*.before_optimizations.hlo.pb"))
-    packed = gzip.compress(first.unlink() or second.read_bytes())
-    first.with_name(f"{first.name}.gz").write_bytes(packed[:-9])
+    packed = gzip.compress(first.read_bytes())
+    first.rename(f"{first}.gz").write_bytes(packed[:-9])
     second.write_bytes(second.read_bytes()[:-1])
     evidence = load_evidence(str(tmp_path))
     assert evidence.database.scalar("SELECT count(*) FROM compilation") == 3
