@@ -27,8 +27,9 @@ test-all: $(VENV)/.xla $(VENV)/.test ## all tests, the thorough ones too (half a
 test-busy: $(VENV)/.xla $(VENV)/.test ## tests of running programs while two processes keep two cores busy
 	python -m tests.busy $(PYTEST) -m 'not thorough' tests/live $(PYTEST_ARGS)
 
-fuzz: $(VENV)/.xla $(VENV)/.test ## a million mutants of evidence, 5,000 of run directories (two hours on two cores)
+fuzz: $(VENV)/.xla $(VENV)/.test ## a million mutants of evidence, 5,000 of run directories, each cut of each file (two hours on two cores)
 	python -m tests.hostile.fuzz --inputs 1000000 --runs 5000
+	python -m tests.hostile.cuts
 
 lint: $(VENV)/.xla $(VENV)/.dev ## formatting, ruff, mypy --strict, and generated files up to date
 	pre-commit run --all-files --show-diff-on-failure

@@ -21,6 +21,7 @@ from xladoctor.errors import XladoctorError
 from xladoctor.evidence.load import load
 from xladoctor.gate import baseline
 from xladoctor.gate.interface import GateError
+from xladoctor.ingest.regular import defect
 from xladoctor.regular_files import (
     UnfitFileError,
     lines_of,
@@ -124,6 +125,11 @@ def test_a_process_whose_file_is_none_is_read_without_it(
     notes = "\n".join(load(str(tmp_path)).notes)
     assert f"{name}: " in notes
     assert re.search("not a (regular|plain) file", notes)
+
+
+def test_what_is_wrong_is_told_without_the_path_which_python_would_quote() -> None:
+    assert defect(PermissionError(13, "Permission denied", "caf\udce9")) == "Permission denied"
+    assert defect(ValueError("nested too deep")) == "nested too deep"
 
 
 @UNFIT

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.hostile.corpus import HOSTILE
 from xladoctor.foreign import as_json, clean, csv_lines, encodable, harmless, quoted
-from xladoctor.report.markup import inline
+from xladoctor.report.markup import element, inline
 
 TEXTS = st.text() | st.just(HOSTILE)
 
@@ -82,7 +82,15 @@ def test_rows_of_csv_stay_rows() -> None:
     ("http://x.example", "http:&#8203;//x.example"), ("www.x.example", "www&#8203;.x.example"),
     ("@ada", "@&#8203;ada"), ("#1", "\\#&#8203;1"), ("GH-1", "GH&#8203;-1"),
     ("at 0d1e2f3", "at 0&#8203;d1e2f3"), ("mailto:x", "mailto&#8203;:x"),
+    ("!1", "\\!&#8203;1"), ("&1", "\\&&#8203;1"), ("$1", "\\$&#8203;1"), ("%a", "%&#8203;a"),
+    ('%"a b"', '%&#8203;"a b"'), ("~_a", "\\~&#8203;\\_a"), ('~"a b"', '\\~&#8203;"a b"'),
+    ("*iteration:1", "\\*&#8203;iteration:1"), ("[issue:1]", "\\[&#8203;issue:1\\]"),
     ("1234567 facade a: b // c", "1234567 facade a: b // c"),
+    ("a! R&D f(*a) 5 % ~/x f32[16,38]", "a\\! R\\&D f(\\*a) 5 % \\~/x f32\\[16,38\\]"),
 ])  # fmt: skip
 def test_nothing_becomes_a_link(text: str, shown: str) -> None:
     assert inline(text) == shown
+
+
+def test_nor_in_an_element() -> None:
+    assert element("<a> & ~b &1 !1") == "&lt;a&gt; &amp; ~&#8203;b &amp;&#8203;1 !&#8203;1"

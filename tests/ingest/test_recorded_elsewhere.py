@@ -172,6 +172,30 @@ def test_modules_that_xla_dumped_tell_why_they_were_compiled_again(tmp_path: Pat
     assert finding.cost.seconds is None
 
 
+def test_dumped_modules_may_be_packed(tmp_path: Path) -> None:
+    dumped(tmp_path, tuple(range(20, 40)))
+    plain = load_evidence(str(tmp_path))
+    for file in tmp_path.glob("*.before_optimizations.hlo.pb"):
+        (tmp_path / f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes()))
+        file.unlink()
+    packed = load_evidence(str(tmp_path))
+    assert packed.notes == plain.notes
+    for table in ("compilation", "hlo_module", "hlo_instruction"):
+        query = f"SELECT * FROM {table} ORDER BY ALL"
+        assert packed.database.rows(query) == plain.database.rows(query) != []
+
+
+def test_dumped_modules_that_are_damaged_are_counted_and_said_to_be(tmp_path: Path) -> None:
+    dumped(tmp_path, (20, 21, 22))
+    first, second, _ = sorted(tmp_path.glob("*.before_optimizations.hlo.pb"))
+    packed = gzip.compress(first.read_bytes())
+    first.rename(f"{first}.gz").write_bytes(packed[:-9])
+    second.write_bytes(second.read_bytes()[:-1])
+    evidence = load_evidence(str(tmp_path))
+    assert evidence.database.scalar("SELECT count(*) FROM compilation") == 3
+    assert evidence.notes[0].endswith("; 2 cannot be read, and are only counted")
+
+
 def test_dumped_modules_that_are_text_are_counted_and_said_to_be(tmp_path: Path) -> None:
     for number in range(3):
         name = f"module_{number:04}.SyncTensorsGraph.7.before_optimizations.txt"

@@ -281,6 +281,8 @@ sys.exit(3)
     assert not run.findings("XD902")
     (missing,) = [text for text in run.report["warnings"] if "no analysis log" in text]
     assert "is not UTF-8; so the lines of operations are missing, too" in missing
+    assert r"/caf\xe9" in missing
+    assert "udce9" not in missing
     assert json.loads((run.process / "process.json").read_text())["main"] == str(program)
     assert run.log_lines("step")
 

@@ -263,5 +263,5 @@ def test_without_grpc_it_says_what_to_install(
 
 def test_a_damaged_manifest_is_named(tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text(json.dumps({"kind": "remote", "profiles": [{}]}))
-    with pytest.raises(IngestError, match=r"run.json: not a manifest of `xladoctor capture`"):
+    with pytest.raises(IngestError, match=r"run.json: not a manifest of xladoctor"):
         load(str(tmp_path))

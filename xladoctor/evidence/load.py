@@ -13,9 +13,8 @@ from xladoctor.foreign import clean, encodable, quoted
 from xladoctor.frontends.vocabulary import DEFAULT, tables
 from xladoctor.ingest.interface import Ingested, IngestError, Progress
 from xladoctor.ingest.recorded_elsewhere import add_texts, read_elsewhere
-from xladoctor.ingest.remote_capture import read_remote_capture, remote_manifest
 from xladoctor.ingest.run_directory import read_run_directory
-from xladoctor.ingest.run_records import plain
+from xladoctor.ingest.run_records import RemoteManifest, plain
 from xladoctor.ingest.torch_xla.text_file import read_text
 
 _EXPECTED = (
@@ -51,12 +50,10 @@ def load(
         add_texts([read_text(sys.stdin.buffer, "standard input")], [], ingested)
         return build(ingested, {"kind": "text", "path": "-"})
     place = _existing(path)
-    if place.is_dir() and (captured := remote_manifest(place)):
-        ingested = read_remote_capture(place, captured, session, progress)
-        return build(ingested, {**plain(captured), "path": path})
     if (place / "run.json").exists() or any(place.glob("process-*")):
         manifest, ingested = read_run_directory(place, session, progress)
-        return build(ingested, {**plain(manifest), "kind": "run", "path": path})
+        kind = "remote" if isinstance(manifest, RemoteManifest) else "run"
+        return build(ingested, {**plain(manifest), "kind": kind, "path": path})
     ingested = read_elsewhere([place], session, progress)
     kind = "timeline" if "timeline" in ingested.tables else "text"
     return build(ingested, {"kind": kind, "path": path})

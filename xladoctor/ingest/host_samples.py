@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from xladoctor.ingest.interface import Ingested
-from xladoctor.ingest.regular import read_text
+from xladoctor.ingest.regular import defect, read_text
 from xladoctor.ingest.run_records import DamagedRecord, HostSamplesFile, Sample, read_record
 from xladoctor.ingest.step_log import CallSites
 
@@ -25,7 +25,9 @@ def read_host_samples(path: Path, sites: CallSites, process: int, ingested: Inge
     except FileNotFoundError:
         return
     except (OSError, DamagedRecord, UnicodeError) as error:
-        ingested.lose(f"{path}: cannot be read ({error}); host samples are missing", "host_sample")
+        ingested.lose(
+            f"{path}: cannot be read ({defect(error)}); host samples are missing", "host_sample"
+        )
         return
     ingested.table("host_sample")
     for sample in samples:

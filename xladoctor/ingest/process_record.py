@@ -8,7 +8,7 @@ from pathlib import Path
 from xladoctor.foreign import quoted
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.inventory import tables_of
-from xladoctor.ingest.regular import read_text
+from xladoctor.ingest.regular import defect, read_text
 from xladoctor.ingest.run_records import DamagedRecord, ProcessRecord, read_record
 from xladoctor.recording.bootstrap._xladoctor.redaction import redact_text
 
@@ -20,10 +20,10 @@ def read_process_record(path: Path, ingested: Ingested) -> ProcessRecord | None:
     try:
         return read_record(read_text(path), ProcessRecord)
     except FileNotFoundError:
-        defect = "not written, as on a full disk, or removed"
+        why = "not written, as on a full disk, or removed"
     except (OSError, UnicodeError, DamagedRecord) as error:
-        defect = str(error)
-    ingested.lose(f"{path}: cannot be read ({defect}); the process is left out",
+        why = defect(error)
+    ingested.lose(f"{path}: cannot be read ({why}); the process is left out",
                   *tables_of(path.name))  # fmt: skip
     return None
 

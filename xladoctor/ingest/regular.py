@@ -23,6 +23,11 @@ def read_text(path: Path, errors: str = "strict") -> str:
     return regular_files.read_text(path, LISTING, errors=errors, links=False)
 
 
+def defect(error: Exception) -> str:
+    """What is wrong with a file, without its path, which messages begin with."""
+    return (isinstance(error, OSError) and error.strerror) or str(error)
+
+
 def lies_in(path: Path, folder: Path) -> bool:
     """Whether a path is a plain file or a folder below this folder, with no link on the way."""
     try:

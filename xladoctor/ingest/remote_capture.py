@@ -6,40 +6,19 @@ Its ``run.json`` has ``"kind": "remote"``, no command, and what came of each ser
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from xladoctor.ingest.interface import Ingested, IngestError, Progress
 from xladoctor.ingest.inventory import check
 from xladoctor.ingest.recorded_elsewhere import read_elsewhere
-from xladoctor.ingest.regular import lies_in, read_text
-from xladoctor.ingest.run_records import DamagedRecord, Profile, RemoteManifest, read_record
+from xladoctor.ingest.regular import lies_in
+from xladoctor.ingest.run_records import Profile, RemoteManifest
 
 _UNSEEN = (
     "recorded by the program's profiler server: there is a timeline, but no metrics, settings or"
     " samples of Python. Lines of reads and uploads, sizes of uploads, waits for input and"
     " operators without a lowering need `xladoctor run`"
 )
-
-
-def remote_manifest(path: Path) -> RemoteManifest | None:
-    """The manifest of a directory of this kind; None for any other.
-
-    Raises:
-        IngestError: it is of this kind, but damaged.
-    """
-    try:
-        text = read_text(path / "run.json")
-        if json.loads(text).get("kind") != "remote":
-            return None
-    except (OSError, ValueError, AttributeError, RecursionError):
-        return None
-    try:
-        return read_record(text, RemoteManifest)
-    except DamagedRecord as error:
-        raise IngestError(
-            f"{path / 'run.json'}: not a manifest of `xladoctor capture`: {error}"
-        ) from error
 
 
 def read_remote_capture(

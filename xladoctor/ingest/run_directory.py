@@ -25,13 +25,16 @@ from xladoctor.ingest.process_record import (
     without_jumps,
 )
 from xladoctor.ingest.recognition import SUFFIX
-from xladoctor.ingest.regular import open_text, own_files, read_text
+from xladoctor.ingest.regular import defect, open_text, own_files, read_text
+from xladoctor.ingest.remote_capture import read_remote_capture
 from xladoctor.ingest.run_queue import read_run_queue
 from xladoctor.ingest.run_records import (
     DamagedRecord,
     Manifest,
     ProcessRecord,
+    RemoteManifest,
     SourceLine,
+    read_manifest,
     read_record,
 )
 from xladoctor.ingest.sessions import session_files
@@ -67,7 +70,7 @@ _HINT_WHERE_LOST = (
 
 def read_run_directory(
     path: Path, session: str | None = None, progress: Progress | None = None
-) -> tuple[Manifest, Ingested]:
+) -> tuple[Manifest | RemoteManifest, Ingested]:
     """The manifest and everything that the processes left.
 
     Args:
@@ -79,6 +82,9 @@ def read_run_directory(
         IngestError: there is no manifest, or no process in it used XLA.
     """
     manifest = _read_manifest(path / "run.json")
+    if isinstance(manifest, RemoteManifest):
+        return manifest, read_remote_capture(path, manifest, session, progress)
+    manifest = msgspec.structs.replace(manifest, command=redact(manifest.command))
     ingested = Ingested()
     check(path, manifest.files, ingested)
     folders = sorted(p for p in own_files(path, path.glob("process-*"), ingested) if p.is_dir())
@@ -147,7 +153,7 @@ def _add_sources(path: Path, ingested: Ingested) -> None:
     except FileNotFoundError:
         return
     except (OSError, UnicodeError, DamagedRecord) as error:
-        ingested.lose(f"{path}: cannot be read ({error}); texts of lines may be missing",
+        ingested.lose(f"{path}: cannot be read ({defect(error)}); texts of lines may be missing",
                       "source_line")  # fmt: skip
         return
     for row in rows:
@@ -203,16 +209,15 @@ def _nothing_captured(
     )
 
 
-def _read_manifest(path: Path) -> Manifest:
+def _read_manifest(path: Path) -> Manifest | RemoteManifest:
     try:
-        manifest = read_record(read_text(path), Manifest)
+        return read_manifest(read_text(path))
     except FileNotFoundError:
         raise IngestError(f"{path.parent}: no run.json in this directory", _HINT) from None
     except OSError as error:
         raise IngestError(f"{path}: cannot be read: {error.strerror}", _HINT) from error
     except (UnicodeError, DamagedRecord) as error:
         raise IngestError(f"{path}: not a manifest of xladoctor: {error}", _HINT) from error
-    return msgspec.structs.replace(manifest, command=redact(manifest.command))
 
 
 def read_process(
@@ -366,7 +371,7 @@ def _read_sites(path: Path, ingested: Ingested) -> CallSites:
     except FileNotFoundError:
         return CallSites()
     except (OSError, UnicodeError, DamagedRecord) as error:
-        ingested.lose(f"{path}: cannot be read ({error}); lines of reads are missing",
+        ingested.lose(f"{path}: cannot be read ({defect(error)}); lines of reads are missing",
                       *tables_of(path.name))  # fmt: skip
         return CallSites()
 

@@ -29,8 +29,7 @@ Size = Annotated[int, Meta(ge=0, le=_COUNT)]
 Number = Annotated[int, Meta(ge=0, le=2**31 - 1)]  # of a line, a step, a site
 Identity = Annotated[int, Meta(ge=-(2**31), le=2**62)]  # of a process, a thread
 Shape = Annotated[tuple[Size, ...], Meta(max_length=64)]
-Text = str
-Loop = tuple[Text, Number, Number, Text]  # file, first and last line, function
+Loop = tuple[str, Number, Number, str]  # file, first and last line, function
 
 
 class Record(Struct, frozen=True):
@@ -52,17 +51,17 @@ class Ended(Record, frozen=True):
 class WrittenBy(Record, frozen=True):
     """What wrote the run directory."""
 
-    name: Text
-    version: Text
+    name: str
+    version: str
 
 
 class Profile(Record, frozen=True):
     """What came of one profiler server: a file, or where it was left, or why there is none."""
 
-    address: Text
-    file: Text
-    left_at: Text | None
-    missing: Text | None
+    address: str
+    file: str
+    left_at: str | None
+    missing: str | None
 
 
 class Manifest(Record, frozen=True, kw_only=True, omit_defaults=True):
@@ -73,29 +72,29 @@ class Manifest(Record, frozen=True, kw_only=True, omit_defaults=True):
         part_of: the run directory of the command, which ran several programs.
     """
 
-    command: list[Text]
+    command: list[str]
     schema_version: Number = 1
-    kind: Text = "run"
+    kind: str = "run"
     tool: WrittenBy | None = None
-    script: Text | None = None
-    cwd: Text | None = None
-    root: Text | None = None
-    session: Text | None = None
+    script: str | None = None
+    cwd: str | None = None
+    root: str | None = None
+    session: str | None = None
     began_ns: Instant | None = None
     options: dict[str, Any] = {}
     ended: Ended | None = None
     files: dict[str, Size] = {}
-    part_of: Text | None = None
+    part_of: str | None = None
 
 
 class RemoteManifest(Record, frozen=True, kw_only=True, omit_defaults=True):
     """``run.json`` of ``xladoctor capture``: what came of each server."""
 
-    kind: Text
+    kind: str
     profiles: tuple[Profile, ...]
     schema_version: Number = 1
     tool: WrittenBy | None = None
-    session: Text | None = None
+    session: str | None = None
     began_ns: Instant | None = None
     duration_ms: Size | None = None
     files: dict[str, Size] = {}
@@ -104,9 +103,9 @@ class RemoteManifest(Record, frozen=True, kw_only=True, omit_defaults=True):
 class SourceLine(Record, frozen=True):
     """A row of ``sources.json``: a line's text, read while the file was as it ran."""
 
-    file: Text
+    file: str
     line: Number
-    text: Text
+    text: str
 
 
 # -- process.json --------------------------------------------------------------------------------
@@ -122,12 +121,12 @@ class Window(Record, frozen=True):
     begin_ns: Instant
     steps: Size = 0
     end_ns: Instant | None = None
-    ended_by: Text | None = None
+    ended_by: str | None = None
     bytes: Size | None = None
     stop_ns: Duration | None = None
     write_ns: Duration | None = None
-    session: Text | None = None
-    file: Text | None = None
+    session: str | None = None
+    file: str | None = None
     of_program: bool = False
     jumped_ns: Annotated[int, Meta(ge=-_INSTANT, le=_INSTANT)] = 0
 
@@ -135,7 +134,7 @@ class Window(Record, frozen=True):
 class ModulesFile(Record, frozen=True):
     """A file with compiled modules, and how many compilations there had been by then."""
 
-    file: Text
+    file: str
     compilations: Size
     bytes: Size | None = None
     stop_ns: Duration | None = None
@@ -144,34 +143,34 @@ class ModulesFile(Record, frozen=True):
 class PythonFolders(Record, frozen=True):
     """Where the program's Python keeps its own modules and installed packages."""
 
-    standard: tuple[Text, ...]
-    installed: tuple[Text, ...]
+    standard: tuple[str, ...]
+    installed: tuple[str, ...]
 
 
 class ProcessRecord(Record, frozen=True):
     """``process.json``: what a captured process tells of itself."""
 
     pid: Identity
-    frontend: Text
-    versions: dict[str, Text]
+    frontend: str
+    versions: dict[str, str]
     used_device: bool
     folders: PythonFolders
-    settings: dict[str, Text]
-    settings_lines: dict[str, tuple[Text, Number, Text]]
-    devices: tuple[Text, ...]
+    settings: dict[str, str]
+    settings_lines: dict[str, tuple[str, Number, str]]
+    devices: tuple[str, ...]
     ended: bool
     began_ns: Instant
     ended_ns: Instant
-    no_analysis_log: Text | None = None
+    no_analysis_log: str | None = None
     parent: Identity | None = None
     rank: Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)] | None = None
-    host: Text | None = None
-    cwd: Text | None = None
-    main: Text | None = None
-    argv: tuple[Text, ...] = ()
+    host: str | None = None
+    cwd: str | None = None
+    main: str | None = None
+    argv: tuple[str, ...] = ()
     processors: Number | None = None
     exit_ns: Instant | None = None
-    uncaught: Text | None = None
+    uncaught: str | None = None
     windows: tuple[Window, ...] = ()
     modules: tuple[ModulesFile, ...] = ()
     modules_too_large: bool = False
@@ -183,21 +182,21 @@ class ProcessRecord(Record, frozen=True):
 class Site(Record, frozen=True):
     """A call site; the lines of the program around it; the loops, from inside out."""
 
-    file: Text | None
+    file: str | None
     line: Number | None
-    function: Text | None
-    user_file: Text | None
+    function: str | None
+    user_file: str | None
     user_line: Number | None
-    user_function: Text | None
-    via: Text
-    source: Text = ""
+    user_function: str | None
+    via: str
+    source: str = ""
     loops: tuple[Loop, ...] = ()
 
 
 class Fallback(Record, frozen=True):
     """An operator that ran on the CPU at a call site."""
 
-    op: Text
+    op: str
     site: Number | None
     count: Size
     duration_ns: Duration
@@ -207,11 +206,11 @@ class Fallback(Record, frozen=True):
 class Ignore(Record, frozen=True):
     """A comment that asks to ignore findings of the lines from ``first`` to ``last``."""
 
-    file: Text
+    file: str
     line: Number
     first: Number
     last: Number
-    text: Text
+    text: str
 
 
 class CallSitesFile(Record, frozen=True):
@@ -219,7 +218,7 @@ class CallSitesFile(Record, frozen=True):
 
     sites: tuple[Site, ...]
     fallbacks: tuple[Fallback, ...]
-    passing: tuple[tuple[Text, Number, bool], ...] = ()
+    passing: tuple[tuple[str, Number, bool], ...] = ()
     ignores: tuple[Ignore, ...] = ()
 
 
@@ -228,11 +227,11 @@ class Sample(Record, frozen=True):
 
     thread: Identity
     main: bool
-    doing: Text | None
+    doing: str | None
     in_framework: bool
     site: Number | None
     count: Size
-    phase: Text = "loop"
+    phase: str = "loop"
 
 
 class HostSamplesFile(Record, frozen=True):
@@ -278,7 +277,7 @@ class Part(Struct, frozen=True, tag_field="event", kw_only=True):
     log: Size = 0
     traced: bool = False
     probed: bool = False
-    reads: tuple[tuple[Number | None, Text, int, Size, Duration, Duration], ...] = ()
+    reads: tuple[tuple[Number | None, str, int, Size, Duration, Duration], ...] = ()
     uploads: tuple[tuple[Number | None, Size, Size, Duration], ...] = ()
     saves: tuple[tuple[Number | None, Size, Duration], ...] = ()
     optimizers: tuple[tuple[Size, Size], ...] = ()
@@ -305,7 +304,7 @@ class Compile(Struct, frozen=True, tag_field="event", tag="compile"):
     thread: Identity
     step: Number
     site: Number | None
-    during: Text
+    during: str
     end_ns: Instant
     duration_ns: Duration
 
@@ -317,7 +316,7 @@ class Upload(Struct, frozen=True, tag_field="event", tag="upload"):
     step: Number
     site: Number | None
     shape: Shape
-    dtype: Text
+    dtype: str
 
 
 class Optimizer(Struct, frozen=True, tag_field="event", tag="optimizer"):
@@ -377,8 +376,23 @@ def read_record(text: str, kind: type[_T]) -> _T:
     The standard library decodes it: paths that are not UTF-8 are lone surrogates in JSON, which
     msgspec refuses.
     """
+    return _checked(text, lambda _: kind)
+
+
+def read_manifest(text: str) -> Manifest | RemoteManifest:
+    """Check ``run.json``, whichever it is. Raises DamagedRecord."""
+
+    def kind(value: Any) -> type[Manifest | RemoteManifest]:
+        remote = isinstance(value, dict) and value.get("kind") == "remote"
+        return RemoteManifest if remote else Manifest
+
+    return _checked(text, kind)
+
+
+def _checked(text: str, kind_of: Callable[[Any], type[_T]]) -> _T:
     try:
-        return msgspec.convert(json.loads(text), kind)
+        value = json.loads(text)
+        return msgspec.convert(value, kind_of(value))
     except UNREADABLE as error:
         raise DamagedRecord(_reason(error)) from error
 

@@ -1,7 +1,7 @@
 """Text of the user's program in Markdown and HTML: shown as it is, obeyed nowhere.
 
-Addresses, mentions and references to issues and commits are found in the rendered text, so no
-escape of Markdown's keeps them from being links; a space of no width does.
+Addresses, mentions and references to issues, commits, labels and the like are found in the rendered
+text, so no escape of Markdown's keeps them from being links; a space of no width does.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ _START = re.compile(r"^(\d*)([-+=.)#])")  # of a list, a heading or the line und
 _ESCAPED_START = r"\1\\\2"
 _LINKED = re.compile(
     r"([@#](?=\\?\w)"  # the letter may be escaped already
+    r"|[~%](?=\\?[\w\"])|[!&$](?=\d)|\*(?=iteration:)|\[(?=[a-z_\\]+:)"  # GitLab's own
     r"|:(?=//)|\bwww(?=\.)|\b(?:mailto|xmpp)(?=:)"
-    r"|\bGH(?=-\d)|\b(?=\d*[a-f])[0-9a-f](?=[0-9a-f]{6,39}\b))",
+    r"|\bG[HL](?=-\d)|\b(?=\d*[a-f])[0-9a-f](?=[0-9a-f]{6,39}\b))",
     re.IGNORECASE,
 )
-_APART = r"\1&#8203;"
+_APART = "\u200b"  # foreign text, which is printable, has none
 
 
 def inline(text: str) -> str:
@@ -36,7 +37,7 @@ def prose(text: str) -> str:
 
 def element(text: str) -> str:
     """Text in an HTML element of one line."""
-    return _LINKED.sub(_APART, html.escape(_line(text), quote=False))
+    return _entities(html.escape(_apart(_line(text)), quote=False))
 
 
 def code(text: str) -> str:
@@ -60,7 +61,15 @@ def table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _escaped(text: str) -> str:
-    return _LINKED.sub(_APART, _SPECIAL.sub(r"\\\1", text))
+    return _entities(_apart(_SPECIAL.sub(r"\\\1", text)))
+
+
+def _apart(text: str) -> str:
+    return _LINKED.sub(rf"\1{_APART}", text)
+
+
+def _entities(text: str) -> str:
+    return text.replace(_APART, "&#8203;")
 
 
 def _fence(text: str, least: int) -> str:

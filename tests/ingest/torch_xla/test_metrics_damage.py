@@ -19,7 +19,6 @@ from xladoctor.ingest.torch_xla.metrics_report import (
     Metric,
     NotAMetricsReport,
     ReportSection,
-    looks_like_metrics_report,
     read_metrics_report,
 )
 
@@ -121,10 +120,8 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     try:
         report = read_text(text)
     except NotAMetricsReport:
-        assert not looks_like_metrics_report(text)
-    else:
-        assert report.sections
-        assert looks_like_metrics_report(text)
+        return
+    assert report.sections
 
 
 def test_a_long_line_is_passed_over() -> None:

@@ -1,8 +1,8 @@
 """Modules that XLA wrote to a directory itself (``--xla_dump_to=DIR``): each compilation
 leaves several files, named by its number and its module.
 
-``--xla_dump_hlo_as_proto`` makes them ``HloProto``; otherwise they are text for people, from which
-only their number is read.
+``--xla_dump_hlo_as_proto`` makes them ``HloProto``, which may be packed; otherwise they are text
+for people, from which only their number is read.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from pathlib import Path
 
 from google.protobuf.message import DecodeError
 
+from xladoctor.ingest.compressed import Unpacked
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.hlo.module import Module, decode
 from xladoctor.ingest.interface import Ingested
-from xladoctor.regular_files import MESSAGE, read_bytes
+from xladoctor.regular_files import MESSAGE
 
 #: ``module_0007.SyncTensorsGraph.19.before_optimizations.hlo.pb``
 _NAME = re.compile(
@@ -35,7 +36,7 @@ def add_dumped(files: Sequence[Path], process: int, ingested: Ingested) -> None:
 
     Modules that are text, or unreadable, leave a row of ``compilation`` and a note.
     """
-    unread = 0
+    unread: Counter[str] = Counter()
     seen: Counter[str] = Counter()
     for index, (number, kind, file) in enumerate(sorted(map(_described, files))):
         module = _decoded(file, index)
@@ -44,22 +45,27 @@ def add_dumped(files: Sequence[Path], process: int, ingested: Ingested) -> None:
             "compilation", process=process, index=index, graph_hash=graph, ordinal=seen[kind],
             inputs=module.inputs if module else None, outputs=module.outputs if module else None,
         )  # fmt: skip
+        seen[kind] += 1
         if module:
             module.add(process, graph, ingested)
-        seen[kind] += 1
-        unread += module is None
+        else:
+            unread[file.suffix] += 1
     note = f"{files[0].parent}: {len(files)} modules that XLA dumped, one of each compilation"
-    if unread:
-        note += (f"; {unread} are not HLO in protocol buffers, and only counted"
+    if texts := unread.pop(".txt", 0):
+        note += (f"; {texts} are not HLO in protocol buffers, and only counted"
                  " (--xla_dump_hlo_as_proto writes those)")  # fmt: skip
+    if unread:
+        note += f"; {unread.total()} cannot be read, and are only counted"
     ingested.notes.append(note)
 
 
 def _decoded(file: Path, program: int) -> Module | None:
-    if not file.name.endswith(".pb"):
+    if file.suffix == ".txt":
         return None
     try:
-        return decode(read_bytes(file, MESSAGE), program, Folders())
+        with Unpacked(file, MESSAGE) as source:
+            proto = source.readall()
+        return None if source.damage else decode(proto, program, Folders())
     except (OSError, DecodeError):
         return None
 

@@ -108,11 +108,6 @@ class AnalysisLog:
     torn: int
 
 
-def looks_like_analysis_log(head: str) -> bool:
-    """Whether a text holds such blocks."""
-    return "Compilation Analysis: " in head or "Execution Analysis: " in head
-
-
 def read_analysis_log(
     lines: Iterable[str], begin: int = 0, *, excerpt: bool = False
 ) -> AnalysisLog:

@@ -32,7 +32,6 @@ __all__ = [
     "MetricsReport",
     "NotAMetricsReport",
     "ReportSection",
-    "looks_like_metrics_report",
     "parse_bytes",
     "parse_duration_ns",
     "read_metrics_report",
@@ -86,15 +85,6 @@ def read_metrics_report(lines: Iterable[str]) -> MetricsReport:
     Raises NotAMetricsReport if there is no section.
     """
     return _Reader().read(lines)
-
-
-def looks_like_metrics_report(head: str) -> bool:
-    """Whether the beginning of a text (64 KiB are plenty) holds metrics or counters."""
-    try:
-        read_metrics_report(head.splitlines(keepends=True))
-    except NotAMetricsReport:
-        return False
-    return True
 
 
 @dataclass(slots=True)

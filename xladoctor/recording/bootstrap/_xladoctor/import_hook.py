@@ -5,25 +5,27 @@ A program that imports none pays one entry on ``sys.meta_path``, nothing else.
 
 from __future__ import annotations
 
+import functools
 import gc
 import importlib.util
 import sys
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Iterable, Sequence
 
 from . import frontend, settings
 
+#: Executes a module: given what would have done so, and the module.
+_Execute = Callable[[Callable[[ModuleType], None], ModuleType], None]
 
-class _FrameworkFinder(MetaPathFinder):
-    """Finds frameworks as any finder would, and brackets their execution."""
 
-    def __init__(self, run_directory: str) -> None:
-        self._run_directory = run_directory
-        self._awaited = set(frontend.FRONTENDS)
-        self._watch = settings.SettingsWatch()
-        self._watch.install()
+class _Finder(MetaPathFinder):
+    """Finds these modules as any finder would, and has them executed by ``execute``."""
+
+    def __init__(self, names: Iterable[str], execute: _Execute) -> None:
+        self._awaited = set(names)
+        self._execute = execute
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -31,56 +33,25 @@ class _FrameworkFinder(MetaPathFinder):
         if fullname not in self._awaited:
             return None
         self._awaited.remove(fullname)  # find_spec must not meet us again
-        spec = importlib.util.find_spec(fullname)
-        if spec is not None and spec.loader is not None:
-            self._bracket(fullname, spec.loader)
-        return spec
-
-    def _bracket(self, name: str, loader: Any) -> None:
-        execute = loader.exec_module
-
-        def exec_module(module: ModuleType) -> None:
-            from . import session
-
-            capture = session.prepare(self._run_directory, name, self._watch)
-            _execute_uncollected(execute, module)
-            if capture is not None:
-                capture.start(module)
-
-        loader.exec_module = exec_module
-
-
-class _Finder(MetaPathFinder):
-    """Finds one module as any finder would, and tells when it was executed."""
-
-    def __init__(self, name: str, tell: Callable[[ModuleType], None]) -> None:
-        self._name = name
-        self._tell = tell
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        if fullname != self._name:
-            return None
-        sys.meta_path.remove(self)  # find_spec must not meet us again
+        if not self._awaited and self in sys.meta_path:
+            sys.meta_path.remove(self)
         spec = importlib.util.find_spec(fullname)
         if spec is not None and spec.loader is not None:
             loader: Any = spec.loader
-            execute = loader.exec_module
-
-            def exec_module(module: ModuleType) -> None:
-                execute(module)
-                self._tell(module)
-
-            loader.exec_module = exec_module
+            loader.exec_module = functools.partial(self._execute, loader.exec_module)
         return spec
 
 
 def when_imported(name: str, tell: Callable[[ModuleType], None]) -> None:
     """Call ``tell`` with a module: now, or when the program has imported it."""
+
+    def execute_and_tell(execute: Callable[[ModuleType], None], module: ModuleType) -> None:
+        execute(module)
+        tell(module)
+
     module = sys.modules.get(name)
     if module is None:
-        sys.meta_path.insert(0, _Finder(name, tell))
+        sys.meta_path.insert(0, _Finder([name], execute_and_tell))
     else:
         tell(module)
 
@@ -101,4 +72,15 @@ def _execute_uncollected(execute: Callable[[ModuleType], None], module: ModuleTy
 
 def install(run_directory: str) -> None:
     """Put the finder first, so no other finder can answer before it."""
-    sys.meta_path.insert(0, _FrameworkFinder(run_directory))
+    watch = settings.SettingsWatch()
+    watch.install()
+
+    def capture(execute: Callable[[ModuleType], None], module: ModuleType) -> None:
+        from . import session
+
+        begun = session.prepare(run_directory, module.__name__, watch)
+        _execute_uncollected(execute, module)
+        if begun is not None:
+            begun.start(module)
+
+    sys.meta_path.insert(0, _Finder(frontend.FRONTENDS, capture))

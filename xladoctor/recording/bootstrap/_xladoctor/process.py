@@ -40,7 +40,7 @@ def undecodable_file() -> str | None:
             try:
                 name.encode()
             except UnicodeEncodeError:
-                return name.encode(errors="backslashreplace").decode()
+                return name
     return None
 
 
