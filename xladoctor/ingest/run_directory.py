@@ -80,8 +80,8 @@ def read_run_directory(
     """
     manifest = _read_manifest(path / "run.json")
     ingested = Ingested()
-    check(path, manifest.files, ingested)
     folders = sorted(p for p in own_files(path, path.glob("process-*"), ingested) if p.is_dir())
+    check(path, manifest.files or _listed_by_processes(folders), ingested)
     timelines = session_files(path, session, ingested, manifest.session)
     timelines = own_files(path, timelines, ingested)
     number = 0
@@ -106,6 +106,11 @@ def read_run_directory(
     elif ended and ended.status == 0:
         _note_failed_processes(ingested)
     return manifest, ingested
+
+
+def _listed_by_processes(folders: list[Path]) -> dict[str, int]:
+    records = (read_process_record(folder / "process.json", Ingested()) for folder in folders)
+    return {file: size for record in records if record for file, size in record.files.items()}
 
 
 def _with_unfinished(
