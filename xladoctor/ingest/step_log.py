@@ -65,6 +65,30 @@ class CallSites:
         return self.sites[index] if index is not None and index < len(self.sites) else NOWHERE
 
 
+@dataclass(slots=True)
+class Logged:
+    """What was read of a step log.
+
+    Attributes:
+        end_ns: when the last of its parts of a thread's time ended; 0 without any.
+        longest: the most barriers that a line has.
+        ended: whether the main thread's last line is its tail; None without a line of it.
+        counters: what the framework's counters grew by in all.
+    """
+
+    end_ns: int = 0
+    longest: int = 0
+    ended: bool | None = None
+    counters: dict[str, int] = field(default_factory=dict)
+
+    def note(self, line: Part) -> None:
+        """A line was read."""
+        self.end_ns = max(self.end_ns, line.end_ns)
+        self.longest = max(self.longest, line.steps)
+        if line.main:
+            self.ended = isinstance(line, Tail)
+
+
 def read_call_sites(text: str) -> CallSites:
     """Parse ``call_sites.json``. Raises DamagedRecord for any other file."""
     data = read_record(text, CallSitesFile)
@@ -79,7 +103,7 @@ def read_call_sites(text: str) -> CallSites:
 
 def read_step_log(
     lines: Iterable[str], sites: CallSites, process: int, ingested: Ingested, path: str
-) -> None:
+) -> Logged:
     """Fill ``step``, the tables of what happened in the steps, and the compilations' times.
 
     Lines that cannot be read are lost; a last one that was cut off by the end of the process leaves
@@ -97,6 +121,7 @@ def read_step_log(
             else:
                 ingested.lose(f"{path}, line {number}: cut off; skipped")
     reader.finish()
+    return reader.logged
 
 
 class _StepLogReader:
@@ -106,7 +131,7 @@ class _StepLogReader:
         self._ingested = ingested
         self._ordinals: dict[tuple[int | None, int | None], int] = {}
         self._barriers: dict[int | None, list[tuple[int, int, bool]]] = {}
-        self._counters: dict[str, int] = {}
+        self.logged = Logged()
         self._cuts: dict[int | None, Cut] = {}  # of each thread's step, those so far
         self._handlers: dict[type, Callable[[Any], None]] = {
             Step: self._step, Tail: self._step, Cut: self._cut, Compile: self._compile,
@@ -120,6 +145,8 @@ class _StepLogReader:
         return self._ingested.tables
 
     def take(self, line: StepLine) -> None:
+        if isinstance(line, Part):
+            self.logged.note(line)
         self._handlers[type(line)](line)
 
     def _cut(self, line: Cut) -> None:
@@ -167,8 +194,9 @@ class _StepLogReader:
             self._ingested.add("data_wait", process=self._process, thread=thread,
                                step=line.index, count=line.input[0],
                                duration_ns=line.input[1])  # fmt: skip
+        counters = self.logged.counters
         for name, delta in (*line.counters.items(), *line.fallbacks.items()):
-            self._counters[name] = self._counters.get(name, 0) + delta
+            counters[name] = counters.get(name, 0) + delta
         for name, delta in line.fallbacks.items():
             self._ingested.add("fallback_count", process=self._process, step=line.index,
                                tail=tail, name=name, value=delta)  # fmt: skip
@@ -241,8 +269,6 @@ class _StepLogReader:
             sequences = np.asarray(barriers).T
             self._ingested.add("step_period", process=self._process, thread=thread,
                                barriers=barriers_a_step(*sequences))  # fmt: skip
-        for name, value in self._counters.items():
-            self._ingested.add("counter_total", process=self._process, name=name, value=value)
 
 
 def extend_tail(
