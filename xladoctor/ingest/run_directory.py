@@ -307,20 +307,15 @@ def _read_steps(
     path: Path, sites: CallSites, number: int, ingested: Ingested
 ) -> tuple[dict[str, Any], Logged]:
     """The times of the compilations, and what else was read."""
-    scratch = Ingested(notes=ingested.notes, lost=ingested.lost, cut=ingested.cut)
     with _lines(path, ingested) as lines:
         if lines is None:
             if not any(note.startswith(f"{path}:") for note in ingested.lost):
                 ingested.lose(f"{path}: is gone; what was in it is lost", *tables_of(path.name))
             return {}, Logged()
-        logged = read_step_log(lines, sites, number, scratch, str(path))
-    times = scratch.tables.pop("compile_time", {})
-    for name in (*_OF_STEPS, *(set(scratch.tables) - set(_OF_STEPS))):
-        columns = scratch.tables.get(name, {})
-        table = ingested.table(name)
-        for column, values in columns.items():
-            table.setdefault(column, []).extend(values)
-    return times, logged
+        logged = read_step_log(lines, sites, number, ingested, str(path))
+    for name in _OF_STEPS:
+        ingested.table(name)
+    return ingested.tables.pop("compile_time", {}), logged
 
 
 def _read_log(folder: Path, ingested: Ingested) -> AnalysisLog:
