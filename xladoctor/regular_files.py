@@ -15,7 +15,9 @@ from io import BufferedReader, TextIOWrapper
 from pathlib import Path
 from typing import Any, TextIO
 
-#: What a person wrote, or one object: configuration, baseline, rule, manifest.
+#: What a person wrote: configuration.
+SETTINGS = 1 << 20
+#: One object: baseline, rule, manifest.
 DOCUMENT = 1 << 24
 #: A list with an item for each line, module or sample of a program, that is read at once.
 LISTING = 1 << 26

@@ -257,3 +257,9 @@ def test_a_line_of_anything_is_read_at_once(bit: str) -> None:
 ])  # fmt: skip
 def test_a_row_is_a_table_or_not(row: str, table: tuple[str, ...] | None) -> None:
     assert lines_of(row) == ({table: 1} if table else {})
+
+
+def test_file_larger_than_any_configuration_is_an_error(tmp_path: Path) -> None:
+    assert message(tmp_path, "#" * (1 << 20) + "\n") == (
+        ": cannot be read: larger than 1 MiB, which no such file is"
+    )

@@ -75,3 +75,34 @@ def test_exception_is_said_where_the_program_s_status_hides_it(
     write(run / "run.json", {**MANIFEST, "ended": {"status": status, "signal": None, "seconds": 2}})
     said = "process-43: the process ended with an uncaught exception: ValueError"
     assert lost(run) == [said] * lost_one
+
+
+# Where the launcher was killed, and run.json has no list of files
+
+
+def listed(run: Path, pid: int, *names: str) -> None:
+    """A process whose own record has the sizes of these of its files."""
+    paths = [f"process-{pid}/{name}" for name in names]
+    add_process(run, pid, files={path: (run / path).stat().st_size for path in paths})
+
+
+def test_what_is_cut_off_from_what_a_process_listed_is_lost(run: Path) -> None:
+    listed(run, 43, "steps.jsonl", "metrics.txt")
+    assert lost(run) == []
+    log = run / "process-43" / "steps.jsonl"
+    log.write_text("")
+    (run / "process-43" / "metrics.txt").unlink()
+    evidence = load(str(run))
+    assert [note.partition("process-43/")[2][:30] for note in evidence.lost] == [
+        "steps.jsonl: is cut off after ", "metrics.txt: is gone; what was"
+    ]  # fmt: skip
+    assert {"step", "metric"} <= evidence.cut.keys()
+
+
+def test_what_the_run_listed_is_said_once(run: Path) -> None:
+    listed(run, 43, "steps.jsonl")
+    log = run / "process-43" / "steps.jsonl"
+    files = {"process-43/steps.jsonl": log.stat().st_size}
+    write(run / "run.json", {**MANIFEST, "files": files})
+    log.write_text("")
+    assert len(lost(run)) == 1

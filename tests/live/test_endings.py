@@ -25,6 +25,7 @@ from tests.live.harness import (
     line_of,
     write,
 )
+from xladoctor.evidence.load import load
 
 pytestmark = LIVE
 
@@ -126,6 +127,23 @@ def test_program_that_is_killed_is_diagnosed_from_what_it_wrote(tmp_path: Path) 
     assert run.finished.stdout == "ready\n"
     assert cut_short(run)
     assert_names_the_read(run)
+
+
+def test_what_is_cut_off_is_told_although_the_launcher_was_killed(tmp_path: Path) -> None:
+    parent_ends = "\nparent = os.getppid()\nwhile os.getppid() == parent:\n    time.sleep(0.1)\n"
+    program = write(tmp_path, "train.py", TRAIN + parent_ends)
+
+    run = _end(tmp_path, program, lambda doctor: doctor.kill()).directory
+
+    (log,) = run.glob("process-*/steps.jsonl")
+    sizes = json.loads(log.with_name("process.json").read_text())["files"]
+    assert {name: (run / name).stat().st_size for name in sizes} == sizes
+    assert {Path(name).name for name in sizes} >= {log.name, "metrics.txt", "analysis.log"}
+    assert any(name.startswith("plugins/") for name in sizes)
+    (cut_short,) = load(str(run)).lost
+    assert cut_short.endswith("run.json: the run was cut short; its end is missing")
+    log.write_text("".join(log.read_text().splitlines(keepends=True)[:2]))
+    assert "is cut off after" in load(str(run)).cut["step"]
 
 
 @pytest.mark.thorough

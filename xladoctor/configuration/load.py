@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from xladoctor.configuration.interface import Configuration, ConfigurationError, Configured
-from xladoctor.regular_files import read_bytes, read_text
+from xladoctor.regular_files import SETTINGS, read_bytes, read_text
 from xladoctor.repository import repository
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -55,7 +55,7 @@ def _table_of(path: Path) -> tuple[str, ...]:
 def _has_table(path: Path) -> bool:
     """Whether the file has our table; broken TOML that does not name us is ignored."""
     try:
-        content = read_bytes(path)
+        content = read_bytes(path, SETTINGS)
         document = tomllib.loads(content.decode())
     except OSError as error:
         raise ConfigurationError(f"{path}: cannot be read: {error.strerror}") from error
@@ -77,7 +77,7 @@ def read_toml(path: Path, table: tuple[str, ...], model: type[Model]) -> Model:
         ConfigurationError: with file and line of each defect.
     """
     try:
-        text = read_text(path)
+        text = read_text(path, SETTINGS)
         document: Any = tomllib.loads(text)
     except OSError as error:
         raise ConfigurationError(f"{path}: cannot be read: {error.strerror}") from error
@@ -88,11 +88,11 @@ def read_toml(path: Path, table: tuple[str, ...], model: type[Model]) -> Model:
     try:
         return model.model_validate(document)
     except ValidationError as error:
-        lines = lines_of(text)
+        lines, found = lines_of(text), error.errors(include_input=False, include_url=False)
         defects = [
             f"{path}:{line_of(lines, (*table, *item['loc']))}:"
             f" {'.'.join(map(str, item['loc'])) or '.'.join(table)}: {message_of(item, model)}"
-            for item in error.errors()
+            for item in found
         ]
         raise ConfigurationError(defects) from error
 

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from xladoctor.ingest import launches
 from xladoctor.ingest.frames import CallSite, Folders
+from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.interface import Columns, Ingested
 from xladoctor.ingest.torch_xla.analysis_log import AnalysisLog, Block
 
@@ -57,18 +58,20 @@ def join(
     locate = _Locator(folders)
     by_steps = launches.from_steps(process, ingested.tables.get("step", {}))
     by_blocks = launches.from_blocks(blocks, locate) if len(logged) < len(blocks) else None
+    rows = Gathered()
     for index, (block, row) in enumerate(zip(logged, pairs, strict=True)):
         timed, site = _Timed.at(times, hashes, row), locate(block)
         counts = by_blocks[index] if by_blocks else by_steps(site, timed.thread, timed.step)
-        _add(process, index, block, timed, site, counts, ingested)
+        _add(process, index, block, timed, site, counts, rows)
     for index, row in enumerate(_unlogged(len(hashes), pairs), len(logged)):
         timed = _Timed.at(times, hashes, row)
         site = locate.known(CallSite(*(times[name][row] for name in CallSite.__dataclass_fields__)))
         counts = by_steps(site, timed.thread, timed.step)
-        _add(process, index, None, timed, site, counts, ingested)
+        _add(process, index, None, timed, site, counts, rows)
     executed = (block for block in blocks if block.kind == "execution")
     for index, block in enumerate(executed):
-        _add_execution(process, index, block, locate(block), ingested)
+        _add_execution(process, index, block, locate(block), rows)
+    rows.move(ingested)
 
 
 class _Timed(NamedTuple):
@@ -170,11 +173,11 @@ def _pair(
     return pairs
 
 
-def _unlogged(count: int, pairs: list[int | None]) -> list[int]:
+def _unlogged(count: int, pairs: list[int | None]) -> Iterator[int]:
     """The compilations that the log lacks; other rows without a block belong to unpaired blocks."""
     paired = set(pairs)
     rest = (row for row in range(count) if row not in paired)
-    return list(islice(rest, max(0, count - len(pairs))))
+    return islice(rest, max(0, count - len(pairs)))
 
 
 def _pair_by_modules(
@@ -241,9 +244,9 @@ def _log_ends(process: int, steps: Columns) -> list[tuple[int, int]]:
 
 def _add(
     process: int, index: int, block: Block | None, timed: _Timed,
-    site: CallSite, counts: tuple[int, int | None], ingested: Ingested,
+    site: CallSite, counts: tuple[int, int | None], rows: Gathered,
 ) -> None:  # fmt: skip
-    ingested.add(
+    rows.add(
         "compilation", process=process, thread=timed.thread, index=index, step=timed.step,
         ordinal=counts[0], launches=counts[1],
         graph_hash=block.graph_hash if block else timed.graph_hash,
@@ -254,10 +257,8 @@ def _add(
     )  # fmt: skip
 
 
-def _add_execution(
-    process: int, index: int, block: Block, site: CallSite, ingested: Ingested
-) -> None:
-    ingested.add(
+def _add_execution(process: int, index: int, block: Block, site: CallSite, rows: Gathered) -> None:
+    rows.add(
         "execution", process=process, index=index, graph_hash=block.graph_hash,
         cause=block.true_cause(), inputs=block.inputs, outputs=block.outputs, **site.columns(),
     )  # fmt: skip

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 #: - a NumPy array of numbers or booleans, which is read in place (``np.broadcast_to`` makes one of
 #:   a constant without memory); NaN means unknown;
 #: - a ``np.ma.MaskedArray`` of them, masked where unknown;
-#: - :class:`Interned` texts.
+#: - :class:`Interned` texts;
+#: - an ``array`` of whole numbers, or :class:`~xladoctor.ingest.gathered.Repeated` values.
 Columns = dict[str, Any]
 
 

@@ -1,7 +1,8 @@
 """What a run directory had when the run ended, held against what is there.
 
 ``run.json`` lists each file with its size, so that a copy that was cut off, even at the end of a
-line, is not taken for a short run. Files that grew since (a worker went on) are complete.
+line, is not taken for a short run. Where it has no list, as its launcher was killed, those in the
+records of the processes count. Files that grew since (a worker went on) are complete.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from xladoctor.frontends.vocabulary import vocabulary
-from xladoctor.ingest import compilations
+from xladoctor.ingest import agreement, compilations
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.host_samples import read_host_samples
 from xladoctor.ingest.interface import Ingested, IngestError, Progress
@@ -40,6 +40,7 @@ from xladoctor.ingest.run_records import (
 from xladoctor.ingest.sessions import session_files
 from xladoctor.ingest.step_log import (
     CallSites,
+    Logged,
     extend_tail,
     read_call_sites,
     read_step_log,
@@ -86,8 +87,8 @@ def read_run_directory(
         return manifest, read_remote_capture(path, manifest, session, progress)
     manifest = msgspec.structs.replace(manifest, command=redact(manifest.command))
     ingested = Ingested()
-    check(path, manifest.files, ingested)
     folders = sorted(p for p in own_files(path, path.glob("process-*"), ingested) if p.is_dir())
+    check(path, manifest.files or _listed_by_processes(folders), ingested)
     timelines = session_files(path, session, ingested, manifest.session)
     timelines = own_files(path, timelines, ingested)
     number = 0
@@ -112,6 +113,11 @@ def read_run_directory(
     elif ended and ended.status == 0:
         _note_failed_processes(ingested)
     return manifest, ingested
+
+
+def _listed_by_processes(folders: list[Path]) -> dict[str, int]:
+    records = (read_process_record(folder / "process.json", Ingested()) for folder in folders)
+    return {file: size for record in records if record for file, size in record.files.items()}
 
 
 def _with_unfinished(
@@ -237,8 +243,8 @@ def read_process(
     """
     record = read_process_record(folder / "process.json", ingested)
     steps = folder / "steps.jsonl"
-    logged = steps.exists() and steps.stat().st_size > 0  # a process cut short never said so
-    if record is None or not (record.used_device or logged):
+    active = steps.exists() and steps.stat().st_size > 0  # a process cut short never said so
+    if record is None or not (record.used_device or active):
         if fault := first_fault(folder, ingested):
             ingested.lose(f"{folder.name}: the capture switched itself off before it recorded"
                           f" anything: {fault}")  # fmt: skip
@@ -247,7 +253,7 @@ def read_process(
     folders = _folders(record, sites)
     add_process(record, number, folder, ingested)
     _add_sites(sites, number, ingested)
-    times, counted = _read_steps(folder / "steps.jsonl", sites, number, ingested)
+    times, logged = _read_steps(steps, sites, number, ingested)
     log = None if record.no_analysis_log else _read_log(folder, ingested)
     if record.no_analysis_log:
         ingested.notes.append(f"{folder.name}: no analysis log: {record.no_analysis_log}")
@@ -275,7 +281,8 @@ def read_process(
     read_run_queue(folder / "processor.jsonl", number, ingested)
     split_python(number, ingested)
     _read_metrics(folder / "metrics.txt", number, ingested)
-    _add_counted(counted, number, ingested)
+    agreement.check(steps, logged, record, number, ingested)
+    _add_counted(logged.counters, number, ingested)
     return True
 
 
@@ -307,21 +314,17 @@ def _add_sites(sites: CallSites, number: int, ingested: Ingested) -> None:
 
 def _read_steps(
     path: Path, sites: CallSites, number: int, ingested: Ingested
-) -> tuple[dict[str, Any], dict[str, int]]:
-    """The times of the compilations, and what the counters grew by."""
-    scratch = Ingested(notes=ingested.notes, lost=ingested.lost, cut=ingested.cut)
+) -> tuple[dict[str, Any], Logged]:
+    """The times of the compilations, and what else was read."""
     with _lines(path, ingested) as lines:
         if lines is None:
-            return {}, {}
-        read_step_log(lines, sites, number, scratch, str(path))
-    times = scratch.tables.pop("compile_time", {})
-    counters = scratch.tables.pop("counter_total", {})
-    for name in (*_OF_STEPS, *(set(scratch.tables) - set(_OF_STEPS))):
-        columns = scratch.tables.get(name, {})
-        table = ingested.table(name)
-        for column, values in columns.items():
-            table.setdefault(column, []).extend(values)
-    return times, dict(zip(counters.get("name", ()), counters.get("value", ()), strict=True))
+            if not any(note.startswith(f"{path}:") for note in ingested.lost):
+                ingested.lose(f"{path}: is gone; what was in it is lost", *tables_of(path.name))
+            return {}, Logged()
+        logged = read_step_log(lines, sites, number, ingested, str(path))
+    for name in _OF_STEPS:
+        ingested.table(name)
+    return ingested.tables.pop("compile_time", {}), logged
 
 
 def _read_log(folder: Path, ingested: Ingested) -> AnalysisLog:

@@ -148,7 +148,11 @@ class PythonFolders(Record, frozen=True):
 
 
 class ProcessRecord(Record, frozen=True):
-    """``process.json``: what a captured process tells of itself."""
+    """``process.json``: what a captured process tells of itself.
+
+    Attributes:
+        files: sizes in bytes of its files when it ended, by their paths in the run directory.
+    """
 
     pid: Identity
     frontend: str
@@ -174,6 +178,7 @@ class ProcessRecord(Record, frozen=True):
     windows: tuple[Window, ...] = ()
     modules: tuple[ModulesFile, ...] = ()
     modules_too_large: bool = False
+    files: dict[str, Size] = {}
 
 
 # -- call_sites.json, host_samples.json ------------------------------------------------------------

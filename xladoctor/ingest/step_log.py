@@ -14,7 +14,8 @@ import msgspec
 import numpy as np
 
 from xladoctor.ingest.frames import NOWHERE, CallSite
-from xladoctor.ingest.interface import Columns, Ingested
+from xladoctor.ingest.gathered import Gathered
+from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.inventory import tables_of
 from xladoctor.ingest.run_records import (
     CallSitesFile,
@@ -68,6 +69,30 @@ class CallSites:
         return self.sites[index] if index is not None and index < len(self.sites) else NOWHERE
 
 
+@dataclass(slots=True)
+class Logged:
+    """What was read of a step log.
+
+    Attributes:
+        end_ns: when the last of its parts of a thread's time ended; 0 without any.
+        longest: the most barriers that a line has.
+        ended: whether the main thread's last line is its tail; None without a line of it.
+        counters: what the framework's counters grew by in all.
+    """
+
+    end_ns: int = 0
+    longest: int = 0
+    ended: bool | None = None
+    counters: dict[str, int] = field(default_factory=dict)
+
+    def note(self, line: Part) -> None:
+        """A line was read."""
+        self.end_ns = max(self.end_ns, line.end_ns)
+        self.longest = max(self.longest, line.steps)
+        if line.main:
+            self.ended = isinstance(line, Tail)
+
+
 def read_call_sites(text: str) -> CallSites:
     """Parse ``call_sites.json``. Raises DamagedRecord for any other file."""
     data = read_record(text, CallSitesFile)
@@ -82,13 +107,13 @@ def read_call_sites(text: str) -> CallSites:
 
 def read_step_log(
     lines: Iterable[str], sites: CallSites, process: int, ingested: Ingested, path: str
-) -> None:
+) -> Logged:
     """Fill ``step``, the tables of what happened in the steps, and the compilations' times.
 
     Lines that cannot be read are lost; a last one that was cut off by the end of the process leaves
     the tables as whole as they can be.
     """
-    reader = _StepLogReader(sites, process, ingested)
+    reader = _StepLogReader(sites, process)
     decode = line_decoder(StepLine)
     for number, line in enumerate(lines, 1):
         try:
@@ -99,17 +124,19 @@ def read_step_log(
                               *tables_of(path))  # fmt: skip
             else:
                 ingested.lose(f"{path}, line {number}: cut off; skipped")
-    reader.finish()
+    reader.finish().move(ingested)
+    return reader.logged
 
 
 class _StepLogReader:
-    def __init__(self, sites: CallSites, process: int, ingested: Ingested) -> None:
+    def __init__(self, sites: CallSites, process: int) -> None:
         self._sites = sites
         self._process = process
-        self._ingested = ingested
+        self._rows = Gathered()
+        self._shapes: dict[tuple[int, ...], list[int]] = {}
         self._ordinals: dict[tuple[int | None, int | None], int] = {}
         self._barriers: dict[int | None, list[tuple[int, int, bool]]] = {}
-        self._counters: dict[str, int] = {}
+        self.logged = Logged()
         self._cuts: dict[int | None, Cut] = {}  # of each thread's step, those so far
         self._handlers: dict[type, Callable[[Any], None]] = {
             Step: self._step, Tail: self._step, Cut: self._cut, Compile: self._compile,
@@ -117,12 +144,9 @@ class _StepLogReader:
             Outlier: self._outlier,
         }  # fmt: skip
 
-    @property
-    def tables(self) -> dict[str, Columns]:
-        """What was read so far."""
-        return self._ingested.tables
-
     def take(self, line: StepLine) -> None:
+        if isinstance(line, Part):
+            self.logged.note(line)
         self._handlers[type(line)](line)
 
     def _cut(self, line: Cut) -> None:
@@ -132,14 +156,14 @@ class _StepLogReader:
 
     def _part(self, line: Part) -> None:
         """A row of ``cut``: from one launch of the thread to the next, whatever caused it."""
-        self._ingested.add(
+        self._rows.add(
             "cut", process=self._process, thread=line.thread, step=line.index,
             ended_by="read" if isinstance(line, Cut)
             else "barrier" if isinstance(line, Step) else "end",
             main=line.main, begin_ns=line.end_ns - line.duration_ns, end_ns=line.end_ns,
             duration_ns=line.duration_ns, launches=line.launches + line.executions,
             compilations=line.compilations, optimizer_steps=_updates(line),
-            optimizers=len(line.optimizers), **_parts(line), **self._sites[line.site].columns(),
+            optimizers=len(line.optimizers), **_parts(line), site=line.site,
         )  # fmt: skip
 
     def _step(self, line: Step | Tail) -> None:
@@ -154,98 +178,102 @@ class _StepLogReader:
             fed = bool(line.input[0] or line.uploads)
             barrier = (-1 if site is None else site, _updates(line), fed)
             self._barriers.setdefault(thread, []).append(barrier)
-        self._ingested.add(
+        self._rows.add(
             "step", process=self._process, thread=thread, main=line.main, tail=tail,
             index=line.index, barriers=line.steps, ordinal=ordinal,
             begin_ns=line.end_ns - line.duration_ns, end_ns=line.end_ns,
             duration_ns=line.duration_ns, **_parts(line), capture_ns=line.capture_ns,
             executions=line.executions, compilations=line.compilations,
             optimizer_steps=_updates(line), log_offset=line.log, traced=line.traced,
-            probed=line.probed, **self._sites[site].columns(),
+            probed=line.probed, site=site,
         )  # fmt: skip
         self._reads(line, tail)
         self._uploads(line, tail)
         self._saves(line, tail)
         if line.input[0]:
-            self._ingested.add("data_wait", process=self._process, thread=thread,
+            self._rows.add("data_wait", process=self._process, thread=thread,
                                step=line.index, count=line.input[0],
                                duration_ns=line.input[1])  # fmt: skip
+        if not (line.counters or line.fallbacks):
+            return
+        counters = self.logged.counters
         for name, delta in (*line.counters.items(), *line.fallbacks.items()):
-            self._counters[name] = self._counters.get(name, 0) + delta
+            counters[name] = counters.get(name, 0) + delta
         for name, delta in line.fallbacks.items():
-            self._ingested.add("fallback_count", process=self._process, step=line.index,
+            self._rows.add("fallback_count", process=self._process, step=line.index,
                                tail=tail, name=name, value=delta)  # fmt: skip
 
     def _reads(self, line: Part, tail: bool) -> None:
         for site, kind, closure, count, nanoseconds, compiling in line.reads:
-            self._ingested.add(
+            self._rows.add(
                 "host_sync", process=self._process, thread=line.thread, step=line.index,
                 tail=tail, kind=kind, closure=bool(closure), count=count,
                 duration_ns=max(0, nanoseconds - compiling), compile_ns=compiling,
-                **self._sites[site].columns(),
+                site=site,
             )  # fmt: skip
 
     def _uploads(self, line: Part, tail: bool) -> None:
         for site, count, size, nanoseconds in line.uploads:
-            self._ingested.add(
+            self._rows.add(
                 "upload", process=self._process, thread=line.thread, step=line.index,
                 tail=tail, count=count, bytes=size, duration_ns=nanoseconds,
-                **self._sites[site].columns(),
+                site=site,
             )  # fmt: skip
 
     def _saves(self, line: Part, tail: bool) -> None:
         for site, count, nanoseconds in line.saves:
-            self._ingested.add(
+            self._rows.add(
                 "state_save", process=self._process, thread=line.thread, step=line.index,
-                tail=tail, count=count, duration_ns=nanoseconds, **self._sites[site].columns(),
+                tail=tail, count=count, duration_ns=nanoseconds, site=site,
             )  # fmt: skip
 
     def _compile(self, line: Compile) -> None:
-        self._ingested.add(
+        self._rows.add(
             "compile_time", process=self._process, thread=line.thread, step=line.step,
             during=line.during, end_ns=line.end_ns, duration_ns=line.duration_ns,
-            **self._sites[line.site].columns(),
+            site=line.site,
         )  # fmt: skip
 
     def _upload(self, line: Upload) -> None:
-        self._ingested.add(
+        self._rows.add(
             "transfer", process=self._process, thread=line.thread, step=line.step,
-            direction="to_device", shape=list(line.shape),
-            dtype=_HLO_TYPES.get(line.dtype, line.dtype), **self._sites[line.site].columns(),
+            direction="to_device", shape=self._shapes.setdefault(line.shape, list(line.shape)),
+            dtype=_HLO_TYPES.get(line.dtype, line.dtype), site=line.site,
         )  # fmt: skip
 
     def _outlier(self, line: Outlier) -> None:
-        self._ingested.add(
+        self._rows.add(
             "outlier", process=self._process, thread=line.thread, step=line.step,
             end_ns=line.end_ns, duration_ns=line.duration_ns, typical_ns=line.typical_ns,
             traced=line.traced,
         )  # fmt: skip
 
     def _optimizer(self, line: Optimizer) -> None:
-        self._ingested.add("optimizer", process=self._process, thread=line.thread,
-                           **self._sites[line.site].columns())  # fmt: skip
+        self._rows.add("optimizer", process=self._process, thread=line.thread,
+                           site=line.site)  # fmt: skip
 
     def _loader(self, line: Loader) -> None:
         collate = self._sites[line.collate]
-        self._ingested.add(
+        self._rows.add(
             "loader", process=self._process, batch_size=line.batch_size,
             drop_last=line.drop_last, workers=line.workers, collate_file=collate.file,
             collate_line=collate.line, collate_function=collate.function,
-            **self._sites[line.site].columns(),
+            site=line.site,
         )  # fmt: skip
 
-    def finish(self) -> None:
+    def finish(self) -> Gathered:
+        """The tables, after the last line."""
         stopped, self._cuts = self._cuts, {}
         for cuts in stopped.values():
             self._step(Tail(**msgspec.structs.asdict(cuts)))
         for table in ("upload", "state_save", "outlier", "cut"):
-            self._ingested.table(table)
+            self._rows.table(table)
         for thread, barriers in self._barriers.items():
             sequences = np.asarray(barriers).T
-            self._ingested.add("step_period", process=self._process, thread=thread,
+            self._rows.add("step_period", process=self._process, thread=thread,
                                barriers=barriers_a_step(*sequences))  # fmt: skip
-        for name, value in self._counters.items():
-            self._ingested.add("counter_total", process=self._process, name=name, value=value)
+        self._rows.replace("site", lambda index: self._sites[index].columns())
+        return self._rows
 
 
 def extend_tail(
@@ -264,35 +292,33 @@ def extend_tail(
         zip(*(steps.get(name, ()) for name in ("process", "main", "tail")), strict=True)
     ) if owner == process and main and tail]  # fmt: skip
     thread = steps["thread"][own[-1]] if own else None
-    reader = _StepLogReader(CallSites(), process, Ingested())
+    reader = _StepLogReader(CallSites(), process)
     reader.take(Cut(thread=thread, main=True, index=0, end_ns=ended_ns,
                     duration_ns=ended_ns - began_ns, compile_ns=compile_ns))  # fmt: skip
-    reader.finish()
-    tables = reader.tables
-    for name, values in tables["cut"].items():
-        ingested.table("cut").setdefault(name, []).extend(values)
+    rows = reader.finish()
+    rows.move(ingested, "cut")
     if own:
         steps["end_ns"][own[-1]] = ended_ns
         steps["duration_ns"][own[-1]] += ended_ns - began_ns
         steps["compile_ns"][own[-1]] += compile_ns
         return
-    for name, values in tables["step"].items():
-        steps.setdefault(name, []).extend(values)
+    rows.move(ingested, "step")
 
 
 def _parts(line: Part) -> dict[str, int]:
     """Nanoseconds by what the thread did."""
+    reads, uploads, saves = line.reads, line.uploads, line.saves
     return {
         "compile_ns": line.compile_ns, "barrier_ns": line.barrier_ns,
-        "read_ns": sum(max(0, ns - compiling) for *_, ns, compiling in line.reads),
-        "input_ns": line.input[1], "upload_ns": sum(ns for _, _, _, ns in line.uploads),
-        "save_ns": sum(ns for _, _, ns in line.saves),
+        "read_ns": sum([max(0, row[4] - row[5]) for row in reads]) if reads else 0,
+        "input_ns": line.input[1], "upload_ns": sum([row[3] for row in uploads]) if uploads else 0,
+        "save_ns": sum([row[2] for row in saves]) if saves else 0,
     }  # fmt: skip
 
 
 def _updates(line: Part) -> int:
     """Updates of the optimizer that stepped most."""
-    return max((count for _, count in line.optimizers), default=0)
+    return max([count for _, count in line.optimizers]) if line.optimizers else 0
 
 
 #: What identifies a row of these lists; the other values add up.

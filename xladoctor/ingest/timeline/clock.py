@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -51,10 +51,21 @@ class Timeline:
         return self.origin(line) + picoseconds // 1000
 
     def named(self, line: Line, *names: str) -> wire.Array:
-        """Numbers in the line of the events with one of these names."""
+        """Numbers in the line of the events with one of these few names."""
         indices = [index for name in names if (index := self.events.index(name)) >= 0]
         return np.flatnonzero(np.isin(self.events.name[line.events], indices)) if indices else (
             np.empty(0, np.int64))  # fmt: skip
+
+    def choice(self, names: Iterable[str]) -> wire.Array:
+        """Many names, to choose events of many lines by."""
+        chosen = np.zeros(len(self.events.names) + 1, np.bool_)  # the last is of events without one
+        indices = [index for name in names if (index := self.events.index(name)) >= 0]
+        chosen[indices] = True
+        return chosen
+
+    def chosen(self, line: Line, choice: wire.Array) -> wire.Array:
+        """Numbers in the line of the events whose names were chosen."""
+        return np.flatnonzero(choice[self.events.name[line.events]])
 
     @cached_property
     def hosts(self) -> list[Plane]:

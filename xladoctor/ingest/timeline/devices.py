@@ -91,13 +91,14 @@ def _cpu(timeline: Timeline, codes: dict[str, wire.Array]) -> list[Device]:
     """The CPU client, however many devices it has: they share its threads."""
     ops = _Ops(timeline, codes, {}, {})
     # Includes the wait for completion: work on Eigen's threads meanwhile leaves no event.
-    executions = [name for name in timeline.events.names if name.startswith(_CPU_EXECUTION)]
+    names = timeline.events.names
+    executions = timeline.choice(name for name in names if name.startswith(_CPU_EXECUTION))
     parts: list[tuple[Line, wire.Array | slice]] = []
     for plane in timeline.hosts:
         for line in plane.lines:
             which = np.flatnonzero(codes["hlo_op"][line.events] >= 0)
             ops.take(line, which)
-            parts += [(line, which), (line, timeline.named(line, *executions))]
+            parts += [(line, which), (line, timeline.chosen(line, executions))]
     busy = _busy(timeline, parts)
     if not len(busy.begin):
         return []

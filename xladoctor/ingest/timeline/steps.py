@@ -39,13 +39,14 @@ def main_line(timeline: Timeline) -> Line | None:
     if not lines:
         return None
     annotated = timeline.events.rows_of("step_num").event
+    barriers, executed = timeline.choice(events("barrier")), timeline.choice(executions(timeline))
 
     def rank(line: Line) -> tuple[int, ...]:
         steps = np.count_nonzero((annotated >= line.first) & (annotated < line.events.stop))
-        launches = len(timeline.named(line, *executions(timeline)))
+        launches = len(timeline.chosen(line, executed))
         named = line.name in ("python", "python3", "main")
         return (
-            len(timeline.named(line, *events("barrier"))),
+            len(timeline.chosen(line, barriers)),
             int(steps),
             named * launches,
             named,

@@ -18,6 +18,7 @@ from .sampler import PERIOD_MS, Sampler
 from .timeline import Timeline
 
 _SAMPLES_EVERY_S = 3.0
+_NOT_LISTED = ("process.json", "faults.log")  # that which has the list, and that which goes on
 _OF_FALLBACKS = ("op", "site", "count", "duration_ns", "compile_ns")
 
 
@@ -76,7 +77,21 @@ class Records:
             **self._describe(), "ended_ns": clock.time_ns(), "ended": ended,
             "windows": self._timeline.described(), "modules": self._modules.files,
             "modules_too_large": self._modules.too_large,
+            **({"files": self._files()} if ended else {}),
         })  # fmt: skip
+
+    def _files(self) -> dict[str, int]:
+        """Sizes of this process's files by their paths in the run directory: what is lost later can
+        be told although the launcher, which lists all files, was killed.
+        """
+        run, own = os.path.split(self._folder)
+        names = [os.path.join(own, name) for name in sorted(os.listdir(self._folder))
+                 if name not in _NOT_LISTED and not name.endswith(".new")]  # fmt: skip
+        names += [os.path.join("plugins", "profile", window["session"], window["file"])
+                  for window in self._timeline.described() if "file" in window]  # fmt: skip
+        sizes = {name: os.path.join(run, name) for name in names}
+        return {name: os.path.getsize(path) for name, path in sizes.items()
+                if os.path.isfile(path)}  # fmt: skip
 
     def _write(self, name: str, value: Any) -> None:
         replace_file(os.path.join(self._folder, name), json.dumps(value))

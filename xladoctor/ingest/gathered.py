@@ -1,0 +1,140 @@
+"""Rows of long logs, gathered in little memory: some thousand of them as they come, all others in
+columns of numbers, or of the positions of what repeats.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, overload
+
+import numpy as np
+
+from xladoctor.ingest.interface import Columns, Ingested
+
+_ROWS = 4096
+
+
+class Repeated(Sequence[Any]):
+    """A column of values that repeat.
+
+    Attributes:
+        codes: for each row the position of its value, from 0; -1 where it is unknown.
+        values: the values, each once; those of a column are of one type.
+    """
+
+    __slots__ = ("_known", "codes", "values")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, rows: Iterable[Any] = ()) -> None:
+        self.codes = array("i")
+        self.values: list[Any] = []
+        self._known: dict[Any, int] = {None: -1}
+        self.extend(rows)
+
+    def extend(self, rows: Iterable[Any]) -> None:
+        """Append rows, None where the value is unknown."""
+        known = self._known
+        self.codes.extend([known.setdefault(value, len(known) - 1) for value in rows])
+        self.values += islice(known, len(self.values) + 1, None)
+
+    def repeat(self, value: Any, count: int) -> None:
+        """Append a value so many times."""
+        self.extend((value,))
+        self.codes.extend(array("i", self.codes[-1:]) * (count - 1))
+
+    def replaced(self, by: Sequence[Any]) -> Repeated:
+        """The column with another value for each of :attr:`values`, and a last one for None."""
+        new = Repeated(by)
+        new.codes = array("i", np.take(new.codes, self.codes).tobytes())  # -1 takes the last
+        return new
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return np.array(list(self), dtype)
+
+    @overload
+    def __getitem__(self, row: int) -> Any: ...
+    @overload
+    def __getitem__(self, row: slice) -> list[Any]: ...
+    def __getitem__(self, row: int | slice) -> Any:
+        if isinstance(row, slice):
+            return [self._value(code) for code in self.codes[row]]
+        return self._value(self.codes[row])
+
+    def __setitem__(self, row: int, value: Any) -> None:
+        self.extend((value,))
+        self.codes[row] = self.codes.pop()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self._value, self.codes)
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def _value(self, code: int) -> Any:
+        return None if code < 0 else self.values[code]
+
+
+class Gathered:
+    """Tables as :class:`Ingested` has them, filled row by row.
+
+    A column is an ``array`` of whole numbers, :class:`Repeated`, or a list of lists.
+    """
+
+    def __init__(self) -> None:
+        self._tables: dict[str, Columns] = {}
+        self._names: dict[str, tuple[str, ...]] = {}
+        self._rows: dict[str, list[tuple[Any, ...]]] = {}
+
+    def table(self, name: str) -> Columns:
+        """The columns of a table, which counts as looked for from now on."""
+        columns = self._tables.setdefault(name, {})
+        if rows := self._rows.pop(name, None):
+            for column, values in zip(self._names[name], zip(*rows, strict=True), strict=True):
+                columns[column] = _extended(columns.get(column), values)
+        return columns
+
+    def add(self, table: str, /, **values: Any) -> None:
+        """Append one row; its keys are the table's columns, in the same order in each call."""
+        rows = self._rows.get(table)
+        if rows is None:
+            rows = self._rows[table] = []
+            self._names[table] = tuple(values)
+        rows.append(tuple(values.values()))
+        if len(rows) == _ROWS:
+            self.table(table)
+
+    def replace(self, column: str, by: Callable[[Any], dict[str, Any]]) -> None:
+        """Replace a column of all tables by several, given for each of its values and for None."""
+        for name in {**self._tables, **self._rows}:
+            columns = self.table(name)
+            if (values := columns.pop(column, None)) is not None:
+                values = values if isinstance(values, Repeated) else Repeated(values)
+                rows = [by(value) for value in (*values.values, None)]
+                columns |= {new: values.replaced([row[new] for row in rows]) for new in rows[0]}
+
+    def move(self, ingested: Ingested, *tables: str) -> None:
+        """Append all rows, or those of some tables, to what was read."""
+        for name in tables or {**self._tables, **self._rows}:
+            columns = ingested.table(name)
+            for column, values in self.table(name).items():
+                old = columns.get(column)
+                columns[column] = values if old is None else _extended(old, values)
+
+
+def _extended(column: Any, values: Sequence[Any]) -> Any:
+    """A column, new if there is none, with more values."""
+    kinds = {int} if isinstance(values, array) else set(map(type, values))
+    if column is None:
+        column = array("q") if kinds == {int} else [] if list in kinds else Repeated()
+    elif isinstance(column, array) and kinds != {int}:
+        column = Repeated(column)
+    if isinstance(column, Repeated) and len(set(values)) == 1:
+        column.repeat(values[0], len(values))
+    else:
+        column.extend(values)
+    return column
