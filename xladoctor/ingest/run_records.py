@@ -170,6 +170,7 @@ class ProcessRecord(Record, frozen=True):
     main: Text | None = None
     argv: tuple[Text, ...] = ()
     processors: Number | None = None
+    accelerators: tuple[Text, ...] | None = None
     exit_ns: Instant | None = None
     uncaught: Text | None = None
     windows: tuple[Window, ...] = ()
