@@ -15,7 +15,8 @@ from xladoctor.evidence.schema.vocabulary import VOCABULARY
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.run_directory import read_run_directory
 
-TYPES = {"INTEGER", "BIGINT", "DOUBLE", "BOOLEAN", "VARCHAR", "INTEGER[]", "BIGINT[]"}
+TYPES = {"INTEGER", "BIGINT", "DOUBLE", "BOOLEAN", "VARCHAR", "INTEGER[]", "BIGINT[]",
+         "VARCHAR[]"}  # fmt: skip
 NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 #: Written only where there is a timeline.
 TIMELINE = {

@@ -42,7 +42,8 @@ def add_process(record: ProcessRecord, number: int, folder: Path, ingested: Inge
     ingested.add(
         "process", process=number, pid=record.pid, rank=record.rank, host=record.host,
         processors=record.processors, frontend=record.frontend, device_kind=kind,
-        devices=len(devices), ended=record.ended, main=record.main, cwd=record.cwd,
+        devices=len(devices), accelerators=record.accelerators, ended=record.ended,
+        main=record.main, cwd=record.cwd,
         began_ns=record.began_ns, exit_ns=record.exit_ns, ended_ns=record.ended_ns,
         uncaught=record.uncaught,
     )  # fmt: skip

@@ -173,6 +173,7 @@ class ProcessRecord(Record, frozen=True):
     main: str | None = None
     argv: tuple[str, ...] = ()
     processors: Number | None = None
+    accelerators: tuple[Text, ...] | None = None
     exit_ns: Instant | None = None
     uncaught: str | None = None
     windows: tuple[Window, ...] = ()

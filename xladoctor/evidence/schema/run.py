@@ -13,6 +13,7 @@ RUN: dict[str, Table] = {
         frontend VARCHAR framework that was captured
         device_kind VARCHAR kind of the devices: CPU, TPU, NEURON, CUDA
         devices INTEGER devices that the process sees
+        accelerators VARCHAR[] kinds that the machine has and the framework can drive, if known
         ended BOOLEAN whether the capture ended normally
         main VARCHAR path of the main script
         cwd VARCHAR working directory

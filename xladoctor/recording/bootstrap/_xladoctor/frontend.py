@@ -81,6 +81,12 @@ class Framework(Protocol):
     def versions(self) -> dict[str, str]:
         """Its packages and their versions."""
 
+    @property
+    def accelerators(self) -> list[str] | None:
+        """Kinds of accelerators, as in :meth:`devices`, that the machine has and the framework can
+        drive; None where that cannot be told.
+        """
+
     def devices(self) -> list[str]:
         """As ``CPU:0``; none while no device is in use."""
 

@@ -182,7 +182,8 @@ class Session:
             **process.describe(self._frontend.ranks), "pid": self._pid, "main": self._main,
             "argv": redact(sys.argv), "frontend": self._frontend.name,
             "versions": {**self._framework.versions(), "python": platform.python_version()},
-            "devices": self._framework.devices(), "used_device": self._has_used_device(),
+            "devices": self._framework.devices(),
+            "accelerators": self._framework.accelerators, "used_device": self._has_used_device(),
             "began_ns": self._began_ns, "exit_ns": self._exit_ns,
             "settings": {name: redact_text(value) for name, value in
                          {**self._settings, **settings.users(recorded)}.items()},

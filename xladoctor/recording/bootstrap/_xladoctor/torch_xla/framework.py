@@ -51,6 +51,16 @@ class ImportedTorchXla:
     def versions(self) -> dict[str, str]:
         return {"torch": sys.modules["torch"].__version__, "torch_xla": self._module.__version__}
 
+    @functools.cached_property
+    def accelerators(self) -> list[str] | None:
+        kinds = ["NEURON"] if os.path.exists("/dev/neuron0") else []
+        try:
+            from torch_xla._internal import tpu
+
+            return ["TPU"] * bool(tpu.num_available_chips()) + kinds
+        except Exception:  # private: of another release, or a host that hides its devices
+            return None
+
     def devices(self) -> list[str]:
         initialized = self._xlac._xla_runtime_is_initialized()
         return list(self._xlac._xla_real_devices()) if initialized else []

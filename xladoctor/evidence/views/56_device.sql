@@ -1,0 +1,51 @@
+-- The busiest device of each process in the steady steps of its timeline.
+CREATE VIEW busiest_device AS
+SELECT d.process, d.device, sum(d.busy_ns)::BIGINT AS busy_ns, any_value(s.duration_ns) AS duration_ns,
+       any_value(s.steps) AS steps
+FROM device_step d
+JOIN timeline_step t ON t.process = d.process AND t.step = d.step AND t.steady
+JOIN steady_timeline s ON s.process = d.process
+GROUP BY d.process, d.device
+QUALIFY row_number() OVER (PARTITION BY d.process ORDER BY sum(d.busy_ns) DESC, d.device) = 1;
+
+-- Operations of the busiest device whose names match, all together, as the columns of a rule's row:
+-- those that take at least the share `least` of its time while it is busy for at least the share
+-- `least_busy` of the steps, at the line that most of their time is of.
+CREATE MACRO device_work(pattern, least, least_busy) AS TABLE
+WITH op AS (
+    SELECT o.*, sum(o.self_ns) OVER (PARTITION BY o.process) AS all_ns
+    FROM device_op o JOIN busiest_device b USING (process, device)
+),
+named AS (
+    SELECT DISTINCT ON (i.process, m.name, i.name) i.process, m.name AS hlo_module, i.name AS hlo_op,
+           i.file, i.line, i.function, i.type, i.shape
+    FROM hlo_instruction i JOIN hlo_module m USING (process, program_id)
+    ORDER BY i.process, m.name, i.name, i.program_id
+),
+matching AS (
+    SELECT o.*, n.file, n.line, n.function, n.type, n.shape
+    FROM op o LEFT JOIN named n USING (process, hlo_module, hlo_op)
+    WHERE regexp_matches(o.hlo_op, pattern)
+),
+total AS (
+    SELECT process, sum(self_ns) / any_value(all_ns) AS share, sum(count)::BIGINT AS count,
+           arg_max({'file': file, 'line': line, 'function': function}, self_ns)
+               FILTER (line IS NOT NULL) AS place,
+           arg_max({'name': hlo_op, 'type': type, 'shape': shape}, self_ns) AS longest,
+           max(self_ns) / sum(self_ns) AS longest_share
+    FROM matching GROUP BY process
+)
+SELECT
+    t.process, t.place.file AS file, t.place.line AS line, t.place.function AS function,
+    greatest(1, t.count) AS count,
+    (t.share * b.busy_ns / b.duration_ns * coalesce(l.duration_ns, b.duration_ns))::BIGINT AS cost_ns,
+    'bound' AS cost_basis,
+    {'share': round(t.share, 4), 'busy': round(b.busy_ns / b.duration_ns, 4),
+     'ms_a_step': round(t.share * b.busy_ns / b.steps / 1e6, 3), 'longest': t.longest.name,
+     'of_type': CASE WHEN t.longest.type IS NOT NULL
+                     THEN t.longest.type || '[' || array_to_string(t.longest.shape, ',') || ']' END,
+     'longest_share': round(t.longest_share, 4)} AS cause
+FROM total t
+JOIN busiest_device b USING (process)
+LEFT JOIN steady_loop l USING (process)
+WHERE t.share >= least AND b.busy_ns >= least_busy * b.duration_ns;
