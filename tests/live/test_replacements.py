@@ -14,7 +14,7 @@ import pytest
 from tests.live.harness import LIVE
 from xladoctor.frontends.vocabulary import vocabulary
 
-pytestmark = [LIVE, pytest.mark.xdist_group("replacements")]
+pytestmark = [*LIVE, pytest.mark.xdist_group("replacements")]
 
 REPLACEMENTS = vocabulary("torch_xla").replacements
 
