@@ -168,7 +168,7 @@ SICK = {
         {"kind": "batches"}, count=16,
     )], maybe=("XD502",)),
     "denoising": Sick("XD305", [Expected(
-        {"guilty": "hidden = hidden + torch.tanh", "compiled": "mean {images.cpu()"},
+        {"guilty": "hidden = hidden + torch.tanh", "compiled": 'print(f"batch {batch} mean'},
         {"kind": "turns", "trains": False}, count=60,
     )]),
     "eager_mode": Sick("XD309", [Expected({"guilty": "optimizer.step()"}, {"graphs": 0},
