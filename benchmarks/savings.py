@@ -31,7 +31,7 @@ from xladoctor.doctor import load_evidence
 
 ROOT = Path(__file__).parents[1]
 #: Rules of costs that come in warm-up or without steps: the whole loop is compared.
-WHOLE = {"XD301", "XD303"}
+WHOLE = {"XD301", "XD303", "XD304", "XD305", "XD307", "XD310"}
 
 
 @dataclass(frozen=True)

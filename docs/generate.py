@@ -25,7 +25,7 @@ from xladoctor.diagnosis.engine import diagnose
 from xladoctor.diagnosis.pack import load_rules
 from xladoctor.diagnosis.rule import Rule
 from xladoctor.doctor import load_evidence
-from xladoctor.evidence.catalog import macro_heads, public_views
+from xladoctor.evidence.catalog import public_macros, public_views
 from xladoctor.evidence.schema import CHANGES, EVIDENCE_VERSION, EXAMPLES, TABLES, VIEWS, Column
 from xladoctor.ingest import run_records
 from xladoctor.report import comparison_json, terminal
@@ -112,7 +112,7 @@ def evidence_page() -> str:
     parts.append("## Views\n")
     parts += [evidence_entry(name, text, VIEWS[name]) for name, text in public_views().items()]
     parts.append("## Macros\n")
-    for name, macro in macro_heads().items():
+    for name, macro in public_macros().items():
         call = f"`{macro.call}`{', a table' if macro.gives_rows else ''}. {macro.text}"
         parts.append(evidence_entry(name, call, {}))
     return "\n".join(parts)

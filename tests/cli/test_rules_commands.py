@@ -52,9 +52,8 @@ def test_rules_are_listed_in_80_columns(command: list[str]) -> None:
     rows = done.stdout.splitlines()
     assert (done.returncode, done.stderr) == (0, "")
     assert all(len(line) <= 80 for line in rows)
-    assert [line.split()[:2] for line in rows] == [[rule.id, rule.severity] for rule in load_rules()]
-    assert [line.endswith("(preview)") for line in rows] == [
-        rule.status == "preview" for rule in load_rules()
+    assert [(*line.split()[:2], line.endswith("(preview)")) for line in rows] == [
+        (rule.id, rule.severity, rule.status == "preview") for rule in load_rules()
     ]
 
 

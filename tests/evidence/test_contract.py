@@ -10,7 +10,7 @@ import pytest
 
 from tests.support import complete
 from xladoctor.doctor import load_evidence
-from xladoctor.evidence.catalog import macro_heads, macros, public_views, views
+from xladoctor.evidence.catalog import macro_heads, macros, public_macros, public_views, views
 from xladoctor.evidence.database import Database
 from xladoctor.evidence.interface import Evidence
 from xladoctor.evidence.schema import CHANGES, EVIDENCE_VERSION, EXAMPLES, TABLES, VIEWS
@@ -43,7 +43,7 @@ def contract(database: Database) -> list[str]:
         for column, kind in types(database, name).items()
     ]
     return [f"version {EVIDENCE_VERSION}", *columns,
-            *(macro.call for macro in macro_heads().values())]  # fmt: skip
+            *(macro.call for macro in public_macros().values())]  # fmt: skip
 
 
 def test_the_contract_is_kept(empty: Evidence) -> None:
@@ -88,7 +88,7 @@ def test_each_macro_is_described() -> None:
 
 
 def test_each_has_an_example_of_itself() -> None:
-    assert set(EXAMPLES) == {*TABLES, *VIEWS, *macro_heads()}
+    assert set(EXAMPLES) == {*TABLES, *VIEWS, *public_macros()}
     assert all(name in query for name, query in EXAMPLES.items())
 
 

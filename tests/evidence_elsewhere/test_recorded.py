@@ -30,9 +30,9 @@ SHOWN: dict[str, dict[str, set[str]]] = {
         "trace": {"XD201"}, "report": {"XD201"}, "log": {"XD201"}, "": {"XD201"}
     },
     "missing_lowering": {
-        "trace": {"XD201"}, "report": {"XD401"}, "log": {"XD201"}, "": {"XD401"}
+        "trace": {"XD201"}, "report": {"XD402"}, "log": {"XD201"}, "": {"XD402"}
     },
-    "denoising": {"trace": {"XD303"}, "": {"XD303"}},
+    "denoising": {"trace": {"XD305"}, "": {"XD305"}},
     "unrolled_cell": {"trace": {"XD303"}, "": {"XD303"}},
     "printing": {"trace": {"XD201"}},
     "frequent_checkpoint": {"trace": {"XD201"}},

@@ -69,15 +69,16 @@ def test_many_labels_that_differ_in_a_number_are_shown_as_one(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("begin", "numbered", "said"), [
-    (1090.0, {}, True), (1090.0, {"step_num": 3}, False), (1110.0, {}, False)
+    (1090.0, {}, True), (1090.0, {"step_num": 3}, False), (1090.0, {"_r": 1}, False),
+    (1110.0, {}, False)
 ])  # fmt: skip
 def test_a_label_around_a_barrier_is_reported_unless_it_is_a_steps(
     begin: float, numbered: dict[str, int], said: bool, tmp_path: Path
 ) -> None:
     trace = loop(3)
     trace.python.event("update", begin, 60, **numbered)
-    notes = evidence_of(trace, tmp_path).notes
-    assert any('a barrier lies within the label "update"' in note for note in notes) == said
+    found = diagnose(evidence_of(trace, tmp_path), load_rules()).findings
+    assert ("XD308" in {finding.rule for finding in found}) == said
 
 
 def test_a_finding_without_lines_is_placed_by_the_label_it_happened_in(tmp_path: Path) -> None:

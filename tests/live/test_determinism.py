@@ -19,7 +19,7 @@ HERE = Path(__file__).parent / "determinism"
 PROGRAMS = {
     HERE / "loader_workers.py": {"XD201": "correct += "},
     HERE / "launched.py": {"XD101": "inputs = ", "XD203": "print(index"},
-    EXAMPLES / "missing_lowering.py": {"XD401": "loss = huber_loss"},
+    EXAMPLES / "missing_lowering.py": {"XD402": "loss = huber_loss"},
 }
 
 

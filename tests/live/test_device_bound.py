@@ -15,7 +15,7 @@ HIDDEN = {
     "scalar_read": ("XD201", "running_loss += loss.item()"),
     "extra_barriers": ("XD302", "torch_xla.sync()  # runs the forward pass"),
     "sequence_length": ("XD101", "readings, lengths, labels = readings.to(device)"),
-    "missing_lowering": ("XD401", "counts += torch.histc"),
+    "missing_lowering": ("XD402", "counts += torch.histc"),
     "slow_input": None,
 }
 

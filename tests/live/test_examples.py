@@ -106,6 +106,10 @@ SICK = {
         {"guilty": "optimizer.step()", "loop": "for inputs, targets in batches(STEPS):"},
         {"optimizer_steps": 20, "barriers": 0, "graphs": 1}, count=20,
     )]),
+    "optimizer_step_without_barrier": Sick("XD307", [Expected(
+        {"guilty": "xm.optimizer_step(optimizer)", "loop": "for inputs, targets in loader:"},
+        {"optimizer_steps": 20, "barriers": 0, "graphs": 1}, count=20,
+    )]),
     "missing_barrier_growing": Sick("XD301", [Expected(
         {"guilty": "optimizer.step()", "loop": "for step, (inputs, targets) in"},
         {"optimizer_steps": 30, "barriers": 0, "graphs": 3}, severity="error", count=30,
@@ -118,17 +122,21 @@ SICK = {
         {"guilty": "self.forger.step()", "loop": "for step in range(1, STEPS + 1):"},
         {"optimizer_steps": 10, "barriers": 0, "graphs": 2}, severity="error", count=10,
     )]),
-    "missing_lowering": Sick("XD401", [Expected(
+    "missing_lowering": Sick("XD402", [Expected(
         {"guilty": "loss = huber_loss(model(inputs), targets)"},
         {"op": "aten::huber_loss", "in_backward": 198}, count=396,  # as above, two a step
     )]),
-    "missing_lowering_loss": Sick("XD401", [Expected(
+    "missing_lowering_loss": Sick("XD402", [Expected(
         {"guilty": "return (risks.logcumsumexp"},
         {"op": "aten::_logcumsumexp", "in_backward": 396}, count=594,
     )]),
-    "missing_lowering_input": Sick("XD401", [Expected(
+    "missing_lowering_input": Sick("XD402", [Expected(
         {"guilty": "loss = mse_loss(model(torch.bucketize"},
         {"op": "aten::bucketize.Tensor", "in_backward": 0}, count=198,
+    )]),
+    "missing_lowering_volume": Sick("XD401", [Expected(
+        {"guilty": "return torch.linalg.cholesky_ex"},
+        {"op": "aten::linalg_cholesky_ex", "in_backward": 0}, count=98,
     )]),
     "debug_settings": Sick("XD701", [
         _setting("XLA_IR_DEBUG"), _setting("XLA_HLO_DEBUG"), _setting("XLA_SYNC_WAIT"),
@@ -155,13 +163,13 @@ SICK = {
         {"guilty": "state = kept * state", "compiled": "torch_xla.sync()"}, {"kind": "loop"},
         count=40,
     )], maybe=("XD502",)),
-    "accumulated_batches": Sick("XD303", [Expected(
+    "accumulated_batches": Sick("XD304", [Expected(
         {"guilty": "loss = mse_loss(model(inputs), targets)", "compiled": "torch_xla.sync()"},
         {"kind": "batches"}, count=16,
     )], maybe=("XD502",)),
-    "denoising": Sick("XD303", [Expected(
-        {"guilty": "hidden = hidden + torch.tanh", "compiled": "mean {images.cpu()"},
-        {"kind": "loop", "trains": False}, count=60,
+    "denoising": Sick("XD305", [Expected(
+        {"guilty": "hidden = hidden + torch.tanh", "compiled": 'print(f"batch {batch} mean'},
+        {"kind": "turns", "trains": False}, count=60,
     )]),
     "eager_mode": Sick("XD309", [Expected({"guilty": "optimizer.step()"}, {"graphs": 0},
                                           count=None)]),

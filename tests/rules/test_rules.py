@@ -57,4 +57,4 @@ def test_outcomes_count_each_rule_once() -> None:
     outcomes = diagnosis.rules
     every = outcomes.fired + outcomes.clear + outcomes.not_evaluated
     assert sorted(every) == [rule.id for rule in RULES]
-    assert outcomes.clear == ["XD102", "XD401"]
+    assert outcomes.clear == ["XD102", "XD401", "XD402"]

@@ -124,7 +124,8 @@ def read_model(path: Path, model: type[Model], context: str | None = None) -> Re
     try:
         return Read(document, model.model_validate(data, context=context), faults)
     except ValidationError as error:
-        wrong = [document.fault(item["loc"], f"{'.'.join(map(str, item['loc'])) or model.__name__.lower()}:"
+        whole = model.__name__.lower()
+        wrong = [document.fault(item["loc"], f"{'.'.join(map(str, item['loc'])) or whole}:"
                                              f" {item['msg'].removeprefix('Value error, ')}")
                  for item in error.errors()]  # fmt: skip
         return Read(document, None, [*faults, *wrong])

@@ -44,6 +44,12 @@ def public_views() -> dict[str, str]:
     return {name: text for name, text in views().items() if not text.startswith(_INTERNAL)}
 
 
+def public_macros() -> dict[str, Macro]:
+    """The macros that rules and queries may rely on."""
+    return {name: macro for name, macro in macro_heads().items()
+            if not macro.text.startswith(_INTERNAL)}  # fmt: skip
+
+
 class Macro(NamedTuple):
     """A macro: how it is called, what it gives, and whether it stands for a table."""
 

@@ -69,6 +69,21 @@ class ReadingHelper(BaseModel):
     cure: str
 
 
+class Replacement(BaseModel):
+    """Code that does without an operator that has no lowering.
+
+    Attributes:
+        call: code that uses the operator.
+        instead: code that gives the same values.
+        where: what defines its names, if anything.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    call: str
+    instead: str
+    where: str = ""
+
+
 class Vocabulary(BaseModel):
     """The names of one frontend; it has no name for what is left out.
 
@@ -102,6 +117,7 @@ class Vocabulary(BaseModel):
         own_events: one for those that are neither an activity nor the program's labels.
         frames: what frames mean, the first that fits.
         reading_helpers: the framework's and those of libraries, the first that fits.
+        replacements: for operators without a lowering, by name without the overload.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -120,6 +136,7 @@ class Vocabulary(BaseModel):
     own_events: str = _NONE
     frames: tuple[FramePattern, ...] = ()
     reading_helpers: tuple[ReadingHelper, ...] = ()
+    replacements: dict[str, Replacement] = {}
 
 
 @cache
@@ -181,5 +198,11 @@ def tables(frontend: str) -> dict[str, dict[str, list[Any]]]:
             "function": [helper.function for helper, _ in helpers],
             "kind": [kind for _, kind in helpers],
             "cure": [helper.cure for helper, _ in helpers],
+        },
+        "replacement": {
+            "op": list(words.replacements),
+            "call": [each.call for each in words.replacements.values()],
+            "instead": [each.instead for each in words.replacements.values()],
+            "given": [each.where or None for each in words.replacements.values()],
         },
     }

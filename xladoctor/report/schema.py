@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from xladoctor.evidence.catalog import macro_heads, public_views, views
+from xladoctor.evidence.catalog import macro_heads, public_macros, public_views, views
 from xladoctor.evidence.schema import EVIDENCE_VERSION, EXAMPLES, TABLES, VIEWS, Column
 from xladoctor.report.interface import Style
 from xladoctor.report.text import plain, write
@@ -35,7 +35,7 @@ def render(
     """
     if not names:
         write([_indented(Text(f"Version {EVIDENCE_VERSION}. {UNITS}")), Text()], output, style)
-    for number, name in enumerate(names or [*TABLES, *public_views(), *macro_heads()]):
+    for number, name in enumerate(names or [*TABLES, *public_views(), *public_macros()]):
         parts = _described(name, available, style)
         example = [_indented(Text(f"e.g. {EXAMPLES[name]}"))] if name in EXAMPLES else []
         write([Text()] * (number > 0) + parts + example, output, style)

@@ -26,6 +26,7 @@ EXAMPLES = _parsed("""
     step_period: SELECT process, thread, barriers FROM step_period
     optimizer: SELECT file, line FROM optimizer
     ignore_comment: SELECT file, line, text FROM ignore_comment
+    replacement: SELECT op, instead FROM replacement
     loader: SELECT batch_size, workers, drop_last, file, line FROM loader
     compilation: SELECT index, file, line, duration_ns FROM compilation ORDER BY duration_ns DESC
     execution: SELECT file, line, count(*) AS launches FROM execution GROUP BY file, line

@@ -108,6 +108,7 @@ TIMELINE: dict[str, Table] = {
         begin_ns BIGINT its start
         duration_ns BIGINT host time in it
         self_ns BIGINT the same without that of regions inside it
+        barriers BIGINT barriers in it and in no label inside it; not a step's own
         launches INTEGER graphs that were launched in it
         device_ns BIGINT how long the device ran these
         idle_ns BIGINT how long the device ran nothing meanwhile

@@ -165,6 +165,7 @@ VIEWS: dict[str, Columns] = {
     """),
     "named_fallback": columns(PROCESS + """
         op VARCHAR operator, as the log names it
+        base VARCHAR the same without its overload
         dynamic BOOLEAN whether the data decide the size of its result
     """),
     "computing": GRAPHS["hlo_instruction"].columns | columns("""

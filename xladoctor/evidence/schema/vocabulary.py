@@ -24,4 +24,11 @@ VOCABULARY: dict[str, Table] = {
         kind VARCHAR kind of the read, as in host_sync
         cure VARCHAR what to do instead, a sentence
     """)),
+    "replacement": Table("code that does without an operator that has no lowering", "frontend",
+                         columns("""
+        op VARCHAR operator, without its overload
+        call VARCHAR code that uses it
+        instead VARCHAR code that gives the same values, and is lowered
+        given VARCHAR what defines its names, if anything
+    """)),
 }  # fmt: skip

@@ -253,5 +253,6 @@ FROM folded GROUP BY process, op, base, file, line;
 
 -- Operators that are only known to have run on the CPU, not how often: a console log names them.
 CREATE VIEW named_fallback AS
-SELECT process, name AS op, sizes_by_data(name) AS dynamic
+SELECT process, name AS op, regexp_replace(name, '(_backward)?([.].*)?$', '') AS base,
+       sizes_by_data(name) AS dynamic
 FROM counter WHERE value IS NULL AND contains(name, '::');

@@ -1,11 +1,11 @@
--- Processes of which it is known what accelerators their machine has.
+-- Internal: Processes of which it is known what accelerators their machine has.
 CREATE VIEW machine AS SELECT * FROM process WHERE accelerators IS NOT NULL;
 
--- Processes of which it is known whether their capture ended with them.
+-- Internal: Processes of which it is known whether their capture ended with them.
 CREATE VIEW whole AS SELECT * FROM process WHERE ended IS NOT NULL;
 
--- Processes whose device is not the CPU, beside which Python outweighs any small model.
+-- Internal: Processes whose device is not the CPU, beside which Python outweighs any small model.
 CREATE VIEW accelerated AS SELECT * FROM process WHERE device_kind <> 'CPU';
 
--- Processes whose device computes on tiles of 8 by 128 elements, and on bfloat16 before all others.
+-- Internal: Processes whose device computes on tiles of 8 by 128 elements, and on bfloat16 before all others.
 CREATE VIEW tiled AS SELECT * FROM process WHERE device_kind = 'TPU';

@@ -1,11 +1,11 @@
--- Processes whose loaders all make their batches without worker processes, and the lines that made
+-- Internal: Processes whose loaders all make their batches without worker processes, and the lines that made
 -- these loaders.
 CREATE VIEW workerless AS
 SELECT process,
        coalesce(list(DISTINCT site(l) ORDER BY site(l)) FILTER (file IS NOT NULL), []) AS loaders
 FROM loader l GROUP BY process HAVING max(workers) = 0;
 
--- Loops that wait for batches while the device is idle, as the columns of a rule's row; `workerless`
+-- Internal: Loops that wait for batches while the device is idle, as the columns of a rule's row; `workerless`
 -- are the loaders' lines where none has workers. The parameters are those of the rules that use it.
 CREATE MACRO input_bound(share, wait_ms, cpu_ms, least_steps, least_samples, most_workers) AS TABLE
 WITH bound AS (  -- of the whole run where a step log has it, else of the timeline

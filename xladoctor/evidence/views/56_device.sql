@@ -1,4 +1,4 @@
--- The busiest device of each process in the steady steps of its timeline.
+-- Internal: The busiest device of each process in the steady steps of its timeline.
 CREATE VIEW busiest_device AS
 SELECT d.process, d.device, sum(d.busy_ns)::BIGINT AS busy_ns, any_value(s.duration_ns) AS duration_ns,
        any_value(s.steps) AS steps
@@ -8,7 +8,7 @@ JOIN steady_timeline s ON s.process = d.process
 GROUP BY d.process, d.device
 QUALIFY row_number() OVER (PARTITION BY d.process ORDER BY sum(d.busy_ns) DESC, d.device) = 1;
 
--- Operations of the busiest device whose names match, all together, as the columns of a rule's row:
+-- Internal: Operations of the busiest device whose names match, all together, as the columns of a rule's row:
 -- those that take at least the share `least` of its time while it is busy for at least the share
 -- `least_busy` of the steps, at the line that most of their time is of.
 CREATE MACRO device_work(pattern, least, least_busy) AS TABLE

@@ -16,7 +16,7 @@ from xladoctor.ingest.xplane.space import Line, Plane, Space
 _ABSOLUTE_NS = 1 << 59  # 2^59 ns is in 1988: an origin beyond it is a wall clock, not an offset
 
 #: Stats that the analysis needs; the rest are decoded when a query asks for them.
-NEEDED = ("hlo_op", "hlo_module", "graph_hash", "step_num", "file", "line")
+NEEDED = ("hlo_op", "hlo_module", "graph_hash", "step_num", "_r", "file", "line")
 
 
 @dataclass

@@ -19,17 +19,13 @@ from xladoctor.ingest.timeline.devices import find_devices
 from xladoctor.ingest.timeline.intervals import Times
 from xladoctor.ingest.timeline.records import add_records
 from xladoctor.ingest.timeline.regions import (
-    Regions,
     add_regions,
-    barrier_labels,
     find_regions,
 )
 from xladoctor.ingest.timeline.steps import Steps, find_steps, loop_lines, main_line
 from xladoctor.ingest.xplane import tables
 from xladoctor.ingest.xplane.compiled import no_cache_reason
 from xladoctor.ingest.xplane.space import Line, Space, read_space
-
-_SHOWN_LABELS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +87,6 @@ def _read(
     add_dependencies(timeline, lines, steps, numbers, devices, file.process, ingested)
     regions = find_regions(timeline, lines)
     add_regions(regions, steps, numbers, devices, file.process, ingested)
-    _note_labels(timeline, lines, regions, ingested)
     _defer_events(timeline, steps, numbers, file.process, ingested)
     compiled = compiling.find(timeline)
     times = None
@@ -104,17 +99,6 @@ def _read(
     if note:
         ingested.notes.append(note)
     return Compilations(compiled, times)
-
-
-def _note_labels(
-    timeline: Timeline, lines: list[Line], regions: Regions, ingested: Ingested
-) -> None:
-    if around := barrier_labels(timeline, lines, regions):
-        shown = ", ".join(f'"{label}"' for label in around[:_SHOWN_LABELS])
-        ingested.notes.append(
-            f"a barrier lies within the label {shown}: end labels before the barrier, which hands"
-            " over the whole graph; newer releases refuse it (scopes have to be empty)"
-        )
 
 
 def _describe(

@@ -29,6 +29,7 @@ from xladoctor.ingest.xplane.space import Line
 _NOT_LABELS = re.compile(r".*::.*|\$.*|end: .*|xladoctor\..*")
 _VARIANTS = 8  # labels that differ in a number, beyond which they are one: "step 7", "step 8", …
 _WITHIN = " > "
+_OF_STEPS = ("step_num", "_r")  # stats of labels that stand for a step, with or without number
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class Regions:
         name: index in ``names``.
         parent: number of the label that each lies in, -1 for none.
         own: nanoseconds outside of inner labels.
-        numbered: whether it is a step's, with the program's number of it.
+        barriers: barriers in it and in no label inside it; 0 in a step's, which ends with one.
     """
 
     begin: Times
@@ -47,7 +48,7 @@ class Regions:
     name: wire.Array
     parent: wire.Ints
     own: Times
-    numbered: wire.Array
+    barriers: wire.Ints
     names: list[str]
 
     def innermost(self, instants: Times) -> wire.Ints:
@@ -69,8 +70,19 @@ def find_regions(timeline: Timeline, lines: list[Line]) -> Regions:
     if order is not None:
         begin, end, event = begin[order], end[order], event[order]
     _, own, parent = nest(begin, end - begin)
-    numbered = np.isin(event, timeline.events.rows_of("step_num").event)
-    return Regions(begin, end, timeline.events.name[event], parent, own, numbered, names)
+    inside = _barriers(timeline, lines)
+    around = innermost(begin, end, parent, inside)
+    barriers = np.bincount(around[around >= 0], minlength=len(begin))
+    for stat in _OF_STEPS:
+        barriers[np.isin(event, timeline.events.rows_of(stat).event)] = 0
+    return Regions(begin, end, timeline.events.name[event], parent, own, barriers, names)
+
+
+def _barriers(timeline: Timeline, lines: list[Line]) -> Times:
+    """When the loop's own thread came to a barrier."""
+    if not lines:
+        return np.empty(0, np.int64)
+    return np.sort(timeline.begins(lines[0], timeline.named(lines[0], *events("barrier"))))
 
 
 def _labels(
@@ -108,7 +120,8 @@ def add_regions(
         "name": Interned(regions.name.astype(np.int32), regions.names),
         "path": Interned(path, paths), "step": np.ma.masked_array(step, step < 0),
         "begin_ns": regions.begin, "duration_ns": whole, "self_ns": regions.own,
-        "launches": last - first, "device_ns": lasted[last] - lasted[first],
+        "barriers": regions.barriers, "launches": last - first,
+        "device_ns": lasted[last] - lasted[first],
         "idle_ns": whole - busy.covered(regions.begin, regions.end) if busy else [None] * count,
     })  # fmt: skip
 
@@ -145,14 +158,3 @@ def _shown(regions: Regions) -> dict[int, str]:
     variants = Counter(forms.values())
     return {index: forms[index] if variants[forms[index]] > _VARIANTS else name
             for index, name in names.items()}  # fmt: skip
-
-
-def barrier_labels(timeline: Timeline, lines: list[Line], regions: Regions) -> list[str]:
-    """The labels that a barrier lies in, other than those of steps, which end with one."""
-    if not lines:
-        return []
-    barriers = timeline.begins(lines[0], timeline.named(lines[0], *events("barrier")))
-    around = regions.innermost(np.sort(barriers))
-    around = np.unique(around[around >= 0])
-    return list(dict.fromkeys(regions.names[regions.name[number]] for number in around.tolist()
-                              if not regions.numbered[number]))  # fmt: skip

@@ -1,0 +1,89 @@
+-- Internal: Graphs whose loop is outside of every module, and whose turns call one: what they repeat has
+-- operations both within a module and outside. None has a backward pass.
+CREATE VIEW called_in_turns AS
+WITH RECURSIVE caller_of AS (
+    SELECT process, program_id, frame, frame AS outer_ FROM hlo_frame
+    UNION
+    SELECT c.process, c.program_id, c.frame, f.parent
+    FROM caller_of c
+    JOIN hlo_frame f
+        ON f.process = c.process AND f.program_id = c.program_id AND f.frame = c.outer_
+    WHERE f.parent > 0
+),
+stack AS (
+    SELECT c.process, c.program_id, c.frame, bool_or(f.function = '_call_impl') AS in_module
+    FROM caller_of c
+    JOIN hlo_frame f
+        ON f.process = c.process AND f.program_id = c.program_id AND f.frame = c.outer_
+    GROUP BY ALL
+)
+SELECT r.process, r.program_id
+FROM repetition r
+JOIN repeated_place p USING (process, program_id)
+JOIN stack s ON s.process = p.process AND s.program_id = p.program_id AND s.frame = p.frame
+WHERE NOT r.trains AND p.times >= 0.8 * r.copies AND NOT EXISTS (
+    SELECT 1 FROM computing c
+    WHERE c.process = r.process AND c.program_id = r.program_id AND c.pass = 'backward'
+)
+GROUP BY r.process, r.program_id HAVING bool_or(s.in_module) AND NOT bool_and(s.in_module);
+
+-- Internal: Graphs that are slow to compile because of what they repeat, those of one line together. Of a
+-- kind: layers, each with weights of its own; batches, over the same weights; turns of a loop that
+-- calls a model and does not train; or any other loop. A graph counts that takes `compile_s` seconds
+-- and has `least_` copies; those of a line are worth `saved_s` seconds and `share` of all compiling in
+-- their process. Steps that pile up for lack of a barrier are another finding.
+CREATE MACRO slow_repetition(kind_, compile_s, least_, saved_s, share) AS TABLE
+WITH repeated AS (
+    SELECT r.*, c.index, c.duration_ns, c.duration_ns * r.part AS saved_ns, site(c) AS compiled,
+           m.instructions,
+           NOT coalesce(s.tail AND NOT l.without_barrier, FALSE) AS in_loop,
+           CASE WHEN r.layers THEN 'layers' WHEN b.count >= 0.5 * r.copies THEN 'batches'
+                WHEN t.process IS NOT NULL THEN 'turns' ELSE 'loop' END AS kind
+    FROM repetition r
+    JOIN hlo_module m USING (process, program_id)
+    JOIN compilation c ON c.process = m.process AND c.graph_hash = m.graph_hash
+    LEFT JOIN batches_in_graph b USING (process, program_id)
+    LEFT JOIN called_in_turns t USING (process, program_id)
+    LEFT JOIN step s ON s.process = c.process AND s.thread = c.thread AND s.index = c.step
+    LEFT JOIN loop l ON l.process = c.process AND l.thread = c.thread
+    WHERE r.copies >= least_ AND c.duration_ns >= compile_s * 1e9
+      AND r.process NOT IN (SELECT process FROM missing_barrier)
+),
+compiling AS (
+    SELECT process, sum(duration_ns) AS duration_ns FROM compilation GROUP BY process
+),
+looping AS (
+    SELECT process, max(duration_ns) AS duration_ns FROM loop GROUP BY process
+),
+worst AS (  -- the graphs of one line; the first step often compiles another than the second
+    SELECT r.process, arg_max(r, r.saved_ns) AS graph, list(r.index ORDER BY r.index) AS graphs,
+           sum(r.duration_ns) AS duration_ns, sum(r.saved_ns) AS saved_ns,
+           -- convolutions take long however few; the weights of layers have to be put together
+           arg_max(r.convolves OR r.bare OR r.layers, r.saved_ns) AS rough
+    FROM repeated r WHERE r.kind = kind_ GROUP BY r.process, r.file, r.line, r.in_loop
+)
+SELECT
+    w.process, unnest(site(w.graph)), unnest(related(w.graph.compiled, 'compiled')),
+    w.graph.copies AS count,
+    w.saved_ns::BIGINT AS cost_ns,
+    CASE WHEN w.rough THEN 'bound' ELSE 'estimate' END AS cost_basis,
+    CASE WHEN w.graph.in_loop AND NOT w.rough THEN [
+        claim('constant_cost', 'compile', compilations_ := w.graphs,
+              -- the first batch makes gradients, those of the others are added: two graphs
+              to_ns_ := least(w.duration_ns, (w.duration_ns - w.saved_ns)
+                  * if(w.graph.kind = 'batches' AND len(w.graphs) = 1, 2, 1)))
+    ] || CASE WHEN w.graph.kind = 'loop' AND w.graph.trains
+              THEN [claim('remove', 'tracing', part_ := w.graph.part)]  -- Python records one turn
+              ELSE [] END
+    END AS claim,
+    TRUE AS settled,
+    CASE WHEN w.graph.bare THEN w.graphs END AS compilations,
+    w.saved_ns / nullif(l.duration_ns, 0) AS share_of_loop,
+    {'kind': w.graph.kind, 'op': w.graph.opcode, 'graphs': len(w.graphs),
+     'trains': w.graph.trains, 'graph_instructions': w.graph.instructions,
+     'repeated_share': round(w.graph.part, 4), 'compile_s': round(w.duration_ns / 1e9, 3),
+     'share_of_compiling': round(w.duration_ns / c.duration_ns, 4)} AS cause
+FROM worst w
+JOIN compiling c USING (process)
+LEFT JOIN looping l USING (process)
+WHERE w.saved_ns >= saved_s * 1e9 AND w.saved_ns >= share * c.duration_ns;

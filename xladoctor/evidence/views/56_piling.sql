@@ -1,0 +1,92 @@
+-- Internal: Loops whose steps pile up for lack of a barrier, as columns of a rule's row. `updated_by`: the
+-- function of the framework that the update's line calls.
+CREATE VIEW piling AS
+WITH graph AS (
+    SELECT c.process, c.index, c.duration_ns, m.instructions
+    FROM compilation c LEFT JOIN graph_size m USING (process, graph_hash)
+),
+piled AS (
+    SELECT m.*, g.*, coalesce(nullif(m.optimizer_steps, 0), g.graphs) AS turns
+    FROM missing_barrier m
+    JOIN (
+        SELECT process, count(*) AS graphs, sum(duration_ns) AS compiling,
+               list(index ORDER BY index) AS compilations, max(instructions) AS largest,
+               min(instructions) AS smallest, sum(instructions) AS instructions,
+               regr_intercept(duration_ns, instructions) AS a_graph,
+               regr_slope(duration_ns, instructions) AS an_instruction
+        FROM graph GROUP BY process
+    ) g USING (process)
+),
+cut AS (
+    SELECT process, arg_max(site(c), duration_ns) FILTER (file IS NOT NULL) AS site
+    FROM compilation c GROUP BY process
+),
+updated AS (  -- the last update in the loop that has the first
+    SELECT process, thread, arg_max(site, number) AS site, arg_max(via, number) AS via
+    FROM (
+        SELECT o.process, o.thread, o.rowid AS number, site(o) AS site, o.via
+        FROM optimizer o
+        LEFT JOIN enclosing_loop e ON e.process = o.process AND e.depth = 0
+            AND e.file = o.file AND e.line = o.line
+        QUALIFY (e.loop_file, e.first_line) IS NOT DISTINCT FROM
+            first((e.loop_file, e.first_line) ORDER BY o.rowid)
+            OVER (PARTITION BY o.process, o.thread)
+    ) GROUP BY process, thread
+),
+body AS (  -- the innermost loop around the update, else around the read that cuts the graph
+    SELECT p.process, p.thread, {
+        'file': e.loop_file, 'line': e.first_line, 'last_line': e.last_line,
+        'function': e.loop_function
+    } AS loop
+    FROM piled p
+    LEFT JOIN updated u USING (process, thread)
+    JOIN enclosing_loop e ON e.process = p.process AND e.depth = 0
+        AND e.file = coalesce(u.site.file, p.cut_site.file)
+        AND e.line = coalesce(u.site.line, p.cut_site.line)
+    GROUP BY ALL
+),
+placed AS (
+    SELECT p.*, c.site AS compiled_at, b.loop, coalesce(u.site, p.cut_site, c.site) AS guilty,
+           u.via AS updated_by
+    FROM piled p
+    LEFT JOIN cut c USING (process)
+    LEFT JOIN updated u USING (process, thread)
+    LEFT JOIN body b USING (process, thread)
+),
+timed AS (
+    -- With a barrier, the graph of one iteration is compiled. The graphs that were tell what one
+    -- takes by its size, else the time is proportional to it. An optimizer's first update makes
+    -- its state, and so another graph than the later ones.
+    SELECT *, if(optimizer_steps > 0, 2, 1) * coalesce(
+        if(a_graph >= 0 AND an_instruction >= 0, a_graph + an_instruction * largest / turns, NULL),
+        compiling * (largest / turns) / instructions,
+        compiling / turns
+    ) AS alone
+    FROM placed
+)
+SELECT
+    updated_by, process, unnest(guilty),
+    unnest(CASE
+        WHEN loop IS NOT NULL THEN {
+            'related_file': loop.file, 'related_line': loop.line,
+            'related_function': loop.function, 'related_role': 'loop'}
+        ELSE related(compiled_at, 'compiled')
+    END),
+    turns AS count,
+    compiling AS cost_ns,
+    'bound' AS cost_basis,
+    claim('constant_cost', 'compile', compilations_ := compilations,
+          to_ns_ := least(compiling, alone)) AS claim,
+    graphs > greatest(1, coalesce(barriers, 0) / 2) AS unbounded,
+    TRUE AS stalls,
+    compilations,
+    {'optimizer_steps': optimizer_steps, 'barriers': coalesce(barriers, 0),
+     'graphs': graphs, 'largest_graph': largest, 'smallest_graph': smallest,
+     'compile_s': round(compiling / 1e9, 3), 'compiled_at':
+     parse_filename(coalesce(compiled_at.user_file, compiled_at.file)) || ':'
+     || coalesce(compiled_at.user_line, compiled_at.line),
+     'loop': loop} AS cause,
+    CASE WHEN graphs > greatest(1, coalesce(barriers, 0) / 2) THEN [
+        'the graph grows with the steps in it, so each compilation is of a new graph'
+    ] END AS consequences
+FROM timed;
