@@ -138,7 +138,9 @@ class Configuration(BaseModel):
 
     model_config = _MODEL
     select: list[Prefix] = Field(
-        default=[ALL], description="Rules or families to judge; ALL is all."
+        default=[ALL],
+        description="Rules or families to judge; ALL is all. What a rule in preview finds is"
+        " information, unless its own id is here.",
     )
     ignore: list[Prefix] = Field(default=[], description="Rules or families not to judge.")
     levels: dict[Prefix, Annotated[Level, BeforeValidator(_level)]] = Field(

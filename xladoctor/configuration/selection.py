@@ -20,6 +20,8 @@ class Selection:
 def select(rules: Sequence[Rule], settings: Configuration, where: str) -> Selection:
     """Apply ``select``, ``ignore``, levels and thresholds.
 
+    What a rule in preview finds is information, unless ``select`` has the rule's own id.
+
     Args:
         where: names the configuration in errors.
 
@@ -32,7 +34,8 @@ def select(rules: Sequence[Rule], settings: Configuration, where: str) -> Select
         if _is_on(rule.id, settings):
             changed = settings.thresholds.get(rule.id, {})
             thresholds = {**rule.thresholds, **changed}
-            kept.append(rule.model_copy(update={"thresholds": thresholds}) if changed else rule)
+            own = rule.model_copy(update={"thresholds": thresholds}) if changed else rule
+            kept.append(own if rule.id in settings.select else own.at_its_most())
         else:
             off.append(rule.id)
     return Selection(kept, off)
