@@ -51,6 +51,20 @@ def test_longer_names_go_before_shorter_ones_and_ignore_before_select(
 
 
 @pytest.mark.parametrize(
+    ("names", "severity"),
+    [(["ALL"], "info"), (["XD9"], "info"), (["XD901"], "error"), (["ALL", "XD901"], "error")],
+    ids=str,
+)
+def test_preview_is_information_unless_selected_by_its_id(names: list[str], severity: str) -> None:
+    settings = Configuration.model_validate({"select": names})
+    rules = [rule(id="XD901", status="preview"), rule(id="XD902", status="stable")]
+
+    severities = {own.id: own.severity for own in select(rules, settings, "file").rules}
+    assert severities["XD901"] == severity
+    assert severities.get("XD902", "error") == "error"
+
+
+@pytest.mark.parametrize(
     ("levels", "level"),
     [({}, None), ({"XD": "warning"}, "warning"), ({"XD2": "warning", "XD": "off"}, "warning"),
      ({"XD201": "error", "XD2": "warning"}, "error"), ({"XD1": "error"}, None)],

@@ -39,6 +39,10 @@ def test_patterns_are_regular_expressions(words: Vocabulary) -> None:
         assert frame.function or frame.file
     for helper in words.reading_helpers:
         assert re.compile(helper.function)
+    for line in words.reading_lines:
+        assert re.compile(line.call)
+        assert re.compile(line.method)
+        assert bool(line.call) != bool(line.method)
 
 
 def test_the_default_frontend_has_a_name_for_everything() -> None:

@@ -90,7 +90,7 @@ SICK = {
         {"guilty": "running_loss += loss.item()"},
         {"kinds": ["item"], "share_of_steps": 1.0, "via": ""}, count=40,
     )]),
-    "trainer_callbacks": Sick("XD201", [Expected(
+    "trainer_callbacks": Sick("XD205", [Expected(
         {"guilty": 'self.accuracies.append(metrics["accuracy"].item())'},
         {"kinds": ["item"], "share_of_steps": 1.0, "via": ""}, count=60,
     )]),
@@ -101,6 +101,23 @@ SICK = {
     "tensor_transfer": Sick("XD203", [Expected(
         {"guilty": "predictions = logits.detach().cpu()"},
         {"kinds": ["cpu"], "share_of_steps": 1.0}, count=30,
+    )]),
+    "tensor_condition": Sick("XD206", [Expected(
+        {"guilty": "if loss < best:"}, {"kinds": ["bool"], "share_of_steps": 1.0}, count=40,
+    )]),
+    "checked_norm": Sick("XD207", [Expected(
+        {"guilty": "clip_grad_norm_(model"},
+        {"kinds": ["bool"], "share_of_steps": 1.0, "via": "clip_grad_norm_"}, count=80,
+    )]),
+    "waited_read": Sick("XD208", [Expected(
+        {"guilty": "total += loss.item()"}, {"kinds": ["item"], "waits": True}, count=40,
+        severity="info",
+    )]),
+    "metric_on_host": Sick("XD209", [Expected(
+        {"guilty": "metric.update("}, {"kinds": ["cpu"], "share_of_steps": 1.0}, count=40,
+    )]),
+    "logged_loss": Sick("XD210", [Expected(
+        {"guilty": 'log.info("step'}, {"kinds": ["item"], "share_of_steps": 1.0}, count=40,
     )]),
     "missing_barrier": Sick("XD301", [Expected(
         {"guilty": "optimizer.step()", "loop": "for inputs, targets in batches(STEPS):"},
@@ -251,7 +268,8 @@ SICK = {
 }  # fmt: skip
 #: Programs whose few new graphs are information alone; those of the other causes are errors.
 FEW = {"last_batch", "partial_batch", "donation", "sharding"}
-THIRD_PARTY = {"transformers_unpadded", "diffusers_scheduler"}  # tests/live/test_third_party.py
+# tests/live/test_third_party.py
+THIRD_PARTY = {"transformers_unpadded", "diffusers_scheduler", "progress_bar"}
 
 #: Steps of the clean programs: their barriers come in six ways.
 STEPS = {

@@ -58,7 +58,20 @@ def test_scheduler_that_looks_its_step_up_on_the_device(example: Captured) -> No
     assert sorted(example.report["rules"]["fired"]) == ["XD102", "XD201"]
 
 
-@only("transformers_unpadded_healed", "diffusers_scheduler_healed")
+@only("progress_bar")
+def test_progress_bar_is_found_where_the_package_makes_text(example: Captured) -> None:
+    (finding,) = example.findings("XD205")
+    guilty = place(finding, "guilty")
+
+    assert guilty["file"].endswith("/tqdm/std.py")
+    assert guilty["function"] == "tqdm.set_postfix"
+    assert place(finding, "caller")["line"] == line_of(example.program, "bar.set_postfix(loss=")
+    assert (finding["count"], finding["cause"]["kinds"]) == (100, ["repr"])
+    assert finding["severity"] != "info"
+    assert example.report["rules"]["fired"] == ["XD205"]
+
+
+@only("transformers_unpadded_healed", "diffusers_scheduler_healed", "progress_bar_healed")
 def test_healed_twin_has_nothing_to_fix(example: Captured) -> None:
     assert [f for f in example.report["findings"] if f["severity"] != "info"] == []
     assert example.report["rules"]["not_evaluated"] == FOR_ACCELERATORS

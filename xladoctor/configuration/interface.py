@@ -156,7 +156,9 @@ class Configuration(BaseModel):
         default=[], description="Folders of more rules, relative to this file."
     )
     select: list[Prefix] = Field(
-        default=[ALL], description="Rules or families to judge; ALL is all."
+        default=[ALL],
+        description="Rules or families to judge; ALL is all. What a rule in preview finds is"
+        " information, unless its own id is here.",
     )
     ignore: list[Ignored] = Field(
         default=[],

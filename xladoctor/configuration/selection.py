@@ -32,6 +32,8 @@ class Selection:
 def select(rules: Sequence[Rule], settings: Configuration, where: str) -> Selection:
     """Apply ``select``, ``ignore``, levels and thresholds.
 
+    What a rule in preview finds is information, unless ``select`` has the rule's own id.
+
     Args:
         where: names the configuration in errors.
 
@@ -42,7 +44,8 @@ def select(rules: Sequence[Rule], settings: Configuration, where: str) -> Select
     kept, off = [], []
     for rule in rules:
         if _is_on(rule.id, settings):
-            kept.append(_changed(rule, settings))
+            changed = _changed(rule, settings)
+            kept.append(changed if rule.id in settings.select else changed.at_its_most())
         else:
             off.append(rule.id)
     errors = [rule.id for rule in kept if level_of(rule.id, settings.levels) == "error"]

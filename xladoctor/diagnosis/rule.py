@@ -264,6 +264,10 @@ class Rule(BaseModel):
         texts = self.per_frontend.get(name, Texts())
         return self.model_copy(update={key: text for key, text in texts if text is not None})
 
+    def at_its_most(self) -> Rule:
+        """The rule as it judges without being asked: in preview, what it finds is information."""
+        return self.model_copy(update={"severity": "info"}) if self.status == "preview" else self
+
     @property
     def _parameters(self) -> set[str]:
         return set(re.findall(r"\$([a-z_]+)", self.query))

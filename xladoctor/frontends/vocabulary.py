@@ -27,6 +27,9 @@ Event = Literal["barrier", "graph", "launch", "execution", "compilation", "clien
 Activity = Literal["compile", "wait", "upload", "input", "save", "dispatch"]
 Word = Literal["barrier", "device", "log", "install", "server"]
 SettingKind = Literal["place", "device"]
+#: What values are read for: to show progress, to decide what to do next, for a check that a helper
+#: of the framework makes, for a metric, for a line of log.
+Purpose = Literal["progress", "condition", "helper", "metric", "log"]
 _NONE = "(?!)"  # matches nothing
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # faster, if PyYAML has it
@@ -59,6 +62,7 @@ class ReadingHelper(BaseModel):
         function: regular expression for the whole name of what the program called, for the
             framework's own; of a library, for the end of the name of the function that reads.
         reads: kinds of the reads, as in table ``host_sync``.
+        purpose: what it reads for; None if that is nothing special.
         cure: a sentence.
     """
 
@@ -66,6 +70,7 @@ class ReadingHelper(BaseModel):
     package: str | None = None
     function: str
     reads: tuple[str, ...]
+    purpose: Purpose | None = None
     cure: str
 
 
@@ -82,6 +87,25 @@ class Replacement(BaseModel):
     call: str
     instead: str
     where: str = ""
+
+
+class ReadingLine(BaseModel):
+    """What a line tells of the values that it reads.
+
+    Attributes:
+        call: regular expression for the end of the name of what it calls, as the program writes it.
+        method: regular expression for the last part of the name of the function that it is in.
+        but: regular expression for kinds of reads that it does not tell of.
+        purpose: what they are read for.
+        cure: a sentence; empty if the rule's own words say it.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    call: str = ""
+    method: str = ""
+    but: str = ""
+    purpose: Purpose
+    cure: str = ""
 
 
 class Vocabulary(BaseModel):
@@ -118,6 +142,7 @@ class Vocabulary(BaseModel):
         frames: what frames mean, the first that fits.
         reading_helpers: the framework's and those of libraries, the first that fits.
         replacements: for operators without a lowering, by name without the overload.
+        reading_lines: of the program, or of libraries, where no helper is known, likewise.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -137,6 +162,7 @@ class Vocabulary(BaseModel):
     frames: tuple[FramePattern, ...] = ()
     reading_helpers: tuple[ReadingHelper, ...] = ()
     replacements: dict[str, Replacement] = {}
+    reading_lines: tuple[ReadingLine, ...] = ()
 
 
 @cache
@@ -197,6 +223,7 @@ def tables(frontend: str) -> dict[str, dict[str, list[Any]]]:
             "package": [helper.package or "" for helper, _ in helpers],
             "function": [helper.function for helper, _ in helpers],
             "kind": [kind for _, kind in helpers],
+            "purpose": [helper.purpose for helper, _ in helpers],
             "cure": [helper.cure for helper, _ in helpers],
         },
         "replacement": {
@@ -204,5 +231,12 @@ def tables(frontend: str) -> dict[str, dict[str, list[Any]]]:
             "call": [each.call for each in words.replacements.values()],
             "instead": [each.instead for each in words.replacements.values()],
             "given": [each.where or None for each in words.replacements.values()],
+        },
+        "reading_line": {
+            "call": [line.call for line in words.reading_lines],
+            "method": [line.method for line in words.reading_lines],
+            "but": [line.but for line in words.reading_lines],
+            "purpose": [str(line.purpose) for line in words.reading_lines],
+            "cure": [line.cure for line in words.reading_lines],
         },
     }

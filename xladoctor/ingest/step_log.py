@@ -183,9 +183,9 @@ class _StepLogReader:
             index=line.index, barriers=line.steps, ordinal=ordinal,
             begin_ns=line.end_ns - line.duration_ns, end_ns=line.end_ns,
             duration_ns=line.duration_ns, **_parts(line), capture_ns=line.capture_ns,
-            executions=line.executions, compilations=line.compilations,
-            optimizer_steps=_updates(line), log_offset=line.log, traced=line.traced,
-            probed=line.probed, site=site,
+            executions=line.executions, launches=line.launches,
+            compilations=line.compilations, optimizer_steps=_updates(line),
+            log_offset=line.log, traced=line.traced, probed=line.probed, site=site,
         )  # fmt: skip
         self._reads(line, tail)
         self._uploads(line, tail)

@@ -26,6 +26,7 @@ EXAMPLES = _parsed("""
     step_period: SELECT process, thread, barriers FROM step_period
     optimizer: SELECT file, line FROM optimizer
     ignore_comment: SELECT file, line, text FROM ignore_comment
+    reading_line: SELECT call, purpose FROM reading_line
     replacement: SELECT op, instead FROM replacement
     loader: SELECT batch_size, workers, drop_last, file, line FROM loader
     compilation: SELECT index, file, line, duration_ns FROM compilation ORDER BY duration_ns DESC
@@ -108,7 +109,6 @@ EXAMPLES = _parsed("""
 
     warmup: SELECT count(*) AS steps FROM step WHERE NOT tail AND ordinal >= warmup()
     has_trait: SELECT name FROM counter WHERE has_trait(name, 'sized_by_data')
-    cure_of: SELECT file, line, cure_of(file, function, via, kind) AS cure FROM host_sync
     site: SELECT count(*) AS steps, unnest(site(step)) FROM step GROUP BY site(step)
     caller: SELECT line, unnest(caller(upload)) FROM upload
     commonest_caller: SELECT line, unnest(commonest_caller(upload, count)) FROM upload GROUP BY line

@@ -92,6 +92,7 @@ RUN: dict[str, Table] = {
         save_ns BIGINT saving checkpoints
         capture_ns BIGINT spent by the capture since the previous barrier
         executions INTEGER graphs that the barrier launched
+        launches INTEGER graphs that reads launched
         compilations INTEGER graphs compiled
         optimizer_steps INTEGER updates of the optimizer that stepped most
         log_offset BIGINT size of the analysis log at the end

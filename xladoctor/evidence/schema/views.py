@@ -83,7 +83,8 @@ VIEWS: dict[str, Columns] = {
         share_of_steps DOUBLE share (0 to 1) of the steps of the same barrier that have it
         count_a_step DOUBLE how many in a step that has any
         share_of_all DOUBLE share (0 to 1) of all steps of the thread that have it
-        cure VARCHAR what to do instead, a sentence, where a known helper reads
+        purpose VARCHAR what for, as in reading_helper, where a known helper reads
+        cure VARCHAR what to do instead, a sentence, likewise
     """),
     "logged_read": _LOGGED,
     "logged_cut": _LOGGED | columns("""

@@ -22,6 +22,14 @@ VOCABULARY: dict[str, Table] = {
         package VARCHAR library that they are in; empty for the framework's own
         function VARCHAR regular expression for what was called (via), of a library for the reader
         kind VARCHAR kind of the read, as in host_sync
+        purpose VARCHAR progress, condition, helper, metric, log: what it reads for, if special
+        cure VARCHAR what to do instead, a sentence
+    """)),
+    "reading_line": Table("what lines read values for", "frontend", columns("""
+        call VARCHAR regular expression for the end of the name of what they call; or empty
+        method VARCHAR regular expression for the last part of the function's name that they are in
+        but VARCHAR regular expression for kinds of reads that they do not tell of
+        purpose VARCHAR as in reading_helper
         cure VARCHAR what to do instead, a sentence
     """)),
     "replacement": Table("code that does without an operator that has no lowering", "frontend",

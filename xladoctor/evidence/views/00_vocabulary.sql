@@ -88,12 +88,22 @@ WHERE 10 * coalesce(r.barriers, 0) <= r.launched AND r.compiled >= 3 AND 2 * r.c
   AND r.process IN (SELECT process FROM runtime_counts)
   AND NOT EXISTS (SELECT 1 FROM step) AND NOT EXISTS (SELECT 1 FROM compilation);
 
--- What to do instead of a read in a helper; NULL where no helper is known to read there.
-CREATE MACRO cure_of(file_, function_, via_, kind_) AS (
-    SELECT first(h.cure) FROM reading_helper h
+-- Internal: What a helper reads for, and what to do instead; NULL where no helper is known to read there.
+CREATE MACRO helper_of(file_, function_, via_, kind_) AS (
+    SELECT first({'purpose': h.purpose, 'cure': nullif(h.cure, '')}) FROM reading_helper h
     WHERE h.kind = kind_ AND CASE h.package
         WHEN '' THEN regexp_full_match(via_, h.function)
         ELSE contains(file_, '-packages/' || h.package || '/')
             AND regexp_matches(function_, '(' || h.function || ')$')
     END
+);
+
+-- Internal: The same of a line, by what it calls or by the function that it is in. A line of several statements
+-- does not tell which of them reads.
+CREATE MACRO line_of(text_, function_, kind_, by_call) AS (
+    SELECT first({'purpose': l.purpose, 'cure': nullif(l.cure, '')}) FROM reading_line l
+    WHERE NOT regexp_full_match(kind_, l.but) AND CASE WHEN by_call
+        THEN l.call <> '' AND NOT contains(text_, ';') AND regexp_matches(
+            regexp_replace(text_, '#[^"'']*$', ''), '(^|[^\w.])([\w.]+\.)?(' || l.call || ')\s*\(')
+        ELSE l.method <> '' AND regexp_matches(function_, '(^|\.)(' || l.method || ')$') END
 );

@@ -4,7 +4,8 @@
 -- in each evaluation step counts fully even if there are more training steps. A read after the
 -- barrier falls into the next step, the last one into none: hence one step fewer.
 -- `share_of_all`: how many of all steps of the thread have it, whatever barrier ends them.
--- `cure`: what to do instead, of reads in helpers that table reading_helper knows.
+-- `purpose`, `cure`: what for and what to do instead, of reads in helpers that table reading_helper
+-- knows.
 CREATE TABLE read_in_loop AS
 WITH of_barrier AS (
     SELECT process, thread, file, line, via, sum(barriers) AS barriers
@@ -71,7 +72,8 @@ JOIN (
 WHERE l.turns >= CASE WHEN l.trains THEN 3 ELSE 10 END AND NOT h.closure
 GROUP BY h.process, h.thread, h.kind, site(h), h.via
 )
-SELECT *, cure_of(file, function, via, kind) AS cure FROM read;
+SELECT * EXCLUDE (helper), helper.purpose AS purpose, helper.cure AS cure
+FROM (SELECT *, helper_of(file, function, via, kind) AS helper FROM read);
 
 -- Lines at which, as a log says, a value was needed before the barrier, so that the graph up to it
 -- was launched: by the program, or for an operator that ran on the host. `barriers`: how many

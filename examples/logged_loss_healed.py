@@ -1,0 +1,51 @@
+"""Fits a function and logs the loss of every tenth step from a step closure, after the barrier."""
+
+import logging
+
+import torch
+import torch_xla
+import torch_xla.core.xla_model as xm
+from torch import nn
+from torch.nn.functional import mse_loss
+
+BATCH = 128
+FEATURES = 32
+STEPS = 40
+
+log = logging.getLogger("train")
+
+
+def batches(steps):
+    """Yield fresh samples with their targets."""
+    weights = torch.randn(FEATURES, 1) / FEATURES**0.5
+    for _ in range(steps):
+        inputs = torch.randn(BATCH, FEATURES)
+        yield inputs, torch.tanh(inputs @ weights)
+
+
+def report(step, loss):
+    log.info("step %d loss %.4f", step, loss.item())
+
+
+def train(model, device):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    for step, (inputs, targets) in enumerate(batches(STEPS), start=1):
+        inputs, targets = inputs.to(device), targets.to(device)
+        optimizer.zero_grad()
+        loss = mse_loss(model(inputs), targets)
+        loss.backward()
+        optimizer.step()
+        if step % 10 == 0:
+            xm.add_step_closure(report, args=(step, loss))
+        torch_xla.sync()
+
+
+def main():
+    logging.basicConfig(level=logging.INFO, force=True)  # torch_xla has set a handler already
+    torch.manual_seed(0)
+    device = torch_xla.device()
+    train(nn.Sequential(nn.Linear(FEATURES, 64), nn.Tanh(), nn.Linear(64, 1)).to(device), device)
+
+
+if __name__ == "__main__":
+    main()

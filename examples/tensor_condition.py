@@ -1,0 +1,48 @@
+"""Fits a function, and keeps the best loss so far by an `if` on a tensor in every step.
+
+Python cannot decide until it knows the value: the host waits for a program that computes the loss,
+and the step's own program then computes it a second time.
+"""
+
+import torch
+import torch_xla
+from torch import nn
+from torch.nn.functional import mse_loss
+
+BATCH = 128
+FEATURES = 32
+STEPS = 40
+
+
+def batches(steps):
+    """Yield fresh samples with their targets."""
+    weights = torch.randn(FEATURES, 1) / FEATURES**0.5
+    for _ in range(steps):
+        inputs = torch.randn(BATCH, FEATURES)
+        yield inputs, torch.tanh(inputs @ weights)
+
+
+def train(model, device):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    best = torch.tensor(float("inf"), device=device)
+    for inputs, targets in batches(STEPS):
+        inputs, targets = inputs.to(device), targets.to(device)
+        optimizer.zero_grad()
+        loss = mse_loss(model(inputs), targets)
+        loss.backward()
+        optimizer.step()
+        if loss < best:
+            best = loss.detach()
+        torch_xla.sync()
+    return best
+
+
+def main():
+    torch.manual_seed(0)
+    device = torch_xla.device()
+    model = nn.Sequential(nn.Linear(FEATURES, 64), nn.Tanh(), nn.Linear(64, 1)).to(device)
+    print(f"best loss {train(model, device).item():.9g}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+-- Internal: Steps in which the program waits for all work of the device anyway, before a read or after it. A read
+-- that launches a graph waits for that one besides. A barrier that is asked to wait does so until the
+-- graph is handed over, not until it has run: a read after it may take as long as the graph.
+CREATE VIEW waiting_step AS
+SELECT process, thread, index FROM step
+WHERE NOT tail AND launches = 0 AND (process, thread, index) IN (
+    SELECT (process, thread, step) FROM host_sync WHERE kind = 'wait' AND NOT tail AND NOT closure
+);
+
+-- Internal: Whether a line is a condition.
+CREATE MACRO asks(text_) AS regexp_matches(
+    text_, '^\s*(assert\b|(if|elif|while)\b.*:\s*(#.*)?$)'
+);
+
+-- Internal: Reads in a loop with what they are for: one purpose for each line, as its reads are fixed together.
+--   progress, metric, log: for a progress bar or a tracker, a metric, a line of text
+--   helper: for a check that a function of the framework makes by itself
+--   condition: for what the program does next
+--   free: for nothing that can be measured, here or elsewhere
+-- and NULL, nothing that the evidence tells. Free are reads in steps that wait for the device anyway,
+-- and those in next to none of the steps: with a read, a step lasts at most three times as long, on any
+-- device: the host's part, the device's after it, and once more what of it the value needs. Here both
+-- must take next to no time as well.
+CREATE TABLE read_for AS
+WITH text AS (SELECT file, line, any_value(text) AS text FROM source_line GROUP BY ALL),
+waiting AS (
+    SELECT h.process, h.thread, h.file, h.line, bool_and(w.index IS NOT NULL) AS waits
+    FROM host_sync h
+    LEFT JOIN waiting_step w
+        ON w.process = h.process AND w.thread = h.thread AND w.index = h.step
+    WHERE NOT h.tail AND NOT h.closure
+    GROUP BY ALL
+),
+looked_up AS (
+    SELECT r.*, t.text, line_of(t.text, r.function, r.kind, TRUE) AS by_call,
+           line_of(t.text, r.function, r.kind, FALSE) AS by_method
+    FROM read_in_loop r LEFT JOIN text t ON t.file = r.file AND t.line = r.line
+    WHERE r.kind <> 'wait'  -- which gets no value
+),
+known AS (
+    SELECT * EXCLUDE (text, purpose, cure, by_call, by_method), coalesce(
+        if(purpose IS NULL, NULL, {'purpose': purpose, 'cure': cure}),
+        by_call,
+        if(kind = 'bool' OR asks(text), {'purpose': 'condition', 'cure': cure}, NULL),
+        by_method,
+        if(kind NOT IN ('repr', 'format') AND regexp_matches(text, '^\s*([rR]?[fF]|[fF][rR])["'']'),
+           {'purpose': 'log', 'cure': cure}, NULL),
+        {'purpose': NULL, 'cure': cure}
+    ) AS told
+    FROM looked_up
+),
+by_line AS (
+    SELECT *, max(told.purpose) OVER line AS purpose, coalesce(told.cure, max(told.cure) OVER line) AS cure,
+           sum(share_of_all * count_a_step) OVER line AS share, sum(duration_ns + compile_ns) OVER line AS blocked_ns
+    FROM known WINDOW line AS (PARTITION BY process, thread, file, line)
+)
+SELECT b.* EXCLUDE (told, purpose, share, blocked_ns),
+    coalesce(w.waits, FALSE) AS waits,
+    if((share <= 0.01 OR w.waits)  -- so that a fix gains 2 %, at most
+       AND blocked_ns <= 0.01 * (l.duration_ns - l.compile_ns),  -- less than two runs differ by
+       'free', purpose) AS purpose
+FROM by_line b
+JOIN loop l ON l.process = b.process AND l.thread = b.thread
+LEFT JOIN waiting w ON w.process = b.process AND w.thread = b.thread AND w.file = b.file
+    AND w.line = b.line;
+
+-- Internal: Those that only the kind of the read tells of.
+CREATE VIEW plain_read AS SELECT * FROM read_for WHERE purpose IS NULL;
+
+-- Internal: Lines that read for a purpose, as rows of a rule. `each_`: share of the steps above which a read
+-- stalls the device; below `often_` and `rare_` (of all steps) it is worth knowing, no more; up to
+-- `seldom_`, or in fewer steps than `times_`, it is nothing.
+CREATE MACRO read_lines(purpose_, each_, often_, seldom_, rare_, times_) AS TABLE
+SELECT
+    * EXCLUDE (steps, share, kinds, via, cure, share_of_all),
+    claim('remove', 'read', file, line) AS claim,
+    share >= each_ AND share_of_all >= rare_ AS stalls,
+    share < often_ OR share_of_all < rare_ AS healthy,
+    {'kinds': kinds, 'share_of_steps': share, 'via': via, 'cure': cure} AS cause
+FROM (
+    SELECT
+        process, file, line, any_value(function) AS function,
+        unnest(commonest_caller(read_for, count)),
+        sum(count)::BIGINT AS count, max(share_of_steps * count_a_step) AS per_step,
+        sum(duration_ns)::BIGINT AS cost_ns, sum(steps) AS steps, max(share_of_steps) AS share,
+        sum(share_of_all) AS share_of_all, list_sort(list(DISTINCT kind)) AS kinds,
+        any_value(via) AS via, any_value(cure) AS cure
+    FROM read_for WHERE purpose = purpose_
+    GROUP BY process, thread, file, line
+)
+WHERE steps >= times_ AND share > seldom_;
