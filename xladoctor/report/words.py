@@ -186,7 +186,8 @@ def saving_of(finding: Finding, diagnosis: Diagnosis) -> str | None:
     if saving.basis != "estimate" or saving.seconds is None:
         return None
     then = f"limited by {LIMITS[saving.limited_by]}" if saving.limited_by else ""
-    if (saving.share or 0.0) < _NEXT_TO_NOTHING:
+    of_step = 1.0 - saving.after_ms / saving.now_ms if saving.now_ms and saving.after_ms else 0.0
+    if max(saving.share or 0.0, of_step) < _NEXT_TO_NOTHING:  # a longer run has more steps
         return f"saves next to nothing on its own: a step stays {then}" if then else None
     parts = []
     if saving.now_ms is not None and saving.after_ms is not None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tarfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +16,7 @@ from xladoctor.diagnosis.rule_file import Read, read_case, read_rule
 from xladoctor.errors import XladoctorError
 from xladoctor.evidence.interface import Evidence
 from xladoctor.rule_cases.check import case_files, check_query, nothing
+from xladoctor.rule_cases.healthy import name_of, unpacked
 from xladoctor.rule_cases.judge import judge
 
 Load = Callable[[str], Evidence]
@@ -81,18 +84,28 @@ def _of_case(case: Case, rule: Rule, what: str) -> Trial:
 
 def _of_program(place: Path, rules: Sequence[Rule], load: Load) -> Iterator[Trial]:
     """Each rule by itself: one that fails must not hide the others."""
-    try:
-        evidence = load(str(place))
-    except XladoctorError as error:
-        yield Trial("all rules", f"healthy {place.name}", error.what.splitlines())
-        return
+    what = f"healthy {name_of(place)}"
+    with ExitStack() as kept:  # tables are read when a rule asks for them
+        try:
+            evidence = load(str(kept.enter_context(unpacked(place))))
+        except XladoctorError as error:
+            yield Trial("all rules", what, error.what.splitlines())
+            return
+        except (OSError, tarfile.TarError) as error:
+            yield Trial("all rules", what, [f"cannot be unpacked: {error}"])
+            return
+        yield from _of_evidence(evidence, what, rules)
+
+
+def _of_evidence(evidence: Evidence, what: str, rules: Sequence[Rule]) -> Iterator[Trial]:
     for rule in rules:
         try:
             found = diagnose(evidence, [rule]).findings
-            faults = [f"found {each.severity}{_where(each)}: {each.message}" for each in found]
+            faults = [f"found {each.severity}{_where(each)}: {each.message}"
+                      for each in found if each.severity != "info"]  # fmt: skip
         except XladoctorError as error:
             faults = error.what.splitlines()
-        yield Trial(rule.id, f"healthy {place.name}", faults)
+        yield Trial(rule.id, what, faults)
 
 
 def _where(finding: Finding) -> str:

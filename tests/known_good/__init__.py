@@ -1,0 +1,1 @@
+"""Programs written as their authors recommend for XLA: no rule may complain of them."""

@@ -1,0 +1,31 @@
+"""The known-good programs, the environment that each needs, and the findings that they may have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import yaml
+
+HERE = Path(__file__).parent
+PROGRAMS = sorted((HERE / "programs").glob("*.py"))
+RECORDED = sorted((HERE / "recorded").glob("*.tar.xz"))
+#: Those that shard over several devices.
+ENVIRONMENT = {name: {"CPU_NUM_DEVICES": "4"} for name in ("spmd", "fsdp")}
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """A finding of warning or above that is right for a program as its authors recommend it."""
+
+    program: str
+    rule: str
+    reason: str
+
+
+@cache
+def allowed() -> tuple[Allowed, ...]:
+    """The allowed findings, each with its reason."""
+    return tuple(Allowed(**item) for item in
+                 yaml.safe_load((HERE / "exceptions.yaml").read_text()) or ())  # fmt: skip

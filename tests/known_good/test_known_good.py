@@ -1,0 +1,54 @@
+"""No rule complains of a program that is written as its authors recommend for XLA.
+
+`make test` judges what was recorded of them; `make test-all` runs them as well.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.known_good.corpus import ENVIRONMENT, PROGRAMS, RECORDED, allowed
+from tests.live.harness import LIVE, capture
+from xladoctor.diagnosis.engine import diagnose
+from xladoctor.diagnosis.interface import Diagnosis
+from xladoctor.diagnosis.pack import load_rules
+from xladoctor.doctor import load_evidence
+from xladoctor.rule_cases.healthy import name_of, unpacked
+
+RULES = load_rules()
+
+
+def complaints(run: Path) -> set[str]:
+    """The rules with a finding of warning or above."""
+    diagnosis: Diagnosis = diagnose(load_evidence(str(run)), RULES)
+    assert diagnosis.steps is not None, "the program made no steps"
+    return {finding.rule for finding in diagnosis.findings if finding.severity != "info"}
+
+
+def expected(program: str) -> set[str]:
+    return {one.rule for one in allowed() if one.program == program}
+
+
+@pytest.mark.parametrize("archive", RECORDED, ids=name_of)
+def test_recorded_runs_have_no_findings_but_those_allowed(archive: Path) -> None:
+    with unpacked(archive) as run:
+        assert complaints(run) == expected(name_of(archive))
+
+
+@pytest.mark.live
+@pytest.mark.thorough
+@pytest.mark.skipif(*LIVE[1].args, **LIVE[1].kwargs)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
+def test_programs_have_no_findings_but_those_allowed(program: Path, tmp_path: Path) -> None:
+    run = capture(tmp_path / "run", program, env=ENVIRONMENT.get(program.stem, {}))
+    assert run.finished.status == 0, run.finished.stderr
+    assert complaints(run.directory) <= expected(program.stem)
+
+
+def test_every_program_is_recorded_and_each_exception_has_a_reason() -> None:
+    assert [path.stem for path in PROGRAMS] == [name_of(path) for path in RECORDED]
+    assert all(one.reason for one in allowed())
+    assert {one.program for one in allowed()} <= {path.stem for path in PROGRAMS}
+    assert {one.rule for one in allowed()} <= {rule.id for rule in RULES}
