@@ -60,7 +60,7 @@ def test_step_line_becomes_a_row_with_its_call_site() -> None:
         "ordinal": 0, "begin_ns": 1795248358026316650, "end_ns": 1795248358170449682,
         "duration_ns": 144133032, "compile_ns": 5000, "read_ns": 7000, "input_ns": 700,
         "barrier_ns": 129757590, "upload_ns": 189792, "save_ns": 3500, "capture_ns": 305013,
-        "executions": 2, "compilations": 1, "optimizer_steps": 1, "log_offset": 7514,
+        "executions": 2, "launches": 0, "compilations": 1, "optimizer_steps": 1, "log_offset": 7514,
         "traced": True, "probed": False, **SYNC.columns(),
     }  # fmt: skip
 

@@ -18,7 +18,7 @@ HERE = Path(__file__).parent / "determinism"
 #: A program each, with the rules that must fire and the lines that they name.
 PROGRAMS = {
     HERE / "loader_workers.py": {"XD201": "correct += "},
-    HERE / "launched.py": {"XD101": "inputs = ", "XD203": "print(index"},
+    HERE / "launched.py": {"XD101": "inputs = ", "XD210": "print(index"},
     EXAMPLES / "missing_lowering.py": {"XD402": "loss = huber_loss"},
 }
 

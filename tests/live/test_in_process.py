@@ -78,7 +78,7 @@ def test_notebook_that_runs_a_script(tmp_path: Path) -> None:
 
     assert done.status == 0, done.stderr
     report = json.loads((tmp_path / "out/diagnosis.json").read_text())
-    (read,) = [finding for finding in report["findings"] if finding["rule"] == "XD201"]
+    (read,) = [finding for finding in report["findings"] if finding["rule"] == "XD210"]
     (place,) = read["locations"]
     assert (place["file"], place["line"]) == ("train.py", line_of(script, "print(weights"))
     assert read["count"] == 20

@@ -128,7 +128,7 @@ def test_report_follows_the_output_of_a_shell_that_runs_the_program(tmp_path: Pa
     assert done.status == 5
     assert output == 10 * "sum True\n"
     assert "exit status 5" in report.splitlines()[0]
-    assert "XD201" in report
+    assert "XD210" in report
     assert "train.py:11" in report
     assert "\x1b" not in done.stdout + done.stderr
 
