@@ -13,7 +13,7 @@ from xladoctor.configuration.interface import Configuration, Level
 from xladoctor.configuration.selection import level_of
 from xladoctor.diagnosis.interface import Diagnosis, Finding
 from xladoctor.diagnosis.ranking import reaches
-from xladoctor.diagnosis.rule import Severity
+from xladoctor.diagnosis.rule import Rule, Severity
 from xladoctor.gate import baseline as baselines
 from xladoctor.gate import budgets
 from xladoctor.gate.acknowledged import Acknowledged
@@ -64,12 +64,17 @@ class Terms:
 
     def fails(self, finding: Finding) -> bool:
         """Whether it would fail the gate if it were new."""
-        level = self.level(finding.rule)
-        if level in ("info", "warning") or not self.judges(finding.rule):
+        return self._fails(finding.rule, self.severity(finding))
+
+    def could_fail(self, rule: Rule) -> bool:
+        """Whether a finding of the rule can fail the gate."""
+        return self._fails(rule.id, rule.severity)
+
+    def _fails(self, rule: str, severity: Severity) -> bool:
+        level = self.level(rule)
+        if level in ("info", "warning") or not self.judges(rule):
             return False
-        if level == "error":
-            return True
-        return reaches(self.severity(finding), self.settings.gate.fail_on)
+        return level == "error" or reaches(severity, self.settings.gate.fail_on)
 
 
 def judge(diagnosis: Diagnosis, terms: Terms) -> GateOutcome:
@@ -205,7 +210,7 @@ def _accepted(outcome: BudgetOutcome, terms: Terms) -> BudgetOutcome:
 
 def _missing(diagnosis: Diagnosis, kept: Sequence[BudgetOutcome], terms: Terms) -> list[Missing]:
     rules = [Missing(skipped.rule, skipped.reason) for skipped in diagnosis.not_checked
-             if terms.judges(skipped.rule)]  # fmt: skip
+             if terms.could_fail(diagnosis.pack[skipped.rule])]  # fmt: skip
     unknown = [Missing(budget.name, budget.reason) for budget in kept if budget.state == "unknown"]
     return [*unseen(diagnosis), *rules, *unknown]
 

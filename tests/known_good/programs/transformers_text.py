@@ -22,8 +22,9 @@ class Sentences(torch.utils.data.Dataset):
         length = int(self.lengths[index])
         tokens = torch.zeros(LENGTH, dtype=torch.long)
         tokens[:length] = torch.randint(1, 1000, (length,), generator=self.random)
-        return {"input_ids": tokens, "attention_mask": (tokens > 0).long(),
-                "labels": torch.tensor(index % 2)}
+        # A mask of all pairs is taken as it is; whether a flat one is full is read in each step.
+        pairs = (tokens > 0).expand(1, LENGTH, LENGTH)
+        return {"input_ids": tokens, "attention_mask": pairs, "labels": torch.tensor(index % 2)}
 
 
 def main():
@@ -31,8 +32,7 @@ def main():
     device = torch_xla.device()
     config = BertConfig(vocab_size=1000, hidden_size=128, num_hidden_layers=2,
                         num_attention_heads=4, intermediate_size=256,
-                        max_position_embeddings=LENGTH,
-                        attn_implementation="eager")  # "sdpa" reads the mask each step
+                        max_position_embeddings=LENGTH)
     model = BertForSequenceClassification(config).to(device).train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
     scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, 0.1, total_iters=10)

@@ -3,7 +3,8 @@
 -- `share_of_steps`: how many of the steps that the same barrier ends have this read, so that a read
 -- in each evaluation step counts fully even if there are more training steps. A read after the
 -- barrier falls into the next step, the last one into none: hence one step fewer.
--- `share_of_all`: how many of all steps of the thread have it, whatever barrier ends them.
+-- `share_of_all`: how many of all steps of the thread have a read at this line, whatever barrier ends
+-- them, or their share of the time if that is less: barriers of a log between two steps are no steps.
 -- `purpose`, `cure`: what for and what to do instead, of reads in helpers that table reading_helper
 -- knows.
 CREATE TABLE read_in_loop AS
@@ -25,6 +26,20 @@ in_step AS (
     WHERE NOT h.tail AND NOT h.closure
     GROUP BY ALL
 ),
+of_line AS (
+    SELECT process, thread, file, line, sum(reads) AS steps, sum(busy_ns * reads / barriers) AS busy_ns
+    FROM (
+        SELECT h.process, h.thread, h.file, h.line, s.index, any_value(s.barriers) AS barriers,
+               least(sum(h.count), any_value(s.barriers)) AS reads,
+               any_value(s.duration_ns - s.compile_ns) AS busy_ns
+        FROM host_sync h
+        JOIN step s ON s.process = h.process AND s.thread = h.thread AND s.index = h.step
+            AND NOT s.tail
+        WHERE NOT h.tail AND NOT h.closure
+        GROUP BY h.process, h.thread, h.file, h.line, s.index
+    )
+    GROUP BY ALL
+),
 after_loop AS (  -- the last iteration's read, after the barrier
     SELECT process, thread, kind, file, line, via, least(sum(count), 1) AS count
     FROM host_sync WHERE tail AND NOT closure GROUP BY ALL
@@ -40,13 +55,16 @@ SELECT
         1, CASE WHEN p.barriers > 1 THEN l.steps ELSE b.barriers END - 1
     ))) AS share_of_steps,
     sum(i.count) / sum(i.steps) AS count_a_step,
-    least(1, sum(i.steps) / greatest(1, any_value(l.barriers) - 1)) AS share_of_all
+    least(1, any_value(o.steps) / greatest(1, any_value(l.barriers) - 1),
+          any_value(o.busy_ns / nullif(l.duration_ns - l.compile_ns, 0))) AS share_of_all
 FROM in_step i
 JOIN of_barrier b ON b.process = i.process AND b.thread = i.thread
     AND b.file IS NOT DISTINCT FROM i.barrier_file
     AND b.line IS NOT DISTINCT FROM i.barrier_line
     AND b.via IS NOT DISTINCT FROM i.barrier_via
 JOIN loop l ON l.process = i.process AND l.thread = i.thread
+JOIN of_line o ON o.process = i.process AND o.thread = i.thread
+    AND o.file IS NOT DISTINCT FROM i.site.file AND o.line IS NOT DISTINCT FROM i.site.line
 LEFT JOIN step_period p ON p.process = i.process AND p.thread = i.thread
 LEFT JOIN after_loop t ON t.process = i.process AND t.thread = i.thread AND t.kind = i.kind
     AND t.file = i.site.file AND t.line = i.site.line AND t.via = i.via

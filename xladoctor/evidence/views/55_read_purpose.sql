@@ -51,7 +51,7 @@ known AS (
 ),
 by_line AS (
     SELECT *, max(told.purpose) OVER line AS purpose, coalesce(told.cure, max(told.cure) OVER line) AS cure,
-           sum(share_of_all * count_a_step) OVER line AS share, sum(duration_ns + compile_ns) OVER line AS blocked_ns
+           max(share_of_all) OVER line * sum(count_a_step) OVER line AS share, sum(duration_ns + compile_ns) OVER line AS blocked_ns
     FROM known WINDOW line AS (PARTITION BY process, thread, file, line)
 )
 SELECT b.* EXCLUDE (told, purpose, share, blocked_ns),
@@ -83,7 +83,7 @@ FROM (
         unnest(commonest_caller(read_for, count)),
         sum(count)::BIGINT AS count, max(share_of_steps * count_a_step) AS per_step,
         sum(duration_ns)::BIGINT AS cost_ns, sum(steps) AS steps, max(share_of_steps) AS share,
-        sum(share_of_all) AS share_of_all, list_sort(list(DISTINCT kind)) AS kinds,
+        max(share_of_all) AS share_of_all, list_sort(list(DISTINCT kind)) AS kinds,
         any_value(via) AS via, any_value(cure) AS cure
     FROM read_for WHERE purpose = purpose_
     GROUP BY process, thread, file, line
