@@ -51,7 +51,7 @@ THOROUGH = {
     "equal_scalars", "growing_graph", "sharding", "step_context", "step_trace",
     "accumulated_batches", "unrolled_cell", "small_operations_loss", "denoising",
     "adversarial", "trainer_callbacks", "checked_norm", "metric_on_host", "logged_loss",
-    "waited_read",
+    "waited_read", "batches_sent_in_step",
 }  # fmt: skip
 _HEALED = {
     "recompiling_healed", "dynamic_shape_healed", "scalar_read_healed", "missing_barrier_healed",

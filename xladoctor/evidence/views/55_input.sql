@@ -65,3 +65,51 @@ LEFT JOIN shared s USING (process)
 LEFT JOIN hottest_lines h ON h.process = b.process AND h.kind = 'input'
 LEFT JOIN workerless n USING (process)
 WHERE b.cost_ns >= share * b.duration_ns AND b.cost_ns >= wait_ms * 1e6 * b.steps;
+
+-- Internal: Lines that send to the device in the loop's own thread, as the columns of a rule's row. `loaders` are the
+-- lines that made the loaders whose batches they send: nearly every step waits for a batch, what the line sends has
+-- as many rows, and no thread beside the loops sends such ahead. Else NULL; and for batches of one sample,
+-- which much has as many rows as.
+CREATE VIEW sent_by_the_loop AS
+WITH fed AS (
+    SELECT s.process, s.thread
+    FROM steady_step s
+    JOIN steady_loop l ON l.process = s.process AND l.thread = s.thread
+    LEFT JOIN step_period p ON p.process = s.process AND p.thread = s.thread
+    WHERE EXISTS (SELECT 1 FROM data_wait w
+                  WHERE w.process = s.process AND w.thread = s.thread AND w.step = s.index)
+    GROUP BY s.process, s.thread
+    HAVING sum(s.barriers) * coalesce(any_value(p.barriers), 1) >= 0.9 * any_value(l.steps)
+),
+batch AS (
+    SELECT t.process, t.file, t.line, l.batch_size, coalesce(
+        list(DISTINCT site(l) ORDER BY site(l)) FILTER (l.file IS NOT NULL), []
+    ) AS loaders
+    FROM transfer t JOIN loader l ON l.process = t.process AND l.batch_size = t.shape[1]
+    WHERE l.batch_size > 1 AND NOT EXISTS (
+        SELECT 1 FROM transfer a ANTI JOIN loop ON loop.process = a.process AND loop.thread = a.thread
+        WHERE a.process = t.process AND a.shape[1] = l.batch_size
+    )
+    GROUP BY t.process, t.file, t.line, l.batch_size
+)
+SELECT
+    u.process, u.file, u.line, any_value(u.function) AS function,
+    unnest(commonest_caller(u, u.count)),
+    sum(u.count)::BIGINT AS count,
+    sum(u.count) / any_value(l.steps) AS per_step,
+    sum(u.duration_ns)::BIGINT AS cost_ns,
+    'measured' AS cost_basis,
+    claim('overlap', 'upload', u.file, u.line) AS claim,
+    {'mebibytes_a_step': round(sum(u.bytes) / any_value(l.steps) / 1048576, 3),
+     'tensors_a_step': round(sum(u.count) / any_value(l.steps), 2),
+     'ms_a_step': round(sum(u.duration_ns) / any_value(l.steps) / 1e6, 3),
+     'megabytes_a_second': round(sum(u.bytes) * 1e3 / sum(u.duration_ns), 1),
+     'share_of_steps': round(sum(u.duration_ns) / any_value(l.duration_ns), 4)} AS cause,
+    (SELECT first(b.loaders ORDER BY b.batch_size DESC) FROM batch b JOIN fed USING (process)
+     WHERE b.process = u.process AND fed.thread = u.thread
+       AND b.file = u.file AND b.line = u.line) AS loaders
+FROM upload u
+JOIN steady_step s ON s.process = u.process AND s.thread = u.thread AND s.index = u.step
+JOIN steady_loop l ON l.process = u.process AND l.thread = u.thread
+WHERE NOT u.tail
+GROUP BY u.process, u.thread, u.file, u.line;
