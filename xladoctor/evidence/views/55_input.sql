@@ -68,8 +68,8 @@ WHERE b.cost_ns >= share * b.duration_ns AND b.cost_ns >= wait_ms * 1e6 * b.step
 
 -- Internal: Lines that send to the device in the loop's own thread, as the columns of a rule's row. `loaders` are the
 -- lines that made the loaders whose batches they send: nearly every step waits for a batch, what the line sends has
--- as many rows, and no thread beside the loops sends such ahead. Else NULL; and for batches of one sample,
--- which much has as many rows as.
+-- as many rows, and no thread beside the loops sends such ahead. Else it is NULL, and for batches of one sample:
+-- one row tells nothing.
 CREATE VIEW sent_by_the_loop AS
 WITH fed AS (
     SELECT s.process, s.thread
