@@ -23,7 +23,7 @@ from xladoctor.diagnosis import rule_schema
 from xladoctor.diagnosis.case import Expected
 from xladoctor.diagnosis.engine import diagnose
 from xladoctor.diagnosis.pack import load_rules
-from xladoctor.diagnosis.rule import Rule
+from xladoctor.diagnosis.rule import ROW_COLUMNS, Rule
 from xladoctor.doctor import load_evidence
 from xladoctor.evidence.catalog import public_macros, public_views
 from xladoctor.evidence.schema import CHANGES, EVIDENCE_VERSION, EXAMPLES, TABLES, VIEWS, Column
@@ -43,6 +43,7 @@ COMMANDS = ("run", "analyze", "gate", "compare", "capture", "compilations", "que
             "explain")  # fmt: skip
 CONFIGURATION = DOCS / "configuration.md"
 CASES = DOCS / "rule-cases.md"
+RULES = DOCS / "rules.md"
 
 
 def rule_table(rules: list[Rule], folder: str) -> str:
@@ -128,10 +129,17 @@ def evidence_entry(name: str, text: str, columns: Mapping[str, Column]) -> str:
     return f"### {name}\n\n{text}\n\n{table}```sql\n{EXAMPLES[name]}\n```\n"
 
 
+def described(head: str, texts: Mapping[str, str]) -> str:
+    """Names with what they mean, as a Markdown table."""
+    escaped = {name: text.replace("|", r"\|") for name, text in texts.items()}
+    rows = [f"| `{name}` | {text} |" for name, text in escaped.items()]
+    return "\n".join([f"| {head} | Meaning |", "| --- | --- |", *rows]) + "\n"
+
+
 def expected_values() -> str:
     """What a case may name of a finding."""
-    rows = [f"| `{name}` | {field.description} |" for name, field in Expected.model_fields.items()]
-    return "\n".join(["| Value | Meaning |", "| --- | --- |", *rows]) + "\n"
+    return described("Value", {name: str(field.description)
+                               for name, field in Expected.model_fields.items()})  # fmt: skip
 
 
 def row_defaults() -> str:
@@ -176,6 +184,9 @@ def main() -> int:
     pages = {
         README: filled(README, rules=rule_table(rules, "docs/rules/")),
         CONFIGURATION: filled(CONFIGURATION, keys=key_tables(configuration.schema())),
+        RULES: filled(
+            RULES, keys=described("Key", rule_schema.KEYS), columns=described("Column", ROW_COLUMNS)
+        ),
         CASES: filled(CASES, defaults=row_defaults(), values=expected_values()),
         DOCS / "rule.schema.json": json.dumps(rule_schema.schema(), indent=1) + "\n",
         DOCS / "configuration.schema.json": json.dumps(configuration.schema(), indent=1) + "\n",

@@ -13,6 +13,7 @@ import yaml
 
 from tests.cli.forked import called
 from tests.cli.test_cli import ROOT
+from tests.known_good.corpus import RECORDED
 from xladoctor.diagnosis.pack import load_rules
 
 FILE = "ACME001-odd-thing.yaml"
@@ -52,8 +53,9 @@ def test_rules_are_listed_in_80_columns(command: list[str]) -> None:
     rows = done.stdout.splitlines()
     assert (done.returncode, done.stderr) == (0, "")
     assert all(len(line) <= 80 for line in rows)
-    assert [(*line.split()[:2], line.endswith("(preview)")) for line in rows] == [
-        (rule.id, rule.severity, rule.status == "preview") for rule in load_rules()
+    assert [line.split()[:2] for line in rows] == [
+        [rule.id, rule.severity if rule.status == "stable" else rule.status]
+        for rule in load_rules()
     ]
 
 
@@ -67,8 +69,10 @@ def test_a_new_rule_has_no_faults_and_passes_its_cases(rule: Path) -> None:
 
     done = called("rules", "test", rule)
     assert done.returncode == 0
-    assert [line[:13] for line in done.stdout.splitlines()] == ["ok    ACME001"] * 2
-    assert "no evidence of healthy programs was given (--known-good DIR)" in done.stderr
+    *cases, healthy = done.stdout.splitlines()
+    assert [line[:13] for line in cases] == ["ok    ACME001"] * 2
+    assert healthy == f"ok    ACME001  {len(RECORDED)} of {len(RECORDED)} healthy programs"
+    assert done.stderr == "xladoctor: 3 passed, 0 failed\n"
 
 
 def test_a_new_rule_is_valid_by_the_schema_that_it_names(rule: Path) -> None:
@@ -130,15 +134,25 @@ def test_query_and_message_are_held_against_the_evidence(rule: Path) -> None:
 
     change(rule, ("max(count_a_stp) AS per_step", "1 AS often"), ("{{ count }}", "{{ counts }}"),
            ("cause.kinds", "cause.sorts"),
-           ("line, any_value", "'1' AS line, any_value"))  # fmt: skip
+           ("line, any_value", "'1' AS line, 'x' AS also_file, any_value"))  # fmt: skip
     told = called("rules", "check", rule).stdout.splitlines()
     assert [line.split(": ", 1)[1] for line in told] == [
         "query: column line is VARCHAR: expected a number",
+        "query: returns also_file without also_role",
         "query: returns unknown columns: often (docs/rules.md has those that may be)",
         "message: cause has no sorts",
         "message: the query returns no counts",
     ]
-    assert told[2].startswith(f"{position(rule, 'The loop reads')}: ")
+    assert told[3].startswith(f"{position(rule, 'The loop reads')}: ")
+
+
+def test_a_filter_that_does_not_exist_is_a_fault(rule: Path) -> None:
+    change(rule, ("join(", "joined("))
+    done = called("rules", "check", rule)
+    assert done.returncode == 1
+    assert done.stdout == (
+        f"{position(rule, 'The loop reads')}: message: No filter named 'joined'.\n"
+    )
 
 
 def test_a_query_reads_no_file(rule: Path) -> None:
@@ -204,12 +218,15 @@ def test_a_rule_needs_cases_of_both_kinds(rule: Path) -> None:
 def test_cases_may_be_files_beside_the_rule_or_elsewhere(rule: Path, tmp_path: Path) -> None:
     text, _, cases = rule.read_text().partition("cases:")
     rule.write_text(text)
+    healthy = tmp_path / "healthy"
+    healthy.mkdir()
+    (healthy / "other").symlink_to(GOOD)
     for folder in (rule.parent / "ACME001", tmp_path / "elsewhere" / "ACME001"):
         folder.mkdir(parents=True)
         for number, case in enumerate(yaml.safe_load(cases)):
             (folder / f"case{number}.yaml").write_text(yaml.safe_dump(case))
         options = ["--cases", str(folder.parent)] if folder.parent != rule.parent else []
-        done = called("rules", "test", rule, *options)
+        done = called("rules", "test", rule, "--known-good", healthy, *options)
         assert done.returncode == 0
         assert done.stdout.startswith("ok    ACME001  case0.yaml: The loss is read at each")
         shutil.rmtree(folder)
@@ -240,10 +257,10 @@ def test_findings_in_healthy_programs_are_faults(rule: Path, tmp_path: Path) -> 
     assert done.returncode == 1
     lines = done.stdout.splitlines()
     assert lines[2].startswith("FAIL  all rules  healthy notes.txt")
-    assert "ok    ACME001  healthy other" in lines
+    assert lines[-1] == "ok    ACME001  1 of 3 healthy programs"
     at = lines.index("FAIL  ACME001  healthy reading")
-    assert re.match(r" +found \w+ at programs/scalar_read.py:35: The loop reads", lines[at + 1])
-    assert "no evidence of healthy programs" not in done.stderr
+    assert re.match(r" +found warning at programs/scalar_read.py:35: The loop reads", lines[at + 1])
+    assert done.stderr == "xladoctor: 3 passed, 2 failed (- expected, + found)\n"
 
 
 def test_a_folder_of_healthy_programs_that_is_empty_is_status_2(rule: Path, tmp_path: Path) -> None:

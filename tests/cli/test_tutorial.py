@@ -27,16 +27,25 @@ def as_run(page: str, folder: Path) -> str:
             return block[0]
         shown = ""
         for command in re.findall(r"^\$ (.*)", block[2], re.MULTILINE):
-            program, *words = shlex.split(command)
+            first, _, then = command.partition(" | ")
+            program, *words = shlex.split(first)
             if program == "xladoctor":
                 done = called(*words, folder=folder)
-                shown += f"$ {command}\n{done.stdout}{done.stderr}"
+                out = piped(done.stdout, then, folder) if then else done.stdout
+                shown += f"$ {command}\n{out}{done.stderr}"
             else:
                 subprocess.run(["bash", "-c", command], cwd=folder, check=True)
                 shown += f"$ {command}\n"
         return f"```console\n{shown}```"
 
     return _BLOCK.sub(filled, page)
+
+
+def piped(text: str, command: str, folder: Path) -> str:
+    """What a command makes of a text."""
+    done = subprocess.run(["bash", "-c", command], input=text, cwd=folder, text=True, check=True,
+                          stdout=subprocess.PIPE)  # fmt: skip
+    return done.stdout
 
 
 def test_each_command_prints_what_the_page_shows(tmp_path: Path) -> None:

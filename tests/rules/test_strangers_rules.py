@@ -123,7 +123,7 @@ def test_ids_of_others(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["A012", "acme012", "ACME12", "ACME01234", "012"])
 def test_no_ids(tmp_path: Path, name: str) -> None:
-    with pytest.raises(RuleError, match="id: String should match"):
+    with pytest.raises(RuleError, match="id: expected such as"):
         load_rule(written(tmp_path, id=name))
 
 
@@ -187,7 +187,7 @@ def test_faults_of_packages_are_named_and_stop_nothing(
         f"the rules of package acme{i} were left out: {why}" for i, why in enumerate([
             "bad_rules:none: no such folder",
             f"{PACK[0].id}-odd-thing.yaml:1: xladoctor has a rule {PACK[0].id} too",
-            "ACME012-odd-thing.yaml:5:1: severity: Input should be 'error', 'warning' or 'info'",
+            "ACME012-odd-thing.yaml:5:1: severity: expected 'error', 'warning' or 'info'",
             "bad_rules:empty: no rules in it",
             "no_such_package: no such folder",
             "ZeroDivisionError('division by zero')",
@@ -205,8 +205,8 @@ def test_faults_of_packages_are_named_and_stop_nothing(
     [
         ("a: &a [x]\nb: *a\n", "2: not YAML: aliases are not for rules"),
         ("a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n", "2: not YAML: aliases"),
-        ("id: A\nwhy: a\nid: B\n", "3: not YAML: id is there twice"),
-        ("example:\n  before: a\n  before: b\n", "3: not YAML: before is there twice"),
+        ("id: A\nwhy: a\nid: B\n", "3: id: is there twice"),
+        ("example:\n  before: a\n  before: b\n", "3: before: is there twice"),
         ("id: " + "[" * 100_000, "1: not YAML: nested too deeply"),
         ("- " * 100_000, "1: not YAML: nested too deeply"),
         ("id: 2020-99-99\n", "1: not YAML: month must be in 1..12"),

@@ -39,13 +39,13 @@ def list_rules(
     config: ConfigOption = None,
     folders: RulesOption = [],  # noqa: B006  # typer reads it
 ) -> None:
-    """List the rules: id, severity, title, and the file of those that others wrote."""
+    """List the rules: id, severity (or preview), title, and whose they are if not ours."""
     from xladoctor import doctor
 
     for rule in doctor.rules(configured(Asked(config, rules=folders))):
-        marks = [rule.status] * (rule.status != "stable") + [rule.owner] * rule.foreign
-        aside = f"  ({', '.join(marks)})" if marks else ""
-        emit(f"{rule.id}  {rule.severity:<7}  {rule.title}{aside}\n")
+        state = rule.severity if rule.status == "stable" else rule.status
+        aside = f"  ({rule.owner})" if rule.foreign else ""
+        emit(f"{rule.id}  {state:<7}  {rule.title}{aside}\n")
 
 
 @app.command()
@@ -65,15 +65,15 @@ def new(
 
     from xladoctor import doctor
     from xladoctor.diagnosis.rule import Rule
+    from xladoctor.diagnosis.rule_file import told
     from xladoctor.diagnosis.rule_schema import schema
     from xladoctor.rule_cases.template import SCHEMA_FILE, rule_data, rule_text
 
     try:
         Rule.model_validate(rule_data(rule_id, name))
     except ValidationError as error:
-        told = [f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors()]
-        raise XladoctorError(told, "expected such as: xladoctor rules new ACME001 odd-thing"
-                             ) from error  # fmt: skip
+        wrong = [f"{item['loc'][0]}: {told(item, Rule)}" for item in error.errors()]
+        raise XladoctorError(wrong) from error
     if rule_id in {rule.id for rule in doctor.rules(configured(Asked(None)))}:
         raise XladoctorError(f"{rule_id}: there is such a rule", "take letters of your own")
     path = folder / f"{rule_id}-{name}.yaml"
@@ -128,10 +128,10 @@ def try_rules(
         Path | None,
         typer.Option("--known-good", metavar="DIR", show_default=False,
                      help="Folder with evidence of healthy programs, in which no rule may find"
-                     " anything."),
+                     " anything above info (default: the programs that come with xladoctor)."),
     ] = None,
 ) -> None:  # fmt: skip
-    """Run the cases of rules, and the rules on evidence of healthy programs.
+    """Run the cases of rules, and rules that pass them on evidence of healthy programs.
 
     A case is judged by its rule alone. Exit status: 0 all as expected, 1 something is not, 2 there
     is no such file.

@@ -137,20 +137,11 @@ class Texts(BaseModel):
 
 
 class Rule(BaseModel):
-    """A rule as its file says it; see ``docs/rules.md`` for each field.
-
-    Attributes:
-        about: what it judges: the loop, or the run as a whole (its settings, its capture).
-        recurs: whether it keeps happening as a run goes on, so that rates can be compared.
-        waits: whether its cost is a wait of the host for the device.
-        events: what its findings count, if expectations count it too.
-        causes: causes of recompilation that it covers; ``$causes`` in the query.
-        reads: kinds of reads that it covers; ``$reads`` in the query.
-    """
+    """A rule as its file says it: ``rule_schema.KEYS`` has what each field is for."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    id: str = Field(pattern=r"^[A-Z]{2,}\d{3,4}$")
-    name: str = Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")
+    id: str = Field(pattern=r"^[A-Z]{2,}\d{3,4}$", examples=["ACME001"])
+    name: str = Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$", examples=["odd-thing"])
     title: str = Field(min_length=8, max_length=72)
     category: Literal[
         "recompilation", "synchronization", "barriers", "lowering", "input", "device",
@@ -209,7 +200,8 @@ class Rule(BaseModel):
     def _known_tables(cls, value: list[str]) -> list[str]:
         unknown = [name for need in value for name in need.split("|") if name not in TABLES]
         if unknown:
-            raise ValueError(f"no such table: {', '.join(unknown)}")
+            raise ValueError(f"no such table: {', '.join(unknown)}"
+                             " (`xladoctor query --schema` lists them)")  # fmt: skip
         return value
 
     @field_validator("needs_rows")
@@ -231,10 +223,13 @@ class Rule(BaseModel):
                 raise ValueError("must be one SELECT (or WITH … SELECT)")
             others = not_of_the_evidence(value) if info.context == FOREIGN else []
         except duckdb.Error as error:
-            raise ValueError(f"not SQL: {str(error).splitlines()[0]}") from error
+            at = re.search(r"^LINE (\d+): ", str(error), re.MULTILINE)
+            where = f" (line {at[1]} of the query)" if at else ""
+            raise ValueError(f"not SQL: {str(error).splitlines()[0]}{where}") from error
         if others:
             raise ValueError("may name only tables, views and macros of the evidence, not"
-                             f" {', '.join(others)}")  # fmt: skip
+                             f" {', '.join(others)} (`xladoctor query --schema` lists them)"
+                             )  # fmt: skip
         return value
 
     @field_validator("message")
@@ -251,10 +246,11 @@ class Rule(BaseModel):
         missing = sorted(set(self.needs) - set(self.not_evaluated))
         if missing:
             raise ValueError(f"not_evaluated has no sentence for: {', '.join(missing)}")
-        odd = self._parameters ^ (set(self.thresholds) | (self._parameters & {"causes", "reads"}))
-        if odd:
-            names = ", ".join(sorted(odd))
-            raise ValueError(f"thresholds and the query's $parameters differ: {names}")
+        given = {*self.thresholds, *(key for key in ("causes", "reads") if getattr(self, key))}
+        if unknown := sorted(self._parameters - given):
+            raise ValueError(f"the query has ${', $'.join(unknown)}, not among its thresholds")
+        if unused := sorted(set(self.thresholds) - self._parameters):
+            raise ValueError(f"the query does not use the thresholds {', '.join(unused)}")
         return self
 
     def for_frontend(self, name: str) -> Rule | None:
@@ -270,7 +266,7 @@ class Rule(BaseModel):
 
     @property
     def _parameters(self) -> set[str]:
-        return set(re.findall(r"\$([a-z_]+)", self.query))
+        return set(re.findall(r"\$(\w+)", self.query))
 
     def parameters(self, thresholds: Mapping[str, float]) -> dict[str, Any]:
         """The parameters of the query; ``thresholds`` replace the rule's."""

@@ -17,6 +17,11 @@ from xladoctor.repository import from_here
 
 Model = TypeVar("Model", bound=BaseModel)
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # faster, if PyYAML has it
+_WORDS = {
+    "missing": "is missing", "extra_forbidden": "no such key", "list_type": "expected a list",
+    "dict_type": "expected a mapping", "model_type": "expected a mapping",
+    "string_type": "expected a text (in quotes if it looks like a number)",
+}  # fmt: skip
 _LARGEST, _DEEPEST = 1 << 18, 16  # bytes and levels of a file
 
 
@@ -126,9 +131,18 @@ def read_model(path: Path, model: type[Model], context: str | None = None) -> Re
     except ValidationError as error:
         whole = model.__name__.lower()
         wrong = [document.fault(item["loc"], f"{'.'.join(map(str, item['loc'])) or whole}:"
-                                             f" {item['msg'].removeprefix('Value error, ')}")
+                                             f" {told(item, model)}")
                  for item in error.errors()]  # fmt: skip
         return Read(document, None, [*faults, *wrong])
+
+
+def told(item: Any, model: type[BaseModel]) -> str:
+    """What pydantic found wrong in a model, in our words."""
+    if item["type"] == "string_pattern_mismatch":
+        examples = model.model_fields[item["loc"][0]].examples or []
+        return f"expected such as {', '.join(examples)}"
+    message = str(item["msg"]).removeprefix("Value error, ").replace("Input should be", "expected")
+    return _WORDS.get(item["type"], message)
 
 
 def _node(text: str) -> Any:

@@ -135,7 +135,8 @@ def outcomes(diagnosis: Diagnosis) -> str:
     rules = diagnosis.rules
     text = (
         f"{len(rules.fired)} rule{'s' * (len(rules.fired) != 1)} fired, {len(rules.clear)} clear,"
-        f" {len(rules.not_evaluated)} not evaluated, {len(diagnosis.ignored)} findings suppressed"
+        f" {len(rules.not_evaluated)} not evaluated, {len(diagnosis.ignored)}"
+        f" finding{'s' * (len(diagnosis.ignored) != 1)} suppressed"
     )
     return f"{text}, {len(rules.off)} switched off" if rules.off else text
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-from jinja2 import TemplateSyntaxError, meta, nodes
+from jinja2 import TemplateAssertionError, meta, nodes
 
 from xladoctor.diagnosis.rule import ROW_COLUMNS, TEMPLATES, RuleError
 from xladoctor.diagnosis.rule_file import Document, Fault, Read, read_case, read_rule
@@ -19,10 +19,16 @@ _MARKED = re.compile(r"^LINE (\d+): ")
 #: What is in the query's first line before it.
 _BEFORE = "DESCRIBE "
 _NUMBERS = r"(U?(TINY|SMALL|BIG|HUGE)?(INT|INTEGER)|DOUBLE|FLOAT|DECIMAL.*)"
-#: Types of columns that code relies on; a column that is always NULL has any.
-_TYPES = {"file": "VARCHAR", "user_file": "VARCHAR", "related_file": "VARCHAR", "line": _NUMBERS,
-          "count": _NUMBERS, "per_step": _NUMBERS, "cost_ns": _NUMBERS, "cause": "STRUCT.*",
-          "compilations": r".*\[\]", "consequences": r"VARCHAR\[\]"}  # fmt: skip
+#: Columns that are no texts, with their types and what those are called; all may be NULL.
+_TYPES = {
+    **dict.fromkeys(("process", "line", "user_line", "related_line", "also_line", "count",
+                     "per_step", "cost_ns", "at_most"), (_NUMBERS, "a number")),
+    **dict.fromkeys(("stalls", "unbounded", "healthy", "settled"), ("BOOLEAN", "true or false")),
+    "cause": ("STRUCT.*", "a struct"),
+    "claim": ("STRUCT.*", "what claim() makes, or a list of it"),
+    "compilations": (rf"{_NUMBERS}\[\]", "a list of numbers"),
+    "consequences": (r"VARCHAR\[\]", "a list of texts"),
+}  # fmt: skip
 
 
 def rule_files(places: Iterable[Path]) -> list[Path]:
@@ -99,13 +105,13 @@ def _fields(query: str, parameters: dict[str, Any], evidence: Evidence) -> set[s
 def _misfits(columns: dict[str, str]) -> Iterator[str]:
     if unknown := sorted(set(columns) - set(ROW_COLUMNS)):
         yield f"returns unknown columns: {', '.join(unknown)} (docs/rules.md has those that may be)"
-    for name, kind in columns.items():
-        wanted = _TYPES.get(name)
-        if wanted and kind != '"NULL"' and not re.fullmatch(wanted, kind):
-            is_what = {"cause": "a struct", "compilations": "a list of numbers",
-                       "consequences": "a list of texts"}.get(name)  # fmt: skip
-            expected = is_what or ("a number" if wanted == _NUMBERS else "a text")
-            yield f"column {name} is {kind}: expected {expected}"
+    for name in [column for column in columns if column in ROW_COLUMNS]:
+        pattern, expected = _TYPES.get(name, ("VARCHAR", "a text"))
+        if columns[name] != '"NULL"' and not re.fullmatch(pattern, columns[name]):
+            yield f"column {name} is {columns[name]}: expected {expected}"
+    for place in ("related", "also"):
+        if f"{place}_file" in columns and f"{place}_role" not in columns:
+            yield f"returns {place}_file without {place}_role"
 
 
 def _refused(document: Document, error: duckdb.Error) -> Fault:
@@ -130,7 +136,9 @@ def _unknown_in_message(
     try:
         tree = TEMPLATES.parse(message)
         names = meta.find_undeclared_variables(tree)
-    except TemplateSyntaxError:  # told before
+    except TemplateAssertionError as error:  # a filter or test that does not exist
+        yield document.fault_within("message", error.lineno, None,
+                                    f"message: {error.message}")  # fmt: skip
         return
     # Of files the message has what reports show, also where the query has none.
     always = {"cause", "file", "user_file", "related_file", "also_file"}

@@ -30,6 +30,7 @@ query: |
          sum(duration_ns) AS cost_ns,
          {{'kinds': list_sort(list(DISTINCT kind))}} AS cause
   FROM read_in_loop
+  WHERE kind IN ('item', 'float')
   GROUP BY process, file, line
   HAVING sum(count) >= $times
 message: |

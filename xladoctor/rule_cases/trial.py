@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tarfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -23,7 +24,7 @@ Load = Callable[[str], Evidence]
 
 
 class Trial(NamedTuple):
-    """How a rule did in one case, or on one healthy program: what is wrong, if anything."""
+    """How a rule did in one case, or on healthy programs: what is wrong, if anything."""
 
     rule: str
     what: str
@@ -33,11 +34,11 @@ class Trial(NamedTuple):
 def trials(
     files: Sequence[Path], cases: Path | None, healthy: Sequence[Path], load: Load
 ) -> Iterator[Trial]:  # fmt: skip
-    """Try each rule.
+    """Try each rule, on the healthy programs if nothing is wrong so far.
 
     Args:
         cases: folder that has a folder of cases for each rule, if they are not beside it.
-        healthy: evidence in which no rule must find anything.
+        healthy: evidence in which no rule must find more than information.
         load: reads such evidence.
     """
     rules, empty = list[Rule](), nothing()
@@ -45,11 +46,20 @@ def trials(
         read = read_rule(path)
         if faults := sorted([*read.faults, *check_query(read, empty)]):
             yield Trial(path.stem, "its file", [str(fault) for fault in faults])
-        else:
+            continue
+        tried = list(_of_cases(read, path, cases))
+        yield from tried
+        if not any(trial.faults for trial in tried):
             rules.append(read.value)
-            yield from _of_cases(read, path, cases)
+    fine: Counter[str] = Counter()
     for place in healthy if rules else ():
-        yield from _of_program(place, rules, load)
+        for trial in _of_program(place, rules, load):
+            if trial.faults:
+                yield trial
+            else:
+                fine[trial.rule] += 1
+    for rule, count in fine.items():
+        yield Trial(rule, f"{count} of {len(healthy)} healthy programs", [])
 
 
 def _of_cases(read: Read, path: Path, folder: Path | None) -> Iterator[Trial]:
