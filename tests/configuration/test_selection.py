@@ -10,7 +10,7 @@ from tests.support import rule
 from xladoctor.configuration.interface import Configuration, ConfigurationError, Level
 from xladoctor.configuration.selection import level_of, select
 
-RULES = [rule(id=name) for name in ("XD101", "XD102", "XD201", "XD301")]
+RULES = [rule(id=name, status="stable") for name in ("XD101", "XD102", "XD201", "XD301")]
 THRESHOLDS = {"each": 0.5, "times": 3}
 
 

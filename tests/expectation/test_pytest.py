@@ -100,7 +100,7 @@ def test_fixture(project: Path, pytester: pytest.Pytester) -> None:
     assert "2 XD203 Tensor copied to the host in the step loop" in read
 
     fallback = words(failed["fallback"])
-    assert "2 fallbacks where none was expected 1 XD401" in fallback
+    assert "2 fallbacks where none was expected 1 XD402" in fallback
     assert f"test_steps.py:{robust} in Trainer.robust │ loss = huber_loss" in fallback
     assert "aten::huber_loss has no XLA lowering: it ran 2 times on the CPU (1 of" in fallback
 
