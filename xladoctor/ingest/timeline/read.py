@@ -88,7 +88,7 @@ def _read(
     regions = find_regions(timeline, lines)
     add_regions(regions, steps, numbers, devices, file.process, ingested)
     _defer_events(timeline, steps, numbers, file.process, ingested)
-    compiled = compiling.find(timeline)
+    compiled = compiling.with_modules(space, compiling.find(timeline))
     times = None
     if file.alone:
         times = add_records(timeline, lines, steps, doing, compiled, file.process, ingested)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ import numpy as np
 
 from xladoctor.frontends.vocabulary import events
 from xladoctor.ingest.timeline.clock import Timeline, kind_of
+from xladoctor.ingest.timeline.compiling import program_of
 from xladoctor.ingest.timeline.devices import Device
 from xladoctor.ingest.timeline.intervals import Intervals, Times
 from xladoctor.ingest.xplane import wire
@@ -147,17 +147,13 @@ def _by_executions(
     nothing of how long the program takes, and what is launched within another is a part of it: in
     JAX the functions that it traces, and itself once more.
     """
-    which = timeline.chosen(main, timeline.choice(executions(timeline)))
-    begins, ends = timeline.begins(main, which), timeline.ends(main, which)
-    outer = outermost(begins, ends)
-    begins, ends = begins[outer], ends[outer]
-    names = timeline.events.name[main.events][which[outer]]
+    begins, ends, names = launched(timeline, main)
     steady = np.where(compiling.covered(begins, ends) > 0, 0, ends - begins)
     worked = _worked(devices)
 
     def rank(name: int) -> tuple[int, ...]:
         own = names == name
-        program = _program(timeline.events.names[name])
+        program = program_of(timeline.events.names[name])
         return worked[program], int(steady[own].sum()), int((ends - begins)[own].sum())
 
     repeated = [name for name, count in Counter(names.tolist()).items() if count >= _REPEATED]
@@ -169,17 +165,16 @@ def _worked(devices: Sequence[Device]) -> Counter[str]:
     worked: Counter[str] = Counter()
     for device in devices:
         for module, own in zip(device.ops["hlo_module"], device.ops["self_ns"], strict=True):
-            worked[_program(module or "")] += own
+            worked[program_of(module or "")] += own
     return worked
 
 
-def _program(name: str) -> str:
-    """What an event that launches a program has in common with its module.
-
-    ``PjitFunction(<lambda>)`` launches ``jit__lambda_``.
-    """
-    function = re.search(r"\((.+)\)$", name)
-    return re.sub(r"\W+", "_", f"jit_{function[1]}" if function else name).strip("_")
+def launched(timeline: Timeline, line: Line) -> tuple[Times, Times, wire.Array]:
+    """Begin, end and name's index of a thread's launches that lie in no other, in order."""
+    which = timeline.chosen(line, timeline.choice(executions(timeline)))
+    begins, ends = timeline.begins(line, which), timeline.ends(line, which)
+    outer = outermost(begins, ends)
+    return begins[outer], ends[outer], timeline.events.name[line.events][which[outer]]
 
 
 def outermost(begin: Times, end: Times) -> wire.Array:
