@@ -71,8 +71,7 @@ print(train(), len(calls), torch.Tensor.item is item)
 import threading
 def idle():
     while True:
-        time.sleep(0.001)
-        torch.ones(1) + 1
+        time.sleep(0.001)  # no more: a thread that is in C++ when the program ends may abort it
 threading.Thread(target=idle, daemon=True).start()
 print(train())
 """,
