@@ -14,6 +14,7 @@ from xladoctor.frontends.vocabulary import (
     Activity,
     Event,
     Vocabulary,
+    called,
     events,
     tables,
     vocabularies,
@@ -48,7 +49,7 @@ def test_patterns_are_regular_expressions(words: Vocabulary) -> None:
 def test_the_default_frontend_has_a_name_for_everything() -> None:
     words = vocabularies()[DEFAULT]
     assert next(iter(vocabularies())) == DEFAULT
-    assert set(words.events) == set(get_args(Event))
+    assert set(words.events) == set(get_args(Event)) - {"call"}  # its graphs are of no function
     assert set(words.activities) <= set(get_args(Activity))
     assert words.words["barrier"] == "torch_xla.sync"
 
@@ -93,3 +94,9 @@ def test_evidence_of_another_frontend_has_its_names() -> None:
     assert given.frontend == "jax"
     assert len(named(given, "SELECT op AS name FROM fallback_in_loop")) == 4
     assert named(given, "SELECT name FROM measured") == []
+
+
+def test_calls_name_the_function() -> None:
+    assert called("PjitFunction(train_step)") == "train_step"
+    assert called("PjitFunction(<lambda>)") == "<lambda>"
+    assert called("ExecuteReplicated.__call__") is None

@@ -141,6 +141,45 @@ def test_steps_by_repeated_executions(tmp_path: Path) -> None:
     assert [us(row["other_ns"]) for row in rows] == [80] * 4
 
 
+def test_a_nested_launch_begins_no_step(tmp_path: Path) -> None:
+    space = builder.Space()
+    line = space.plane("/host:CPU").line("python")
+    for number in range(5):
+        line.event("PjitFunction(step)", 100.0 * number, 20)
+        line.event("PjitFunction(step)", 100.0 * number + 0.3, 19)
+        line.event("PjitFunction(matmul)", 100.0 * number + 1, 18)  # traced in it
+    database = read(tmp_path, space).database
+    begins = database.table("SELECT begin_ns / 1e3 FROM timeline_step ORDER BY step")[1]
+    assert begins == [(0,), (100,), (200,), (300,)]
+
+
+def test_a_program_that_compiles_long_makes_no_steps(tmp_path: Path) -> None:
+    space = builder.Space()
+    line = space.plane("/host:CPU").line("python")
+    for number in range(5):
+        line.event("PjitFunction(init)", 1000.0 * number, 900)
+        line.event("backend_compile_and_load", 1000.0 * number + 10, 800)
+    for number in range(9):
+        line.event("PjitFunction(step)", 5000 + 100.0 * number, 20)
+    database = read(tmp_path, space).database
+    assert database.scalar("SELECT count(*) FROM timeline_step") == 8
+
+
+def test_the_program_that_devices_work_for_makes_the_steps(tmp_path: Path) -> None:
+    space = builder.Space()
+    line = space.plane("/host:CPU").line("python")
+    client = space.plane("/host:CPU").line("tf_XLAPjRtCpuClient/1")
+    for number in range(5):
+        begin = 100.0 * number
+        line.event("PjitFunction(<lambda>)", begin, 5)
+        client.event("dot.1", begin + 2, 60, hlo_op=builder.Ref("dot.1"),
+                     hlo_module=builder.Ref("jit__lambda_"))  # fmt: skip
+        for small in range(10, 50, 10):
+            line.event("PjitFunction(add)", begin + small, 9)
+    database = read(tmp_path, space).database
+    assert database.scalar("SELECT count(*) FROM timeline_step") == 4
+
+
 def test_a_trace_without_steps_or_devices(tmp_path: Path) -> None:
     space = builder.Space()
     space.plane("/host:CPU").line("worker").event("odd", 3, 4)

@@ -11,7 +11,6 @@ import gc
 import json
 import math
 import os
-import resource
 import signal
 import time
 import warnings
@@ -32,6 +31,8 @@ def contained(work: Callable[[], Iterable[Any]], seconds: float) -> tuple[list[A
     Dates, bytes and the like become texts, decimals numbers, and numbers that are infinite or NaN
     become None.
     """
+    if not hasattr(os, "fork"):
+        return [], "this system cannot copy a process, in which it would be safe"
     reader, writer = Pipe(duplex=False)
     collects = gc.isenabled()
     gc.disable()  # in the copy: what it would clean up may wait for threads that are not there
@@ -123,12 +124,12 @@ def _limit(seconds: float) -> None:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
     signal.alarm(math.ceil(seconds) + 1)
-    pages = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[0])
-    limits = {
-        resource.RLIMIT_AS: pages * resource.getpagesize() + MEMORY,
-        resource.RLIMIT_FSIZE: 0,
-        resource.RLIMIT_CORE: 0,
-    }
+    import resource  # which only systems have that can copy a process
+
+    limits = {resource.RLIMIT_FSIZE: 0, resource.RLIMIT_CORE: 0}
+    with suppress(OSError):  # only Linux tells its size, and keeps this limit
+        pages = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[0])
+        limits[resource.RLIMIT_AS] = pages * resource.getpagesize() + MEMORY
     for limit, value in limits.items():
         hard = resource.getrlimit(limit)[1]
         least = value if hard == resource.RLIM_INFINITY else min(value, hard)

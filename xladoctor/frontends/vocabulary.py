@@ -23,7 +23,7 @@ Meaning = Literal["compile", "execute", "read", "upload", "sent", "eager_compile
                   "compiled", "launched_again", "barrier", "graph_size", "fetch",
                   "handles"]  # fmt: skip
 Event = Literal["barrier", "graph", "launch", "execution", "compilation", "client_compilation",
-                "fetch", "send"]  # fmt: skip
+                "fetch", "send", "call"]  # fmt: skip
 Activity = Literal["compile", "wait", "upload", "input", "save", "dispatch"]
 Word = Literal["barrier", "device", "log", "install", "server"]
 SettingKind = Literal["place", "device"]
@@ -135,7 +135,8 @@ class Vocabulary(BaseModel):
         events: names in timelines, by meaning. ``graph``: one is cut, by a barrier or otherwise;
             ``launch``: one is handed over; ``execution``: the runtime is called, in names that
             begin so; ``compilation``: of a graph, which has its hash; ``client_compilation``: the
-            client's part of it; ``fetch`` and ``send``: transfers of tensors.
+            client's part of it; ``fetch`` and ``send``: transfers of tensors; ``call``: of a
+            compiled function, in names that begin so and end in the function's and a bracket.
         activities: regular expression for the whole name of events in which the host does that.
         files: names of the framework's own Python files, without the suffix.
         own_events: one for those that are neither an activity nor the program's labels.
@@ -186,6 +187,12 @@ def vocabulary(name: str | None = None) -> Vocabulary:
 def events(meaning: Event) -> tuple[str, ...]:
     """The names of events with this meaning in any frontend: a timeline does not say which."""
     return tuple(name for each in vocabularies().values() for name in each.events.get(meaning, ()))
+
+
+def called(event: str) -> str | None:
+    """The compiled function that an event is a call of; None if it is of no call."""
+    begins = (name for name in events("call") if event.startswith(name))
+    return next((event.removeprefix(name).removesuffix(")") for name in begins), None)
 
 
 @cache

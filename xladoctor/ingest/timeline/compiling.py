@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from xladoctor.frontends.vocabulary import events
+from xladoctor.frontends.vocabulary import called, events
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.timeline.clock import Timeline
-from xladoctor.ingest.xplane.space import Space
+from xladoctor.ingest.timeline.intervals import Times
+from xladoctor.ingest.xplane.nesting import innermost, nest, ordered
+from xladoctor.ingest.xplane.space import Line, Space
+
+_OF_MODULE = "module "  # and its number: stands for the hash of a graph
 
 
 class Compiled(NamedTuple):
     """One compilation: its graph, and the client's part of it, in nanoseconds.
 
     ``client_ns`` is its sample of the compile-time metric; None if it is not in the timeline.
+    ``function``: what was called, and compiled for it, where the framework compiles functions.
     """
 
     begin_ns: int
     end_ns: int
     graph_hash: str | None
     client_ns: int | None
+    function: str | None = None
 
 
 def find(timeline: Timeline) -> list[Compiled]:
@@ -38,21 +45,69 @@ def find(timeline: Timeline) -> list[Compiled]:
         begins, ends = timeline.begins(line, graphs), timeline.ends(line, graphs)
         starts, stops = timeline.begins(line, clients), timeline.ends(line, clients)
         inside = np.searchsorted(starts, begins)
-        for event, begin, end, client in zip(graphs.tolist(), begins.tolist(), ends.tolist(),
-                                             inside.tolist(), strict=True):  # fmt: skip
+        functions = _functions(timeline, line, begins)
+        for event, begin, end, client, function in zip(
+            graphs.tolist(), begins.tolist(), ends.tolist(), inside.tolist(), functions, strict=True
+        ):
             within = client < len(starts) and starts[client] < end
             code = hashes.get(line.first + event, -1)
             compilations.append(Compiled(
                 begin, end, timeline.events.names[code] if code >= 0 else None,
-                int(stops[client] - starts[client]) if within else None,
+                int(stops[client] - starts[client]) if within else None, function,
             ))  # fmt: skip
     return sorted(compilations, key=lambda compiled: compiled.begin_ns)
 
 
-def _program(name: str, key: int) -> int:
+def _functions(timeline: Timeline, line: Line, instants: Times) -> list[str | None]:
+    """The compiled function that is called at each instant, the innermost."""
+    names = timeline.events.names
+    which = timeline.chosen(line, timeline.choice(name for name in names if called(name)))
+    begin, end = timeline.begins(line, which), timeline.ends(line, which)
+    order = ordered(begin, end - begin)
+    if order is not None:
+        which, begin, end = which[order], begin[order], end[order]
+    _, _, parent = nest(begin, end - begin)
+    texts = [called(names[index]) for index in timeline.events.name[line.events][which]]
+    return [texts[call] if call >= 0 else None
+            for call in innermost(begin, end, parent, instants).tolist()]  # fmt: skip
+
+
+def _number(name: str, key: int) -> int:
     """The number in a module's name, ``jit_step(6)``, which events refer to; else its key."""
     number = re.search(r"\((\d+)\)$", name)
     return int(np.uint64(int(number[1]) % (1 << 64)).view(np.int64)) if number else key
+
+
+def program_of(name: str) -> str:
+    """What the name of a module has in common with that of the calls of its function.
+
+    ``PjitFunction(<lambda>)`` runs ``jit__lambda(6)``, or ``jit__lambda_(6)``.
+    """
+    function = called(name)
+    plain = f"jit_{function}" if function else re.sub(r"\(\d+\)$", "", name)
+    return re.sub(r"\W+", "_", plain).strip("_")
+
+
+def with_modules(space: Space, compiled: Sequence[Compiled]) -> list[Compiled]:
+    """The compilations; the module of each stands for its graph, where they name functions alone.
+
+    Of a function's modules the last are those of its compilations in the timeline, in order. If it
+    has fewer, none is named.
+    """
+    made: dict[str, list[int]] = defaultdict(list)
+    for module, program, _ in _modules(space):
+        made[program_of(module)].append(program)
+    calls: dict[str, list[int]] = defaultdict(list)
+    for row, each in enumerate(compiled):
+        if each.function and each.graph_hash is None:
+            calls[program_of(f"jit_{each.function}")].append(row)
+    named = list(compiled)
+    for name, rows in calls.items():
+        programs = made[name][-len(rows) :]
+        if len(programs) == len(rows):
+            for row, program in zip(rows, programs, strict=True):
+                named[row] = named[row]._replace(graph_hash=f"{_OF_MODULE}{program}")
+    return named
 
 
 def modules(
@@ -63,16 +118,21 @@ def modules(
     Modules and compilations both come in the order of compilation. Modules from before the
     profile's start may be among them; they come first and have no event. With fewer modules than
     compilations the order proves nothing and none is named: a module under the wrong hash would
-    give a wrong cause. If no compilation names its graph, as in JAX traces, none has a hash.
+    give a wrong cause. Where compilations name functions, :func:`with_modules` has joined them.
     """
     serialized = protos(space)
+    hashes = [compilation.graph_hash for compilation in compiled]
+    if any(compilation.function for compilation in compiled):
+        for program, proto in serialized:
+            stands = f"{_OF_MODULE}{program}"
+            yield program, proto, stands if stands in hashes else None
+        return
     earlier = len(serialized) - len(compiled)
     if serialized and earlier < 0:
         ingested.notes.append(
             f"{space.path}: {len(serialized)} modules for {len(compiled)} compilations;"
             " modules not joined"
         )
-    hashes = [compilation.graph_hash for compilation in compiled]
     named = [None] * len(serialized) if earlier < 0 else [None] * earlier + hashes
     for (program, proto), graph_hash in zip(serialized, named, strict=True):
         yield program, proto, graph_hash
@@ -80,9 +140,15 @@ def modules(
 
 def protos(space: Space) -> list[tuple[int, bytes]]:
     """Number and serialized HloProto of each module in the file, in the order of compilation."""
+    return [(program, proto) for _, program, proto in _modules(space)]
+
+
+def _modules(space: Space) -> list[tuple[str, int, bytes]]:
+    """The same with their names."""
     return sorted(
-        (_program(entry.name, entry.id or key), stats["Hlo Proto"])
-        for plane in space.planes if plane.name == "/host:metadata"
-        for key, entry in plane.event_metadata.items()
-        for stats in [plane.metadata_stats(entry)] if stats.get("Hlo Proto")
+        ((entry.name, _number(entry.name, entry.id or key), stats["Hlo Proto"])
+         for plane in space.planes if plane.name == "/host:metadata"
+         for key, entry in plane.event_metadata.items()
+         for stats in [plane.metadata_stats(entry)] if stats.get("Hlo Proto")),
+        key=lambda module: module[1:],
     )  # fmt: skip

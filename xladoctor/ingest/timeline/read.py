@@ -77,9 +77,9 @@ def _read(
     timeline = Timeline.of(space, progress.advance if progress else None)
     main = main_line(timeline)
     lines = loop_lines(timeline, main)
-    steps = find_steps(timeline, main)
     doing = activities(timeline, lines)
     devices = find_devices(timeline)
+    steps = find_steps(timeline, main, doing.get("compile"), devices)
     _describe(file, timeline, main, steps, ingested)
     numbers = None if steps is None else breakdown.add_steps(
         doing, steps, file.process, ingested)  # fmt: skip
@@ -88,7 +88,7 @@ def _read(
     regions = find_regions(timeline, lines)
     add_regions(regions, steps, numbers, devices, file.process, ingested)
     _defer_events(timeline, steps, numbers, file.process, ingested)
-    compiled = compiling.find(timeline)
+    compiled = compiling.with_modules(space, compiling.find(timeline))
     times = None
     if file.alone:
         times = add_records(timeline, lines, steps, doing, compiled, file.process, ingested)

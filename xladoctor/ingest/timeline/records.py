@@ -7,11 +7,11 @@ around them, compilations of barriers and of reads are kept apart by ``via``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from xladoctor.frontends.vocabulary import events
+from xladoctor.frontends.vocabulary import called, events
 from xladoctor.ingest.frames import CallSite
 from xladoctor.ingest.interface import Columns, Ingested
 from xladoctor.ingest.timeline.breakdown import spent
@@ -24,7 +24,7 @@ from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.space import Line
 
 #: What the call site of a graph is called: the place that the events tell.
-_BARRIER, _READ, _OPERATOR = "barrier", "read", "operator"
+_BARRIER, _READ, _OPERATOR, _CALL = "barrier", "read", "operator", "call"
 #: Graphs that neither a barrier nor a read launched, of all, from which the program is in eager
 #: mode: then each operator is one.
 _MOST, _MANY = 0.8, 100
@@ -44,15 +44,15 @@ def add_records(
 
     Args:
         lines: the threads of the loop, its own first.
-        steps: as found; only those that barriers end are steps here.
+        steps: as found; only those that barriers end are steps here, and those of a program that
+            calls compiled functions, which needs no barrier.
         doing: when these threads were at each activity.
         compiled: the compilations of all threads, in order of time.
 
     Returns:
         columns of the compilations, as a step log gives them; None without such events.
     """
-    loop = _Loop.of(timeline, lines, steps if steps and steps.barriers else None, compiled,
-                    doing)  # fmt: skip
+    loop = _Loop.of(timeline, lines, steps, compiled, doing)
     if not len(loop.graphs.begin) and not compiled:
         return None
     loop.add_steps(process, ingested)
@@ -69,8 +69,10 @@ class _Loop:
     Attributes:
         thread: its id, as the profiler gave it.
         ends: when each step ended; empty without barriers.
-        barriers: when the thread was in a barrier.
-        graphs: when it handed over a graph, barriers included.
+        barriers: when the thread was in a barrier; without any, all but the reads of a program that
+            calls compiled functions.
+        graphs: when it handed over a graph, barriers included, or called such a function.
+        calls: whether it calls compiled functions.
         reads: when it fetched values outside of barriers.
         compiled: when each graph began to be compiled.
         doing: when it was at each activity.
@@ -83,6 +85,7 @@ class _Loop:
     ends: Times
     barriers: Intervals
     graphs: Intervals
+    calls: bool
     reads: Intervals
     compiled: Times
     doing: dict[str, Intervals]
@@ -97,14 +100,21 @@ class _Loop:
         barriers = _when(timeline, lines[:1], events("barrier"))
         graphs = _when(timeline, lines, events("graph"))
         fetches = _when(timeline, lines, events("fetch"))
+        calls = _calls(timeline, lines) if not len(graphs.begin) else None
+        if calls:
+            barriers, graphs = fetches.gaps(timeline.begin, timeline.end), calls
+        elif steps and not steps.barriers:
+            steps = None
         inside = barriers.covered(fetches.begin, fetches.end) > 0
         reads = Intervals(fetches.begin[~inside], fetches.end[~inside])
-        begin = timeline.begin if steps is None else int(steps.begin[0])
+        # what comes before launches that nothing marks as steps is of the first one
+        whole = steps is None or steps.source == "executions"
+        begin = timeline.begin if steps is None or whole else int(steps.begin[0])
         ends = np.empty(0, np.int64) if steps is None else steps.end
         compilations = np.array([compilation.begin_ns for compilation in compiled], np.int64)
         frames = PythonFrames.of(timeline, lines[0] if lines else None)
-        return cls(lines[0].id if lines else 0, begin, timeline.end, ends, barriers, graphs, reads,
-                   compilations, doing, frames)  # fmt: skip
+        return cls(lines[0].id if lines else 0, begin, timeline.end, ends, barriers, graphs,
+                   calls is not None, reads, compilations, doing, frames)  # fmt: skip
 
     def add_steps(self, process: int, ingested: Ingested) -> None:
         """From barrier to barrier, and what came after the last."""
@@ -144,7 +154,7 @@ class _Loop:
         """Rows for spans of the thread. Input and saves leave no event: they are unknown."""
         whole, within = spent(self.doing, begin, end), self._in_barriers(begin, end)
         blocked = whole["wait"] + whole["dispatch"]
-        place = _BARRIER if table == "step" else _READ
+        place = _CALL if self.calls else _BARRIER if table == "step" else _READ
         # the barrier or read that ends a span has begun before its end, and its function goes on
         sites = self.frames.sites(end - 1, [place] * len(begin))
         columns: Columns = {
@@ -200,7 +210,10 @@ class _Loop:
         inside = covering(self.barriers.begin, self.barriers.end, self.compiled) >= 0
         other = _OPERATOR if self._eager else _READ
         during = [_BARRIER if at_barrier else other for at_barrier in inside]
-        sites = self.frames.sites(self.compiled, during)
+        if self.calls:
+            during = [_CALL] * len(compiled)
+        sites = [replace(site, via=each.function or site.via) for site, each in
+                 zip(self.frames.sites(self.compiled, during), compiled, strict=True)]  # fmt: skip
         return {
             "thread": [self.thread] * len(compiled),
             "step": np.searchsorted(self.ends, self.compiled, side="right").tolist(),
@@ -224,6 +237,12 @@ def _when(timeline: Timeline, lines: list[Line], names: Sequence[str]) -> Interv
         np.concatenate([nothing, *(timeline.begins(*part) for part in parts)]),
         np.concatenate([nothing, *(timeline.ends(*part) for part in parts)]),
     )
+
+
+def _calls(timeline: Timeline, lines: list[Line]) -> Intervals | None:
+    """When the threads called compiled functions; None without any such call."""
+    names = [name for name in timeline.events.names if called(name)]
+    return _when(timeline, lines, names) if names else None
 
 
 def _count(instants: Times, begin: Times, end: Times) -> wire.Ints:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from xladoctor.frontends.vocabulary import events
 from xladoctor.ingest.timeline.clock import Timeline, kind_of
-from xladoctor.ingest.timeline.intervals import Times
+from xladoctor.ingest.timeline.compiling import program_of
+from xladoctor.ingest.timeline.devices import Device
+from xladoctor.ingest.timeline.intervals import Intervals, Times
+from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.space import Line
 
 #: How the names of XLA's own events that launch a program begin.
@@ -70,12 +75,18 @@ def loop_lines(timeline: Timeline, main: Line | None) -> list[Line]:
     return [main, *(line for line in lines if len(timeline.named(line, *events("graph"))))]
 
 
-def find_steps(timeline: Timeline, main: Line | None) -> Steps | None:
-    """Steps by markers, annotations, the TPU's own line or repeated executions, if any."""
+def find_steps(
+    timeline: Timeline, main: Line | None, compiling: Intervals | None, devices: Sequence[Device]
+) -> Steps | None:
+    """Steps by markers, annotations, the TPU's own line or repeated executions, if any.
+
+    Args:
+        compiling: when the loop's thread compiled.
+    """
     return (
         (_by_markers(timeline, main) or _by_annotations(timeline, main) if main else None)
         or _by_device(timeline)
-        or (_by_executions(timeline, main) if main else None)
+        or (_by_executions(timeline, main, compiling, devices) if main and compiling else None)
         or _by_modules(timeline)
     )
 
@@ -108,10 +119,8 @@ def _by_annotations(timeline: Timeline, main: Line) -> Steps | None:
         return None
     which = rows.event - main.first
     begins, ends = timeline.begins(main, which), timeline.ends(main, which)
-    order = np.lexsort((-ends, begins))
-    begins, ends, numbers = begins[order], ends[order], rows.value[order]
-    outer = ends > np.concatenate(([np.iinfo(np.int64).min], np.maximum.accumulate(ends)[:-1]))
-    return _until(ends[outer], int(begins[0]), numbers[outer], "StepTrace")
+    outer = outermost(begins, ends)
+    return _until(ends[outer], int(begins.min()), rows.value[outer], "StepTrace")
 
 
 def _by_device(timeline: Timeline) -> Steps | None:
@@ -129,16 +138,50 @@ def _by_device(timeline: Timeline) -> Steps | None:
     return None
 
 
-def _by_executions(timeline: Timeline, main: Line) -> Steps | None:
-    """From launch to launch of the program that takes the most time."""
-    best: Times = np.empty(0, np.int64)
-    longest = 0
-    for name in executions(timeline):
-        which = timeline.named(main, name)
-        lasted = int((timeline.ends(main, which) - timeline.begins(main, which)).sum())
-        if len(which) >= _REPEATED and lasted > longest:
-            best, longest = timeline.begins(main, which), lasted
-    return _between(best)
+def _by_executions(
+    timeline: Timeline, main: Line, compiling: Intervals, devices: Sequence[Device]
+) -> Steps | None:
+    """From launch to launch of the program that takes the most time.
+
+    On the devices, where these name the program; else in its launches. A launch that compiled tells
+    nothing of how long the program takes, and what is launched within another is a part of it: in
+    JAX the functions that it traces, and itself once more.
+    """
+    begins, ends, names = launched(timeline, main)
+    steady = np.where(compiling.covered(begins, ends) > 0, 0, ends - begins)
+    worked = _worked(devices)
+
+    def rank(name: int) -> tuple[int, ...]:
+        own = names == name
+        program = program_of(timeline.events.names[name])
+        return worked[program], int(steady[own].sum()), int((ends - begins)[own].sum())
+
+    repeated = [name for name, count in Counter(names.tolist()).items() if count >= _REPEATED]
+    return _between(begins[names == max(repeated, key=rank)]) if repeated else None
+
+
+def _worked(devices: Sequence[Device]) -> Counter[str]:
+    """How long the devices worked for each program."""
+    worked: Counter[str] = Counter()
+    for device in devices:
+        for module, own in zip(device.ops["hlo_module"], device.ops["self_ns"], strict=True):
+            worked[program_of(module or "")] += own
+    return worked
+
+
+def launched(timeline: Timeline, line: Line) -> tuple[Times, Times, wire.Array]:
+    """Begin, end and name's index of a thread's launches that lie in no other, in order."""
+    which = timeline.chosen(line, timeline.choice(executions(timeline)))
+    begins, ends = timeline.begins(line, which), timeline.ends(line, which)
+    outer = outermost(begins, ends)
+    return begins[outer], ends[outer], timeline.events.name[line.events][which[outer]]
+
+
+def outermost(begin: Times, end: Times) -> wire.Array:
+    """Which of these spans lie in none of the others, in order of time; of equal ones the first."""
+    order = np.lexsort((-end, begin))
+    reached = np.maximum.accumulate(end[order])
+    return order[np.concatenate((order[:1] >= 0, end[order][1:] > reached[:-1]))]
 
 
 def _by_modules(timeline: Timeline) -> Steps | None:
