@@ -241,7 +241,7 @@ def test_call_sites_file() -> None:
     fallback: dict[str, Any] = {"op": "aten::nonzero", "site": 0, "count": 2, "duration_ns": 9,
                                 "compile_ns": 1}  # fmt: skip
 
-    asked = {"file": loop[0], "line": 40, "first": 41, "last": 43, "text": "# why"}
+    asked: dict[str, Any] = {"file": loop[0], "line": 40, "first": 41, "last": 43, "text": "# why"}
 
     sites = read_call_sites(
         json.dumps({"sites": [site], "fallbacks": [fallback], "ignores": [asked]})

@@ -326,7 +326,10 @@ def test_the_pack_names_nothing_but_the_evidence() -> None:
     ids=lambda text: text[:30],
 )  # fmt: skip
 def test_a_query_without_end_is_not_evaluated(tmp_path: Path, query: str) -> None:
-    assert reason(tmp_path, query=query) == "its query failed: took longer than 1 s and was ended"
+    why = reason(tmp_path, query=query).removeprefix("its query failed: ")
+    assert why == "took longer than 1 s and was ended" or why.endswith(
+        " of memory"
+    )  # which is first
 
 
 @pytest.mark.parametrize(
@@ -530,10 +533,14 @@ def test_nothing_is_left_of_the_process_and_it_writes_no_files(tmp_path: Path) -
     def writes() -> Iterator[str]:
         yield str((tmp_path / "file").write_text("a", encoding="utf-8"))
 
+    def children() -> set[str]:
+        files = Path("/proc/self/task").glob("*/children")
+        return {child for file in files for child in file.read_text(encoding="ascii").split()}
+
+    before = children()  # other tests may have left servers
     assert contained(writes, 5)[0] == []
     assert (tmp_path / "file").read_text(encoding="utf-8") == ""
-    children = Path("/proc/self/task").glob("*/children")
-    assert "".join(child.read_text(encoding="ascii") for child in children) == ""
+    assert children() <= before
 
 
 # Commands

@@ -13,8 +13,9 @@ def main():
     accelerator = Accelerator()
     model = nn.Sequential(nn.Linear(64, 256), nn.Tanh(), nn.Linear(256, 4))
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
-    data = torch.utils.data.TensorDataset(torch.randn(BATCH * BATCHES, 64),
-                                          torch.randint(0, 4, (BATCH * BATCHES,)))
+    data = torch.utils.data.TensorDataset(
+        torch.randn(BATCH * BATCHES, 64), torch.randint(0, 4, (BATCH * BATCHES,))
+    )
     loader = torch.utils.data.DataLoader(data, BATCH, shuffle=True, drop_last=True)
     model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
     for epoch in range(EPOCHS):

@@ -28,8 +28,9 @@ class Layer(nn.Module):
         super().__init__()
         self.attention = Attention()
         self.first, self.second = nn.RMSNorm(WIDTH), nn.RMSNorm(WIDTH)
-        self.mlp = nn.Sequential(nn.Linear(WIDTH, 4 * WIDTH), nn.SiLU(),
-                                 nn.Linear(4 * WIDTH, WIDTH))
+        self.mlp = nn.Sequential(
+            nn.Linear(WIDTH, 4 * WIDTH), nn.SiLU(), nn.Linear(4 * WIDTH, WIDTH)
+        )
 
     def forward(self, x):
         x = x + self.attention(self.first(x))
@@ -60,8 +61,9 @@ def main():
         tokens = torch.randint(0, VOCABULARY, (BATCH, CONTEXT + 1), device=device)
         optimizer.zero_grad()
         logits = model(tokens[:, :-1])
-        loss = nn.functional.cross_entropy(logits.reshape(-1, VOCABULARY),
-                                           tokens[:, 1:].reshape(-1))
+        loss = nn.functional.cross_entropy(
+            logits.reshape(-1, VOCABULARY), tokens[:, 1:].reshape(-1)
+        )
         loss.backward()
         xm.optimizer_step(optimizer)
         total += loss.detach()

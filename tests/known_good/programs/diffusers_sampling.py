@@ -31,9 +31,14 @@ def coefficients(scheduler, timestep, device):
 def main():
     torch.manual_seed(0)
     device = torch_xla.device()
-    model = UNet2DModel(sample_size=16, block_out_channels=(32, 64), layers_per_block=1,
-                        down_block_types=("DownBlock2D", "AttnDownBlock2D"),
-                        up_block_types=("AttnUpBlock2D", "UpBlock2D"), norm_num_groups=8)
+    model = UNet2DModel(
+        sample_size=16,
+        block_out_channels=(32, 64),
+        layers_per_block=1,
+        down_block_types=("DownBlock2D", "AttnDownBlock2D"),
+        up_block_types=("AttnUpBlock2D", "UpBlock2D"),
+        norm_num_groups=8,
+    )
     model = model.to(device).eval()
     for _ in range(IMAGES):
         print(f"mean {sample(model, DDIMScheduler(), device).mean():.4f}")

@@ -26,13 +26,16 @@ def main():
     device = torch_xla.device()
     model = SpmdFullyShardedDataParallel(
         nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 16)).to(device),
-        shard_output=sharded_output)
+        shard_output=sharded_output,
+    )
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
-    data = torch.utils.data.TensorDataset(torch.randn(BATCH * BATCHES, 64),
-                                          torch.randn(BATCH * BATCHES, 16))
+    data = torch.utils.data.TensorDataset(
+        torch.randn(BATCH * BATCHES, 64), torch.randn(BATCH * BATCHES, 16)
+    )
     loader = torch.utils.data.DataLoader(data, BATCH, drop_last=True)
-    batches = pl.MpDeviceLoader(loader, device,
-                                input_sharding=xs.ShardingSpec(mesh, ("fsdp", None)))
+    batches = pl.MpDeviceLoader(
+        loader, device, input_sharding=xs.ShardingSpec(mesh, ("fsdp", None))
+    )
     for inputs, targets in batches:
         optimizer.zero_grad()
         loss = nn.functional.mse_loss(model(inputs), targets)

@@ -31,7 +31,8 @@ def main():
     module = Autoencoder().to(device)
     optimizer = module.configure_optimizers()
     loader = torch.utils.data.DataLoader(
-        torch.utils.data.TensorDataset(torch.randn(BATCH * BATCHES, 100)), BATCH, drop_last=True)
+        torch.utils.data.TensorDataset(torch.randn(BATCH * BATCHES, 100)), BATCH, drop_last=True
+    )
     for index, batch in enumerate(pl.MpDeviceLoader(loader, device)):
         optimizer.zero_grad()
         loss = module.training_step(batch, index)

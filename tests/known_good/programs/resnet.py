@@ -14,8 +14,9 @@ BATCH, BATCHES, EPOCHS, LOG_EVERY = 8, 20, 2, 10
 def loader():
     images = torch.randn(BATCH * BATCHES, 3, 32, 32)
     labels = torch.randint(0, 10, (BATCH * BATCHES,))
-    return torch.utils.data.DataLoader(torch.utils.data.TensorDataset(images, labels), BATCH,
-                                       shuffle=True, drop_last=True)
+    return torch.utils.data.DataLoader(
+        torch.utils.data.TensorDataset(images, labels), BATCH, shuffle=True, drop_last=True
+    )
 
 
 def log(epoch, step, loss):

@@ -24,8 +24,9 @@ def main():
     targets = nn.functional.one_hot(torch.randint(0, 10, (BATCH * BATCHES,)), 10).float()
     data = torch.utils.data.TensorDataset(torch.randn(BATCH * BATCHES, 128), targets)
     loader = torch.utils.data.DataLoader(data, BATCH, drop_last=True)
-    batches = pl.MpDeviceLoader(loader, device,
-                                input_sharding=xs.ShardingSpec(mesh, ("data", None)))
+    batches = pl.MpDeviceLoader(
+        loader, device, input_sharding=xs.ShardingSpec(mesh, ("data", None))
+    )
     for epoch in range(EPOCHS):
         for inputs, labels in batches:
             optimizer.zero_grad()

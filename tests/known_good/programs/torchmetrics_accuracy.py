@@ -17,8 +17,9 @@ def main():
     model = nn.Sequential(nn.Linear(32, 128), nn.ReLU(), nn.Linear(128, 5)).to(device)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     accuracy = MulticlassAccuracy(num_classes=5, validate_args=False).to(device)
-    data = torch.utils.data.TensorDataset(torch.randn(BATCH * BATCHES, 32),
-                                          torch.randint(0, 5, (BATCH * BATCHES,)))
+    data = torch.utils.data.TensorDataset(
+        torch.randn(BATCH * BATCHES, 32), torch.randint(0, 5, (BATCH * BATCHES,))
+    )
     loader = torch.utils.data.DataLoader(data, BATCH, shuffle=True, drop_last=True)
     for epoch in range(EPOCHS):
         for inputs, labels in pl.MpDeviceLoader(loader, device):

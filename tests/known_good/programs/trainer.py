@@ -22,9 +22,16 @@ def main():
     config = GPT2Config(vocab_size=500, n_positions=LENGTH, n_embd=64, n_layer=2, n_head=2)
     with tempfile.TemporaryDirectory() as folder:
         arguments = TrainingArguments(
-            folder, max_steps=STEPS, per_device_train_batch_size=8, logging_steps=20,
-            save_strategy="no", report_to=[], disable_tqdm=True, dataloader_drop_last=True,
-            logging_nan_inf_filter=False, optim="adamw_torch",
+            folder,
+            max_steps=STEPS,
+            per_device_train_batch_size=8,
+            logging_steps=20,
+            save_strategy="no",
+            report_to=[],
+            disable_tqdm=True,
+            dataloader_drop_last=True,
+            logging_nan_inf_filter=False,
+            optim="adamw_torch",
         )
         Trainer(GPT2LMHeadModel(config), arguments, train_dataset=Tokens()).train()
 

@@ -30,9 +30,14 @@ class Sentences(torch.utils.data.Dataset):
 def main():
     torch.manual_seed(0)
     device = torch_xla.device()
-    config = BertConfig(vocab_size=1000, hidden_size=128, num_hidden_layers=2,
-                        num_attention_heads=4, intermediate_size=256,
-                        max_position_embeddings=LENGTH)
+    config = BertConfig(
+        vocab_size=1000,
+        hidden_size=128,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=256,
+        max_position_embeddings=LENGTH,
+    )
     model = BertForSequenceClassification(config).to(device).train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
     scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, 0.1, total_iters=10)
