@@ -37,10 +37,9 @@ def test_recorded_runs_have_no_findings_but_those_allowed(archive: Path) -> None
         assert complaints(run) == expected(name_of(archive))
 
 
-@pytest.mark.live
-@pytest.mark.thorough
-@pytest.mark.skipif(*LIVE[1].args, **LIVE[1].kwargs)
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("program", [
+    pytest.param(path, marks=[*LIVE, pytest.mark.thorough], id=path.stem) for path in PROGRAMS
+])  # fmt: skip
 def test_programs_have_no_findings_but_those_allowed(program: Path, tmp_path: Path) -> None:
     run = capture(tmp_path / "run", program, env=ENVIRONMENT.get(program.stem, {}))
     assert run.finished.status == 0, run.finished.stderr

@@ -103,6 +103,7 @@ def check(
     Exit status: 0 nothing is wrong, 1 faults, 2 there is no such file.
     """
     from xladoctor.diagnosis.rule_schema import schema
+    from xladoctor.report.compilations import counted
     from xladoctor.rule_cases.check import check as faults_of
     from xladoctor.rule_cases.check import rule_files
 
@@ -112,7 +113,7 @@ def check(
     files = rule_files(paths or [Path()])
     faults = faults_of(files)
     emit("".join(f"{fault}\n" for fault in faults))
-    say(f"{_many(len(files), 'rule')}, {_many(len(faults), 'fault')}")
+    say(f"{counted(len(files), 'rule')}, {counted(len(faults), 'fault')}")
     raise typer.Exit(int(bool(faults)))
 
 
@@ -167,10 +168,6 @@ def _healthy(folder: Path | None) -> list[Path]:
     if not found:
         raise XladoctorError(f"{place}: nothing in it", "name a folder of run directories")
     return found
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}{'s' if count != 1 else ''}"
 
 
 def explain(

@@ -67,10 +67,11 @@ LEFT JOIN waiting w ON w.process = b.process AND w.thread = b.thread AND w.file 
 -- Internal: Those that only the kind of the read tells of.
 CREATE VIEW plain_read AS SELECT * FROM read_for WHERE purpose IS NULL;
 
--- Internal: Lines that read for a purpose, as rows of a rule. `each_`: share of the steps above which a read
+-- Internal: Lines that read for a purpose, or for none that is known, as rows of a rule; `kinds_`: only
+-- reads of these kinds. `each_`: share of the steps above which a read
 -- stalls the device; below `often_` and `rare_` (of all steps) it is worth knowing, no more; up to
 -- `seldom_`, or in fewer steps than `times_`, it is nothing.
-CREATE MACRO read_lines(purpose_, each_, often_, seldom_, rare_, times_) AS TABLE
+CREATE MACRO read_lines(purpose_, each_, often_, seldom_, rare_, times_, kinds_ := NULL) AS TABLE
 SELECT
     * EXCLUDE (steps, share, kinds, via, cure, share_of_all),
     claim('remove', 'read', file, line) AS claim,
@@ -85,7 +86,8 @@ FROM (
         sum(duration_ns)::BIGINT AS cost_ns, sum(steps) AS steps, max(share_of_steps) AS share,
         max(share_of_all) AS share_of_all, list_sort(list(DISTINCT kind)) AS kinds,
         any_value(via) AS via, any_value(cure) AS cure
-    FROM read_for WHERE purpose = purpose_
+    FROM read_for
+    WHERE purpose IS NOT DISTINCT FROM purpose_ AND (kinds_ IS NULL OR list_contains(kinds_, kind))
     GROUP BY process, thread, file, line
 )
 WHERE steps >= times_ AND share > seldom_;
