@@ -1,6 +1,7 @@
 """Why a call site compiled again: its graph compared with the most similar one before it.
 
-The sources, the better first: both modules, where the timeline's window covered the compilations;
+The sources, the better first: the key by which the framework itself knows that it has to compile;
+both modules, where the timeline's window covered the compilations;
 a shape that the program sent to the device for the first time in the very step that compiled; the
 numbers of inputs and outputs in the analysis log. What none of them shows is unknown.
 """
@@ -23,6 +24,7 @@ from xladoctor.causes.history import by_hash, by_log, repeated
 from xladoctor.causes.input_cause import dynamic_lines
 from xladoctor.causes.inputs import together
 from xladoctor.causes.interface import Cause, Causes, Changes, Compilation, Earlier, Sites
+from xladoctor.causes.keys import by_keys
 from xladoctor.causes.nearest import Nearest
 from xladoctor.causes.patterns import add_patterns
 from xladoctor.causes.uploads import Uploads
@@ -62,6 +64,7 @@ def _explained(database: Database, graphs: Graphs) -> tuple[Causes, Changes]:
     compared, changes = _compared(database, sites, nearest, graphs, uploads)
     causes = {compilation: by_hash(compilation, old) for compilation, old in again.items()}
     causes |= compared
+    causes |= by_keys(database, compilations)
     causes |= _by_records(sites, causes, uploads)
     causes = {**with_blocks(causes, sites, graphs)}
     explained = with_first_differences(_ordered(causes, compilations), nearest, graphs)

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 Kind = Literal[
     "input_shape", "input_type", "data_dependent_shape", "constant", "operations", "growing",
-    "input_count", "placement", "evicted", "unknown",
+    "input_count", "placement", "evicted", "unknown", "function", "weak_type", "configuration",
 ]  # fmt: skip
-#: hlo: two modules compared. upload: a new shape was sent in that step. log: numbers of inputs and
-#: outputs. hash: the same graph again.
-Basis = Literal["hlo", "upload", "log", "hash"]
+#: key: two keys of a function compared. hlo: two modules. upload: a new shape sent in that step.
+#: log: numbers of inputs and outputs. hash: the same graph again.
+Basis = Literal["key", "hlo", "upload", "log", "hash"]
 #: grows: by the same amount in launches that follow each other. last_batch: a first dimension with
 #: one other, smaller size, or for each loader of batches of its size one. varies: any other.
 Pattern = Literal["grows", "last_batch", "varies"]
@@ -118,6 +118,7 @@ class Cause:
     used_file: str | None = None
     used_line: int | None = None
     used_function: str | None = None
+    argument: str | None = None
 
 
 Causes = Mapping[Compilation, Cause]

@@ -66,7 +66,8 @@ def join(
     for index, row in enumerate(_unlogged(len(hashes), pairs), len(logged)):
         timed = _Timed.at(times, hashes, row)
         site = locate.known(CallSite(*(times[name][row] for name in CallSite.__dataclass_fields__)))
-        counts = by_steps(site, timed.thread, timed.step)
+        counts = (by_steps(site, timed.thread, timed.step) if timed.ordinal is None
+                  else (timed.ordinal, timed.launches))  # fmt: skip
         _add(process, index, None, timed, site, counts, rows)
     executed = (block for block in blocks if block.kind == "execution")
     for index, block in enumerate(executed):
@@ -82,7 +83,17 @@ class _Timed(NamedTuple):
     during: str | None = None
     end_ns: int | None = None
     duration_ns: int | None = None
+    ordinal: int | None = None  # of frameworks that tell of launches, as what follows
+    launches: int | None = None
+    compiled: str | None = None
+    memory_bytes: int | None = None
+    callbacks: int | None = None
     graph_hash: str | None = None  # from the timeline
+
+    @property
+    def cause(self) -> str | None:
+        """What asked for it: a function, where the framework compiles functions."""
+        return f"jit({self.compiled})" if self.compiled else self.during
 
     @classmethod
     def at(cls, times: Columns, hashes: list[str | None], row: int | None) -> _Timed:
@@ -250,9 +261,10 @@ def _add(
         "compilation", process=process, thread=timed.thread, index=index, step=timed.step,
         ordinal=counts[0], launches=counts[1],
         graph_hash=block.graph_hash if block else timed.graph_hash,
-        cause=block.true_cause() if block else timed.during,
+        cause=block.true_cause() if block else timed.cause,
         inputs=block.inputs if block else None, outputs=block.outputs if block else None,
-        memory_bytes=block.memory_bytes if block else None,
+        memory_bytes=block.memory_bytes if block else timed.memory_bytes,
+        callbacks=timed.callbacks,
         end_ns=timed.end_ns, duration_ns=timed.duration_ns, **site.columns(),
     )  # fmt: skip
 

@@ -26,12 +26,14 @@ from xladoctor.ingest.run_records import ProcessRecord
 class _File:
     """The modules that are new in a file, in order.
 
+    ``numbered``: whether a module's number is that of its compilation, from 1.
     ``until``: compilations of the process that had been noted when it was written, which may be
     fewer than there were; None if the process was cut short before it noted the file.
     """
 
     modules: list[hlo.Module]
     until: int | None
+    numbered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,8 @@ class CompiledModules:
     def made(self) -> list[Numbers]:
         """Inputs and outputs of those that were compiled under capture, in order."""
         return [(module.inputs, module.outputs)
-                for file in self.files if file.until != 0 for module in file.modules]  # fmt: skip
+                for file in self.files if file.until != 0 and not file.numbered
+                for module in file.modules]  # fmt: skip
 
     def add(self, process: int, ingested: Ingested) -> None:
         """Fill their tables, and ``graph_hash`` where the analysis log does not give it."""
@@ -55,7 +58,10 @@ class CompiledModules:
         done = unjoined = 0
         for file in self.files:
             until = 0 if file.until == 0 else max(file.until or 0, done + len(file.modules))
-            rows = _join(file.modules, compilations[done:until], table)
+            if file.numbered:
+                rows = _by_number(file.modules, process, table)
+            else:
+                rows = _join(file.modules, compilations[done:until], table)
             joined += zip(file.modules, rows, strict=True)
             unjoined += sum(row is None for row in rows) if until else 0
             done = min(until, len(compilations))
@@ -74,6 +80,7 @@ def read_modules(
 ) -> CompiledModules:
     """Decode the modules that a process left; its ``record`` lists their files."""
     noted = {row.file: row.compilations for row in record.modules}
+    numbered = {row.file for row in record.modules if row.numbered}
     known: set[int] = set()
     files = []
     found = sorted(folder.glob("modules*.xplane.pb"), key=lambda path: _order(path.name))
@@ -82,7 +89,8 @@ def read_modules(
             module for module in _decode(path, folders, ingested) if module.program not in known
         ]
         known.update(module.program for module in fresh)
-        files.append(_File(fresh, noted.get(path.name, _count(path.name))))
+        files.append(_File(fresh, noted.get(path.name, _count(path.name)),
+                           path.name in numbered))  # fmt: skip
     return CompiledModules(folder, tuple(files))
 
 
@@ -117,6 +125,17 @@ def _in_order(table: Columns, process: int) -> list[int]:
     ends, durations = table.get("end_ns", []), table.get("duration_ns", [])
     if all(ends[row] is not None and durations[row] is not None for row in rows):
         rows.sort(key=lambda row: ends[row] - durations[row])
+    return rows
+
+
+def _by_number(modules: list[hlo.Module], process: int, table: Columns) -> list[int | None]:
+    """The compilation of each module, by its number; it learns its inputs and outputs."""
+    of = {(owner, index): row for row, (owner, index) in enumerate(
+        zip(table.get("process", ()), table.get("index", ()), strict=True))}  # fmt: skip
+    rows = [of.get((process, module.program - 1)) for module in modules]
+    for module, row in zip(modules, rows, strict=True):
+        if row is not None:
+            table["inputs"][row], table["outputs"][row] = _numbers(module)
     return rows
 
 

@@ -132,12 +132,17 @@ class Window(Record, frozen=True):
 
 
 class ModulesFile(Record, frozen=True):
-    """A file with compiled modules, and how many compilations there had been by then."""
+    """A file with compiled modules, and how many compilations there had been by then.
+
+    Attributes:
+        numbered: whether the number of a module is that of its compilation.
+    """
 
     file: str
     compilations: Size
     bytes: Size | None = None
     stop_ns: Duration | None = None
+    numbered: bool = False
 
 
 class PythonFolders(Record, frozen=True):
@@ -220,11 +225,17 @@ class Ignore(Record, frozen=True):
 
 
 class CallSitesFile(Record, frozen=True):
-    """``call_sites.json``; ``passing`` lists file, line, and whether it only passes a call on."""
+    """``call_sites.json``.
+
+    Attributes:
+        passing: file, line, and whether it only passes a call on.
+        launches: site and number of launches, of frameworks without barriers.
+    """
 
     sites: tuple[Site, ...]
     fallbacks: tuple[Fallback, ...]
     passing: tuple[tuple[str, Number, bool], ...] = ()
+    launches: tuple[tuple[Number | None, Size], ...] = ()
     ignores: tuple[Ignore, ...] = ()
 
 
@@ -304,8 +315,30 @@ class Cut(Part, frozen=True, tag="cut"):
     """It ended in a read that launched work, in a program without barriers."""
 
 
+class Memory(Record, frozen=True):
+    """Bytes of the device that a graph takes; those of ``alias`` are both argument and output."""
+
+    argument: Size = 0
+    output: Size = 0
+    alias: Size = 0
+    temp: Size = 0
+
+
+#: What differs in the key of a function, and the path of the argument; was, now.
+KeyChange = tuple[str, str, str, str]
+
+
 class Compile(Struct, frozen=True, tag_field="event", tag="compile"):
-    """A compilation: in which step, and in what kind of call."""
+    """A compilation: in which step, and in what kind of call.
+
+    Attributes:
+        ordinal: launches of its site before it, where the framework tells of launches.
+        function: that was compiled, where the framework compiles functions.
+        defined: the site of its definition, if the program defines it.
+        against: number, from 1, of the compilation of the function whose key is most alike.
+        changes: what differs from that.
+        callbacks: calls from the graph to the host.
+    """
 
     thread: Identity
     step: Number
@@ -313,6 +346,13 @@ class Compile(Struct, frozen=True, tag_field="event", tag="compile"):
     during: str
     end_ns: Instant
     duration_ns: Duration
+    ordinal: Size | None = None
+    function: str | None = None
+    defined: Number | None = None
+    against: Size | None = None
+    changes: tuple[KeyChange, ...] = ()
+    memory: Memory | None = None
+    callbacks: Size = 0
 
 
 class Upload(Struct, frozen=True, tag_field="event", tag="upload"):

@@ -25,6 +25,7 @@ from xladoctor.ingest.run_records import (
     Fallback,
     Ignore,
     Loader,
+    Memory,
     Optimizer,
     Outlier,
     Part,
@@ -42,6 +43,7 @@ _HLO_TYPES = {"bool": "pred", "uint8": "u8", "int8": "s8", "int16": "s16", "int3
 _MAX_PERIOD = 16
 _PERIODIC = 0.9
 _ONE_UPDATE = 1.1
+_NOTHING = ("nothing", "", "", "")  # differs, so the graph was thrown away meanwhile
 
 
 Numbers = np.ndarray[Any, Any]
@@ -56,6 +58,7 @@ class CallSites:
         loops: around each site, from inside out: file, first and last line, function.
         passing: as :attr:`Folders.passing` has it; of two calls on a line, both have to.
         ignores: comments in their files that ask to ignore findings.
+        launches: how often each launched work, where the framework tells of that.
     """
 
     sites: tuple[CallSite, ...] = ()
@@ -64,6 +67,7 @@ class CallSites:
     loops: tuple[tuple[tuple[str, int, int, str], ...], ...] = ()
     passing: Mapping[tuple[str, int], bool] = field(default_factory=dict)
     ignores: tuple[Ignore, ...] = ()
+    launches: Mapping[int | None, int] = field(default_factory=dict)
 
     def __getitem__(self, index: int | None) -> CallSite:
         return self.sites[index] if index is not None and index < len(self.sites) else NOWHERE
@@ -102,7 +106,8 @@ def read_call_sites(text: str) -> CallSites:
     for file, line, passes in data.passing:
         passing[file, line] = passes and passing.get((file, line), True)
     return CallSites(sites, tuple(site.source for site in data.sites), data.fallbacks,
-                     tuple(site.loops for site in data.sites), passing, data.ignores)  # fmt: skip
+                     tuple(site.loops for site in data.sites), passing, data.ignores,
+                     dict(data.launches))  # fmt: skip
 
 
 def read_step_log(
@@ -133,6 +138,7 @@ class _StepLogReader:
         self._sites = sites
         self._process = process
         self._rows = Gathered()
+        self._compilations = 0
         self._shapes: dict[tuple[int, ...], list[int]] = {}
         self._ordinals: dict[tuple[int | None, int | None], int] = {}
         self._barriers: dict[int | None, list[tuple[int, int, bool]]] = {}
@@ -231,8 +237,18 @@ class _StepLogReader:
         self._rows.add(
             "compile_time", process=self._process, thread=line.thread, step=line.step,
             during=line.during, end_ns=line.end_ns, duration_ns=line.duration_ns,
-            site=line.site,
+            ordinal=line.ordinal, launches=self._sites.launches.get(line.site),
+            compiled=line.function, memory_bytes=_memory(line.memory),
+            callbacks=line.callbacks, site=line.site,
         )  # fmt: skip
+        if line.against is not None:
+            for nth, (what, argument, was, now) in enumerate(line.changes or (_NOTHING,)):
+                self._rows.add(
+                    "key_change", process=self._process, index=self._compilations, nth=nth,
+                    against=line.against - 1, what=what, argument=argument, was=_as_hlo(was),
+                    now=_as_hlo(now),
+                )  # fmt: skip
+        self._compilations += 1
 
     def _upload(self, line: Upload) -> None:
         self._rows.add(
@@ -303,6 +319,19 @@ def extend_tail(
         steps["compile_ns"][own[-1]] += compile_ns
         return
     rows.move(ingested, "step")
+
+
+def _memory(memory: Memory | None) -> int | None:
+    """Bytes of the device that a graph takes with its arguments and results."""
+    if memory is None:
+        return None
+    return memory.argument + memory.output + memory.temp - memory.alias
+
+
+def _as_hlo(text: str) -> str:
+    """The type of an argument as HLO text writes it: ``float32[8,64]`` is ``f32[8,64]``."""
+    dtype, bracket, sizes = text.partition("[")
+    return f"{_HLO_TYPES[dtype]}[{sizes}" if bracket and dtype in _HLO_TYPES else text
 
 
 def _parts(line: Part) -> dict[str, int]:

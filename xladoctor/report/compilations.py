@@ -184,6 +184,8 @@ def _hint(rows: list[Row]) -> list[RenderableType]:
 
 def phrase(cause: Row) -> str:
     """Why a call site compiled again, in a few words, without the line."""
+    if cause["basis"] == "key" and cause["kind"] == "constant":
+        return f"static argument {cause['was'] or 'none'} → {cause['now'] or 'none'}"
     was, now = (_cut(cause[side]) for side in ("was", "now"))
     op, same = cause["op"], "connected differently" if was and now else "same after optimization"
     change = f" {was} → {now}" if was and now else ""
@@ -197,6 +199,9 @@ def phrase(cause: Row) -> str:
         "growing": f"grows: {op}" if op else "grows",
         "placement": f"placement: {_PLACEMENT.get(op, op)}{change}",
         "evicted": f"evicted: same graph as {cause['against']}",
+        "function": "the function is another object",
+        "weak_type": f"a Python number {'now' if cause['now'] == 'True' else 'no more'}",
+        "configuration": f"configuration{change}",
         "unknown": f"unknown: {same if cause['basis'] == 'hlo' else 'not in the timeline'}",
     }  # fmt: skip
     return texts.get(cause["kind"], str(cause["kind"]))
@@ -235,6 +240,7 @@ def _where(cause: Row, room: int, style: Style) -> str:
     inputs = cause["kind"] in ("input_shape", "data_dependent_shape", "input_type")
     used = "used at " if inputs and cause["role"] == "used" else ""
     number = "" if cause["parameter"] is None else f"parameter {cause['parameter']}"
+    number = cause["argument"] or number
     left = room - len(used) - len(number) - 2 * bool(number)
     line = used + place(cause, left, style) if cause["file"] else ""
     return ", ".join(part for part in (line, number) if part)

@@ -74,7 +74,7 @@ GRAPHS: dict[str, Table] = {
         index INTEGER number of the compilation
         against INTEGER number of the earlier compilation
         kind VARCHAR as in docs/recompilation.md: input_shape, constant, operations, evicted, …
-        basis VARCHAR hlo (modules compared), upload (a new shape was sent in that step), log, hash
+        basis VARCHAR key or hlo (two compared), upload (a new shape sent in that step), log, hash
         parameter INTEGER entry parameter that changed
         was VARCHAR what it was: type and dimensions, a number, an instruction, a count
         now VARCHAR what it is
@@ -94,6 +94,7 @@ GRAPHS: dict[str, Table] = {
         used_file VARCHAR path of the line that first uses what the line above made a step before
         used_line INTEGER that line
         used_function VARCHAR function that it is in
+        argument VARCHAR path of the argument that differs, as batch['x']
     """)),
     "graph_change": Table("an operation of a Python line that differs between a compilation and the"
                           " one it is compared with, in the order of lowering", "derived",

@@ -166,13 +166,25 @@ RUN: dict[str, Table] = {
         ordinal INTEGER launches from the same call site before it
         launches INTEGER launches from the same call site in all, where known
         graph_hash VARCHAR hash of the graph, as in the timeline
-        cause VARCHAR the log's sentence
+        cause VARCHAR the log's sentence; jit(name) where the framework compiles functions
         inputs INTEGER inputs of the graph
         outputs INTEGER outputs of the graph
         memory_bytes BIGINT device memory it takes with its inputs and outputs, where known
+        callbacks BIGINT calls from the graph to the host, where known
         end_ns BIGINT when it ended, where known
         duration_ns BIGINT how long it took, where known
     """ + SITE)),
+    "key_change": Table("what differs in the key of a compiled function from the most similar one"
+                        " before, where the framework compiles functions", "steps.jsonl",
+                        columns(PROCESS + """
+        index INTEGER number of the compilation
+        nth INTEGER order, from 0
+        against INTEGER number of the earlier compilation
+        what VARCHAR shape, type, weak_type, sharding, static, structure, function, …; nothing
+        argument VARCHAR path of the argument, as batch['x']
+        was VARCHAR what it was
+        now VARCHAR what it is
+    """)),
     "execution": Table("one launched graph", "analysis log of level 2", columns(PROCESS + """
         index INTEGER number of the execution in its process, from 0
         graph_hash VARCHAR hash of the graph

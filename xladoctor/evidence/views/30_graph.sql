@@ -106,7 +106,7 @@ WHERE g.process NOT IN (SELECT process FROM step)
 -- Compilations, with what changed since the earlier ones of their call site.
 CREATE VIEW compiled_again AS
 SELECT
-    c.*, r.kind, r.basis, r.against, r.parameter, r.was, r.now, r.dimension, r.value, r.op,
+    c.*, r.kind, r.basis, r.against, r.parameter, r.argument, r.was, r.now, r.dimension, r.value, r.op,
     r.pattern, r.seen, r.possible, r.used_file, r.used_line, r.used_function,
     r.role AS made_role, r.file AS made_file, r.line AS made_line, r.function AS made_function,
     r.user_file AS made_user_file, r.user_line AS made_user_line,
@@ -124,7 +124,8 @@ SELECT
     inputs, outputs, file, line, function, user_file, user_line, user_function, via,
     c.cause AS trigger,
     CASE WHEN kind IS NOT NULL THEN {
-        'against': against, 'kind': kind, 'basis': basis, 'parameter': parameter, 'was': was,
+        'against': against, 'kind': kind, 'basis': basis, 'parameter': parameter, 'argument': argument,
+        'was': was,
         'now': now, 'dimension': dimension, 'value': value, 'op': op, 'role': made_role,
         'pattern': pattern, 'seen': seen, 'possible': possible, 'file': made_file,
         'line': made_line, 'function': made_function, 'user_file': made_user_file,

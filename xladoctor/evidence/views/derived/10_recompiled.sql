@@ -77,7 +77,7 @@ chosen AS (
 )
 SELECT
     process, what AS kind, any_value(site(chosen)) AS compiled_at, any_value(main) AS place,
-    mode(basis) AS basis, mode(parameter) AS parameter,
+    mode(basis) AS basis, mode(parameter) AS parameter, mode(argument) AS argument,
     mode(dimension) AS dimension, mode(op) AS op, mode(pattern) AS pattern,
     max(seen) AS seen, max(possible) AS possible,
     arg_max(was, index) FILTER (place IS NOT DISTINCT FROM main OR counted) AS was,
@@ -123,7 +123,7 @@ SELECT
     coalesce(place.op, op) AS subject, indices AS compilations,
     CASE WHEN possible > seen THEN count + possible - seen END AS at_most,
     {
-        'kind': kind, 'basis': basis, 'parameter': parameter,
+        'kind': kind, 'basis': basis, 'parameter': parameter, 'argument': argument,
         'op': coalesce(place.op, op), 'role': place.role,
         'from_shape': CASE WHEN kind IN ('input_shape', 'input_type') THEN was END,
         'to_shape': CASE WHEN kind IN ('input_shape', 'input_type') THEN now END,

@@ -16,7 +16,7 @@ import os
 import sys
 import sysconfig
 from types import CodeType, FrameType
-from typing import Any, Collection
+from typing import Any, Collection, Iterable
 
 from .ignores import Ignore, ignores
 from .loops import Loops
@@ -48,9 +48,16 @@ def _folders() -> dict[str, list[str]]:
 class CallSites:
     """Interns call sites as small integers; thread-safe enough (a lost race costs a duplicate)."""
 
-    def __init__(self, framework: Collection[str]) -> None:
-        """``framework``: the installed packages that belong to it."""
+    def __init__(self, framework: Collection[str], entries: Iterable[str] = (),
+                 wrappers: Iterable[str] = ()) -> None:  # fmt: skip
+        """
+        Args:
+            framework: the installed packages that belong to it.
+            entries: its functions that are no name of a call, nor is what they call.
+            wrappers: its functions that are no name of a call.
+        """
         self._framework = framework
+        self._nameless = {**dict.fromkeys(entries, True), **dict.fromkeys(wrappers, False)}
         self.folders = _folders()
         self._kinds: dict[str, int] = {}
         self._index: dict[Place, int] = {}
@@ -62,6 +69,7 @@ class CallSites:
         self._loops = Loops()
         self._around: dict[int, list[tuple[str, int, int, str]]] = {}
         self.sampled = 0  # rows that only samples have seen so far
+        self.launches: dict[int | None, int] = {}  # of each, where a framework tells of them
 
     def kind(self, filename: str) -> int:
         known = self._kinds.get(filename)
@@ -111,9 +119,16 @@ class CallSites:
                 if passing is None or not passing[2]:  # its caller matters as well
                     break
             elif kind != OURS:
-                via = code.co_name
+                via = self._via(code.co_name, via)
             frame = frame.f_back
         return self.of(first)
+
+    def _via(self, name: str, inner: str) -> str:
+        """The framework's function that a line called, if ``name`` called ``inner``."""
+        hides = self._nameless.get(name)
+        if hides is None:
+            return name
+        return "" if hides else inner
 
     def _learn(self, key: tuple[int, int, str], code: CodeType, frame: FrameType) -> int | None:
         site = self.of(frame)
@@ -174,7 +189,7 @@ class CallSites:
                 else:
                     guilty = guilty or frame
             elif guilty is None and kind != OURS:
-                via = code.co_name
+                via = self._via(code.co_name, via)
                 in_framework = in_framework or kind == FRAMEWORK
             frame = frame.f_back
         guilty = guilty or passer

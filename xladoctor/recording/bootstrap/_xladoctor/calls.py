@@ -28,7 +28,7 @@ class Calls:
     def __init__(self, recorder: Recorder, sites: CallSites, events: Events) -> None:
         self.recorder = recorder
         self.events = events
-        self._sites = sites
+        self.sites = self._sites = sites
 
     def note(self, record: Callable[..., None], *what: Any) -> None:
         """Record something; a fault in doing so ends the capture, never the program."""

@@ -98,3 +98,55 @@ class Compilations:
             self._emit({"event": "compile", "thread": state.id, "step": state.index,
                         "site": site, "during": during, "end_ns": int(ended * 1e9) - jumped,
                         "duration_ns": int(nanoseconds)})  # fmt: skip
+
+
+class ToldCompilations(Compilations):
+    """Of a framework that tells of each compilation, on the thread that waits for it."""
+
+    def one(self, state: ThreadState, during: str, site: int | None, spent: int,
+            details: dict[str, Any]) -> int:  # fmt: skip
+        """A compilation has ended.
+
+        Args:
+            state: of its thread.
+            during: the call that compiled: ``launch``, or as for :meth:`note`.
+            site: where that was.
+            spent: nanoseconds.
+            details: what else its line tells.
+
+        Returns:
+            Its number, from 1.
+        """
+        with self._lock:
+            self.count += 1
+            number = self.count
+        state.compiling += spent
+        state.step.compilations += 1
+        state.step.compile_ns += min(spent, clock.perf_counter_ns() - state.step.begin)
+        self._emit({"event": "compile", "thread": state.id, "step": state.index, "site": site,
+                    "during": during, "end_ns": clock.time_ns(), "duration_ns": spent,
+                    **details})  # fmt: skip
+        return number
+
+    def forget_the_past(self) -> None: ...
+
+    def are_new(self, state: ThreadState) -> bool:
+        return bool(state.compiling)
+
+    def under_way(self) -> bool:
+        return (self._begun() or 0) > self._times()[0]
+
+    def ended(self) -> int:
+        return self.count
+
+    def launched(self, state: ThreadState) -> int:
+        return self._relaunched() or 0
+
+    def settle(self, state: ThreadState) -> None:
+        state.compiling = 0
+
+    def note(self, state: ThreadState, during: str, site: int | None, within: int) -> int:
+        spent, state.compiling = state.compiling, 0
+        return min(spent, within)
+
+    def log_ended(self, state: ThreadState) -> None: ...

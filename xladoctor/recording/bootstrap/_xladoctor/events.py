@@ -105,6 +105,30 @@ class Events:
         except Exception as fault:
             self.fail(fault)
 
+    def launched(self, state: ThreadState, site: int | None, ends_step: bool,
+                 marked: bool = False) -> None:  # fmt: skip
+        """A graph was launched, in a framework without barriers.
+
+        Args:
+            state: of the thread.
+            site: where it was launched.
+            ends_step: whether a step of the loop ends with it.
+            marked: whether no graph was launched, but the program said that a step ends.
+        """
+        recorder, end = self._recorder, clock.perf_counter_ns()
+        state.compiling = 0
+        if self._timeline.active:
+            state.step.traced = True
+        looked_at = state.step.traced
+        state.step.executions -= marked
+        recorder.launch(state, site, ends_step, end)
+        if not ends_step:
+            return
+        self._step_closed(state, looked_at, end)
+        state.previous = clock.perf_counter_ns()
+        if self.enough(state):
+            raise SystemExit(0)  # which the program's own `finally` and `atexit` see
+
     def _step_closed(self, state: ThreadState, looked_at: bool, end: int) -> None:
         count = self._recorder.compilations.count
         compiled = count != state.seen

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any, Callable, Protocol, Sequence
 if TYPE_CHECKING:
     from .call_site import CallSites
     from .calls import Calls
+    from .profiler import Profiler
     from .recorder import Recorder
     from .step import ThreadState
 
 #: All there are.
-FRONTENDS = ("torch_xla",)
+FRONTENDS = ("torch_xla", "jax")
 
 
 class Frontend(Protocol):
@@ -29,12 +30,18 @@ class Frontend(Protocol):
         packages: installed packages whose frames are the framework's own.
         recorded: environment variables that change how it works, and may be written to disk.
         ranks: environment variables that may number a process of several, the surest first.
+        entries: functions of it that are no name of a call, nor is what they call.
+        wrappers: functions of it that are no name of a call.
+        logs: whether it can log its compilations.
     """
 
     name: str
     packages: frozenset[str]
     recorded: tuple[str, ...]
     ranks: tuple[str, ...]
+    entries: frozenset[str]
+    wrappers: frozenset[str]
+    logs: bool
 
     def attach(self, module: Any) -> Framework:
         """The framework, whose ``module`` has just been imported. Wraps nothing yet."""
@@ -90,14 +97,38 @@ class Framework(Protocol):
     def devices(self) -> list[str]:
         """As ``CPU:0``; none while no device is in use."""
 
-    def kept_modules(self) -> int:
-        """How many compiled graphs it keeps before it throws old ones away."""
+    def modules(
+        self, profiler: Profiler, recorder: Recorder, folder: str, limit: int
+    ) -> KeptModules:
+        """What writes the compiled modules to a folder, at most ``limit`` bytes."""
+
+
+class KeptModules(Protocol):
+    """Writes compiled modules; see :class:`.modules.Modules`.
+
+    Attributes:
+        files: what was written: file, compilations of the process until then, bytes.
+        too_large: whether some were left out.
+    """
+
+    files: list[dict[str, Any]]
+    too_large: bool
+
+    def tick(self) -> None:
+        """Called four times a second."""
+
+    def collect(self) -> None:
+        """Write what is new."""
+
+    def collect_earlier(self) -> None:
+        """Those from before the capture, to tell them from what is compiled from now on."""
 
 
 class Counters(Protocol):
     """Counts of the whole process, each asked for in well under a microsecond.
 
     Attributes:
+        tells_each: whether the frontend tells of each compilation when it has ended.
         compiled: compilations begun; None for none.
         relaunched: launches of graphs that had been compiled before; None for none.
         value: that of a counter; None where nothing was counted yet.
@@ -105,6 +136,7 @@ class Counters(Protocol):
         report: the metrics report, as the framework prints it; None where it has none.
     """
 
+    tells_each: bool
     compiled: Callable[[], int | None]
     relaunched: Callable[[], int | None]
     value: Callable[[str], int | None]

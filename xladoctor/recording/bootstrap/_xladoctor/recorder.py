@@ -31,7 +31,7 @@ from typing import Any
 from . import clock
 from .call_site import CallSites
 from .compilation_log import CompilationLog
-from .compilations import Compilations
+from .compilations import Compilations, ToldCompilations
 from .frontend import Counters
 from .growth import Growth
 from .step import Step, ThreadState
@@ -54,7 +54,8 @@ class Recorder:
 
     def reset(self) -> None:
         """Begin anew, sharing nothing with what was before."""
-        self.compilations = Compilations(self._counters, self._emit_event)
+        kind = ToldCompilations if self._counters.tells_each else Compilations
+        self.compilations: Any = kind(self._counters, self._emit_event)
         self.log = CompilationLog()
         self._growth = Growth(self._counters)
         self._local = threading.local()
@@ -131,6 +132,22 @@ class Recorder:
         else:
             state.index += 1
         return True
+
+    def launch(self, state: ThreadState, site: int | None, ends_step: bool, end: int) -> None:
+        """A graph was launched, in a framework without barriers; ``ends_step``: it is the one that
+        the loop turns about.
+        """
+        step = state.step
+        step.executions += 1
+        if not ends_step:
+            if end - step.begin > _LONG_NS:
+                self._cut(state, site, end)
+            return
+        step.steps += 1
+        if step.steps >= self._stride or (step.compilations and self._events < _MOST_EVENTS):
+            self._close(state, site, end)
+        else:
+            state.index += 1
 
     def read(self, state: ThreadState, site: int | None, kind: str, begin: int, end: int) -> None:
         """The host read a device value, and was blocked from ``begin`` to ``end``."""

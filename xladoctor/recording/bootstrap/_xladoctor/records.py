@@ -12,8 +12,7 @@ from typing import Any, Callable
 from . import clock
 from .call_site import CallSites
 from .files import replace_file
-from .frontend import Probe
-from .modules import Modules
+from .frontend import KeptModules, Probe
 from .sampler import PERIOD_MS, Sampler
 from .timeline import Timeline
 
@@ -26,7 +25,7 @@ class Records:
     """Writes them, and remembers what they tell."""
 
     def __init__(self, folder: str, describe: Callable[[], dict[str, Any]], sites: CallSites,
-                 probe: Probe, sampler: Sampler, timeline: Timeline, modules: Modules,
+                 probe: Probe, sampler: Sampler, timeline: Timeline, modules: KeptModules,
                  ) -> None:  # fmt: skip
         """``describe``: what is true of the process now, but for timeline and modules."""
         self._folder = folder
@@ -62,6 +61,7 @@ class Records:
                      for key, row in list(self._probe.rows.items())]  # fmt: skip
         self._write("call_sites.json", {"sites": sites, "fallbacks": fallbacks,
                                         "passing": self._sites.passing(),
+                                        "launches": [*self._sites.launches.items()],
                                         "ignores": self._sites.ignores()})  # fmt: skip
 
     def write_samples(self) -> None:

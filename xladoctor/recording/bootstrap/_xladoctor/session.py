@@ -21,7 +21,6 @@ from .calls import Calls
 from .compilation_log import CompilationLog
 from .events import Events
 from .files import announce, give_room_back, keep_room_for_faults, note_fault
-from .modules import Modules
 from .profiler import Profiler
 from .recorder import Recorder
 from .records import Records
@@ -53,7 +52,8 @@ class Session:
         self._options = asked or options.read()
         self._frontend = frontend.load(framework)
         self._settings = settings.users(self._frontend.recorded)
-        self._sites = CallSites(self._frontend.packages)
+        known = self._frontend
+        self._sites = CallSites(known.packages, known.entries, known.wrappers)
         self.awake_once = self._gone = False
         self._main = process.main_file()
         announce(run_directory, f"imported {framework}")
@@ -142,6 +142,8 @@ class Session:
             return _UNDECODABLE.format(undecodable)
         if late or self._options.counts_only:
             return _LATE if late else "counts were asked for alone"
+        if not self._frontend.logs:
+            return None
         path = os.path.join(self._folder, "analysis.log")
         why_not = self._frontend.begin_log(path, settings.users(self._frontend.recorded))
         if why_not is None:
@@ -153,8 +155,8 @@ class Session:
         profiles = os.path.join(self._run, "plugins", "profile")
         name = f"{socket.gethostname()}_{os.path.basename(self._folder)[8:]}.xplane.pb"
         self._timeline = Timeline(self._profiler, self._options, profiles, name)
-        self._modules = Modules(self._profiler, recorder, self._folder,
-                                self._options.trace_bytes, framework.kept_modules)  # fmt: skip
+        self._modules = framework.modules(self._profiler, recorder, self._folder,
+                                          self._options.trace_bytes)  # fmt: skip
         self._probe = framework.probe(recorder, sites, self.fail)
         self.tally = Tally(framework.counters, recorder, self._probe, sites)
         of_whole_process = late or self._options.counts_only

@@ -82,6 +82,8 @@ class ThreadState:
         self.previous = 0  # when the last barrier returned
         self.seen = 0  # compilations of the process at the last barrier
         self.times = StepTimes()
+        self.anchors: Any = None  # of a framework without barriers: which launches end a step
+        self.compiling = 0  # nanoseconds of compiling since its last call
         self.step = Step(self, begin)
 
     @property

@@ -22,6 +22,9 @@ class TorchXla:
     packages = frozenset(("torch", "torch_xla", "torchgen"))
     recorded: tuple[str, ...] = settings.RECORDED
     ranks: tuple[str, ...] = ("RANK", "PJRT_LOCAL_PROCESS_RANK", "LOCAL_RANK")
+    entries: frozenset[str] = frozenset()
+    wrappers: frozenset[str] = frozenset()
+    logs = True
 
     def attach(self, module: Any) -> ImportedTorchXla:
         from .framework import ImportedTorchXla

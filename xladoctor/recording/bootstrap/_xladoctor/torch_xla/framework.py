@@ -9,6 +9,8 @@ from typing import Any, Callable, Sequence
 
 from ..call_site import CallSites
 from ..calls import Calls
+from ..modules import Modules
+from ..profiler import Profiler
 from ..recorder import Recorder
 from .adapter import Adapter
 from .probe import Probe
@@ -65,7 +67,11 @@ class ImportedTorchXla:
         initialized = self._xlac._xla_runtime_is_initialized()
         return list(self._xlac._xla_real_devices()) if initialized else []
 
-    def kept_modules(self) -> int:
+    def modules(self, profiler: Profiler, recorder: Recorder, folder: str, limit: int) -> Modules:
+        return Modules(profiler, recorder, folder, limit, self._kept_modules)
+
+    def _kept_modules(self) -> int:
+        """How many compiled graphs it keeps before it throws old ones away."""
         size = os.environ.get("XLA_COMPILATION_CACHE_SIZE", "")
         return int(size) if size.isdigit() else _CACHE_SIZE
 
@@ -73,6 +79,7 @@ class ImportedTorchXla:
 class Counters:
     """See :class:`..frontend.Counters`."""
 
+    tells_each = False
     #: What `.item()` counts.
     reads = frozenset(("aten::_local_scalar_dense",))
 

@@ -8,19 +8,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import glob
-import os
-import re
 import socket
 import weakref
 from typing import Any, Callable
 
 from .. import clock
 from ..patches import Patches
+from ..written_profile import written
 
 _HERE = ("localhost", "127.0.0.1", "[::1]")
-_SLACK_NS = 2_000_000_000  # file systems round times to as much
 
 
 class Profiles:
@@ -62,7 +58,7 @@ class Profiles:
             number, began, file = begin(), clock.wall_ns(), None
             try:
                 result = original(service_addr, logdir, *args, **kwargs)
-                file = _written(logdir, began, names)
+                file = written(logdir, began, names)
                 return result
             finally:
                 end(number, file)
@@ -93,26 +89,9 @@ def _followed(kind: Any, begin: Any, end: Any) -> Any:
         def export(self, space: bytes, log_dir: str, *args: Any, **kwargs: Any) -> Any:
             result = super().export(space, log_dir, *args, **kwargs)
             if self._end.detach():
-                end(self._number, _written(log_dir, self._began, [socket.gethostname()]))
+                end(self._number, written(log_dir, self._began, [socket.gethostname()]))
             return result
 
     TslProfilerSessionWrapper.__module__ = kind.__module__
     TslProfilerSessionWrapper.__qualname__ = kind.__qualname__
     return TslProfilerSessionWrapper
-
-
-def _written(log_dir: str, began_ns: int, hosts: list[str]) -> str | None:
-    """The newest timeline in a folder, of one of these hosts, if it was written since.
-
-    Files are named after ``<host>`` or ``<host>_<port>``, each other sign ``_``. There is none in a
-    bucket.
-    """
-    names = "|".join(re.escape(re.sub(r"[^\w.-]", "_", host)) for host in hosts)
-    own = re.compile(rf"({names})(_\d+)?\.xplane\.pb")
-    pattern = os.path.join(glob.escape(log_dir), "plugins", "profile", "*", "*.xplane.pb")
-    newest = (began_ns - _SLACK_NS, "")
-    for file in glob.glob(pattern):
-        if own.fullmatch(os.path.basename(file)):
-            with contextlib.suppress(OSError):
-                newest = max(newest, (os.stat(file).st_mtime_ns, file))
-    return newest[1] or None

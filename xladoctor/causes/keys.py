@@ -1,0 +1,68 @@
+"""From what differs in the key of a compiled function to the cause of its compilation.
+
+The framework compares keys itself before it compiles, so they tell causes that no two graphs show:
+another function object, a weak type, the structure around the arrays.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from xladoctor.causes.interface import Cause, Causes, Compilation, Kind
+from xladoctor.causes.patterns import size_in
+from xladoctor.evidence.database import Database
+
+_CHANGES = """
+    SELECT process, index, against, what, argument, was, now FROM key_change
+    ORDER BY process, index, nth
+"""
+#: What differs and what that is called, what makes all others irrelevant first.
+_KINDS: dict[str, Kind] = {
+    "function": "function", "static": "constant", "structure": "input_count",
+    "shape": "input_shape", "type": "input_type", "weak_type": "weak_type",
+    "sharding": "placement", "configuration": "configuration", "nothing": "evicted",
+}  # fmt: skip
+
+
+class _Change(NamedTuple):
+    against: int
+    what: str
+    argument: str
+    was: str
+    now: str
+
+
+def by_keys(database: Database, compilations: Iterable[Compilation]) -> Causes:
+    """The causes of compilations whose key is known, and an earlier one of their function."""
+    changes: dict[tuple[int, int], list[_Change]] = defaultdict(list)
+    for process, index, *change in database.table(_CHANGES)[1]:
+        changes[process, index].append(_Change(*change))
+    order = list(_KINDS)
+    return {
+        compilation: _cause(min(known, key=lambda change: order.index(change.what)))
+        for compilation in compilations
+        if (known := [change for change in changes[compilation.process, compilation.index]
+                      if change.what in _KINDS])
+    }  # fmt: skip
+
+
+def _cause(change: _Change) -> Cause:
+    kind = _KINDS[change.what]
+    dimension = _dimension(change.was, change.now) if kind == "input_shape" else None
+    return Cause(
+        kind, "key", change.against, was=change.was or None, now=change.now or None,
+        dimension=dimension,
+        value=None if dimension is None else size_in(change.now, dimension),
+        op="sharding" if kind == "placement" else None, argument=change.argument or None,
+    )  # fmt: skip
+
+
+def _dimension(was: str, now: str) -> int | None:
+    """The first that differs of two shapes with as many."""
+    before, after = (text[text.find("[") + 1 : -1].split(",") for text in (was, now))
+    if len(before) != len(after):
+        return None
+    return next((number for number, sizes in enumerate(zip(before, after, strict=True))
+                 if sizes[0] != sizes[1]), None)  # fmt: skip

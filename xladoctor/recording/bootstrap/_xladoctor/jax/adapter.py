@@ -1,0 +1,471 @@
+"""Which calls of JAX are wrapped, as what.
+
+Executions on the fast path go through a hook of the extension module, all others through
+``ExecuteReplicated``. A call that misses the cache of its function takes ``_infer_params`` first,
+which knows its key. Values are read through one property of arrays, or, on the CPU, from their
+memory. Each hook is put in its place by itself: one that a release of JAX lacks leaves the others.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import TYPE_CHECKING, Any, Callable
+
+from .. import clock
+from ..calls import Calls
+from ..import_hook import when_imported
+from ..patches import Patches
+from ..step import ThreadState
+from . import buffers
+from .anchors import Anchors
+from .keys import Key, KeyReader, Keys
+from .modules import Modules
+
+if TYPE_CHECKING:
+    from .framework import Counters
+
+#: Function that asks for an array's value -> how a read through it is reported.
+_READS = {
+    "__float__": "float", "__bool__": "bool", "__int__": "int", "__index__": "index",
+    "__complex__": "complex", "__repr__": "repr", "__str__": "repr", "__format__": "format",
+    "_item": "item", "item": "item", "tolist": "tolist", "__array__": "array",
+    "_device_get": "device_get",
+}  # fmt: skip
+_FEW = 8  # entries of a container that are looked through for arrays of NumPy
+
+_clock = clock.perf_counter_ns
+
+
+class _Miss:
+    """A call that missed the cache of its function: when it began, and what it was."""
+
+    def __init__(self, function: Any, info: Any, args: Any, kwargs: Any) -> None:
+        self.began = _clock()
+        self.call: tuple[Any, ...] | None = (function, info, args, kwargs)
+        self.key: Key | None = None
+        self.open = True
+        self.tracing = False
+
+
+class Adapter:
+    """Installs the hooks, which report to ``calls``."""
+
+    def __init__(self, module: Any, counters: Counters, modules: Modules, calls: Calls) -> None:
+        self._jax = module
+        self._counters = counters
+        self._modules = modules
+        self._calls = calls
+        self._recorder = calls.recorder
+        self._events = calls.events
+        self._patches = Patches()
+        self._undo: list[Callable[[], None]] = []
+        self._local = threading.local()
+        self._keys = Keys()
+        self._flops: dict[int | None, float] = {}
+        self._annotated = False
+        #: Hooks that this release of JAX has no place for, with the reason.
+        self.missing: dict[str, str] = {}
+
+    def install(self) -> None:
+        """Put all hooks in their places."""
+        for name, install in (
+            ("launches", self._install_launches), ("compilations", self._install_compilations),
+            ("keys", self._install_keys), ("reads", self._install_reads),
+            ("memory reads", self._install_buffers), ("uploads", self._install_uploads),
+            ("steps", self._install_steps), ("input", self._install_input),
+            ("saves", self._install_saves),
+        ):  # fmt: skip
+            try:
+                install()
+            except (ImportError, AttributeError, TypeError) as error:
+                self.missing[name] = repr(error)
+
+    def uninstall(self) -> None:
+        """Take them off again."""
+        self._patches.undo()
+        for undo in reversed(self._undo):
+            undo()
+
+    # -- launches ----------------------------------------------------------------------------
+
+    def _install_launches(self) -> None:
+        from jax._src import api, config
+        from jax._src.interpreters import pxla
+
+        self._patches.replace(pxla.ExecuteReplicated, "__call__", self._execute)
+        hooks, check = api._post_hook_state, api._nan_check_posthook
+        launched = self._launched
+
+        def checked(function: Any, args: Any, kwargs: Any, out: Any) -> None:
+            launched(function, args, kwargs, out)
+            check(function, args, kwargs, out)
+
+        def update_global(_: Any) -> None:
+            wanted = config._read("jax_debug_nans") or config._read("jax_debug_infs")
+            hooks.set_global(checked if wanted else launched)
+
+        def update_local(_: Any) -> None:
+            wanted = True in (config.debug_nans.get_local(), config.debug_infs.get_local())
+            hooks.set_local(checked if wanted else launched)
+
+        for option in (config.debug_nans, config.debug_infs):
+            option._add_hooks(update_global, update_local)
+
+        def undo() -> None:
+            for option in (config.debug_nans, config.debug_infs):
+                option._add_hooks(api._update_debug_special_global,
+                                  api._update_debug_special_thread_local)  # fmt: skip
+
+        self._undo.append(undo)
+
+    def _launched(self, function: Any, args: Any, kwargs: Any, out: Any) -> None:
+        """A compiled function was called and has returned, without a look at Python."""
+        if self._recorder.off:
+            return
+        try:
+            state = self._recorder.thread()
+            if state.inside:
+                self._counters.launches += 1
+                return
+            if not self._events.awake:
+                self._events.used()
+            site = self._calls.sites.here(2)
+            arrays = _numpy_arrays(args)
+            if arrays:
+                self._recorder.uploads(site, arrays, 0)
+            self._launch(state, site)
+        except Exception as fault:
+            self._events.fail(fault)
+
+    def _execute(self, original: Any) -> Any:
+        def execute(executable: Any, *args: Any) -> Any:
+            if self._recorder.off:
+                return original(executable, *args)
+            self._miss_is_over()
+            state = self._recorder.thread()
+            begin = _clock()
+            result = original(executable, *args)
+            if not state.inside and not self._recorder.off:
+                self._calls.note(self._executed, state, begin)
+            return result
+
+        return execute
+
+    def _executed(self, state: ThreadState, begin: int) -> None:
+        self._events.used()
+        site = self._calls.sites.here(4)
+        state.step.barrier_ns += _clock() - max(begin, state.step.begin)
+        self._launch(state, site)
+
+    def _launch(self, state: ThreadState, site: int | None) -> None:
+        self._counters.launches += 1
+        launches = self._calls.sites.launches
+        launches[site] = launches.get(site, 0) + 1
+        ends = False
+        if not self._annotated:
+            anchors = state.anchors
+            if anchors is None:
+                anchors = state.anchors = Anchors(self._flops)
+            ends = anchors.ends_step(site)
+        self._events.launched(state, site, ends)
+
+    # -- compilations ------------------------------------------------------------------------
+
+    def _install_compilations(self) -> None:
+        from jax._src import compiler
+
+        self._patches.replace(compiler, "compile_or_get_cached", self._compile)
+
+    def _compile(self, original: Any) -> Any:
+        counters = self._counters
+
+        def compile_or_get_cached(backend: Any, module: Any, *args: Any, **kwargs: Any) -> Any:
+            if self._recorder.off:
+                return original(backend, module, *args, **kwargs)
+            begin = _clock()
+            self._calls.note(self._events.used)
+            counters.begun += 1
+            try:
+                executable = original(backend, module, *args, **kwargs)
+            except BaseException:
+                counters.begun -= 1
+                raise
+            self._calls.note(self._compiled, executable, begin, args)
+            return executable
+
+        return compile_or_get_cached
+
+    def _compiled(self, executable: Any, begin: int, args: tuple[Any, ...]) -> None:
+        miss = self._miss()
+        end = _clock()
+        spent = end - (begin if miss is None or not miss.open else max(miss.began, 0))
+        if miss is not None:
+            miss.began = end
+        self._counters.note(clock.time_ns() / 1e9, spent)
+        state = self._recorder.thread()
+        site = self._calls.sites.here(4)
+        details = _Executable(executable, args)
+        self._flops[site] = max(self._flops.get(site, 0.0), details.flops)
+        known = self._changed(miss, site)
+        number = self._recorder.compilations.one(
+            state, state.inside or "launch", site, spent,
+            {**details.described(), **known, "ordinal": self._calls.sites.launches.get(site, 0)},
+        )  # fmt: skip
+        module = details.module
+        if module is not None:
+            self._modules.add(number, details.name, module)
+
+    def _changed(self, miss: _Miss | None, site: int | None) -> dict[str, Any]:
+        """What the step log tells of the key of a compilation."""
+        if miss is None:
+            return {}
+        try:
+            key = miss.key or self._reader.read(*miss.call) if miss.call else miss.key
+        except Exception as error:  # private parts of JAX, of another release
+            self.missing.setdefault("keys", repr(error))
+            return {}
+        if key is None:
+            return {}
+        number = self._recorder.compilations.count + 1
+        against, changes = self._keys.add(number, key, site)
+        defined = self._calls.definition(key.function.code)
+        return {"function": key.function.name, "defined": defined, "against": against,
+                "changes": [[*change] for change in changes]}  # fmt: skip
+
+    # -- keys --------------------------------------------------------------------------------
+
+    def _install_keys(self) -> None:
+        from jax._src import pjit
+
+        self._reader = KeyReader(self._jax)
+        self._patches.replace(pjit, "_infer_params", self._infer)
+        helper = next(name for name in ("_run_python_pjit", "_python_pjit_helper")
+                      if hasattr(pjit, name))  # fmt: skip
+        self._patches.replace(pjit, helper, self._closing)
+
+    def _infer(self, original: Any) -> Any:
+        def infer_params(function: Any, info: Any, args: Any, kwargs: Any) -> Any:
+            miss = self._miss()
+            if self._recorder.off or (miss is not None and miss.open):
+                return original(function, info, args, kwargs)
+            miss = self._local.miss = _Miss(function, info, args, kwargs)
+            caller = sys._getframe(1).f_code.co_name
+            miss.tracing = True
+            try:
+                result = original(function, info, args, kwargs)
+            except BaseException:
+                self._local.miss = None
+                raise
+            miss.tracing = False
+            if caller not in ("cache_miss", "_python_pjit_helper"):  # lowered, to be compiled later
+                self._calls.note(self._keep_key, miss)
+            return result
+
+        return infer_params
+
+    def _keep_key(self, miss: _Miss) -> None:
+        if miss.call is not None:
+            miss.key = self._reader.read(*miss.call)
+        miss.call, miss.open = None, False
+
+    def _closing(self, original: Any) -> Any:
+        """The outermost of these calls ends the miss; functions that it traces make others."""
+        local = self._local
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            miss, depth = self._miss(), getattr(local, "depth", 0)
+            local.depth = depth + 1
+            try:
+                return original(*args, **kwargs)
+            finally:
+                local.depth = depth
+                if depth == 0 and not (miss is not None and miss.tracing):
+                    self._miss_is_over()
+
+        return call
+
+    def _miss(self) -> _Miss | None:
+        return getattr(self._local, "miss", None)
+
+    def _miss_is_over(self) -> None:
+        self._local.miss = None
+
+    # -- reads -------------------------------------------------------------------------------
+
+    def _install_reads(self) -> None:
+        import jax
+        from jax._src import api
+        from jax._src.array import ArrayImpl
+
+        kind: Any = ArrayImpl
+        value = kind._value
+        recorder, calls = self._recorder, self._calls
+
+        def read_value(array: Any) -> Any:
+            if recorder.off or calls.is_inside():
+                return value.fget(array)
+            how = _READS.get(sys._getframe(1).f_code.co_name, "value")
+            return calls.read(how, value.fget, array)
+
+        self._patches.put(kind, "_value", property(read_value, doc=value.__doc__))
+        self._patches.replace(kind, "block_until_ready", self._wait)
+        for name, make in (("block_until_ready", self._wait), ("device_get", self._get)):
+            self._patches.replace(api, name, make)
+            self._patches.put(jax, name, getattr(api, name))
+
+    def _wait(self, original: Any) -> Any:
+        return self._reading("wait", original)
+
+    def _get(self, original: Any) -> Any:
+        return self._reading("device_get", original)
+
+    def _reading(self, kind: str, original: Any) -> Any:
+        def read(*args: Any, **kwargs: Any) -> Any:
+            if self._recorder.off or not self._events.awake or self._calls.is_inside():
+                return original(*args, **kwargs)
+            return self._calls.read(kind, original, *args, **kwargs)
+
+        return read
+
+    def _install_buffers(self) -> None:
+        from jax._src.array import ArrayImpl
+
+        recorder, calls = self._recorder, self._calls
+
+        def reads(array: Any, read: Callable[[], Any]) -> Any:
+            if recorder.off or calls.is_inside():
+                return read()
+            return calls.read("array", read)
+
+        self._undo.append(buffers.watch(ArrayImpl, reads))
+
+    # -- uploads, steps, input, saves --------------------------------------------------------
+
+    def _install_uploads(self) -> None:
+        from jax._src.interpreters import pxla
+
+        self._patches.replace(pxla, "batched_device_put", self._put)
+
+    def _put(self, original: Any) -> Any:
+        def batched_device_put(aval: Any, sharding: Any, arrays: Any, *args: Any,
+                               **kwargs: Any) -> Any:  # fmt: skip
+            if self._recorder.off or self._recorder.thread().inside:
+                return original(aval, sharding, arrays, *args, **kwargs)
+            host = [array for array in arrays if type(array).__module__ == "numpy"
+                    and hasattr(array, "nbytes")]  # fmt: skip
+            if not host:
+                return original(aval, sharding, arrays, *args, **kwargs)
+            return self._calls.upload(host, original, aval, sharding, arrays, *args, **kwargs)
+
+        return batched_device_put
+
+    def _install_steps(self) -> None:
+        """A program that marks its steps for the profiler says best what a step is."""
+        from jax.profiler import StepTraceAnnotation
+
+        def leave(original: Any) -> Any:
+            def __exit__(annotation: Any, *error: Any) -> Any:  # noqa: N807
+                result = original(annotation, *error)
+                if not self._recorder.off:
+                    self._calls.note(self._step_marked)
+                return result
+
+            return __exit__
+
+        self._patches.replace(StepTraceAnnotation, "__exit__", leave)
+
+    def _step_marked(self) -> None:
+        self._annotated = True
+        state = self._recorder.thread()
+        if self._events.awake and not state.inside:
+            self._events.launched(state, self._calls.sites.here(4), True, marked=True)
+
+    def _install_input(self) -> None:
+        calls = self._calls
+
+        def tell(owner: str, name: str) -> Callable[[Any], None]:
+            def wrap(module: Any) -> None:
+                kind = getattr(module, owner, None)
+                if kind is not None and name in vars(kind):
+                    self._patches.replace(kind, name, calls.input)
+
+            return wrap
+
+        for module, owner, name in (
+            ("torch.utils.data.dataloader", "_BaseDataLoaderIter", "__next__"),
+            ("grain._src.python.data_loader", "PyGrainDatasetIterator", "__next__"),
+            ("grain._src.python.dataset.dataset", "DatasetIterator", "__next__"),
+            ("tensorflow.python.data.ops.dataset_ops", "NumpyIterator", "__next__"),
+            ("tensorflow.python.data.ops.iterator_ops", "OwnedIterator", "__next__"),
+        ):  # fmt: skip
+            when_imported(module, tell(owner, name))
+
+    def _install_saves(self) -> None:
+        def wrap(kind: str) -> Callable[[Any], None]:
+            def tell(module: Any) -> None:
+                owner = getattr(module, kind, None)
+                if owner is not None and hasattr(owner, "save"):
+                    self._patches.replace(owner, "save", self._calls.save)
+
+            return tell
+
+        for module, kind in (
+            ("orbax.checkpoint.checkpoint_manager", "CheckpointManager"),
+            ("orbax.checkpoint._src.checkpointers.checkpointer", "Checkpointer"),
+            ("orbax.checkpoint._src.checkpointers.async_checkpointer", "AsyncCheckpointer"),
+        ):
+            when_imported(module, wrap(kind))
+
+
+class _Executable:
+    """What a compiled executable tells of itself; nothing of it is promised, so all is tried."""
+
+    def __init__(self, executable: Any, args: tuple[Any, ...]) -> None:
+        self._executable = executable
+        self._callbacks = next((len(value) for value in args if isinstance(value, list)), 0)
+        modules = self._tried(executable.hlo_modules) or [None]
+        self._module = modules[0]
+        self.name = str(getattr(self._module, "name", "module"))
+
+    def _tried(self, ask: Callable[[], Any]) -> Any:
+        try:
+            return ask()
+        except Exception:  # backends implement a part of it
+            return None
+
+    @property
+    def flops(self) -> float:
+        analysis = self._tried(self._executable.cost_analysis)
+        if isinstance(analysis, list):
+            analysis = analysis[0] if analysis else None
+        return float((analysis or {}).get("flops") or 0.0)
+
+    @property
+    def module(self) -> bytes | None:
+        """Its HloModuleProto."""
+        module = self._module
+        if module is None:
+            return None
+        proto = self._tried(module.as_serialized_hlo_module_proto)
+        return proto if isinstance(proto, bytes) else None
+
+    def described(self) -> dict[str, Any]:
+        """As the step log has it: bytes."""
+        memory = self._tried(self._executable.get_compiled_memory_stats)
+        sizes = {name: int(getattr(memory, f"{name}_size_in_bytes", 0) or 0)
+                 for name in ("argument", "output", "alias", "temp")}  # fmt: skip
+        return {"memory": sizes, "callbacks": self._callbacks} if memory is not None else {}
+
+
+def _numpy_arrays(args: Any) -> list[Any]:
+    """Arrays of NumPy among the arguments, and in small containers among them."""
+    found: list[Any] = []
+    for arg in args:
+        kind = type(arg)
+        if kind in (tuple, list, dict) and 0 < len(arg) <= _FEW:
+            values = arg.values() if kind is dict else arg
+            found += [value for value in values if type(value).__module__ == "numpy"]
+        elif kind.__module__ == "numpy":
+            found.append(arg)
+    return [array for array in found if getattr(array, "nbytes", 0)]

@@ -1,0 +1,286 @@
+"""What of a compiled function's key is new, where it is compiled again.
+
+JAX compiles a function for each combination of static arguments, of the tree that the other
+arguments make, of the shape, type, weak type and sharding of each leaf, and of its configuration;
+and for each function object anew. Keys are taken where JAX itself missed its cache, and compared
+with the most similar one of the same function.
+"""
+
+from __future__ import annotations
+
+import weakref
+from types import CodeType
+from typing import Any, Callable, NamedTuple, Sequence
+
+from ..redaction import redact_text
+
+_KEPT = 64  # keys of a function
+_MOST_CHANGES = 12  # that are written down
+_TEXT = 160  # characters of a value
+
+
+class Change(NamedTuple):
+    """One difference.
+
+    Attributes:
+        what: shape, type, weak_type, sharding, static, structure, configuration or function.
+        argument: its path, as ``batch['x']``; empty where it is of none.
+        was: its text in the earlier key, now: in this one.
+    """
+
+    what: str
+    argument: str
+    was: str
+    now: str
+
+
+class Function(NamedTuple):
+    """The function that was compiled: where it is defined, and which object it is.
+
+    Attributes:
+        traced: whether it is called by a transformation, as to differentiate it: that makes another
+            graph of it.
+    """
+
+    name: str
+    code: CodeType | None
+    reference: Callable[[], Any]
+    traced: bool = False
+
+
+class Key(NamedTuple):
+    """All that decides whether a function must be compiled."""
+
+    function: Function
+    static: dict[str, str]
+    leaves: dict[str, tuple[Any, ...]]
+    structure: str
+    configuration: tuple[Any, ...]
+
+
+class Keys:
+    """The keys of all functions so far, each with the number of its compilation."""
+
+    def __init__(self) -> None:
+        self._of: dict[Any, list[tuple[int, Key]]] = {}
+
+    def add(self, number: int, key: Key, site: int | None) -> tuple[int | None, list[Change]]:
+        """The compilation that is most alike, and what differs; None for a function's first.
+
+        Primitives that are called one by one are one function for each line.
+        """
+        function = key.function
+        name = function.code or (function.name, site)
+        earlier = self._of.setdefault((name, function.traced), [])
+        best: tuple[int, int, list[Change]] | None = None
+        for old_number, old in reversed(earlier):
+            changes = _changes(old, key)
+            if best is None or len(changes) < best[0]:
+                best = (len(changes), old_number, changes)
+        earlier.append((number, key))
+        del earlier[: len(earlier) - _KEPT]
+        return (None, []) if best is None else (best[1], best[2][:_MOST_CHANGES])
+
+
+def _changes(old: Key, new: Key) -> list[Change]:
+    changes = []
+    if old.function.reference() is not new.function.reference():
+        changes.append(Change("function", "", "", new.function.name))
+    for name in {**old.static, **new.static}:
+        was, now = old.static.get(name, ""), new.static.get(name, "")
+        if was != now:
+            changes.append(Change("static", name, was, now))
+    if old.structure != new.structure:
+        changes += _structure(old, new)
+    for path, leaf in new.leaves.items():
+        before = old.leaves.get(path)
+        if before is not None and before != leaf:
+            changes += _leaf(path, before, leaf)
+    if old.configuration != new.configuration:
+        changes += _configuration(old.configuration, new.configuration)
+    return changes
+
+
+def _structure(old: Key, new: Key) -> list[Change]:
+    gone = [path for path in old.leaves if path not in new.leaves]
+    come = [path for path in new.leaves if path not in old.leaves]
+    if not gone and not come:
+        return [Change("structure", "", _short(old.structure), _short(new.structure))]
+    counts = f"{len(old.leaves)} leaves", f"{len(new.leaves)} leaves"
+    return [Change("structure", (come or gone)[0], *counts)]
+
+
+_NAMES = ("shape", "type", "weak_type", "sharding")
+
+
+def _leaf(path: str, old: tuple[Any, ...], new: tuple[Any, ...]) -> list[Change]:
+    """The first that differs of shape, type, weak type and sharding: the others follow from it."""
+    name = next(name for name, was, now in zip(_NAMES, old, new) if was != now)
+    if name in ("shape", "type"):
+        return [Change(name, path, _typed(old), _typed(new))]
+    place = _NAMES.index(name)
+    return [Change(name, path, _short(str(old[place])), _short(str(new[place])))]
+
+
+def _typed(leaf: tuple[Any, ...]) -> str:
+    shape, dtype = leaf[0], leaf[1]
+    return f"{dtype}[{','.join(map(str, shape))}]"
+
+
+def _configuration(old: Sequence[Any], new: Sequence[Any]) -> list[Change]:
+    pairs = [(was, now) for was, now in zip(old, new) if was != now] or [(old, new)]
+    return [Change("configuration", _option(was, now), _value(was), _value(now))
+            for was, now in pairs]  # fmt: skip
+
+
+def _option(was: Any, now: Any) -> str:
+    named = isinstance(was, tuple) and isinstance(now, tuple) and len(was) == len(now) == 2
+    return str(now[0]) if named and was[0] == now[0] else ""
+
+
+def _value(item: Any) -> str:
+    return _short(str(item[1] if isinstance(item, tuple) and len(item) == 2 else item))
+
+
+def _short(text: str) -> str:
+    text = redact_text(text)
+    return text if len(text) <= _TEXT else text[: _TEXT - 1] + "…"
+
+
+class KeyReader:
+    """Takes keys from calls of compiled functions; ``jax`` is the imported module."""
+
+    def __init__(self, jax: Any) -> None:
+        from jax._src import config, core
+
+        self._tree = jax.tree_util
+        self._config = config
+        self._tracer = core.Tracer
+        self._abstract = getattr(core, "shaped_abstractify", None) or core.get_aval
+
+    def read(self, function: Any, info: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Key:
+        """The key of a call.
+
+        Args:
+            function: what was compiled.
+            info: of JAX, with ``static_argnums`` and ``static_argnames``.
+            args: of the call.
+            kwargs: of the call.
+        """
+        static = _parameters(function)
+        names = _argument_names(function, len(args))
+        numbers = {number if number >= 0 else number + len(args)
+                   for number in info.static_argnums or ()}  # fmt: skip
+        for number in sorted(numbers & {*range(len(args))}):
+            static[names[number]] = _text(args[number])
+        dynamic = {names[number]: arg for number, arg in enumerate(args) if number not in numbers}
+        for name, value in kwargs.items():
+            if name in (info.static_argnames or ()):
+                static[name] = _text(value)
+            else:
+                dynamic[name] = value
+        flat, tree = self._tree.tree_flatten_with_path(dynamic)
+        leaves = {self._path(path): self._leaf(leaf) for path, leaf in flat}
+        traced = any(isinstance(leaf, self._tracer) for _, leaf in flat)
+        return Key(_function(function, traced), static, leaves, str(tree), self._configuration())
+
+    def _path(self, path: Sequence[Any]) -> str:
+        """``params['dense']['kernel']``: the first key is the argument's name."""
+        first = getattr(path[0], "key", "")
+        return f"{first}{self._tree.keystr(tuple(path[1:]))}"
+
+    def _leaf(self, value: Any) -> tuple[Any, ...]:
+        try:
+            aval = self._abstract(value)
+        except Exception:  # not an array: JAX will say so
+            return ((), type(value).__name__, False, "")
+        weak = bool(getattr(aval, "weak_type", False))
+        dtype = getattr(aval, "dtype", type(value).__name__)
+        return tuple(getattr(aval, "shape", ())), str(dtype), weak, _sharding(value)
+
+    def _configuration(self) -> tuple[Any, ...]:
+        """What else is part of each key, with the names of the options where they are known."""
+        values = self._config.trace_context()
+        named = sorted(
+            (name, value) for name, value in getattr(self._config.config, "values", {}).items()
+            if name.startswith("jax_") and isinstance(value, (str, int, float, bool, type(None)))
+        )  # fmt: skip
+        plain = [value for value in values if isinstance(value, (str, int, float, bool))]
+        return (*named, ("context", tuple(plain)))
+
+
+def _sharding(value: Any) -> str:
+    """Where it lies, if the program said so: such arrays are *committed*."""
+    if not getattr(value, "_committed", False):
+        return "uncommitted"
+    return str(getattr(value, "sharding", ""))
+
+
+def _parameters(function: Any) -> dict[str, str]:
+    """Those of a primitive that is called by itself, outside of any compiled function."""
+    if not getattr(function, "_apply_primitive", False):
+        return {}
+    return {name: _text(value) for name, value in _cell(function, "params").items()}
+
+
+def _text(value: Any) -> str:
+    """Of a static argument; a callable's is its name, as its address says nothing."""
+    name = getattr(value, "__qualname__", None)
+    try:
+        if hasattr(value, "shape") or _is_jaxpr(value):  # its text would be long, and take long
+            return type(value).__name__
+        return _short(str(name) if callable(value) and name else repr(value))
+    except Exception:  # it is the program's own, and may raise anything
+        return f"<{type(value).__name__}>"
+
+
+def _is_jaxpr(value: Any) -> bool:
+    return "Jaxpr" in type(value).__name__
+
+
+def _function(function: Any, traced: bool = False) -> Function:
+    plain = function
+    for _ in range(16):
+        inner = getattr(plain, "func", None) or getattr(plain, "__wrapped__", None)
+        inner = inner or getattr(plain, "__func__", None)
+        if inner is None or hasattr(plain, "__code__"):
+            break
+        plain = inner
+    name = str(getattr(plain, "__qualname__", type(plain).__name__))
+    if getattr(function, "_apply_primitive", False):  # made anew for each set of parameters
+        bodies = [value for value in _cell(function, "params").values()
+                  if _is_jaxpr(value) or callable(value)]  # fmt: skip
+        return Function(name, None, _reference(bodies[0] if bodies else None), traced)
+    return Function(name, getattr(plain, "__code__", None), _reference(function), traced)
+
+
+def _cell(function: Any, name: str) -> dict[str, Any]:
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
+    contents = cells[name].cell_contents if name in cells else {}
+    return contents if isinstance(contents, dict) else {}
+
+
+def _reference(value: Any) -> Callable[[], Any]:
+    """Gives the object, which it does not keep alive.
+
+    A dead one is like no other: its function is gone, and what comes is a new one.
+    """
+    try:
+        weak = weakref.ref(value)
+    except TypeError:
+        return lambda: None  # cannot be told from others
+    gone = object()
+
+    def target() -> Any:
+        alive = weak()
+        return gone if alive is None else alive
+
+    return target
+
+
+def _argument_names(function: Any, count: int) -> list[str]:
+    code = _function(function).code
+    bound = 1 if getattr(function, "__self__", None) is not None else 0
+    names = list(code.co_varnames[bound : code.co_argcount]) if code else []
+    return [names[number] if number < len(names) else f"argument {number}"
+            for number in range(count)]  # fmt: skip

@@ -1,0 +1,88 @@
+"""The compiled modules, written as each is compiled: executables may be gone a moment later.
+
+The file is a timeline without events (an XSpace), as ``..modules`` writes. A message of protobuf
+goes on where the file ends: so each module is appended as a plane of its own,
+``/host:metadata``, with one entry of event metadata, whose statistic ``Hlo Proto`` is the module.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any
+
+_NAME = "modules.xplane.pb"
+_STATISTIC = 1  # its number in each plane
+
+
+class Modules:
+    """See :class:`..modules.Modules`; kept in memory until there is a folder."""
+
+    def __init__(self) -> None:
+        self._folder: str | None = None
+        self._limit = 0
+        self._written = 0
+        self._lock = threading.Lock()
+        self._waiting: list[bytes] = []
+        self.files: list[dict[str, Any]] = []
+        self.too_large = False
+
+    def keep(self, folder: str, limit: int) -> None:
+        """Write to a folder from now on, at most ``limit`` bytes."""
+        with self._lock:
+            self._folder, self._limit = folder, limit
+            self._written, self.files, self.too_large = 0, [], False
+
+    def add(self, number: int, name: str, module: bytes) -> None:
+        """A module (HloModuleProto), and the number of its compilation."""
+        with self._lock:
+            if self.too_large or self._folder is None:
+                return
+            if self._written + len(module) > self._limit:
+                self.too_large = True
+                return
+            plane = _plane(number, f"{name}({number})", module)
+            with open(os.path.join(self._folder, _NAME), "ab") as file:
+                file.write(plane)
+            self._written += len(plane)
+            self.files = [{"file": _NAME, "compilations": number, "bytes": self._written,
+                           "numbered": True}]  # fmt: skip
+
+    def tick(self) -> None: ...
+
+    def collect(self) -> None: ...
+
+    def collect_earlier(self) -> None: ...
+
+
+def _plane(number: int, name: str, module: bytes) -> bytes:
+    """XSpace.planes (1) of XPlane: name (2), event_metadata (4), stat_metadata (5); see XLA's
+    xplane.proto. HloProto.hlo_module is 1; XEventMetadata has id (1), name (2) and stats (5); XStat
+    has metadata_id (1) and bytes_value (6).
+    """
+    statistic = _number(1, _STATISTIC) + _bytes(6, _bytes(1, module))
+    entry = _number(1, number) + _bytes(2, name.encode()) + _bytes(5, statistic)
+    kind = _number(1, _STATISTIC) + _bytes(2, b"Hlo Proto")
+    plane = (
+        _bytes(2, b"/host:metadata")
+        + _bytes(4, _number(1, number) + _bytes(2, entry))
+        + _bytes(5, _number(1, _STATISTIC) + _bytes(2, kind))
+    )
+    return _bytes(1, plane)
+
+
+def _number(field: int, value: int) -> bytes:
+    return _varint(field << 3) + _varint(value)
+
+
+def _bytes(field: int, value: bytes) -> bytes:
+    return _varint(field << 3 | 2) + _varint(len(value)) + value
+
+
+def _varint(value: int) -> bytes:
+    parts = bytearray()
+    while value > 0x7F:
+        parts.append(value & 0x7F | 0x80)
+        value >>= 7
+    parts.append(value)
+    return bytes(parts)

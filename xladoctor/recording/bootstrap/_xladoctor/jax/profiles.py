@@ -1,0 +1,71 @@
+"""The profiler of JAX, and what the program does with it.
+
+``jax.profiler.start_trace`` and ``trace`` make a session, and ``stop_trace`` writes
+``LOGDIR/plugins/profile/<second>/<host>.xplane.pb``.
+"""
+
+from __future__ import annotations
+
+import socket
+from typing import Any, Callable
+
+from .. import clock
+from ..patches import Patches
+from ..written_profile import written
+
+
+class Profiles:
+    """See :class:`..frontend.Profiles`."""
+
+    def __init__(self) -> None:
+        self._patches = Patches()
+        self._number: int | None = None
+        self._began = 0
+
+    def open(self) -> Any:
+        from jaxlib import _profiler
+
+        options = _profiler.ProfileOptions()
+        options.python_tracer_level = 0
+        return _profiler.ProfilerSession(options)
+
+    def hand_over(self, begin: Callable[[], int], end: Callable[[int, str | None], None]) -> None:
+        import jax
+        from jax._src import profiler
+
+        def start(original: Any) -> Any:
+            def start_trace(*args: Any, **kwargs: Any) -> Any:
+                if self._number is not None:
+                    return original(*args, **kwargs)  # which refuses a second one
+                number, self._began = begin(), clock.wall_ns()
+                try:
+                    result = original(*args, **kwargs)
+                except BaseException:
+                    end(number, None)
+                    raise
+                self._number = number
+                return result
+
+            return start_trace
+
+        def stop(original: Any) -> Any:
+            def stop_trace(*args: Any, **kwargs: Any) -> Any:
+                number, self._number = self._number, None
+                folder = getattr(profiler._profile_state, "log_dir", None)
+                file = None
+                try:
+                    result = original(*args, **kwargs)
+                    file = written(str(folder), self._began, [socket.gethostname()])
+                    return result
+                finally:
+                    if number is not None:
+                        end(number, file)
+
+            return stop_trace
+
+        for name, make in (("start_trace", start), ("stop_trace", stop)):
+            self._patches.replace(profiler, name, make)
+            self._patches.put(jax.profiler, name, getattr(profiler, name))
+
+    def take_back(self) -> None:
+        self._patches.undo()
