@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from xladoctor.recording.bootstrap._xladoctor.warmup import WARMUP
+from xladoctor.recording.bootstrap._xladoctor.warmup import LEAST_OF_STEP, WARMUP
 
-__all__ = ["WARMUP"]
+__all__ = ["LEAST_OF_STEP", "WARMUP"]

@@ -224,18 +224,23 @@ class Ignore(Record, frozen=True):
     text: str
 
 
+#: Site, how often it launched, the work (operations and bytes) of its heaviest graph, and how many
+#: steps ended with it.
+Launches = tuple[Number | None, Size, Annotated[float, Meta(ge=0)], Size]
+
+
 class CallSitesFile(Record, frozen=True):
     """``call_sites.json``.
 
     Attributes:
         passing: file, line, and whether it only passes a call on.
-        launches: site and number of launches, of frameworks without barriers.
+        launches: of frameworks without barriers.
     """
 
     sites: tuple[Site, ...]
     fallbacks: tuple[Fallback, ...]
     passing: tuple[tuple[str, Number, bool], ...] = ()
-    launches: tuple[tuple[Number | None, Size], ...] = ()
+    launches: tuple[Launches, ...] = ()
     ignores: tuple[Ignore, ...] = ()
 
 

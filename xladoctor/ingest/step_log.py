@@ -6,6 +6,7 @@ loses its last line, nothing else.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -24,6 +25,7 @@ from xladoctor.ingest.run_records import (
     DamagedRecord,
     Fallback,
     Ignore,
+    Launches,
     Loader,
     Memory,
     Optimizer,
@@ -36,6 +38,7 @@ from xladoctor.ingest.run_records import (
     line_decoder,
     read_record,
 )
+from xladoctor.warmup import LEAST_OF_STEP
 
 _HLO_TYPES = {"bool": "pred", "uint8": "u8", "int8": "s8", "int16": "s16", "int32": "s32",
               "int64": "s64", "float16": "f16", "bfloat16": "bf16", "float32": "f32",
@@ -58,7 +61,8 @@ class CallSites:
         loops: around each site, from inside out: file, first and last line, function.
         passing: as :attr:`Folders.passing` has it; of two calls on a line, both have to.
         ignores: comments in their files that ask to ignore findings.
-        launches: how often each launched work, where the framework tells of that.
+        launches: how often each launched graphs, where the framework tells of that.
+        light: those with which steps ended that were none, as was known later.
     """
 
     sites: tuple[CallSite, ...] = ()
@@ -68,6 +72,7 @@ class CallSites:
     passing: Mapping[tuple[str, int], bool] = field(default_factory=dict)
     ignores: tuple[Ignore, ...] = ()
     launches: Mapping[int | None, int] = field(default_factory=dict)
+    light: frozenset[int | None] = frozenset()
 
     def __getitem__(self, index: int | None) -> CallSite:
         return self.sites[index] if index is not None and index < len(self.sites) else NOWHERE
@@ -107,7 +112,8 @@ def read_call_sites(text: str) -> CallSites:
         passing[file, line] = passes and passing.get((file, line), True)
     return CallSites(sites, tuple(site.source for site in data.sites), data.fallbacks,
                      tuple(site.loops for site in data.sites), passing, data.ignores,
-                     dict(data.launches))  # fmt: skip
+                     {site: count for site, count, _, _ in data.launches},
+                     _not_of_loops(data.launches))  # fmt: skip
 
 
 def read_step_log(
@@ -144,6 +150,7 @@ class _StepLogReader:
         self._barriers: dict[int | None, list[tuple[int, int, bool]]] = {}
         self.logged = Logged()
         self._cuts: dict[int | None, Cut] = {}  # of each thread's step, those so far
+        self._folded: dict[int | None, int] = defaultdict(int)  # steps of a thread that were none
         self._handlers: dict[type, Callable[[Any], None]] = {
             Step: self._step, Tail: self._step, Cut: self._cut, Compile: self._compile,
             Upload: self._upload, Optimizer: self._optimizer, Loader: self._loader,
@@ -153,7 +160,23 @@ class _StepLogReader:
     def take(self, line: StepLine) -> None:
         if isinstance(line, Part):
             self.logged.note(line)
+        if self._sites.light:
+            line = self._renumbered(line)
         self._handlers[type(line)](line)
+
+    def _renumbered(self, line: StepLine) -> StepLine:
+        """Without the steps that ended with a launch next to which the loop's is much heavier."""
+        if isinstance(line, Part):
+            none = isinstance(line, Step) and line.site in self._sites.light
+            known = line
+            line = msgspec.structs.replace(line, index=line.index - self._folded[line.thread])
+            if none:
+                self._folded[line.thread] += known.steps
+                return Cut(**{**msgspec.structs.asdict(line), "steps": 0})
+            return line
+        if isinstance(line, Compile | Upload):
+            return msgspec.structs.replace(line, step=line.step - self._folded[line.thread])
+        return line
 
     def _cut(self, line: Cut) -> None:
         self._part(line)
@@ -319,6 +342,13 @@ def extend_tail(
         steps["compile_ns"][own[-1]] += compile_ns
         return
     rows.move(ingested, "step")
+
+
+def _not_of_loops(launches: Iterable[Launches]) -> frozenset[int | None]:
+    """Sites that ended steps before the loop that does most was met."""
+    loops = [(count * work, work, site) for site, count, work, steps in launches if steps]
+    main = max(loops, key=lambda loop: loop[0])[1] if loops else 0.0
+    return frozenset(site for _, work, site in loops if work < LEAST_OF_STEP * main)
 
 
 def _memory(memory: Memory | None) -> int | None:

@@ -69,7 +69,10 @@ class CallSites:
         self._loops = Loops()
         self._around: dict[int, list[tuple[str, int, int, str]]] = {}
         self.sampled = 0  # rows that only samples have seen so far
-        self.launches: dict[int | None, int] = {}  # of each, where a framework tells of them
+        #: Launches of each, and the work of its heaviest graph, where a framework tells of them.
+        self.launches: dict[int | None, int] = {}
+        self.work: dict[int | None, float] = {}
+        self.ended_steps: dict[int | None, int] = {}  # of each
 
     def kind(self, filename: str) -> int:
         known = self._kinds.get(filename)

@@ -105,6 +105,11 @@ class Events:
         except Exception as fault:
             self.fail(fault)
 
+    def loop_found(self) -> None:
+        """Beside what a loop does that has been met now, all steps so far were nothing."""
+        if self.awake:
+            self._timeline.begin_anew()
+
     def launched(self, state: ThreadState, site: int | None, ends_step: bool,
                  marked: bool = False) -> None:  # fmt: skip
         """A graph was launched, in a framework without barriers.

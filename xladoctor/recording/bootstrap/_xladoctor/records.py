@@ -61,8 +61,13 @@ class Records:
                      for key, row in list(self._probe.rows.items())]  # fmt: skip
         self._write("call_sites.json", {"sites": sites, "fallbacks": fallbacks,
                                         "passing": self._sites.passing(),
-                                        "launches": [*self._sites.launches.items()],
+                                        "launches": self._launches(),
                                         "ignores": self._sites.ignores()})  # fmt: skip
+
+    def _launches(self) -> list[tuple[int | None, int, float, int]]:
+        work, steps = self._sites.work, self._sites.ended_steps
+        return [(site, count, work.get(site, 0.0), steps.get(site, 0))
+                for site, count in list(self._sites.launches.items())]  # fmt: skip
 
     def write_samples(self) -> None:
         """The samples; before them the call sites, which they point at."""

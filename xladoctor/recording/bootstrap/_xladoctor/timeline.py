@@ -98,6 +98,21 @@ class Timeline:
             return barriers >= after
         return (barriers >= WARMUP and quiet >= _AT_REST) or barriers >= _RESTLESS
 
+    def begin_anew(self) -> None:
+        """What took place so far was not the program's loop."""
+        with self._lock:
+            if self._options.trace_after is not None or self._following or self._second is False:
+                return
+            if self.active and not self._provisional:
+                session, self._session = self._session, None
+                self._profiler.stop(session)
+            elif self._waiting or self._provisional:
+                return
+            if self.windows:
+                window = self.windows.pop()
+                self._unwritten = [row for row in self._unwritten if row[0] is not window]
+            self._waiting = self._wanted
+
     def read(self) -> None:
         """A value was read: in a program without barriers, what its loop can be cut by."""
         if self.active and not self._barriers:

@@ -62,7 +62,7 @@ class Adapter:
         self._undo: list[Callable[[], None]] = []
         self._local = threading.local()
         self._keys = Keys()
-        self._flops: dict[int | None, float] = {}
+        self._work = calls.sites.work
         self._annotated = False
         #: Hooks that this release of JAX has no place for, with the reason.
         self.missing: dict[str, str] = {}
@@ -162,13 +162,17 @@ class Adapter:
         self._counters.launches += 1
         launches = self._calls.sites.launches
         launches[site] = launches.get(site, 0) + 1
-        ends = False
-        if not self._annotated:
-            anchors = state.anchors
-            if anchors is None:
-                anchors = state.anchors = Anchors(self._flops)
-            ends = anchors.ends_step(site)
-        self._events.launched(state, site, ends)
+        anchors = state.anchors
+        if anchors is None:
+            anchors = state.anchors = Anchors(self._work)
+        if self._annotated or not anchors.ends_step(site, sys._getframe(2)):
+            self._events.launched(state, site, False)
+            return
+        ends = self._calls.sites.ended_steps
+        ends[site] = ends.get(site, 0) + 1
+        if not anchors.since:
+            self._events.loop_found()
+        self._events.launched(state, site, True)
 
     # -- compilations ------------------------------------------------------------------------
 
@@ -206,7 +210,7 @@ class Adapter:
         state = self._recorder.thread()
         site = self._calls.sites.here(4)
         details = _Executable(executable, args)
-        self._flops[site] = max(self._flops.get(site, 0.0), details.flops)
+        self._work[site] = max(self._work.get(site, 0.0), details.work)
         known = self._changed(miss, site)
         number = self._recorder.compilations.one(
             state, state.inside or "launch", site, spent,
@@ -435,11 +439,13 @@ class _Executable:
             return None
 
     @property
-    def flops(self) -> float:
+    def work(self) -> float:
+        """Operations on numbers, and bytes that are read and written."""
         analysis = self._tried(self._executable.cost_analysis)
         if isinstance(analysis, list):
             analysis = analysis[0] if analysis else None
-        return float((analysis or {}).get("flops") or 0.0)
+        known = analysis if isinstance(analysis, dict) else {}
+        return float((known.get("flops") or 0.0) + (known.get("bytes accessed") or 0.0))
 
     @property
     def module(self) -> bytes | None:

@@ -1,40 +1,74 @@
 """Which calls of compiled functions end a step, in programs that have no barriers.
 
-A step goes from one call of the loop's *anchor* to the next. Of the lines that launch work in a
-turn of a loop, that is the one whose graph computes most: between two of its launches nothing
-heavier is launched. So a program has an anchor for each of its loops (training, evaluation), and
-a line that is launched once has none.
+A step goes from one call of the loop's *anchor* to the next. Of the calls that launch work in a
+turn of a loop, that is the one whose graph does most: between two of its launches nothing heavier
+is launched. So a program has an anchor for each of its loops (training, evaluation), and a call
+that is made once is none. Calls that do next to nothing beside that of the loop which does most
+are none either: an optimizer that is not compiled launches hundreds of small graphs in a turn.
 """
 
 from __future__ import annotations
 
-_Weight = tuple[float, int]
+from types import FrameType
+
+from ..warmup import LEAST_OF_STEP
+
+_Call = tuple[int | None, int]  # the call site, and the calls that led there
 
 
 class Anchors:
-    """Follows the launches of one thread."""
+    """Follows the launches of one thread.
 
-    def __init__(self, flops: dict[int | None, float]) -> None:
-        """``flops``: those of the heaviest graph that a call site has compiled."""
-        self._flops = flops
+    Attributes:
+        since: launches that ended steps, since an anchor has made all before it next to nothing.
+    """
+
+    def __init__(self, work: dict[int | None, float]) -> None:
+        """``work``: of the heaviest graph that a call site has compiled."""
+        self.since = 0
+        self._work = work
+        self._most = self._main = 0.0  # of the loop that does most: in all, and in a launch
+        self._total: dict[_Call, float] = {}
         self._launches = 0
-        self._last: dict[int | None, int] = {}
-        self._order: dict[int | None, int] = {}
-        self._won: dict[int | None, int] = {}
-        #: Launches that no heavier one has followed yet, each heavier than the next.
-        self._heavier: list[tuple[_Weight, int]] = []
+        self._last: dict[_Call, int] = {}
+        self._won: dict[_Call, int] = {}
+        #: Launches that no heavier one has followed yet, each heavier than the next: of equal ones
+        #: the call that was first in the program is the heavier.
+        self._heavier: list[tuple[float, int, int]] = []
+        self._order: dict[_Call, int] = {}
 
-    def ends_step(self, site: int | None) -> bool:
-        """A launch at a call site: whether it ends a step."""
+    def ends_step(self, site: int | None, frame: FrameType | None) -> bool:
+        """A launch at a call site, and the frame that made it: whether it ends a step."""
+        work = self._work.get(site, 0.0)
+        if work < LEAST_OF_STEP * self._main:
+            return False
+        call = (site, _path(frame))
+        total = self._total[call] = self._total.get(call, 0.0) + work
         self._launches += 1
-        weight = (self._flops.get(site, 0.0), -self._order.setdefault(site, len(self._order)))
+        order = self._order.setdefault(call, -len(self._order))
         heavier = self._heavier
-        while heavier and heavier[-1][0] <= weight:
+        while heavier and heavier[-1][:2] <= (work, order):
             heavier.pop()
-        last = self._last.get(site)
-        leads = last is not None and (not heavier or heavier[-1][1] < last)
-        heavier.append((weight, self._launches))
-        self._last[site] = self._launches
+        last = self._last.get(call)
+        leads = last is not None and (not heavier or heavier[-1][2] < last)
+        heavier.append((work, order, self._launches))
+        self._last[call] = self._launches
         # The first launch of an evaluation comes after heavier ones of training: it is a step too.
-        won = self._won[site] = self._won.get(site, 0) + (1 if leads else -1)
-        return last is not None and won > 0
+        won = self._won[call] = self._won.get(call, 0) + (1 if leads else -1)
+        if last is None or won <= 0:
+            return False
+        self.since += 1
+        if total > self._most:
+            if self._main < LEAST_OF_STEP * work:
+                self.since = 0
+            self._most, self._main = total, work
+        return True
+
+
+def _path(frame: FrameType | None) -> int:
+    """Stands for the calls on the stack."""
+    path = 0
+    while frame is not None:
+        path = hash((path, id(frame.f_code), frame.f_lasti))
+        frame = frame.f_back
+    return path
