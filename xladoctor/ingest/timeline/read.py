@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from xladoctor.frontends.vocabulary import written_in
 from xladoctor.ingest import hlo
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.interface import Columns, Ingested, Progress
@@ -111,7 +112,7 @@ def _describe(
         "timeline", process=file.process, host=host, file=str(file.path), begin_ns=timeline.begin,
         end_ns=timeline.end, planes=len(space.planes), lines=len(space.lines),
         events=space.event_count, bytes=space.size, complete=not int(space.damage[0]),
-        steps_from=steps.source if steps else None,
+        steps_from=steps.source if steps else None, frontend=written_in(timeline.events.names),
     )  # fmt: skip
     ingested.table("plane")
     ingested.table("line")
