@@ -90,12 +90,12 @@ def _read(
     add_regions(regions, steps, numbers, devices, file.process, ingested)
     _defer_events(timeline, steps, numbers, file.process, ingested)
     compiled = compiling.with_modules(space, compiling.find(timeline))
-    times = None
-    if file.alone:
-        times = add_records(timeline, lines, steps, doing, compiled, file.process, ingested)
     modules = compiling.modules(space, compiled, ingested) if file.modules else ()
     for program, proto, graph_hash in modules:
         hlo.read_module(proto, file.process, program, graph_hash, folders, ingested)
+    times = None
+    if file.alone:
+        times = add_records(timeline, lines, steps, doing, compiled, file.process, ingested)
     note = space.damage_note()
     if note:
         ingested.notes.append(note)
