@@ -73,6 +73,16 @@ def test_a_frontend_has_words_of_its_own_where_the_rule_gives_them() -> None:
     assert general.for_frontend("torch_xla") == general
 
 
+def test_a_frontend_has_a_message_and_reasons_of_its_own() -> None:
+    own = {"title": "Another oddity", "message": "Odd in JAX.", "needs_rows": {"metric": "no jit"}}
+    both, needed = {"frontend": ["torch_xla", "jax"]}, {"counter": "none", "metric": "no sync"}
+    general = rule(needs_rows=needed, per_frontend={"jax": own}, applies_to=both)
+    other = general.for_frontend("jax")
+    assert other is not None
+    assert (other.title, other.message) == ("Another oddity", "Odd in JAX.")
+    assert other.needs_rows == {"counter": "none", "metric": "no jit"}
+
+
 def test_a_rule_for_other_frontends_is_left_out() -> None:
     counters = {"counter": [{"process": 0, "name": "a", "value": 1}]}
     only, both = rule(), rule(id="XD902", applies_to={"frontend": ["torch_xla", "jax"]},
@@ -85,9 +95,12 @@ def test_a_rule_for_other_frontends_is_left_out() -> None:
 
 
 def test_page_has_the_default_words_and_those_of_each_frontend() -> None:
-    text = page(rule(fix="Do not.", per_frontend={"jax": IN_JAX}))
-    assert text.index("## Fix\n\nDo not.") < text.index("## In JAX\n\nDo not jit.")
-    assert text.index("jax.b") < text.index("## When it is wrong")
+    both = {"frontend": ["torch_xla", "jax"]}
+    text = page(rule(fix="Do not.", per_frontend={"jax": IN_JAX}, applies_to=both))
+    assert "for PyTorch/XLA and JAX" in text
+    assert text.index("## Fix\n\nDo not.") < text.index("## In JAX\n\n### Fix\n\nDo not jit.")
+    assert "### Why" not in text  # the same in both
+    assert "In JAX" not in page(rule(applies_to=both))
 
 
 @pytest.mark.parametrize(
@@ -103,6 +116,10 @@ def test_page_has_the_default_words_and_those_of_each_frontend() -> None:
         ("status:", "status: done", 7, "status: expected 'preview', 'stable' or"),
         ("since:", "since: 1", 8, "since: expected a text"),
         ("since:", "per_frontend: {odd: {fix: a}}", 8, "per_frontend.odd.[key]: no such frontend"),
+        ("since:", "per_frontend: {jax: {message: '{% if %}'}}", 8, "per_frontend.jax.message: "),
+        ("false_positives:",
+         "false_positives: Never.\nper_frontend: {jax: {needs_rows: {step: a}}}", 1,
+         "rule: per_frontend.jax.needs_rows has what needs_rows has not: step"),
         ("since:", "applies_to: {frontend: [odd]}", 8, "applies_to.frontend.0: no such frontend"),
         ("needs:", "needs: []", 9, "needs: List should have at least 1 item"),
         ("needs:", "needs: [counters]", 9, "needs: no such table: counters"),

@@ -19,6 +19,7 @@ from xladoctor.frontends.vocabulary import (
     tables,
     vocabularies,
     vocabulary,
+    written_in,
 )
 
 COUNTERS: Tables = {
@@ -100,3 +101,18 @@ def test_calls_name_the_function() -> None:
     assert called("PjitFunction(train_step)") == "train_step"
     assert called("PjitFunction(<lambda>)") == "<lambda>"
     assert called("ExecuteReplicated.__call__") is None
+
+
+@pytest.mark.parametrize(
+    ("names", "frontend"),
+    [
+        (["train", "PjitFunction(step)"], "jax"),
+        (["jit_step(12)", "fusion.1"], "jax"),
+        (["jit_step(12)", "StepMarker"], "torch_xla"),
+        (["TfrtCpuExecutable::Execute", "train"], None),
+    ],
+)
+def test_a_timeline_is_of_the_frontend_whose_names_it_has(
+    names: list[str], frontend: str | None
+) -> None:
+    assert written_in(names) == frontend

@@ -10,6 +10,7 @@ from tests.ingest.loop_trace import Trace, loop
 from tests.ingest.test_records import compiled, evidence_of, queried
 from xladoctor.diagnosis.engine import diagnose
 from xladoctor.diagnosis.pack import load_rules
+from xladoctor.ingest.timeline.python_frames import paths_by_name
 
 _THREAD = 1  # of the loop, as the trace numbers it
 
@@ -76,3 +77,12 @@ def test_functions_may_be_in_a_plane_of_their_own(tmp_path: Path) -> None:
     line.event("$train.py:3 main", 1000, 500)
     (row,) = queried(evidence_of(trace, tmp_path), "SELECT file, line FROM compilation")
     assert (row["file"], row["line"]) == ("train.py", 3)
+
+
+def test_a_name_without_folders_is_that_of_the_only_file_with_it() -> None:
+    site = "/lib/python3.11/site-packages"
+    files = [f"{site}/flax/nnx/compilation.py", "/home/ada/train.py", None, "/home/ada/core.py",
+             "/home/ada/model.py", f"{site}/flax/nnx/model.py"]  # fmt: skip
+    assert paths_by_name(files) == {
+        "compilation.py": f"{site}/flax/nnx/compilation.py", "train.py": "/home/ada/train.py",
+    }  # fmt: skip  # core.py may be JAX's, model.py either's

@@ -42,7 +42,7 @@ def cause_of(
         or _by_layout(contrast)
         or _by_placement(contrast, *contrast.before.placement)
         or by_hidden(contrast)
-        or (None if lined else _by_literals(contrast))
+        or (None if lined and graphs.vocabulary.numbers else _by_literals(contrast))
         or Cause("unknown")
     )
     return replace(cause, basis="hlo", against=before.index)
@@ -89,11 +89,16 @@ def _by_number_of_instructions(contrast: Contrast) -> Cause | None:
 
 
 def _by_literals(contrast: Contrast) -> Cause | None:
-    """Other numbers, where nothing tells which operations instructions come from."""
+    """Other numbers, where nothing tells which operations they come from: there are no lines, or
+    the framework has no operation for a number.
+    """
     literals = [row for row in contrast.instructions if row.token.opcode == "constant"]
     was = [row.token.value for row in literals if row.was > row.now]
-    now = [row.token.value for row in literals if row.now > row.was]
-    return Cause("constant", was=was[0], now=now[0]) if was and now else None
+    now = [row.token for row in literals if row.now > row.was]
+    if not was or not now:
+        return None
+    return Cause("constant", was=was[0], now=now[0].value,
+                 role="used" if now[0].place.file else None, place=now[0].place)  # fmt: skip
 
 
 def _by_layout(contrast: Contrast) -> Cause | None:

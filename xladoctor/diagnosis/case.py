@@ -5,13 +5,30 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    field_validator,
+    model_validator,
+)
 
 from xladoctor.evidence.schema import TABLES
+from xladoctor.frontends.vocabulary import DEFAULT, vocabularies
 
 _MOST_ROWS = 100_000
+
+
+def _known(name: str) -> str:
+    if name not in vocabularies():
+        raise ValueError(f"no such frontend: {name} (known: {', '.join(vocabularies())})")
+    return name
+
+
+Frontend = Annotated[str, AfterValidator(_known)]
 
 
 class Series(BaseModel):
@@ -53,6 +70,9 @@ class Case(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     case: str = Field(min_length=8, description="what the program does, a sentence")
+    frontend: Frontend = Field(
+        default=DEFAULT, description="the framework that the program is written in"
+    )
     tables: dict[str, list[dict[str, Any]]] = Field(
         default={}, description="rows with the columns that matter; the others have defaults"
     )

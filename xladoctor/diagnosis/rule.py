@@ -24,12 +24,12 @@ from pydantic import (
     model_validator,
 )
 
-from xladoctor.diagnosis.case import Case
+from xladoctor.diagnosis.case import Case, Frontend
 from xladoctor.errors import XladoctorError
 from xladoctor.evidence.allowed import not_of_the_evidence
 from xladoctor.evidence.catalog import views
 from xladoctor.evidence.schema import TABLES
-from xladoctor.frontends.vocabulary import DEFAULT, vocabularies
+from xladoctor.frontends.vocabulary import DEFAULT
 from xladoctor.repository import from_here
 
 #: The context in which rules that others wrote are validated.
@@ -95,15 +95,6 @@ TEMPLATES = ImmutableSandboxedEnvironment(
 )
 
 
-def _known(name: str) -> str:
-    if name not in vocabularies():
-        raise ValueError(f"no such frontend: {name} (known: {', '.join(vocabularies())})")
-    return name
-
-
-Frontend = Annotated[str, AfterValidator(_known)]
-
-
 class Example(BaseModel):
     """Code that triggers the rule, and the same code fixed."""
 
@@ -127,13 +118,31 @@ class RuleVerdict(BaseModel):
     text: str
 
 
+def _template(value: str) -> str:
+    try:
+        TEMPLATES.parse(value)
+    except (TemplateError, RecursionError) as error:
+        raise ValueError(f"not a template: {error}") from error
+    return value
+
+
+Title = Annotated[str, Field(min_length=8, max_length=72)]
+Message = Annotated[str, AfterValidator(_template)]
+
+
 class Texts(BaseModel):
     """The rule's texts for one frontend, where they differ."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    title: Title | None = None
+    not_evaluated: dict[str, str] = {}
+    needs_rows: dict[str, str] = {}
+    message: Message | None = None
     why: str | None = None
     fix: str | None = None
     example: Example | None = None
+    false_positives: str | None = None
+    references: list[str] | None = None
 
 
 class Rule(BaseModel):
@@ -142,7 +151,7 @@ class Rule(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     id: str = Field(pattern=r"^[A-Z]{2,}\d{3,4}$", examples=["ACME001"])
     name: str = Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$", examples=["odd-thing"])
-    title: str = Field(min_length=8, max_length=72)
+    title: Title
     category: Literal[
         "recompilation", "synchronization", "barriers", "lowering", "input", "device",
         "environment", "multi-device", "capture",
@@ -165,7 +174,7 @@ class Rule(BaseModel):
     needs_rows: dict[str, str] = {}
     thresholds: dict[str, Annotated[float, Field(allow_inf_nan=False)]] = {}
     query: str
-    message: str
+    message: Message
     why: str
     fix: str
     example: Example
@@ -232,20 +241,16 @@ class Rule(BaseModel):
                              )  # fmt: skip
         return value
 
-    @field_validator("message")
-    @classmethod
-    def _template(cls, value: str) -> str:
-        try:
-            TEMPLATES.parse(value)
-        except (TemplateError, RecursionError) as error:
-            raise ValueError(f"not a template: {error}") from error
-        return value
-
     @model_validator(mode="after")
     def _consistent(self) -> Rule:
         missing = sorted(set(self.needs) - set(self.not_evaluated))
         if missing:
             raise ValueError(f"not_evaluated has no sentence for: {', '.join(missing)}")
+        for name, texts in self.per_frontend.items():
+            for key in ("not_evaluated", "needs_rows"):
+                if unknown := sorted(set(getattr(texts, key)) - set(getattr(self, key))):
+                    raise ValueError(f"per_frontend.{name}.{key} has what {key} has not:"
+                                     f" {', '.join(unknown)}")  # fmt: skip
         given = {*self.thresholds, *(key for key in ("causes", "reads") if getattr(self, key))}
         if unknown := sorted(self._parameters - given):
             raise ValueError(f"the query has ${', $'.join(unknown)}, not among its thresholds")
@@ -257,8 +262,10 @@ class Rule(BaseModel):
         """The rule with the texts of a frontend; None if it does not apply to it."""
         if name not in self.applies_to.frontend:
             return None
-        texts = self.per_frontend.get(name, Texts())
-        return self.model_copy(update={key: text for key, text in texts if text is not None})
+        own = {key: text for key, text in self.per_frontend.get(name, Texts()) if text}
+        for key in ("not_evaluated", "needs_rows"):  # by table: the others keep theirs
+            own[key] = {**getattr(self, key), **own.get(key, {})}
+        return self.model_copy(update=own)
 
     def at_its_most(self) -> Rule:
         """The rule as it judges without being asked: in preview, what it finds is information."""

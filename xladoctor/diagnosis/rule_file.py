@@ -49,14 +49,17 @@ class Document(NamedTuple):
         at, _ = self._deepest(location)
         return Fault(self.path, at.line + 1, at.column + 1, text)
 
-    def fault_within(self, key: str, line: int, column: int | None, text: str) -> Fault:
+    def fault_within(
+        self, location: Sequence[str], line: int, column: int | None, text: str
+    ) -> Fault:
         """A fault inside the text of a key.
 
         Args:
+            location: the key, after those that it lies in.
             line: of the text, from 1.
             column: in that line, from 0, if known.
         """
-        at, value = self._deepest([key])
+        at, value = self._deepest(location)
         if getattr(value, "style", None) != "|":  # else its lines are those of the file
             return Fault(self.path, at.line + 1, at.column + 1, text)
         number = value.start_mark.line + line

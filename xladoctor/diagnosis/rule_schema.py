@@ -40,7 +40,7 @@ KEYS = {
     "why": "why that is slow",
     "fix": "what to do about it",
     "example": "code that triggers the rule, and the same code fixed",
-    "per_frontend": "for a framework, its own why, fix or example",
+    "per_frontend": "for a framework, its own title, message, why, fix, example and other texts",
     "false_positives": "when it is wrong, and how to tell",
     "references": "where to read more",
     "cases": "evidence that must, and that must not, trigger it",

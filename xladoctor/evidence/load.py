@@ -106,5 +106,7 @@ def _encodable(value: Any) -> Any:
 
 def _frontend(ingested: Ingested, origin: dict[str, Any]) -> str:
     """What the program is written in, as far as the evidence says so."""
-    processes = ingested.tables.get("process", {}).get("frontend", ())
-    return next((str(name) for name in (*processes, origin.get("frontend")) if name), DEFAULT)
+    processes, timelines = (ingested.tables.get(table, {}).get("frontend", ())
+                            for table in ("process", "timeline"))  # fmt: skip
+    named = (*processes, origin.get("frontend"), *timelines)
+    return next((str(name) for name in named if name), DEFAULT)

@@ -8,8 +8,11 @@ name. Names of XLA's own runtime are not in it, as they are the same for each fr
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection, Iterable
 from functools import cache
 from importlib import resources
+from itertools import chain
+from operator import methodcaller
 from typing import Any, Literal
 
 import yaml
@@ -137,6 +140,7 @@ class Vocabulary(BaseModel):
             begin so; ``compilation``: of a graph, which has its hash; ``client_compilation``: the
             client's part of it; ``fetch`` and ``send``: transfers of tensors; ``call``: of a
             compiled function, in names that begin so and end in the function's and a bracket.
+        modules: how the names of its modules begin.
         activities: regular expression for the whole name of events in which the host does that.
         files: names of the framework's own Python files, without the suffix.
         own_events: one for those that are neither an activity nor the program's labels.
@@ -157,6 +161,7 @@ class Vocabulary(BaseModel):
     settings: dict[SettingKind, str] = {"place": _NONE, "device": _NONE}
     metrics: dict[Meaning, tuple[str, ...]] = {}
     events: dict[Event, tuple[str, ...]] = {}
+    modules: tuple[str, ...] = ()
     activities: dict[Activity, str] = {}
     files: tuple[str, ...] = ()
     own_events: str = _NONE
@@ -193,6 +198,17 @@ def called(event: str) -> str | None:
     """The compiled function that an event is a call of; None if it is of no call."""
     begins = (name for name in events("call") if event.startswith(name))
     return next((event.removeprefix(name).removesuffix(")") for name in begins), None)
+
+
+def written_in(names: Collection[str]) -> str | None:
+    """The frontend of a timeline with these names: whose events it has, or else whose modules."""
+    of: tuple[Callable[[Vocabulary], Iterable[str]], ...] = (
+        lambda words: chain(*words.events.values()), lambda words: words.modules,
+    )  # fmt: skip
+    return next((
+        name for begins in of for name, words in vocabularies().items()
+        if any(map(methodcaller("startswith", tuple(begins(words))), names))
+    ), None)  # fmt: skip
 
 
 @cache

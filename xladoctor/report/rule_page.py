@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
-from xladoctor.diagnosis.rule import Example, Rule, Texts
-from xladoctor.frontends.vocabulary import vocabulary
+from xladoctor.diagnosis.rule import Example, Rule
+from xladoctor.frontends.vocabulary import DEFAULT, vocabulary
 
 
 def page(rule: Rule) -> str:
-    """The page in Markdown."""
+    """The page in Markdown: the words of one frontend after those of another."""
     thresholds = "".join(f"- `{name}`: {value:g}\n" for name, value in rule.thresholds.items())
-    sections = [
+    about = [
         f"# {rule.id} {rule.name}\n\n{rule.title}.\n\n"
         f"Severity up to {rule.severity} · confidence {rule.confidence} · judged by"
         f" {rule.judged_by} · {rule.status} since {rule.since} · needs"
-        f" {', '.join(f'`{table}`' for table in rule.needs)}",
+        f" {', '.join(f'`{table}`' for table in rule.needs)}"
+    ]
+    others = {name: own for name in rule.applies_to.frontend
+              if name != DEFAULT and (own := rule.for_frontend(name))}  # fmt: skip
+    if others:
+        titles = [vocabulary(name).title for name in rule.applies_to.frontend]
+        about[0] += f" · for {' and '.join(titles)}"
+    parts = [*about, *_words(rule)]
+    for name, own in others.items():
+        parts += _other_words(name, rule, own)
+    if thresholds:
+        parts.append(f"## Thresholds\n\n{thresholds.rstrip()}")
+    references = dict.fromkeys(url for each in (rule, *others.values()) for url in each.references)
+    if references:
+        parts.append("## References\n\n" + "\n".join(f"- <{url}>" for url in references))
+    return "\n\n".join(parts) + "\n"
+
+
+def _words(rule: Rule) -> list[str]:
+    return [
         f"## Why it is slow\n\n{rule.why.strip()}",
         f"## Fix\n\n{rule.fix.strip()}",
         _example(rule.example),
-        *(_other_words(name, texts) for name, texts in rule.per_frontend.items()),
         f"## When it is wrong\n\n{rule.false_positives.strip()}",
     ]
-    if thresholds:
-        sections.append(f"## Thresholds\n\n{thresholds.rstrip()}")
-    if rule.references:
-        sections.append("## References\n\n" + "\n".join(f"- <{url}>" for url in rule.references))
-    return "\n\n".join(sections) + "\n"
 
 
 def _example(example: Example) -> str:
@@ -32,7 +45,11 @@ def _example(example: Example) -> str:
     return f"Before:\n\n```python\n{before}\n```\n\nAfter:\n\n```python\n{after}\n```"
 
 
-def _other_words(frontend: str, texts: Texts) -> str:
-    parts = [f"## In {vocabulary(frontend).title}", *(texts.why, texts.fix),
-             texts.example and _example(texts.example)]  # fmt: skip
-    return "\n\n".join(part.strip() for part in parts if part)
+def _other_words(frontend: str, rule: Rule, own: Rule) -> list[str]:
+    """What is said otherwise in a frontend: under a heading of its own."""
+    title = f"{own.title}." if own.title != rule.title else ""
+    different = [part.replace("## ", "### ", 1) for part, general in
+                 zip(_words(own), _words(rule), strict=True) if part != general]  # fmt: skip
+    if not title and not different:
+        return []
+    return [part for part in (f"## In {vocabulary(frontend).title}", title, *different) if part]

@@ -84,7 +84,12 @@ def check_query(read: Read, evidence: Evidence) -> list[Fault]:
         return [_refused(document, error)]
     wrong = [*_misfits(columns), *(["returns no column count"] if "count" not in columns else [])]
     faults = [document.fault(["query"], f"query: {text}") for text in wrong]
-    return faults + list(_unknown_in_message(document, rule.message, set(columns), fields))
+    of_frontends = ((["per_frontend", name, "message"], texts.message)
+                    for name, texts in rule.per_frontend.items())  # fmt: skip
+    for location, message in ((["message"], rule.message), *of_frontends):
+        if message:
+            faults += _unknown_in_message(document, location, message, set(columns), fields)
+    return faults
 
 
 def _columns(query: str, parameters: dict[str, Any], evidence: Evidence) -> dict[str, str]:
@@ -124,27 +129,28 @@ def _refused(document: Document, error: duckdb.Error) -> Fault:
             column = others[number + 1].find("^") - mark.end()
             column -= len(_BEFORE) if line == 1 else 0
             known = column >= 0 and not shown.startswith("...")  # not cut at its beginning
-            return document.fault_within("query", line, column if known else None,
+            return document.fault_within(["query"], line, column if known else None,
                                          f"query: {first}{hint}")  # fmt: skip
     return document.fault(["query"], f"query: {first}{hint}")
 
 
 def _unknown_in_message(
-    document: Document, message: str, columns: set[str], fields: set[str]
-) -> Iterator[Fault]:
+    document: Document, location: Sequence[str], message: str, columns: set[str],
+    fields: set[str],
+) -> Iterator[Fault]:  # fmt: skip
     """Names in a message that the query does not return."""
     try:
         tree = TEMPLATES.parse(message)
         names = meta.find_undeclared_variables(tree)
     except TemplateAssertionError as error:  # a filter or test that does not exist
-        yield document.fault_within("message", error.lineno, None,
+        yield document.fault_within(location, error.lineno, None,
                                     f"message: {error.message}")  # fmt: skip
         return
     # Of files the message has what reports show, also where the query has none.
     always = {"cause", "file", "user_file", "related_file", "also_file"}
     for name in tree.find_all(nodes.Name):
         if name.name in names - columns - always:
-            yield document.fault_within("message", name.lineno, None,
+            yield document.fault_within(location, name.lineno, None,
                                         f"message: the query returns no {name.name}")  # fmt: skip
     for part in tree.find_all(nodes.Getattr):
         if (
@@ -153,4 +159,4 @@ def _unknown_in_message(
             and (part.attr not in fields)
         ):
             text = f"message: cause has no {part.attr}"
-            yield document.fault_within("message", part.lineno, None, text)
+            yield document.fault_within(location, part.lineno, None, text)

@@ -65,7 +65,7 @@ def diagnosis_of(case: Case, rules: Sequence[Rule]) -> Diagnosis:
     if case.graphs:
         tables |= tables_of([graph for given in case.graphs for graph in repeated(given)])
     try:
-        evidence = complete(tables)
+        evidence = complete(tables, frontend=case.frontend)
     except (duckdb.Error, ValueError, TypeError, OverflowError) as error:
         raise CaseError(f"its tables cannot be filled: {str(error).splitlines()[0]}",
                         "docs/evidence.md has the types of the columns") from error  # fmt: skip

@@ -10,8 +10,11 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePath
+from types import MappingProxyType
 
 import numpy as np
 
@@ -45,10 +48,17 @@ class PythonFrames:
     frames: list[Frame]
 
     @classmethod
-    def of(cls, timeline: Timeline, main: Line | None) -> PythonFrames:
-        """Those of a thread, whatever plane they are in."""
+    def of(
+        cls, timeline: Timeline, main: Line | None, paths: Mapping[str, str] = MappingProxyType({})
+    ) -> PythonFrames:
+        """Those of a thread, whatever plane they are in.
+
+        Args:
+            paths: of files by their names, where these are known and of one file alone.
+        """
         names = timeline.events.names
-        parsed = {index: frame for index, name in enumerate(names) if (frame := _parse(name))}
+        parsed = {index: frame._replace(file=paths.get(frame.file, frame.file))
+                  for index, name in enumerate(names) if (frame := _parse(name))}  # fmt: skip
         code = np.full(len(names) + 1, -1, np.int64)
         code[list(parsed)] = np.arange(len(parsed))
         lines = [line for plane in timeline.hosts for line in plane.lines
@@ -93,6 +103,15 @@ class PythonFrames:
         return stack
 
 
+def paths_by_name(files: Iterable[str | None]) -> dict[str, str]:
+    """The paths of files whose names no other of them has, nor one of Python or a framework."""
+    known: dict[str, set[str]] = defaultdict(set)
+    for file in files:
+        if file and not _is_machinery(PurePath(file).name):
+            known[PurePath(file).name].add(file)
+    return {name: next(iter(paths)) for name, paths in known.items() if len(paths) == 1}
+
+
 def _parse(name: str) -> Frame | None:
     match = _FRAME.fullmatch(name)
     if match is None:
@@ -104,6 +123,8 @@ def _parse(name: str) -> Frame | None:
 def _is_machinery(file: str) -> bool:
     """By the file's name, where a tracer leaves out its folder; else by the package."""
     path = PurePath(file)
+    if path.is_absolute():
+        return Folders().is_machinery(file)
     if len(path.parts) > 1:
         return path.parts[0] in Folders().framework
     return path.stem in sys.stdlib_module_names or path.stem in own_files()

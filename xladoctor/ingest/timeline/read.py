@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from xladoctor.frontends.vocabulary import written_in
 from xladoctor.ingest import hlo
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.interface import Columns, Ingested, Progress
@@ -89,12 +90,12 @@ def _read(
     add_regions(regions, steps, numbers, devices, file.process, ingested)
     _defer_events(timeline, steps, numbers, file.process, ingested)
     compiled = compiling.with_modules(space, compiling.find(timeline))
-    times = None
-    if file.alone:
-        times = add_records(timeline, lines, steps, doing, compiled, file.process, ingested)
     modules = compiling.modules(space, compiled, ingested) if file.modules else ()
     for program, proto, graph_hash in modules:
         hlo.read_module(proto, file.process, program, graph_hash, folders, ingested)
+    times = None
+    if file.alone:
+        times = add_records(timeline, lines, steps, doing, compiled, file.process, ingested)
     note = space.damage_note()
     if note:
         ingested.notes.append(note)
@@ -111,7 +112,7 @@ def _describe(
         "timeline", process=file.process, host=host, file=str(file.path), begin_ns=timeline.begin,
         end_ns=timeline.end, planes=len(space.planes), lines=len(space.lines),
         events=space.event_count, bytes=space.size, complete=not int(space.damage[0]),
-        steps_from=steps.source if steps else None,
+        steps_from=steps.source if steps else None, frontend=written_in(timeline.events.names),
     )  # fmt: skip
     ingested.table("plane")
     ingested.table("line")

@@ -6,7 +6,7 @@ around them, compilations of barriers and of reads are kept apart by ``via``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,7 +18,7 @@ from xladoctor.ingest.timeline.breakdown import spent
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.compiling import Compiled
 from xladoctor.ingest.timeline.intervals import Intervals, Times, covering
-from xladoctor.ingest.timeline.python_frames import PythonFrames
+from xladoctor.ingest.timeline.python_frames import PythonFrames, paths_by_name
 from xladoctor.ingest.timeline.steps import Steps
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.space import Line
@@ -48,11 +48,13 @@ def add_records(
             calls compiled functions, which needs no barrier.
         doing: when these threads were at each activity.
         compiled: the compilations of all threads, in order of time.
+        ingested: its ``hlo_frame`` tells where files lie that a tracer names without their folders.
 
     Returns:
         columns of the compilations, as a step log gives them; None without such events.
     """
-    loop = _Loop.of(timeline, lines, steps, compiled, doing)
+    paths = paths_by_name(ingested.tables.get("hlo_frame", {}).get("file", ()))
+    loop = _Loop.of(timeline, lines, steps, compiled, doing, paths)
     if not len(loop.graphs.begin) and not compiled:
         return None
     loop.add_steps(process, ingested)
@@ -94,7 +96,7 @@ class _Loop:
     @classmethod
     def of(
         cls, timeline: Timeline, lines: list[Line], steps: Steps | None,
-        compiled: Sequence[Compiled], doing: dict[str, Intervals],
+        compiled: Sequence[Compiled], doing: dict[str, Intervals], paths: Mapping[str, str],
     ) -> _Loop:  # fmt: skip
         """Its events in a timeline."""
         barriers = _when(timeline, lines[:1], events("barrier"))
@@ -112,7 +114,7 @@ class _Loop:
         begin = timeline.begin if steps is None or whole else int(steps.begin[0])
         ends = np.empty(0, np.int64) if steps is None else steps.end
         compilations = np.array([compilation.begin_ns for compilation in compiled], np.int64)
-        frames = PythonFrames.of(timeline, lines[0] if lines else None)
+        frames = PythonFrames.of(timeline, lines[0] if lines else None, paths)
         return cls(lines[0].id if lines else 0, begin, timeline.end, ends, barriers, graphs,
                    calls is not None, reads, compilations, doing, frames)  # fmt: skip
 

@@ -1,0 +1,60 @@
+"""Rules of several frontends: the same findings, each in the words of its framework."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from xladoctor.diagnosis.case import Case
+from xladoctor.diagnosis.pack import load_rules
+from xladoctor.diagnosis.rule import Rule
+from xladoctor.rule_cases.judge import diagnosis_of, judge
+
+HERE = Path(__file__).parent
+#: Those of a metrics report or a log, and settings, which the frameworks name otherwise.
+OWN = {"counter", "metric", "environment", "log_compilation"}
+#: What a JAX program does not have.
+FOREIGN = re.compile(
+    r"(?i)\b(torch_xla|torch\.|xm\.|mark_step|MpDeviceLoader)|\bbarrier|\btensors?\b"
+)
+BOTH = [rule for rule in load_rules() if {"torch_xla", "jax"} <= set(rule.applies_to.frontend)]
+
+
+def firing(rule: Rule) -> Case | None:
+    """A case that triggers the rule, by evidence that any framework gives."""
+    for path in sorted((HERE / rule.id).glob("*.yaml")):
+        case = Case.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+        own = [each for each in case.expect or () if each.rule in ("", rule.id)]
+        if own and case.frontend == "torch_xla" and not OWN & set(case.tables):
+            return case
+    return None
+
+
+@pytest.mark.parametrize("rule", BOTH, ids=lambda rule: rule.id)
+def test_a_rule_finds_the_same_in_either_frontend(rule: Rule) -> None:
+    case = firing(rule)
+    if case is None:
+        pytest.skip("fires on settings or reports alone: it has cases of each framework")
+    expected = [each.model_copy(update={"message": None}) for each in case.expect or ()]
+    for each in expected:
+        each.__pydantic_fields_set__.discard("message")
+    in_jax = case.model_copy(update={"frontend": "jax", "expect": expected})
+    outcome = judge(in_jax, rule.id, [rule])
+    assert outcome.passed, "\n".join(outcome.difference())
+    assert [each.message for each in diagnosis_of(in_jax, [rule]).findings
+            if FOREIGN.search(each.message)] == []  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", BOTH, ids=lambda rule: rule.id)
+def test_words_for_jax_are_of_jax(rule: Rule) -> None:
+    own = rule.for_frontend("jax")
+    assert own is not None
+    texts = (own.title, own.message, own.why, own.fix, own.false_positives,
+             own.example.before, own.example.after)  # fmt: skip
+    assert [text for text in texts if FOREIGN.search(text)] == []
+    assert len(own.title) <= 72
+    for code in (own.example.before, own.example.after):
+        compile(code, own.id, "exec")
