@@ -3,13 +3,13 @@ CREATE MACRO has_trait(operator, trait_) AS
     operator IN (SELECT t.op FROM operator_trait t WHERE t.trait = trait_);
 
 -- Metrics by what they measure.
-CREATE VIEW measured AS
+CREATE TABLE measured AS
 SELECT m.*, n.meaning, n.rank FROM metric m JOIN metric_meaning n USING (name)
 QUALIFY row_number() OVER (PARTITION BY m.process, n.meaning ORDER BY n.rank) = 1;
 
 -- What a metrics report says of graphs; NULL where it was cut before. Counters of a process tell more
 -- than metrics of all workers. `graphs`: that were handed over; of early releases, that were compiled.
-CREATE VIEW reported AS
+CREATE TABLE reported AS
 WITH counted AS (
     SELECT process, meaning, sum(value) AS value
     FROM counter JOIN metric_meaning USING (name) GROUP BY process, meaning
@@ -41,7 +41,7 @@ LEFT JOIN counted b ON b.process = p.process AND b.meaning = 'barrier';
 
 -- Processes of which it is known how often they compiled: of a log or report without steps only if it
 -- is long enough to show that a graph is not compiled again.
-CREATE VIEW compile_record AS
+CREATE TABLE compile_record AS
 SELECT process FROM step UNION
 SELECT process FROM (SELECT process FROM compilation UNION ALL SELECT process FROM execution)
 GROUP BY process HAVING count(*) >= 3 UNION
@@ -57,7 +57,7 @@ GROUP BY c.process HAVING max(c.rowid) > max(c.rowid) FILTER (m.meaning = 'handl
 -- Processes of which it is known how often operators ran on the CPU. Each time values are fetched: where
 -- few are, no counter is missing. Releases of one registry print counters in order, the runtime's
 -- before those of operators on the CPU, those before the lowered ones: what has both ends is whole.
-CREATE VIEW operator_counts AS
+CREATE TABLE operator_counts AS
 SELECT process FROM step UNION
 SELECT process FROM reported WHERE fetched < 0.1 * coalesce(barriers, launched) UNION
 SELECT c.process FROM counter c LEFT JOIN metric_meaning m USING (name)

@@ -38,4 +38,4 @@ WHERE NOT s.tail AND NOT s.probed AND s.compilations = 0
 
 -- Processes whose own calls were noted: what they read, waited for and saved. The events of another
 -- profiler tell none of that.
-CREATE VIEW captured_loop AS SELECT DISTINCT process FROM step WHERE input_ns IS NOT NULL;
+CREATE TABLE captured_loop AS SELECT DISTINCT process FROM step WHERE input_ns IS NOT NULL;

@@ -24,7 +24,7 @@ HAVING graphs >= 2;
 
 -- Internal: the read that shows it for each process: one with three graphs or more; in a program that was
 -- stopped early two at several lines, if each grows and compiling takes a fifth of the time.
-CREATE VIEW growing_read AS
+CREATE TABLE growing_read AS
 SELECT DISTINCT ON (process) g.*
 FROM growing_cut g
 JOIN (
@@ -157,7 +157,7 @@ CREATE MACRO sizes_by_data(op) AS
 
 -- How often each operator fell back in the step loop. Set-up falls into the first steps; a program
 -- without barriers, or a report without steps, counts as a whole.
-CREATE VIEW fallback_in_loop AS
+CREATE TABLE fallback_in_loop AS
 SELECT
     c.process, c.name AS op, regexp_replace(c.name, '(_backward)?([.].*)?$', '') AS base,
     CASE WHEN o.process IS NOT NULL AND l.steps > 0 THEN coalesce(f.value, 0) ELSE c.value END AS count,
@@ -194,7 +194,7 @@ QUALIFY share = 1 OR op IS NOT NULL OR process NOT IN (
 );
 
 -- Internal: where operators fell back: what the probe steps saw, else what a log tells.
-CREATE VIEW fallback_site AS
+CREATE TABLE fallback_site AS
 FROM fallback
 UNION ALL BY NAME
 SELECT c.process, c.op, unnest(site(l)), l.count
