@@ -164,7 +164,7 @@ class NotChecked:
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """A finding that a comment or the configuration suppresses; fields as in it and its line."""
+    """A finding that a comment or the configuration ignores; fields as in it and its line."""
 
     rule: str
     file: str

@@ -23,11 +23,11 @@ from xladoctor.report.words import (
     ROLES,
     STATES,
     cost_of,
+    ignored_ones,
     outcomes,
     program,
     saving_of,
     steps_of,
-    suppressed,
     unexplained,
     unjudged,
 )
@@ -201,7 +201,7 @@ def _closing(diagnosis: Diagnosis, raw: Diagnosis, style: Style) -> Group:
     """What was judged, and commands, in which names stand as they are."""
     path = quoted(raw.run.path)
     rows = [Text(outcomes(diagnosis), style="bold")]
-    ignored = suppressed(diagnosis.ignored) if style.show_ignored else []
+    ignored = ignored_ones(diagnosis.ignored) if style.show_ignored else []
     said = [*unjudged(diagnosis.not_checked), *ignored]
     rows += [Text(plain(f"  {text}", style), style="dim") for text in said]
     rows += [Text(plain(f"  note: {w}", style), style="yellow") for w in diagnosis.warnings]
