@@ -23,7 +23,8 @@ from xladoctor.diagnosis import rule_schema
 from xladoctor.diagnosis.case import Expected
 from xladoctor.diagnosis.engine import diagnose
 from xladoctor.diagnosis.pack import load_rules
-from xladoctor.diagnosis.rule import ROW_COLUMNS, Rule
+from xladoctor.diagnosis.rule import Rule
+from xladoctor.diagnosis.rule_row import ROW_COLUMNS
 from xladoctor.doctor import load_evidence
 from xladoctor.evidence.catalog import public_macros, public_views
 from xladoctor.evidence.schema import CHANGES, EVIDENCE_VERSION, EXAMPLES, TABLES, VIEWS, Column

@@ -67,6 +67,13 @@ def test_sick_program_fails_with_its_line(gate: Gate) -> None:
     assert "gate failed: programs/scalar_read.py: 1 new finding" in done.stdout
 
 
+@pytest.mark.parametrize(("options", "status"), [([], 1), (["--update-baseline"], 0)])
+def test_ignores_are_added_beside_the_decision(gate: Gate, options: list[str], status: int) -> None:
+    done = gate("--add-ignores", *options, SICK)
+    assert done.returncode == status
+    assert f"XD201 at {LINE}: not written: no line of a file in this repository" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("options", "status"),
     [(["--fail-on", "error"], 0), (["--fail-on", "never"], 0), (["--fail-on", "info"], 1),

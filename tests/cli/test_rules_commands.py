@@ -140,10 +140,28 @@ def test_query_and_message_are_held_against_the_evidence(rule: Path) -> None:
         "query: column line is VARCHAR: expected a number",
         "query: returns also_file without also_role",
         "query: returns unknown columns: often (docs/rules.md has those that may be)",
-        "message: cause has no sorts",
         "message: the query returns no counts",
+        "message: cause has no sorts",
     ]
-    assert told[3].startswith(f"{position(rule, 'The loop reads')}: ")
+    assert told[4].startswith(f"{position(rule, 'sorts')}: ")
+
+
+def test_what_is_written_twice_or_wrong_is_told_at_its_place(rule: Path) -> None:
+    change(rule, ("any_value(function) AS function,",
+                  "any_value(function) AS function, 1 AS line,\n"
+                  "         CASE WHEN line = 3 THEN 'mad' ELSE 'made' END AS related_role,\n"
+                  "         'guess' AS cost_basis, NULL AS by_counts,"),
+           ("cause.kinds |", "cause['sorts'] |"),
+           ("reads from the device", "{% include 'x' %} reads"))  # fmt: skip
+    mad, guess = position(rule, "'mad'"), position(rule, "'guess'")
+    done = called("rules", "check", rule)
+    assert done.stdout.splitlines() == [
+        f"{position(rule, '1 AS line')}: query: column line is there twice",
+        f"{mad}: query: related_role is mad: expected made, used, compiled, due, loop or collated",
+        f"{guess}: query: cost_basis is guess: expected measured, estimate, bound or none",
+        f"{position(rule, '{% include')}: message: there is nothing to include, import or extend",
+        f"{position(rule, 'sorts')}: message: cause has no sorts",
+    ]
 
 
 def test_a_filter_that_does_not_exist_is_a_fault(rule: Path) -> None:

@@ -124,7 +124,7 @@ def test_rule_of_time_that_was_not_judged_is_no_matter() -> None:
 def test_suppressed_finding_is_still_there() -> None:
     hushed = told(ignored=[Ignored("XD201", "train.py", 41, "on purpose", bad().fingerprint)])
     became = change(told([bad()]), hushed)
-    assert (became.state, became.reason) == ("same", "suppressed in B")
+    assert (became.state, became.reason) == ("same", "ignored in B")
     assert change(hushed, told([bad()])).state == "same"
     other = told(ignored=[Ignored("XD201", "train.py", 43, "", "another")])
     assert change(told([bad()]), other).state == "fixed"

@@ -29,6 +29,7 @@ HOST = {"process": [{"process": 0, "host": socket.gethostname()}]}
         ("x()  # xladoctor: ignore[XD1] why\n", 1, "x()  # xladoctor: ignore[XD1, XD201] why\n"),
         ("x()  # xladoctor: ignore[XD2] why\n", 1, "x()  # xladoctor: ignore[XD2] why\n"),
         ("# xladoctor: ignore[XD1]\nx()\n", 2, "# xladoctor: ignore[XD1, XD201]\nx()\n"),
+        ("# xladoctor: ignore XD1\nx()\n", 2, f"# xladoctor: ignore XD1\nx(){ASKS}\n"),
         ("f(\n  a,\n  b)\n", 2, f"f(\n  a,{ASKS}\n  b)\n"),
         ("y = a + \\\n  b\n", 1, f"y = a + \\\n  b{ASKS}\n"),
         ("s = '''\n# a\n''' + f(\n1)\n", 2, f"s = '''\n# a\n''' + f(\n1){ASKS}\n"),
@@ -99,7 +100,7 @@ def at(line: int, rule: str = "XD201", file: str = "train.py", **fields: Any) ->
 
 def test_file_is_replaced_with_its_rights(program: Path) -> None:
     told = add_ignores([(run(program), [at(1), at(2, "XD101")]), (run(program), [at(2)])])
-    assert told == ["train.py: wrote comments in line 1, 2"]
+    assert told == ["train.py: wrote comments in lines 1, 2; they count from the next run on"]
     assert program.read_text() == f"x.item(){ASKS}\ny.item()  # xladoctor: ignore[XD101, XD201]\n"
     assert program.stat().st_mode & 0o777 == 0o750
     assert [path.name for path in program.parent.iterdir() if path.is_file()] == ["train.py"]

@@ -173,7 +173,7 @@ def unused(comment: Row, findings: Sequence[Finding] = (), **changes: Any) -> li
     tables = {"ignore_comment": [comment], "source_line": RAN, **changes.pop("tables", {})}
     suppression = Suppression(evidence(tables, **{**HOME, **changes}), {})
     suppression.split(findings)
-    return suppression.unused(OUTCOMES.judged)
+    return suppression.notes(OUTCOMES.judged, ["XD101", "XD201", "XD202", "XD301", "XD501"])
 
 
 def test_comment_without_a_finding_is_named() -> None:
@@ -182,13 +182,24 @@ def test_comment_without_a_finding_is_named() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [("ignore XD201", "expected # xladoctor: ignore[RULE] reason"),
+     ("Ignore[xd201] why", "expected # xladoctor: ignore[RULE] reason"),
+     ("ignore[]", "expected # xladoctor: ignore[RULE] reason"),
+     ("ignore[XD7, XD101, XD999] why", "no rule begins with XD7, XD999")],
+)  # fmt: skip
+def test_comment_that_cannot_be_followed_is_named(text: str, fault: str) -> None:
+    assert unused(asked(50, 50, 50, text)) == [f"unclear ignore at train.py:50: {fault}"]
+
+
 def test_names_without_a_finding_are_named_alone() -> None:
     assert unused(asked(41, 41, 41, "ignore[XD201, XD2, XD301]"), [finding("XD202")]) == [
         "unused ignore at train.py:41: XD201, XD301 did not fire"
     ]
 
 
-@pytest.mark.parametrize("name", ["XD101", "XD1", "XD501", "XD9", "XD"])
+@pytest.mark.parametrize("name", ["XD101", "XD1", "XD501", "XD", "ALL"])
 def test_comment_whose_rules_were_not_all_judged_is_not_named(name: str) -> None:
     assert unused(asked(41, 41, 41, f"ignore[{name}]")) == []
 

@@ -41,6 +41,7 @@ def about(text: str) -> list[tuple[int, int, int]]:
         ("s = '''\n'''  @\n", [(2, 1, 2)]),
         ("x()  @\ny = (\n", [(1, 1, 1)]),
         ("x()  # xladoctor: no such thing\n", []),
+        ("x()  #XLAdoctor: ignore xd201\n", [(1, 1, 1)]),
     ],
 )
 def test_comment_is_about_its_line_its_statement_or_what_is_below(

@@ -165,4 +165,4 @@ def test_summary_unfolds_all_and_the_comment_the_first() -> None:
 def test_ignored_findings_are_listed_on_request(name: str, show_ignored: bool) -> None:
     text = rendered(name, [SICK_REPORT], Style(show_ignored=show_ignored))
     assert ("logged on purpose" in text) == show_ignored
-    assert ("suppressed at" in text) == show_ignored
+    assert ("ignored at" in text) == show_ignored

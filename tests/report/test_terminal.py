@@ -47,10 +47,10 @@ def test_report_is_as_it_was(name: str) -> None:
 
 
 def test_ignored_findings_are_listed_on_request() -> None:
-    assert "suppressed at" not in rendered(SICK, Style(120))
+    assert "ignored at" not in rendered(SICK, Style(120))
     listed = rendered(SICK, Style(120, show_ignored=True))
-    assert "  XD202 suppressed at train.py:70: logged on purpose\n" in listed
-    assert "  XD202 suppressed at train.py:71: no reason given\n" in listed
+    assert "  XD202 ignored at train.py:70: logged on purpose\n" in listed
+    assert "  XD202 ignored at train.py:71: no reason given\n" in listed
 
 
 def test_every_snapshot_is_of_a_case() -> None:

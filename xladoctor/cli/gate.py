@@ -21,7 +21,14 @@ from xladoctor.cli.configured import (
     SelectOption,
     configured,
 )
-from xladoctor.cli.output import ColorOption, FormatOption, ShowIgnoredOption, parse_outputs
+from xladoctor.cli.output import (
+    AddIgnoresOption,
+    ColorOption,
+    FormatOption,
+    ShowIgnoredOption,
+    add_ignores,
+    parse_outputs,
+)
 from xladoctor.cli.request import after_dashes, request_for
 from xladoctor.foreign import clean, quoted
 from xladoctor.report.output import Color, Output, deliver, emit
@@ -101,6 +108,7 @@ def gate(
     select: SelectOption = [],  # noqa: B006
     ignore: IgnoreOption = [],  # noqa: B006
     show_ignored: ShowIgnoredOption = False,
+    adds_ignores: AddIgnoresOption = False,
     formats: FormatOption = [],  # noqa: B006
     color: ColorOption = Color.auto,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no status line.")] = False,
@@ -139,8 +147,12 @@ def gate(
         emit(_written(policy, judged))
         if formats:
             deliver(decided(policy, judged), outputs, color)
-        return
-    raise SystemExit(delivered(decided(policy, judged), outputs, color, quiet=quiet))
+        status = 0
+    else:
+        status = delivered(decided(policy, judged), outputs, color, quiet=quiet)
+    if adds_ignores:
+        add_ignores([program.diagnosis for program in judged])
+    raise SystemExit(status)
 
 
 def _named(baseline: str | None, *, new: bool) -> Path | None:

@@ -72,7 +72,7 @@ def _became(
         return _in_one("new", b, runs[0], runs[1])
     if b is None and isinstance(a, Finding):
         return _in_one("fixed", a, runs[1], runs[0])
-    return "same", f"suppressed in {'A' if isinstance(a, Ignored) else 'B'}"
+    return "same", f"ignored in {'A' if isinstance(a, Ignored) else 'B'}"
 
 
 def _in_one(state: State, finding: Finding, lacking: Run, having: Run) -> tuple[State, str]:

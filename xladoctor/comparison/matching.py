@@ -11,7 +11,7 @@ Seen = Finding | Ignored
 
 
 def matched(a: Diagnosis, b: Diagnosis) -> list[tuple[Seen | None, Seen | None]]:
-    """Each finding of both runs once, suppressed or not, beside its match in the other run."""
+    """Each finding of both runs once, ignored or not, beside its match in the other run."""
     was = same(sightings(a), sightings(b))
     left, right = _by_fingerprint(a), _by_fingerprint(b)
     pairs = [(left[was[name]] if name in was else None, seen) for name, seen in right.items()]

@@ -18,12 +18,12 @@ from pydantic import (
     WithJsonSchema,
 )
 
+from xladoctor.diagnosis.naming import ALL
 from xladoctor.errors import XladoctorError
 from xladoctor.quantities import SIZE, QuantityError, parse_size
 
 Level = Literal["off", "info", "warning", "error"]
 FailOn = Literal["error", "warning", "info", "never"]
-ALL = "ALL"
 _PREFIX = r"[A-Z]+\d{0,4}"
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from string import digits
 from typing import Any
 
-from xladoctor.configuration.interface import ALL, Configuration, ConfigurationError, Level
+from xladoctor.configuration.interface import Configuration, ConfigurationError, Level
+from xladoctor.diagnosis.naming import fit
 from xladoctor.diagnosis.ranking import LEVELS
 from xladoctor.diagnosis.rule import Rule
 
@@ -67,32 +67,20 @@ def _changed(rule: Rule, settings: Configuration) -> Rule:
 def _globs(rule: str, settings: Configuration) -> list[str]:
     """The files in which a rule's findings are ignored."""
     parted = [entry.partition(":") for entry in settings.ignore]
-    return [glob for name, _, glob in parted if glob and _fit(rule, name)]
+    return [glob for name, _, glob in parted if glob and fit(rule, name)]
 
 
 def level_of(rule: str, levels: Mapping[str, Level]) -> Level | None:
     """The level of the longest name that the rule's begins with."""
-    names = [name for name in levels if _fit(rule, name)]
-    return levels[max(names, key=lambda name: _fit(rule, name))] if names else None
-
-
-def _fit(rule: str, name: str) -> int:
-    """How well a name fits a rule: 0 not at all, else more the longer it is.
-
-    A family has all letters of the rule's id, and less than three digits.
-    """
-    if name == ALL:
-        return 1
-    letters = rule.rstrip(digits)
-    family = rule.startswith(name) and len(letters) <= len(name) < len(letters) + 3
-    return 1 + len(name) if family or rule == name else 0
+    names = [name for name in levels if fit(rule, name)]
+    return levels[max(names, key=lambda name: fit(rule, name))] if names else None
 
 
 def _is_on(rule: str, settings: Configuration) -> bool:
     if level_of(rule, settings.levels) == "off":
         return False
     everywhere = [name for name in settings.ignore if ":" not in name]
-    chosen, left_out = (max((_fit(rule, name) for name in names), default=0)
+    chosen, left_out = (max((fit(rule, name) for name in names), default=0)
                         for names in (settings.select, everywhere))  # fmt: skip
     return chosen > left_out
 
@@ -104,7 +92,7 @@ def _check(rules: Sequence[Rule], settings: Configuration, where: str) -> None:
         for key, names in (("select", settings.select),
                            ("ignore", [entry.partition(":")[0] for entry in settings.ignore]),
                            ("levels", settings.levels))
-        for name in names if not any(_fit(rule, name) for rule in known)
+        for name in names if not any(fit(rule, name) for rule in known)
     ]  # fmt: skip
     for name, thresholds in settings.thresholds.items():
         if name not in known:

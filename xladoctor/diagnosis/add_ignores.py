@@ -19,6 +19,7 @@ from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
 
 from xladoctor.diagnosis.interface import Finding, Location
+from xladoctor.diagnosis.naming import fit
 from xladoctor.diagnosis.suppression import ASKING, parsed
 from xladoctor.evidence.interface import Evidence
 from xladoctor.evidence.source import is_own, is_unchanged
@@ -63,8 +64,10 @@ def add_ignores(programs: Iterable[tuple[Evidence, Iterable[Finding]]]) -> list[
                             " has changed since the run; run it again")  # fmt: skip
     for file, asked in wanted.items():
         try:
-            lines = ", ".join(map(str, _write(Path(file), asked)))
-            told.append(f"{shown[file]}: wrote comments in line {lines}")
+            lines = _write(Path(file), asked)
+            told.append(f"{shown[file]}: wrote comments in line{'s' * (len(lines) != 1)}"
+                        f" {', '.join(map(str, lines))}; they count from the next run on"
+                        )  # fmt: skip
         except (UnfitSourceError, OSError) as error:
             why = error.strerror if isinstance(error, OSError) else error
             told.append(f"{shown[file]}: not written: {why}")
@@ -136,7 +139,7 @@ def _check(rows: list[str], rules: Mapping[int, Set[str]], texts: Mapping[int, s
 def _with_comments(rows: list[str], rules: Mapping[int, Set[str]]) -> dict[int, str]:
     """The lines that change, by their numbers."""
     lines = [f"{row}\n" for row in rows]
-    there = ignores(lines)
+    there = [asked for asked in ignores(lines) if parsed(asked.text)[0]]
     room, ends = _line_ends(lines)
     missing: dict[int, set[str]] = defaultdict(set)
     for line, ids in rules.items():
@@ -166,7 +169,7 @@ def _with_comment(row: str, text: str | None, ids: Set[str]) -> str:
     if text is None:
         return f"{row.rstrip()}  # xladoctor: ignore[{', '.join(sorted(ids))}]"
     known, _ = parsed(text)
-    more = sorted(rule for rule in ids if not rule.startswith(tuple(known)))
+    more = sorted(rule for rule in ids if not any(fit(rule, name) for name in known))
     within = COMMENT.search(text)
     begin, end = within.span(1) if within else (0, 0)
     return row.removesuffix(text) + text[:begin] + ", ".join([*known, *more]) + text[end:]

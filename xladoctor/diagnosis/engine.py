@@ -54,6 +54,7 @@ def diagnose(
         RuleError: a rule's query or message fails on this evidence.
     """
     evidence.database.close_to_the_outside()
+    known = [*(rule.id for rule in rules), *off]
     rules = [own for rule in rules if (own := rule.for_frontend(evidence.frontend))]
     time, steps = account.time_spent(evidence), facts.steps(evidence)
     savings = Savings(WhatIf(evidence.database), time, steps, total_steps)
@@ -80,8 +81,8 @@ def diagnose(
         time=account.explain(evidence, time, ordered, pack), steps=steps, devices=used,
         counts=counts(evidence, steps), findings=ordered,
         rules=outcomes, not_checked=not_checked, ignored=ignored,
-        warnings=[*evidence.notes, *suppression.unused(outcomes.judged)], total_steps=total_steps,
-        labels=label_times(evidence), pack=pack,
+        warnings=[*evidence.notes, *suppression.notes(outcomes.judged, known)],
+        total_steps=total_steps, labels=label_times(evidence), pack=pack,
     )  # fmt: skip
 
 

@@ -15,7 +15,8 @@ from xladoctor.diagnosis.interface import (
     TimeSpent,
 )
 from xladoctor.diagnosis.place import place_of
-from xladoctor.diagnosis.rule import ROW_COLUMNS, TEMPLATES, Rule, RuleError, Severity
+from xladoctor.diagnosis.rule import TEMPLATES, Rule, RuleError, Severity
+from xladoctor.diagnosis.rule_row import ROW_COLUMNS
 from xladoctor.diagnosis.savings import Savings
 from xladoctor.diagnosis.whatif import Fix, claims_of
 from xladoctor.evidence.interface import Evidence

@@ -4,7 +4,7 @@ Two findings are the same defect if one of these holds, tried in this order; wha
 has paired, a later one leaves alone. They are always of one rule and of one subject (operator or
 setting).
 
-1. Their fingerprints agree: the line moved, was reformatted, or is now suppressed. Of equal lines
+1. Their fingerprints agree: the line moved, was reformatted, or is now ignored. Of equal lines
    in one function, those that occur as often belong together, then the first to the first: if one
    of two is removed, the other stays; a third is new.
 2. Their file was renamed: the old one has no finding left, the new one had none, and function and
@@ -73,10 +73,10 @@ class Sighting:
 
 
 def sightings(diagnosis: Diagnosis) -> list[Sighting]:
-    """All findings of a program, suppressed or not."""
+    """All findings of a program, ignored or not."""
     run = diagnosis.run
     return [*(_reported(finding, run) for finding in diagnosis.findings),
-            *(_suppressed(ignored, run) for ignored in diagnosis.ignored)]  # fmt: skip
+            *(_ignored(ignored, run) for ignored in diagnosis.ignored)]  # fmt: skip
 
 
 def _reported(finding: Finding, run: RunFacts) -> Sighting:
@@ -89,7 +89,7 @@ def _reported(finding: Finding, run: RunFacts) -> Sighting:
     )  # fmt: skip
 
 
-def _suppressed(ignored: Ignored, run: RunFacts) -> Sighting:
+def _ignored(ignored: Ignored, run: RunFacts) -> Sighting:
     return Sighting(
         ignored.fingerprint, ignored.rule, None, portable(ignored.file, run.cwd, run.root),
         ignored.function, ignored.source or "", ignored.count, ignored.per_step,

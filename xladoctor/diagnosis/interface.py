@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from xladoctor.diagnosis.naming import fit
 from xladoctor.diagnosis.rule import BoundBy, Rule, Severity
 
 SCHEMA_VERSION = 3
@@ -164,7 +165,7 @@ class NotChecked:
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """A finding that a comment or the configuration suppresses; fields as in it and its line."""
+    """A finding that a comment or the configuration ignores; fields as in it and its line."""
 
     rule: str
     file: str
@@ -428,9 +429,9 @@ class RuleOutcomes:
     off: list[str] = field(default_factory=list)
 
     def judged(self, name: str) -> bool:
-        """Whether there are rules whose ids begin with a name, and all of them were judged."""
+        """Whether there are rules that a name means, and all of them were judged."""
         meant = [rule for rule in (*self.fired, *self.clear, *self.not_evaluated, *self.off)
-                 if rule.startswith(name)]  # fmt: skip
+                 if fit(rule, name)]  # fmt: skip
         return bool(meant) and {*self.fired, *self.clear}.issuperset(meant)
 
 

@@ -1,7 +1,7 @@
 """A rule: the format of its file, and what makes it valid.
 
 A rule is a YAML file from which its documentation page is made. Its ``query`` is one SELECT over
-the evidence; each row is a finding. The columns that a row may have are in :data:`ROW_COLUMNS`.
+the evidence; each row is a finding. The columns that a row may have are in :mod:`.rule_row`.
 """
 
 from __future__ import annotations
@@ -54,41 +54,6 @@ class RuleError(XladoctorError):
     """A rule that cannot be used; names its file, the line and what was expected."""
 
 
-ROW_COLUMNS = {
-    "process": "number of the process; rows of several processes at one line are merged",
-    "file": "path of the guilty line, or NULL where the evidence has no lines",
-    "line": "number of the guilty line",
-    "function": "function that it is in",
-    "user_file": "the user's line that led there, where the guilty one is a library's",
-    "user_line": "its number",
-    "user_function": "function that it is in",
-    "related_file": "another line that explains the finding",
-    "related_line": "its number",
-    "related_function": "function that it is in",
-    "related_role": "made or used (a tensor that matters), compiled (where the graph was cut),"
-    " due (the barrier that a step should have)",
-    "also_file": "and one more",
-    "also_line": "its number",
-    "also_function": "function that it is in",
-    "also_role": "as related_role",
-    "count": "how often",
-    "per_step": "how often a step",
-    "cost_ns": "wall time, or NULL where it is not known",
-    "cost_basis": "measured, estimate, bound or none",
-    "claim": "what the fix does to the timeline: claim(do, what, …) or a list of them",
-    "stalls": "true: stalls an accelerator each step, whatever it costs here (at least a warning)",
-    "unbounded": "true: grows with the length of the run (an error)",
-    "healthy": "true: worth knowing, not worth a warning",
-    "by_counts": "error, warning or info: severity by counts alone, if it does not follow from"
-    " stalls, unbounded and healthy",
-    "settled": "true: it is over, a longer run has no more of it (at most a warning)",
-    "subject": "tells apart findings of the rule on the same line: the operator, the setting",
-    "compilations": "numbers of the compilations that it is about",
-    "at_most": "how often it can happen in a run of any length, if known",
-    "cause": "a struct with the concrete values, for the JSON report and the message; paths in it"
-    " are called file",
-    "consequences": "a list of sentences: what else it causes",
-}
 #: Sandboxed: the message of a rule from a stranger can do nothing but make text.
 TEMPLATES = ImmutableSandboxedEnvironment(
     undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True

@@ -7,6 +7,7 @@ from typing import Any
 from xladoctor.diagnosis.case import Series
 from xladoctor.diagnosis.rule import Rule
 from xladoctor.evidence.schema import TABLES
+from xladoctor.json_schema import described
 
 #: What each key of a rule file is for.
 KEYS = {
@@ -49,15 +50,15 @@ KEYS = {
 
 def schema() -> dict[str, Any]:
     """The schema, as published in ``docs/rule.schema.json``."""
-    described: dict[str, Any] = _cleaned(Rule.model_json_schema())
-    for key, entry in described["properties"].items():
-        described["properties"][key] = {"description": KEYS[key], **entry}
-    tables = described["$defs"]["Case"]["properties"]["tables"]
+    rule = described(Rule, null=True)
+    for key, entry in rule["properties"].items():
+        rule["properties"][key] = {"description": KEYS[key], **entry}
+    tables = rule["$defs"]["Case"]["properties"]["tables"]
     tables |= {"properties": {name: _rows(name) for name in TABLES}, "additionalProperties": False}
-    described["$defs"]["Series"] = _cleaned(Series.model_json_schema())
+    rule["$defs"]["Series"] = described(Series, null=True)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **described,
+        **rule,
         "title": "A rule of xladoctor",
         "description": "A rule file; docs/rules.md and docs/writing-rules.md explain it.",
     }
@@ -73,14 +74,3 @@ def _rows(table: str) -> dict[str, Any]:
         "additionalProperties": False,
     }
     return {"description": TABLES[table].text, "type": "array", "items": row}
-
-
-def _cleaned(node: Any) -> Any:
-    """Without titles that pydantic made from names, and defaults that are empty."""
-    if isinstance(node, list):
-        return [_cleaned(item) for item in node]
-    if not isinstance(node, dict):
-        return node
-    return {key: _cleaned(value) for key, value in node.items()
-            if not (key == "title" and isinstance(value, str))
-            and not (key == "default" and value in (None, [], {}, ""))}  # fmt: skip

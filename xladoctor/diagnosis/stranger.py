@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import ValidationError
 
 from xladoctor.diagnosis.contained import contained
-from xladoctor.diagnosis.interface import CostBasis
-from xladoctor.diagnosis.rule import TEMPLATES, Rule, RuleError, Severity
+from xladoctor.diagnosis.rule import TEMPLATES, Rule, RuleError
+from xladoctor.diagnosis.rule_row import RuleRow
 from xladoctor.evidence.interface import Evidence
 
 Row = dict[str, Any]
@@ -18,10 +18,6 @@ QUERY_S, MESSAGES_S = 30.0, 5.0
 #: How many rows a query may return, and how many characters a message may have.
 ROWS, MESSAGE = 1000, 2000
 _REASON = 300  # characters of what went wrong
-
-_Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-_Count = Annotated[int, Field(ge=0, lt=1 << 63)]
-_Role = Literal["made", "used", "compiled", "due", "loop", "collated"]
 
 
 def rows_of(rule: Rule, evidence: Evidence, parameters: Mapping[str, Any]) -> list[Row]:
@@ -54,62 +50,6 @@ def messages_of(rule: Rule, rows: Sequence[Row]) -> list[str]:
     return messages + [instead] * (len(rows) - len(messages))
 
 
-class _Claim(BaseModel):
-    """As :class:`xladoctor.diagnosis.interface.Claim`."""
-
-    model_config = ConfigDict(extra="forbid")
-    do: str
-    what: str
-    file: str | None = None
-    line: _Count | None = None
-    part: Annotated[float, Field(ge=0, le=1)] | None = None
-    to_ns: _Number | None = None
-    compilations: list[_Count] | None = None
-
-
-class _Row(BaseModel):
-    """The columns that ``ROW_COLUMNS`` describes."""
-
-    model_config = ConfigDict(extra="forbid")
-    process: _Count = 0
-    file: str | None = None
-    line: _Count | None = None
-    function: str | None = None
-    user_file: str | None = None
-    user_line: _Count | None = None
-    user_function: str | None = None
-    related_file: str | None = None
-    related_line: _Count | None = None
-    related_function: str | None = None
-    related_role: _Role | None = None
-    also_file: str | None = None
-    also_line: _Count | None = None
-    also_function: str | None = None
-    also_role: _Role | None = None
-    count: _Count
-    per_step: _Number | None = None
-    cost_ns: _Number | None = None
-    cost_basis: CostBasis | None = None
-    claim: _Claim | list[_Claim | None] | None = None
-    stalls: bool | None = None
-    unbounded: bool | None = None
-    healthy: bool | None = None
-    by_counts: Severity | None = None
-    settled: bool | None = None
-    subject: str | None = None
-    compilations: list[_Count] | None = None
-    at_most: _Number | None = None
-    cause: dict[str, Any] | None = None
-    consequences: list[str] | None = None
-
-    @model_validator(mode="after")
-    def _roles(self) -> _Row:
-        for place in ("related", "also"):
-            if getattr(self, f"{place}_file") and not getattr(self, f"{place}_role"):
-                raise ValueError(f"{place}_file without {place}_role")
-        return self
-
-
 def _checked(rule: Rule, row: Any) -> Row:
     """The row, if each column that it has can be used.
 
@@ -117,7 +57,7 @@ def _checked(rule: Rule, row: Any) -> Row:
         RuleError: names the first that cannot.
     """
     try:
-        return _Row.model_validate(row).model_dump(exclude_unset=True)
+        return RuleRow.model_validate(row).model_dump(exclude_unset=True)
     except ValidationError as error:
         first = error.errors()[0]
         column = ".".join(map(str, first["loc"])) or "its columns"

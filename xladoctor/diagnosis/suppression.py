@@ -8,6 +8,7 @@ import posixpath
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from xladoctor.diagnosis.interface import Finding, Ignored, Location
+from xladoctor.diagnosis.naming import fit
 from xladoctor.diagnosis.source_line import comment
 from xladoctor.evidence.interface import Evidence
 from xladoctor.evidence.schema import TABLES
@@ -56,7 +57,7 @@ class Suppression:
                  if each.first <= place.line <= each.last]  # fmt: skip
         for line, text in (*asked, (place.line, comment(place.source or ""))):
             names, reason = parsed(text)
-            fitting = [name for name in names if rule.startswith(name)]
+            fitting = [name for name in names if fit(rule, name)]
             self._used.update((file, line, name) for name in fitting)
             if fitting:
                 yield reason
@@ -64,13 +65,15 @@ class Suppression:
         yield from (f"as configured for {glob}" for glob in self._globs.get(rule, ())
                     if matches(glob, path))  # fmt: skip
 
-    def unused(self, judged: Callable[[str], bool]) -> list[str]:
-        """The comments in the program's own files that were of no use, although their lines ran.
+    def notes(self, judged: Callable[[str], bool], known: Sequence[str]) -> list[str]:
+        """What is wrong with the comments in the program's own files: they cannot be understood,
+        name what does not exist, or were of no use, although their lines ran.
 
         Call it after :meth:`split`.
 
         Args:
             judged: whether all rules were judged that a comment means by a name.
+            known: ids of all rules.
         """
         files = [row["file"] for row in self._evidence.database.rows(
             "SELECT file FROM ignore_comment UNION SELECT file FROM source_line ORDER BY file"
@@ -84,8 +87,11 @@ class Suppression:
                     if (names := [name for name in parsed(asked.text)[0] if judged(name)
                                   and (file, asked.line, name) not in self._used])]  # fmt: skip
             ran = self._ran(file) if idle else set()
+            shown = self._evidence.shown(file)
+            told += [f"unclear ignore at {shown}:{asked.line}: {fault}" for asked in self._of(file)
+                     if (fault := _fault(asked.text, known))]  # fmt: skip
             told += [
-                f"unused ignore at {self._evidence.shown(file)}:{asked.line}:"
+                f"unused ignore at {shown}:{asked.line}:"
                 f" {', '.join(names)} did not fire"
                 for asked, names in idle if any(asked.first <= line <= asked.last for line in ran)
             ]  # fmt: skip
@@ -99,6 +105,15 @@ class Suppression:
         if file not in self._comments:
             self._comments[file] = ignores_in(self._evidence, file)
         return self._comments[file]
+
+
+def _fault(text: str, known: Sequence[str]) -> str | None:
+    """Why a comment ignores less than it seems to."""
+    names, _ = parsed(text)
+    if not names:
+        return "expected # xladoctor: ignore[RULE] reason"
+    unknown = [name for name in names if not any(fit(rule, name) for rule in known)]
+    return f"no rule begins with {', '.join(unknown)}" if unknown else None
 
 
 def parsed(text: str) -> tuple[list[str], str]:

@@ -24,6 +24,15 @@ def not_of_the_evidence(query: str) -> list[str]:
         ValueError: it cannot be told.
         duckdb.Error: it is not SQL.
     """
+    nodes = list(_nodes(syntax(query)))
+    own = {entry["key"].lower() for node in nodes for entry in node.get("map", [])
+           if isinstance(entry, dict) and "key" in entry}  # fmt: skip
+    found = [name for node in nodes for name in _foreign(node, own)]
+    return list(dict.fromkeys(found))
+
+
+def syntax(query: str) -> Any:
+    """The syntax tree of a SELECT, as DuckDB gives it. Raises ValueError and duckdb.Error."""
     parse = "SELECT json_serialize_sql($query::VARCHAR)"
     ((text,),) = _parser().execute(parse, {"query": query}).fetchall()
     try:
@@ -32,11 +41,7 @@ def not_of_the_evidence(query: str) -> list[str]:
         raise ValueError("nested too deeply") from None
     if tree["error"]:
         raise ValueError(f"not one SELECT that can be checked: {tree['error_message']}")
-    nodes = list(_nodes(tree))
-    own = {entry["key"].lower() for node in nodes for entry in node.get("map", [])
-           if isinstance(entry, dict) and "key" in entry}  # fmt: skip
-    found = [name for node in nodes for name in _foreign(node, own)]
-    return list(dict.fromkeys(found))
+    return tree
 
 
 @cache

@@ -151,14 +151,14 @@ def entry(finding: Finding, severity: Severity, run: RunFacts) -> Known:
 
 
 def known(script: Script | None, diagnosis: Diagnosis) -> dict[str, Known]:
-    """The entry of each finding that has one, suppressed or not, by the finding's fingerprint."""
+    """The entry of each finding that has one, ignored or not, by the finding's fingerprint."""
     entries = {entry.fingerprint: entry for entry in (script.findings if script else ())}
     pairs = same([entry.sighting for entry in entries.values()], sightings(diagnosis))
     return {now: entries[then] for now, then in pairs.items()}
 
 
 def gone(script: Script | None, diagnosis: Diagnosis) -> list[Gone]:
-    """Entries that no longer occur, not even suppressed; certain if their rule was judged."""
+    """Entries that no longer occur, not even as ignored ones; certain if their rule was judged."""
     present = {entry.fingerprint for entry in known(script, diagnosis).values()}
     judged = set() if unseen(diagnosis) else {*diagnosis.rules.fired, *diagnosis.rules.clear}
     return [

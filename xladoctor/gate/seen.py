@@ -32,7 +32,7 @@ def _loop(diagnosis: Diagnosis) -> list[Missing]:
 
 
 def in_loop(diagnosis: Diagnosis) -> bool:
-    """Whether any finding, suppressed or not, is about a loop."""
+    """Whether any finding, ignored or not, is about a loop."""
     rules = [
         *(finding.rule for finding in diagnosis.findings),
         *(ignored.rule for ignored in diagnosis.ignored),

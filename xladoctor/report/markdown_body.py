@@ -17,11 +17,11 @@ from xladoctor.report.words import (
     ROLES,
     STATES,
     amount,
+    ignored_ones,
     name_of,
     outcomes,
     program,
     steps_of,
-    suppressed,
     unjudged,
 )
 
@@ -171,7 +171,7 @@ def _location(location: Location, diagnosis: Diagnosis) -> str:
 def _closing(diagnosis: Diagnosis, raw: Diagnosis, show_ignored: bool) -> Iterator[str]:
     yield f"<details>\n<summary>{outcomes(diagnosis)}</summary>"
     ignored = diagnosis.ignored if show_ignored else []
-    hushed = suppressed(ignored, lambda file: path_shown(file, diagnosis.run))
+    hushed = ignored_ones(ignored, lambda file: path_shown(file, diagnosis.run))
     said = [*unjudged(diagnosis.not_checked), *hushed, *diagnosis.warnings]
     yield _bullets(said) or "Nothing else to say."
     yield "</details>"

@@ -17,17 +17,17 @@ from xladoctor.report import devices, gate, labels
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.levels import judgements
 from xladoctor.report.next_command import next_command
-from xladoctor.report.text import plain, printable, write
+from xladoctor.report.text import Hanging, plain, printable, write
 from xladoctor.report.words import (
     PARTS,
     ROLES,
     STATES,
     cost_of,
+    ignored_ones,
     outcomes,
     program,
     saving_of,
     steps_of,
-    suppressed,
     unexplained,
     unjudged,
 )
@@ -200,11 +200,11 @@ def _labelled(label: str, text: str, style: Style) -> RenderableType:
 def _closing(diagnosis: Diagnosis, raw: Diagnosis, style: Style) -> Group:
     """What was judged, and commands, in which names stand as they are."""
     path = quoted(raw.run.path)
-    rows = [Text(outcomes(diagnosis), style="bold")]
-    ignored = suppressed(diagnosis.ignored) if style.show_ignored else []
+    rows: list[RenderableType] = [Text(outcomes(diagnosis), style="bold")]
+    ignored = ignored_ones(diagnosis.ignored) if style.show_ignored else []
     said = [*unjudged(diagnosis.not_checked), *ignored]
-    rows += [Text(plain(f"  {text}", style), style="dim") for text in said]
-    rows += [Text(plain(f"  note: {w}", style), style="yellow") for w in diagnosis.warnings]
+    rows += [Hanging(Text(plain(text, style), style="dim")) for text in said]
+    rows += [Hanging(Text(plain(f"note: {w}", style), style="yellow")) for w in diagnosis.warnings]
     if diagnosis.findings:
         first = diagnosis.findings[0].rule
         rows.append(Text(f"  about a rule: xladoctor explain {first}", style="dim"))

@@ -64,6 +64,17 @@ class FittedText:
         return Measurement(1, options.max_width)
 
 
+class Hanging:
+    """An indented text, of which all lines but the first are further in."""
+
+    def __init__(self, text: Text) -> None:
+        self._text = text
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for number, line in enumerate(self._text.wrap(console, options.max_width - 4)):
+            yield Text("    " if number else "  ").append_text(line)
+
+
 def plain(text: str, style: Style, *, lines: bool = False) -> str:
     """The text in printable characters that the output's encoding can carry.
 

@@ -136,20 +136,19 @@ def outcomes(diagnosis: Diagnosis) -> str:
     text = (
         f"{len(rules.fired)} rule{'s' * (len(rules.fired) != 1)} fired, {len(rules.clear)} clear,"
         f" {len(rules.not_evaluated)} not evaluated, {len(diagnosis.ignored)}"
-        f" finding{'s' * (len(diagnosis.ignored) != 1)} suppressed"
+        f" finding{'s' * (len(diagnosis.ignored) != 1)} ignored"
     )
     return f"{text}, {len(rules.off)} switched off" if rules.off else text
 
 
-def suppressed(ignored: Iterable[Ignored], shown: Callable[[str], str] = str) -> list[str]:
-    """The findings that comments suppress, and why.
+def ignored_ones(ignored: Iterable[Ignored], shown: Callable[[str], str] = str) -> list[str]:
+    """The findings that are ignored, and why.
 
     Args:
         shown: how a file is shown.
     """
     return [
-        f"{item.rule} suppressed at {shown(item.file)}:{item.line}:"
-        f" {item.reason or 'no reason given'}"
+        f"{item.rule} ignored at {shown(item.file)}:{item.line}: {item.reason or 'no reason given'}"
         for item in ignored
     ]
 

@@ -10,25 +10,24 @@ from typing import Any
 import duckdb
 from jinja2 import TemplateAssertionError, meta, nodes
 
-from xladoctor.diagnosis.rule import ROW_COLUMNS, TEMPLATES, RuleError
+from xladoctor.diagnosis.rule import TEMPLATES, RuleError
 from xladoctor.diagnosis.rule_file import Document, Fault, Read, read_case, read_rule
+from xladoctor.diagnosis.rule_row import ROW_COLUMNS, RuleRow
 from xladoctor.evidence.interface import Evidence
 from xladoctor.rule_cases.made import complete
+from xladoctor.rule_cases.written import Column, written
 
 _MARKED = re.compile(r"^LINE (\d+): ")
 #: What is in the query's first line before it.
 _BEFORE = "DESCRIBE "
-_NUMBERS = r"(U?(TINY|SMALL|BIG|HUGE)?(INT|INTEGER)|DOUBLE|FLOAT|DECIMAL.*)"
-#: Columns that are no texts, with their types and what those are called; all may be NULL.
+#: What DuckDB calls the types of a row's columns, and what those are.
 _TYPES = {
-    **dict.fromkeys(("process", "line", "user_line", "related_line", "also_line", "count",
-                     "per_step", "cost_ns", "at_most"), (_NUMBERS, "a number")),
-    **dict.fromkeys(("stalls", "unbounded", "healthy", "settled"), ("BOOLEAN", "true or false")),
-    "cause": ("STRUCT.*", "a struct"),
-    "claim": ("STRUCT.*", "what claim() makes, or a list of it"),
-    "compilations": (rf"{_NUMBERS}\[\]", "a list of numbers"),
-    "consequences": (r"VARCHAR\[\]", "a list of texts"),
+    **dict.fromkeys(("integer", "number"),
+                    (r"(U?(TINY|SMALL|BIG|HUGE)?(INT|INTEGER)|DOUBLE|FLOAT|DECIMAL.*)", "number")),
+    "boolean": ("BOOLEAN", "true or false"), "string": ("VARCHAR", "text"),
+    "object": ("STRUCT.*", "struct"),
 }  # fmt: skip
+_COLUMNS = RuleRow.model_json_schema(mode="validation")["properties"]
 
 
 def rule_files(places: Iterable[Path]) -> list[Path]:
@@ -80,10 +79,13 @@ def check_query(read: Read, evidence: Evidence) -> list[Fault]:
     try:
         columns = _columns(rule.query, rule.parameters({}), evidence)
         fields = _fields(rule.query, rule.parameters({}), evidence) if "cause" in columns else set()
+        selects = list(written(rule.query))
     except duckdb.Error as error:
         return [_refused(document, error)]
     wrong = [*_misfits(columns), *(["returns no column count"] if "count" not in columns else [])]
     faults = [document.fault(["query"], f"query: {text}") for text in wrong]
+    faults += [document.fault_within("query", line, column, f"query: {text}")
+               for select in selects for line, column, text in _miswritten(select)]  # fmt: skip
     of_frontends = ((["per_frontend", name, "message"], texts.message)
                     for name, texts in rule.per_frontend.items())  # fmt: skip
     for location, message in ((["message"], rule.message), *of_frontends):
@@ -111,12 +113,49 @@ def _misfits(columns: dict[str, str]) -> Iterator[str]:
     if unknown := sorted(set(columns) - set(ROW_COLUMNS)):
         yield f"returns unknown columns: {', '.join(unknown)} (docs/rules.md has those that may be)"
     for name in [column for column in columns if column in ROW_COLUMNS]:
-        pattern, expected = _TYPES.get(name, ("VARCHAR", "a text"))
+        pattern, expected = _expected(_COLUMNS[name])
         if columns[name] != '"NULL"' and not re.fullmatch(pattern, columns[name]):
             yield f"column {name} is {columns[name]}: expected {expected}"
     for place in ("related", "also"):
         if f"{place}_file" in columns and f"{place}_role" not in columns:
             yield f"returns {place}_file without {place}_role"
+
+
+def _expected(described: dict[str, Any]) -> tuple[str, str]:
+    """The pattern of a column's type, and what that is, of its JSON Schema."""
+    parts = described.get("anyOf", [described])
+    kinds = [_kind(part) for part in parts if part.get("type") != "null"]
+    return "|".join(pattern for pattern, _ in kinds), " or ".join(name for _, name in kinds)
+
+
+def _kind(described: dict[str, Any]) -> tuple[str, str]:
+    if described.get("type") == "array":
+        items = [part for part in described["items"].get("anyOf", [described["items"]])
+                 if part.get("type") != "null"]  # fmt: skip
+        pattern, name = _TYPES[items[0].get("type", "object")]
+        return rf"{pattern}\[\]", f"a list of {name}s"
+    pattern, name = _TYPES[described.get("type", "object")]
+    return pattern, name if " " in name else f"a {name}"
+
+
+def _miswritten(select: Iterable[Column]) -> Iterator[tuple[int, int, str]]:
+    """Columns that are there twice, of which rows have the last, and words that no row can have."""
+    seen = set[str]()
+    for column in select:
+        if column.name and column.name in seen:
+            yield column.line, column.column, f"column {column.name} is there twice"
+        seen.add(column.name)
+        words = _words(column.name)
+        yield from (
+            (line, at, f"{column.name} is {text}: expected {', '.join(words[:-1])} or {words[-1]}")
+            for text, line, at in column.texts if words and text not in words
+        )  # fmt: skip
+
+
+def _words(column: str) -> list[str]:
+    """What a column can be, if that is one of some words."""
+    described = _COLUMNS.get(column, {})
+    return next((part["enum"] for part in described.get("anyOf", []) if "enum" in part), [])
 
 
 def _refused(document: Document, error: duckdb.Error) -> Fault:
@@ -148,15 +187,31 @@ def _unknown_in_message(
         return
     # Of files the message has what reports show, also where the query has none.
     always = {"cause", "file", "user_file", "related_file", "also_file"}
-    for name in tree.find_all(nodes.Name):
-        if name.name in names - columns - always:
-            yield document.fault_within(location, name.lineno, None,
-                                        f"message: the query returns no {name.name}")  # fmt: skip
-    for part in tree.find_all(nodes.Getattr):
-        if (
-            isinstance(part.node, nodes.Name)
-            and part.node.name == "cause"
-            and (part.attr not in fields)
-        ):
-            text = f"message: cause has no {part.attr}"
-            yield document.fault_within(location, part.lineno, None, text)
+    found = [
+        (part.lineno, part.name, f"the query returns no {part.name}")
+        for part in tree.find_all(nodes.Name)
+        if part.name in names - columns - always
+    ]
+    found += [
+        (part.lineno, field, f"cause has no {field}")
+        for part in tree.find_all((nodes.Getattr, nodes.Getitem))
+        if (field := _field_of_cause(part)) is not None and field not in fields
+    ]
+    found += [(part.lineno, "", "there is nothing to include, import or extend")
+              for part in tree.find_all((nodes.Include, nodes.Import, nodes.FromImport,
+                                         nodes.Extends))]  # fmt: skip
+    lines = re.split(r"\r\n|\r|\n", message)  # as Jinja counts them
+    for line, word, text in found:
+        code = lines[line - 1].find("{")  # what is before it is no name
+        at = lines[line - 1].find(word, max(code, 0))
+        yield document.fault_within(location, line, max(at, 0), f"message: {text}")
+
+
+def _field_of_cause(part: nodes.Node) -> str | None:
+    """The field that ``cause.field`` or ``cause['field']`` names."""
+    if not (isinstance(part, nodes.Getattr | nodes.Getitem)
+            and isinstance(part.node, nodes.Name) and part.node.name == "cause"):  # fmt: skip
+        return None
+    if isinstance(part, nodes.Getattr):
+        return part.attr
+    return str(part.arg.value) if isinstance(part.arg, nodes.Const) else None

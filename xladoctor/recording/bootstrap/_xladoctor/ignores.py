@@ -15,6 +15,8 @@ from typing import Iterator, NamedTuple, Sequence
 
 #: The rules, separated by commas, and the reason.
 COMMENT = re.compile(r"#\s*xladoctor:\s*ignore\[([A-Z0-9,\s]+)\]\s*(.*)$")
+#: What is meant to be one, even if it cannot be understood.
+_MEANT = re.compile(r"#\s*xladoctor:\s*ignore\b.*$", re.IGNORECASE)
 _MARK = "xladoctor:"
 _LARGEST = 20_000  # lines of a file; larger ones are made by programs, and take long to read
 _BETWEEN = (tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
@@ -32,7 +34,7 @@ class Ignore(NamedTuple):
 def ignores(source: Sequence[str]) -> list[Ignore]:
     """The comments in the lines of a file; of one that is damaged those before the damage."""
     found: list[Ignore] = []
-    if len(source) <= _LARGEST and any(_MARK in line for line in source):
+    if len(source) <= _LARGEST and any(_MARK in line.lower() for line in source):
         with contextlib.suppress(tokenize.TokenError, SyntaxError):
             found.extend(_comments(source))
     return found
@@ -45,7 +47,7 @@ def _comments(source: Sequence[str]) -> Iterator[Ignore]:
     for token in tokenize.generate_tokens(io.StringIO("".join(source)).readline):
         line = token.start[0]
         if token.type == tokenize.COMMENT:
-            found = COMMENT.search(token.string)
+            found = _MEANT.search(token.string)
             if not source[line - 1][: token.start[1]].strip():
                 above.append((line, found[0] if found else ""))
             elif found:
