@@ -59,8 +59,8 @@ def test_compilations_name_their_function_and_step(tmp_path: Path) -> None:
     database = loop().evidence(tmp_path)
     assert database.table(
         "SELECT via, step, ordinal, graph_hash, duration_ns / 1e3 FROM compilation ORDER BY index"
-    )[1] == [("init", 0, 0, "module 0", 50), ("step", 0, 0, "module 2", 50),
-             ("step", 9, 9, "module 4", 50)]  # fmt: skip
+    )[1] == [("init", 0, 0, "module 0", 70), ("step", 0, 0, "module 2", 70),
+             ("step", 9, 9, "module 4", 70)]  # fmt: skip  # 20 of tracing, 50 of the compiler
 
 
 def test_a_new_shape_of_a_functions_input_is_a_cause(tmp_path: Path) -> None:
@@ -92,9 +92,9 @@ def test_what_a_call_that_compiles_for_another_compiles_is_its_own(tmp_path: Pat
     trace = Trace().call("step", 0, 400).compile("eager", 100)
     trace.python.event("backend_compile_and_load", 250, 100)
     database = trace.evidence(tmp_path)
-    assert database.table("SELECT via FROM compilation ORDER BY index")[1] == [
-        ("eager",),
-        ("step",),
+    assert database.table("SELECT via, duration_ns FROM compilation ORDER BY index")[1] == [
+        ("eager", 170_000),  # what the outer call did until then is told with its first
+        ("step", 180_000),
     ]
 
 
@@ -122,5 +122,5 @@ def test_the_functions_of_the_program_are_call_sites(tmp_path: Path) -> None:
     trace.python.event("$pjit.py:130 cache_miss", 1, 4000)
     database = trace.compile("step", 10).compile("other", 200).evidence(tmp_path)
     assert database.table("SELECT file, line, function, via FROM compilation")[1] == [
-        ("train.py", 7, "main", "step"), ("train.py", 7, "main", "other")
+        ("/home/ada/train.py", 7, "main", "step"), ("/home/ada/train.py", 7, "main", "other")
     ]  # fmt: skip

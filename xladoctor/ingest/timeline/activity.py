@@ -15,6 +15,7 @@ import numpy as np
 
 from xladoctor.frontends.vocabulary import Activity, vocabularies
 from xladoctor.ingest.timeline.clock import Timeline
+from xladoctor.ingest.timeline.compiling import calls_that_compiled
 from xladoctor.ingest.timeline.intervals import Intervals, Times
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.compiled import compiled
@@ -91,7 +92,7 @@ class Pieces:
 def pieces(timeline: Timeline, lines: list[Line]) -> Pieces:
     """The activities of one sequence of events, which may be spread over several threads.
 
-    Whatever lies within a compilation is compilation.
+    Whatever lies within a compilation is compilation, and what a call does before its last one.
     """
     kinds = _kinds(timeline.events.names)
     known = [(line, np.flatnonzero(kinds[timeline.events.name[line.events]] >= 0))
@@ -100,6 +101,10 @@ def pieces(timeline: Timeline, lines: list[Line]) -> Pieces:
     end = np.concatenate([timeline.ends(*part) for part in known])
     kind = np.concatenate([kinds[timeline.events.name[line.events][which]]
                            for line, which in known])  # fmt: skip
+    compiled = [calls_that_compiled(timeline, line) for line in lines]
+    begin = np.concatenate([begin, *(since for since, _ in compiled)])
+    end = np.concatenate([end, *(until for _, until in compiled)])
+    kind = np.append(kind, np.full(len(begin) - len(kind), _COMPILE, np.int8))
     order = ordered(begin, end - begin)
     if order is not None:
         begin, end, kind = begin[order], end[order], kind[order]

@@ -12,7 +12,7 @@ import numpy as np
 from xladoctor.frontends.vocabulary import called, events
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.timeline.clock import Timeline
-from xladoctor.ingest.timeline.intervals import Times
+from xladoctor.ingest.timeline.intervals import Intervals, Times, covering
 from xladoctor.ingest.xplane.nesting import innermost, nest, ordered
 from xladoctor.ingest.xplane.space import Line, Space
 
@@ -46,6 +46,7 @@ def find(timeline: Timeline) -> list[Compiled]:
         starts, stops = timeline.begins(line, clients), timeline.ends(line, clients)
         inside = np.searchsorted(starts, begins)
         functions = _functions(timeline, line, begins)
+        begins = np.maximum(begins - _traced(timeline, line, begins, ends), 0)
         for event, begin, end, client, function in zip(
             graphs.tolist(), begins.tolist(), ends.tolist(), inside.tolist(), functions, strict=True
         ):
@@ -56,6 +57,33 @@ def find(timeline: Timeline) -> list[Compiled]:
                 int(stops[client] - starts[client]) if within else None, function,
             ))  # fmt: skip
     return sorted(compilations, key=lambda compiled: compiled.begin_ns)
+
+
+def calls_that_compiled(timeline: Timeline, line: Line) -> tuple[Times, Times]:
+    """From the begin of each outermost call that compiled to the end of its last compilation.
+
+    Before the compiler the call traces and lowers the function.
+    """
+    which = timeline.named(line, *events("compilation"))
+    ends = np.sort(timeline.ends(line, which))
+    names = timeline.events.names
+    calls = timeline.chosen(line, timeline.choice(name for name in names if called(name)))
+    begin, end = timeline.begins(line, calls), timeline.ends(line, calls)
+    whole = Intervals.union(begin, end)
+    last = np.searchsorted(ends, whole.end, side="right") - 1
+    inside = (last >= 0) & (np.append(ends, 0)[last] > whole.begin)
+    return whole.begin[inside], ends[last[inside]]
+
+
+def _traced(timeline: Timeline, line: Line, begins: Times, ends: Times) -> Times:
+    """How long the call had traced when it came to each compilation, since the one before."""
+    since, until = calls_that_compiled(timeline, line)
+    order = np.argsort(ends, kind="stable")
+    before = np.empty_like(ends)
+    before[order] = np.append(0, ends[order])[:-1]
+    call = covering(since, until, begins)
+    start = np.append(since, 0)[call]
+    return np.where(call >= 0, np.maximum(begins - np.maximum(start, before), 0), 0)
 
 
 def _functions(timeline: Timeline, line: Line, instants: Times) -> list[str | None]:
