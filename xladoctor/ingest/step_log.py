@@ -62,6 +62,7 @@ class CallSites:
         passing: as :attr:`Folders.passing` has it; of two calls on a line, both have to.
         ignores: comments in their files that ask to ignore findings.
         launches: how often each launched graphs, where the framework tells of that.
+        launched: the rows of table ``launch``.
         light: those with which steps ended that were none, as was known later.
     """
 
@@ -72,6 +73,7 @@ class CallSites:
     passing: Mapping[tuple[str, int], bool] = field(default_factory=dict)
     ignores: tuple[Ignore, ...] = ()
     launches: Mapping[int | None, int] = field(default_factory=dict)
+    launched: tuple[Launches, ...] = ()
     light: frozenset[int | None] = frozenset()
 
     def __getitem__(self, index: int | None) -> CallSite:
@@ -112,7 +114,7 @@ def read_call_sites(text: str) -> CallSites:
         passing[file, line] = passes and passing.get((file, line), True)
     return CallSites(sites, tuple(site.source for site in data.sites), data.fallbacks,
                      tuple(site.loops for site in data.sites), passing, data.ignores,
-                     {site: count for site, count, _, _ in data.launches},
+                     {site: count for site, count, _, _ in data.launches}, data.launches,
                      _not_of_loops(data.launches))  # fmt: skip
 
 

@@ -174,6 +174,12 @@ RUN: dict[str, Table] = {
         end_ns BIGINT when it ended, where known
         duration_ns BIGINT how long it took, where known
     """ + SITE)),
+    "launch": Table("a call site that launched graphs, in frameworks without barriers",
+                    "call_sites.json", columns(PROCESS + """
+        count BIGINT how often
+        work DOUBLE operations and bytes of the heaviest of its graphs
+        steps BIGINT how often a step ended with it
+    """ + SITE)),
     "key_change": Table("what differs in the key of a compiled function from the most similar one"
                         " before, where the framework compiles functions", "steps.jsonl",
                         columns(PROCESS + """

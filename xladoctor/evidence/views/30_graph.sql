@@ -106,7 +106,7 @@ WHERE g.process NOT IN (SELECT process FROM step)
 -- Compilations, with what changed since the earlier ones of their call site.
 CREATE VIEW compiled_again AS
 SELECT
-    c.*, r.kind, r.basis, r.against, r.parameter, r.argument, r.was, r.now, r.dimension, r.value, r.op,
+    c.*, nullif(regexp_extract(c.cause, '^jit\((.*)\)$', 1), '') AS compiled, r.kind, r.basis, r.against, r.parameter, r.argument, r.was, r.now, r.dimension, r.value, r.op,
     r.pattern, r.seen, r.possible, r.used_file, r.used_line, r.used_function,
     r.role AS made_role, r.file AS made_file, r.line AS made_line, r.function AS made_function,
     r.user_file AS made_user_file, r.user_line AS made_user_line,

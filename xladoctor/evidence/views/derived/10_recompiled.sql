@@ -63,21 +63,22 @@ WITH late AS (
     SELECT *,
            CASE WHEN what IN ('input_shape', 'input_type') THEN spot
                 WHEN what = 'constant' THEN coalesce(spot, mode(spot) OVER (
-                    PARTITION BY process, file, line, via, what
+                    PARTITION BY process, file, line, via, compiled, what
                 )) END AS part,
            count(*) OVER here AS total, bool_or(unsettled) OVER here AS goes_on,
            max(ordinal) OVER here AS last, sum(duration_ns) OVER here AS total_ns
     FROM late_compilation
-    WINDOW here AS (PARTITION BY process, file, line, via)
+    WINDOW here AS (PARTITION BY process, file, line, via, compiled)
 ),
 chosen AS (
-    SELECT *, mode(place) OVER (PARTITION BY process, file, line, via, what, part) AS main,
+    SELECT *, mode(place) OVER (PARTITION BY process, file, line, via, compiled, what, part) AS main,
            what IN ('input_count', 'growing') AS counted
     FROM late
 )
 SELECT
     process, what AS kind, any_value(site(chosen)) AS compiled_at, any_value(main) AS place,
-    mode(basis) AS basis, mode(parameter) AS parameter, mode(argument) AS argument,
+    mode(basis) AS basis, mode(parameter) AS parameter, arg_max(argument, index) AS argument,
+    compiled,
     mode(dimension) AS dimension, mode(op) AS op, mode(pattern) AS pattern,
     max(seen) AS seen, max(possible) AS possible,
     arg_max(was, index) FILTER (place IS NOT DISTINCT FROM main OR counted) AS was,
@@ -92,7 +93,7 @@ SELECT
     any_value(total_ns / (total_ns + running_ns)) AS total_share, any_value(goes_on) AS goes_on,
     max(greatest(rows_of(was), rows_of(now))) FILTER (pattern = 'last_batch') AS "full",
     any_value(steps) AS steps, bool_or(captured) AS captured
-FROM chosen GROUP BY process, file, line, via, what, part;
+FROM chosen GROUP BY process, file, line, via, compiled, what, part;
 
 -- Compilations after warm-up whose cause is one of `kinds`, as the columns of a rule's row. Counted over all causes of a
 -- site, `buckets` graphs are fine if they all come early and cost at most the share `cheap` of the
@@ -124,6 +125,7 @@ SELECT
     CASE WHEN possible > seen THEN count + possible - seen END AS at_most,
     {
         'kind': kind, 'basis': basis, 'parameter': parameter, 'argument': argument,
+        'compiled': compiled,
         'op': coalesce(place.op, op), 'role': place.role,
         'from_shape': CASE WHEN kind IN ('input_shape', 'input_type') THEN was END,
         'to_shape': CASE WHEN kind IN ('input_shape', 'input_type') THEN now END,
