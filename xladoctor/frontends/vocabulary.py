@@ -119,6 +119,7 @@ class Vocabulary(BaseModel):
         package: what to install and import.
         packages: those whose frames are the framework's, not the user's.
         requires: packages that a captured program needs, and whose versions matter.
+        records_steps: whether each step is recorded anew, operation by operation.
         words: how programs write a barrier and the device of a tensor, what logs graphs, the
             command that installs it, and the code that starts its profiler's server on PORT.
         operators: by trait, as counters name them (``a::b``, which modules write ``a__b``).
@@ -155,6 +156,7 @@ class Vocabulary(BaseModel):
     package: str
     packages: tuple[str, ...] = ()
     requires: tuple[str, ...] = ()
+    records_steps: bool = True
     words: dict[Word, str] = {}
     operators: dict[Trait, tuple[str, ...]] = {}
     own_counters: tuple[str, ...] = ()

@@ -306,8 +306,9 @@ def _add_sites(sites: CallSites, number: int, ingested: Ingested) -> None:
         ingested.add("ignore_comment", file=asked.file, line=asked.line, first_line=asked.first,
                      last_line=asked.last, text=redact_code(asked.text))  # fmt: skip
     for index, count, work, steps in sites.launched:
-        ingested.add("launch", process=number, count=count, work=work,
-                     steps=0 if index in sites.light else steps, **sites[index].columns())  # fmt: skip
+        ended = 0 if index in sites.light else steps
+        ingested.add("launch", process=number, count=count, work=work, steps=ended,
+                     **sites[index].columns())  # fmt: skip
     ingested.table("fallback")
     for row in sites.fallbacks:
         ingested.add("fallback", process=number, op=row.op, count=row.count,
