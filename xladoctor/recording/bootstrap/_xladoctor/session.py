@@ -191,7 +191,8 @@ class Session:
         """What ``process.json`` tells of the process and its framework."""
         recorded = self._frontend.recorded
         return {
-            **process.describe(self._frontend.ranks), "pid": self._pid, "main": self._main,
+            **process.describe(self._framework.rank, self._frontend.ranks),
+            "pid": self._pid, "main": self._main,
             "argv": redact(sys.argv), "frontend": self._frontend.name,
             "versions": {**self._framework.versions(), "python": platform.python_version()},
             "devices": self._framework.devices(),
