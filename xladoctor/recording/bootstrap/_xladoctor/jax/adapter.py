@@ -427,7 +427,7 @@ class Adapter:
             ("tensorflow.python.data.ops.dataset_ops", "NumpyIterator", "__next__"),
             ("tensorflow.python.data.ops.iterator_ops", "OwnedIterator", "__next__"),
         ):  # fmt: skip
-            when_imported(module, tell(owner, name))
+            self._undo.append(when_imported(module, tell(owner, name)))
 
     def _install_saves(self) -> None:
         def wrap(kind: str) -> Callable[[Any], None]:
@@ -443,7 +443,7 @@ class Adapter:
             ("orbax.checkpoint._src.checkpointers.checkpointer", "Checkpointer"),
             ("orbax.checkpoint._src.checkpointers.async_checkpointer", "AsyncCheckpointer"),
         ):
-            when_imported(module, wrap(kind))
+            self._undo.append(when_imported(module, wrap(kind)))
 
 
 class _Executable:
