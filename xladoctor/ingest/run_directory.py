@@ -307,7 +307,8 @@ def _add_sites(sites: CallSites, number: int, ingested: Ingested) -> None:
                      last_line=asked.last, text=redact_code(asked.text))  # fmt: skip
     for index, count, work, steps in sites.launched:
         ingested.add("launch", process=number, count=count, work=work,
-                     steps=0 if index in sites.light else steps, **sites[index].columns())  # fmt: skip
+                     steps=0 if index in sites.light else steps,
+                     **sites[index].columns())  # fmt: skip
     ingested.table("fallback")
     for row in sites.fallbacks:
         ingested.add("fallback", process=number, op=row.op, count=row.count,
