@@ -75,10 +75,11 @@ def diagnose(
     run, used = facts.run(evidence), devices.device_use(evidence)
     busy = _busy(evidence, savings, used)
     outcomes = _outcomes(judged, not_checked, off)
+    so_far = reach(run, steps, waited_share(evidence.database))
     return Diagnosis(
         schema_version=SCHEMA_VERSION, tool=Tool("xladoctor", __version__),
         run=run,
-        verdict=verdict(time, ordered, pack, bool(judged), limit, busy, reach(run, steps, waited_share(evidence.database))),
+        verdict=verdict(time, ordered, pack, bool(judged), limit, busy, so_far),
         time=account.explain(evidence, time, ordered, pack), steps=steps, devices=used,
         counts=counts(evidence, steps), findings=ordered,
         rules=outcomes, not_checked=not_checked, ignored=ignored,
