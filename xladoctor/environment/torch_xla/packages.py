@@ -10,7 +10,7 @@ from importlib import metadata
 from xladoctor.environment.interface import Check, failure, ok, skipped, warning
 from xladoctor.environment.torch_xla import faults
 from xladoctor.environment.torch_xla.child import Outcome, Outcomes
-from xladoctor.recording.framework import install_line
+from xladoctor.frontends.vocabulary import vocabulary
 
 _OTHER_PYTHON = "or check the Python that has it: /path/to/python -m xladoctor env"
 
@@ -28,8 +28,9 @@ def torch(outcomes: Outcomes) -> Check:
     """Whether torch can be imported."""
     outcome = outcomes["torch"]
     if _missing(outcome, "torch"):
+        install = vocabulary("torch_xla").words["install"]
         return failure(
-            "torch", f"not installed for {sys.executable}", f"{install_line()}\n{_OTHER_PYTHON}"
+            "torch", f"not installed for {sys.executable}", f"{install}\n{_OTHER_PYTHON}"
         )
     return _imported("torch", outcome)
 

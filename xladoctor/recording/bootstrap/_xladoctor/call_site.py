@@ -74,6 +74,8 @@ class CallSites:
         self.launches: dict[int | None, int] = {}
         self.work: dict[int | None, float] = {}
         self.ended_steps: dict[int | None, int] = {}  # of each
+        #: Instructions that call what launches graphs, with the code, whose identity is then kept.
+        self.launching: dict[tuple[int, int], CodeType] = {}
 
     def kind(self, filename: str) -> int:
         known = self._kinds.get(filename)
@@ -154,6 +156,13 @@ class CallSites:
             else:
                 return site
 
+    def launches_here(self, frame: FrameType) -> None:
+        """``frame`` stands at a call that launches a graph: a sample of it there is in that."""
+        code = frame.f_code
+        key = (id(code), frame.f_lasti)
+        if key not in self.launching and len(self.launching) < _MAX_SITES:
+            self.launching[key] = code
+
     def _users(self, frame: FrameType | None) -> list[tuple[str, int, str]]:
         """The program's own frames, from inside out, when a site is seen for the first time."""
         own: list[tuple[str, int, str]] = []
@@ -178,7 +187,7 @@ class CallSites:
         kinds = self._kinds
         guilty = passer = None
         via = ""
-        in_framework = False
+        in_framework = frame is not None and (id(frame.f_code), frame.f_lasti) in self.launching
         for _ in range(_MAX_DEPTH):
             if frame is None:
                 break
