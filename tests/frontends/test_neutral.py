@@ -26,6 +26,9 @@ MAY = {
     "cli/main.py": "the same",
     "cli/run.py": "the same",
     "recording/bootstrap/_xladoctor/frontend.py": "lists the frontends",
+    "environment/child.py": "a setting of XLA itself",
+    "environment/faults.py": "the same",
+    "environment/examine.py": "the same as the frontends' list",
     "ingest/process_record.py": "the setting that names the kind of devices",
 }
 

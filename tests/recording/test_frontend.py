@@ -93,6 +93,16 @@ def test_capture_that_is_taken_off_leaves_no_finder(tmp_path: Path) -> None:
     assert sys.meta_path == before
 
 
+def test_framework_whose_import_is_barred_is_not_captured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "barred", None)
+    capture = import_hook.Capture(str(tmp_path))
+    capture.install(["barred"])
+    assert not capture.failed
+    capture.uninstall()
+
+
 def test_module_that_is_imported_later_is_told_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

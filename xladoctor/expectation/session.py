@@ -74,7 +74,7 @@ def _begin(missing: list[str]) -> None:
     """Start what counts for these frameworks, once they are imported."""
     begun = {name for started in _started for name in started.frameworks}
     if _LAUNCHED in sys.modules:  # which waits for them itself
-        missing = [name for name in missing if name in sys.modules]
+        missing = [name for name in missing if sys.modules.get(name)]
     elif not _started:
         require_installed()
     if new := [name for name in missing if name not in begun]:
@@ -84,7 +84,7 @@ def _begin(missing: list[str]) -> None:
         _started.append(_Started(capture, new, folder, os.getpid()))
         atexit.register(end)
     for name in missing:
-        if name in sys.modules and name not in running():
+        if sys.modules.get(name) and name not in running():
             raise XladoctorError(f"counting could not start for {name}", _log())
 
 

@@ -311,6 +311,8 @@ def _add_sites(sites: CallSites, number: int, ingested: Ingested) -> None:
     for asked in sites.ignores:
         ingested.add("ignore_comment", file=asked.file, line=asked.line, first_line=asked.first,
                      last_line=asked.last, text=redact_code(asked.text))  # fmt: skip
+    if sites.launched:
+        ingested.table("key_change")
     for index, count, work, steps in sites.launched:
         ended = 0 if index in sites.light else steps
         ingested.add("launch", process=number, count=count, work=work, steps=ended,

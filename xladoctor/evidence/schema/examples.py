@@ -30,6 +30,8 @@ EXAMPLES = _parsed("""
     replacement: SELECT op, instead FROM replacement
     loader: SELECT batch_size, workers, drop_last, file, line FROM loader
     compilation: SELECT index, file, line, duration_ns FROM compilation ORDER BY duration_ns DESC
+    key_change: SELECT what, argument, was, now FROM key_change WHERE what <> 'nothing'
+    launch: SELECT file, line, count FROM launch WHERE steps = 0 ORDER BY count DESC
     execution: SELECT file, line, count(*) AS launches FROM execution GROUP BY file, line
     host_sync: SELECT kind, file, line, sum(count) AS reads FROM host_sync GROUP BY kind, file, line
     data_wait: SELECT sum(duration_ns) / sum(count) AS ns_a_batch FROM data_wait

@@ -53,7 +53,9 @@ _LOGGED = columns(PROCESS + PLACE + """
     launches BOOLEAN whether launches were counted; otherwise compilations
     op VARCHAR operator that read, where a console log names it
 """)  # fmt: skip
-_AGAIN = _COMPILATION | _CAUSE | _MADE
+_AGAIN = _COMPILATION | _CAUSE | _MADE | columns("""
+    compiled VARCHAR name of the function, where the framework compiles functions
+""")
 
 VIEWS: dict[str, Columns] = {
     "measured": RUN["metric"].columns | columns("""

@@ -111,7 +111,7 @@ class Capture:
         first, so that no other finder can answer before it.
         """
         self._watch.install()
-        awaited = [name for name in frameworks if name not in sys.modules]
+        awaited = [name for name in frameworks if sys.modules.get(name) is None]  # None bars it
         for name in frameworks:
             if name not in awaited:
                 self._prepare(name)(sys.modules[name])
