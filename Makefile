@@ -6,7 +6,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PJRT_DEVICE ?= CPU
 
-.PHONY: demo test test-all test-busy fuzz lint docs snapshots samples benchmark benchmark-long \
+.PHONY: demo demo-jax test test-all test-busy fuzz lint docs snapshots samples benchmark benchmark-long \
         benchmark-ingest benchmark-recompilation benchmark-savings benchmark-scaling clean help
 
 help:            ## list the targets
@@ -14,6 +14,10 @@ help:            ## list the targets
 
 demo: $(VENV)/.xla ## install with torch and torch_xla, and diagnose a first program
 	xladoctor run examples/recompiling.py
+
+# An environment of its own, so that it needs neither torch nor torch_xla.
+demo-jax: .venv-jax/.jax ## install with JAX for the CPU (some 500 MB), and diagnose a first program
+	.venv-jax/bin/xladoctor run examples/jax/changing_shapes.py
 
 # One worker more than cores: some wait for programs.
 PYTEST := python -m pytest -n 3 --dist loadgroup
@@ -64,7 +68,7 @@ benchmark-savings: $(VENV)/.xla ## predicted against measured savings of all exa
 	python -m benchmarks.savings
 
 clean:           ## remove the environment and all caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+	rm -rf $(VENV) .venv-jax .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
 
 $(VENV)/.base:
 	@echo "making $(VENV) with $$($(PYTHON) --version)"
@@ -76,6 +80,13 @@ $(VENV)/.base:
 $(VENV)/.xla: $(VENV)/.base pyproject.toml
 	@echo "installing xladoctor with torch 2.9.0 and torch-xla 2.9.0 (7 GB, some two minutes)"
 	$(BIN)/python -m pip install --quiet --editable '.[xla]'
+	@touch $@
+
+.venv-jax/.jax: pyproject.toml
+	@echo "installing xladoctor with JAX for the CPU"
+	@$(PYTHON) -c 'import sys; sys.exit("xladoctor needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv .venv-jax
+	.venv-jax/bin/python -m pip install --quiet --editable '.[jax]'
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.base pyproject.toml

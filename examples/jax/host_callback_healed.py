@@ -42,7 +42,7 @@ def train(params):
 
 
 def main():
-    params, loss = train(start())
+    _, loss = train(start())
     print(f"final loss {float(loss):.9g}")
 
 

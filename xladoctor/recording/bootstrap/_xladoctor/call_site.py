@@ -1,7 +1,7 @@
 """Which line of which file to name for what is happening now.
 
-A frame is *machinery* (the standard library, the *framework*, this package), *library* (any other
-installed package) or *user*. The named line is the innermost one that is not machinery;
+A frame is *machinery* (the standard library, NumPy, the *framework*, this package), *library* (any
+other installed package) or *user*. The named line is the innermost one that is not machinery;
 if that lies in a library, the nearest user line is kept as its context. A library's frame that only
 *passes on* the call that it got, as the wrappers of decorators do, is named only where no user line
 lies above it.
@@ -28,6 +28,7 @@ _MAX_CALLERS = 16
 _MAX_SITES = 20_000
 _MAX_SITES_WITH_SAMPLED = 10_000  # samples must leave room for the sites of reads and barriers
 _INSTALLED = ("/site-packages/", "/dist-packages/")
+_MACHINERY = ("numpy",)  # which asks arrays of others for their values, as np.mean(losses) does
 _TAKES_ANYTHING = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 _STARRED_CALL = opcode.opmap["CALL_FUNCTION_EX"]
 
@@ -90,6 +91,8 @@ class CallSites:
             return OURS
         package = self._package(path)
         if package is not None:
+            if package in _MACHINERY:
+                return MACHINERY
             return FRAMEWORK if package in self._framework else LIBRARY
         inside = any(path.startswith(folder + os.sep) for folder in self.folders["standard"])
         return MACHINERY if inside else USER
