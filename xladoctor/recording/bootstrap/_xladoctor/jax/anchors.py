@@ -54,9 +54,11 @@ class Anchors:
         leads = last is not None and (not heavier or heavier[-1][2] < last)
         heavier.append((work, order, self._launches))
         self._last[call] = self._launches
+        if last is None:
+            return False
         # The first launch of an evaluation comes after heavier ones of training: it is a step too.
         won = self._won[call] = self._won.get(call, 0) + (1 if leads else -1)
-        if last is None or won <= 0:
+        if won <= 0:
             return False
         self.since += 1
         if total > self._most:
