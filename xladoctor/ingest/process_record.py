@@ -12,6 +12,12 @@ from xladoctor.ingest.regular import defect, read_text
 from xladoctor.ingest.run_records import DamagedRecord, ProcessRecord, read_record
 from xladoctor.recording.bootstrap._xladoctor.redaction import redact_text
 
+#: Tables that a hook of the capture fills.
+_OF_HOOK = {
+    "launches": ("step", "cut", "launch"), "compilations": ("compilation",),
+    "keys": ("key_change",), "reads": ("host_sync",), "memory reads": ("host_sync",),
+    "uploads": ("upload", "transfer"), "input": ("data_wait",), "saves": ("state_save",),
+}  # fmt: skip
 _FEW = 10  # steps of a window, from which on it needs no other
 
 
@@ -60,6 +66,10 @@ def add_process(record: ProcessRecord, number: int, folder: Path, ingested: Inge
         ingested.lose(f"{folder.name}: the process was cut short; its last moments and the"
                       " source lines that are written at its end are missing")  # fmt: skip
     _add_fault(number, folder, ingested)
+    for hook, why in record.missing.items():
+        ingested.lose(f"{folder.name}: {hook} are not recorded: this release of"
+                      f" {record.frontend} has no place for the hook ({redact_text(why)})",
+                      *_OF_HOOK.get(hook, ()))  # fmt: skip
 
 
 def _add_fault(number: int, folder: Path, ingested: Ingested) -> None:

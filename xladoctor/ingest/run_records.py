@@ -157,6 +157,7 @@ class ProcessRecord(Record, frozen=True):
 
     Attributes:
         files: sizes in bytes of its files when it ended, by their paths in the run directory.
+        missing: hooks of the capture that its framework has no place for, each with the reason.
     """
 
     pid: Identity
@@ -185,6 +186,7 @@ class ProcessRecord(Record, frozen=True):
     modules: tuple[ModulesFile, ...] = ()
     modules_too_large: bool = False
     files: dict[str, Size] = {}
+    missing: dict[str, str] = {}
 
 
 # -- call_sites.json, host_samples.json ------------------------------------------------------------

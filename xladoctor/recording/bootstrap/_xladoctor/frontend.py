@@ -101,6 +101,10 @@ class Framework(Protocol):
     def rank(self) -> int | None:
         """The number of this process among several; None where only the environment may tell."""
 
+    @property
+    def missing(self) -> dict[str, str]:
+        """Hooks that this release of it has no place for, each with the reason."""
+
     def modules(
         self, profiler: Profiler, recorder: Recorder, folder: str, limit: int
     ) -> KeptModules:

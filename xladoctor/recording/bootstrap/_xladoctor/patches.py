@@ -6,6 +6,12 @@ import functools
 from typing import Any, Callable
 
 
+def _texts(original: Any) -> list[str]:
+    """What to copy to its wrapper: methods of extension modules have other things in its place."""
+    names = functools.WRAPPER_ASSIGNMENTS
+    return [name for name in names if isinstance(getattr(original, name, None), str | dict)]
+
+
 class Patches:
     """Remembers what it replaces."""
 
@@ -15,7 +21,7 @@ class Patches:
     def replace(self, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
         """Put ``make(original)`` in its place, under the original's name."""
         original = getattr(owner, name)
-        wrapper = functools.wraps(original)(make(original))
+        wrapper = functools.wraps(original, assigned=_texts(original))(make(original))
         if isinstance(owner, type):  # so that it can be pickled by its name
             wrapper.__module__, wrapper.__qualname__ = owner.__module__, f"{owner.__name__}.{name}"
         self.put(owner, name, wrapper)

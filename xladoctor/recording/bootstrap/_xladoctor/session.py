@@ -201,7 +201,7 @@ class Session:
             "settings": {name: redact_text(value) for name, value in
                          {**self._settings, **settings.users(recorded)}.items()},
             "settings_lines": self._watch.set_at(recorded), "folders": self._sites.folders,
-            "no_analysis_log": self._no_log,
+            "no_analysis_log": self._no_log, "missing": self._framework.missing,
         }  # fmt: skip
 
     def _has_used_device(self) -> bool:

@@ -66,7 +66,8 @@ class Adapter:
         #: Launches of a site before it compiled a function for the first time.
         self._first: dict[tuple[int | None, str], int] = {}
         self._annotated = False
-        self._array: Any = None  # their class
+        self._array: Any = None  # class of arrays on a device, and classes of those that are not
+        self._host: tuple[type, ...] = ()
         #: Hooks that this release of JAX has no place for, with the reason.
         self.missing: dict[str, str] = {}
 
@@ -76,7 +77,7 @@ class Adapter:
             ("launches", self._install_launches), ("compilations", self._install_compilations),
             ("keys", self._install_keys), ("reads", self._install_reads),
             ("memory reads", self._install_buffers), ("uploads", self._install_uploads),
-            ("steps", self._install_steps), ("input", self._install_input),
+            ("marked steps", self._install_steps), ("input", self._install_input),
             ("saves", self._install_saves),
         ):  # fmt: skip
             try:
@@ -93,11 +94,12 @@ class Adapter:
     # -- launches ----------------------------------------------------------------------------
 
     def _install_launches(self) -> None:
+        import numpy
         from jax._src import api, config
         from jax._src.array import ArrayImpl
         from jax._src.interpreters import pxla
 
-        self._array = ArrayImpl
+        self._array, self._host = ArrayImpl, (numpy.ndarray, numpy.generic)
         self._patches.replace(pxla.ExecuteReplicated, "__call__", self._execute)
         hooks, check = api._post_hook_state, api._nan_check_posthook
         launched = self._hook()
@@ -149,7 +151,7 @@ class Adapter:
                     sites.launches_here(caller)
                 for arg in args:
                     if type(arg) is not self._array:
-                        if arrays := _numpy_arrays(args):
+                        if arrays := _of_host(args, self._host):
                             recorder.uploads(site, arrays, 0)
                         break
                 launch(state, site)
@@ -380,8 +382,7 @@ class Adapter:
                                **kwargs: Any) -> Any:  # fmt: skip
             if self._recorder.off or self._recorder.thread().inside:
                 return original(aval, sharding, arrays, *args, **kwargs)
-            host = [array for array in arrays if type(array).__module__ == "numpy"
-                    and hasattr(array, "nbytes")]  # fmt: skip
+            host = [array for array in arrays if isinstance(array, self._host)]
             if not host:
                 return original(aval, sharding, arrays, *args, **kwargs)
             return self._calls.upload(host, original, aval, sharding, arrays, *args, **kwargs)
@@ -493,14 +494,13 @@ class _Executable:
         return {"memory": sizes, "callbacks": self._callbacks} if memory is not None else {}
 
 
-def _numpy_arrays(args: Any) -> list[Any]:
-    """Arrays of NumPy among the arguments, and in small containers among them."""
-    found: list[Any] = []
+def _of_host(args: Any, kinds: tuple[type, ...]) -> list[Any]:
+    """Arrays of these kinds among the arguments, and in small containers among them."""
+    values: list[Any] = []
     for arg in args:
         kind = type(arg)
         if kind in (tuple, list, dict) and 0 < len(arg) <= _FEW:
-            values = arg.values() if kind is dict else arg
-            found += [value for value in values if type(value).__module__ == "numpy"]
-        elif kind.__module__ == "numpy":
-            found.append(arg)
-    return [array for array in found if getattr(array, "nbytes", 0)]
+            values += arg.values() if kind is dict else arg
+        else:
+            values.append(arg)
+    return [value for value in values if isinstance(value, kinds)]

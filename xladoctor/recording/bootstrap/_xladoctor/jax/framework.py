@@ -113,6 +113,10 @@ class ImportedJax:
         state: Any = getattr(sys.modules.get("jax._src.distributed"), "global_state", None)
         return state.process_id if getattr(state, "num_processes", 1) > 1 else None
 
+    @property
+    def missing(self) -> dict[str, str]:
+        return dict(self._adapter.missing) if self._adapter is not None else {}
+
     def modules(self, profiler: Profiler, recorder: Recorder, folder: str, limit: int) -> Modules:
         self._modules.keep(folder, limit)
         return self._modules

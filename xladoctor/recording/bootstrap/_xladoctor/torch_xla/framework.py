@@ -71,6 +71,10 @@ class ImportedTorchXla:
     def rank(self) -> int | None:
         return None
 
+    @property
+    def missing(self) -> dict[str, str]:
+        return {}
+
     def modules(self, profiler: Profiler, recorder: Recorder, folder: str, limit: int) -> Modules:
         return Modules(profiler, recorder, folder, limit, self._kept_modules)
 
