@@ -23,10 +23,9 @@ class Jax:
     packages = frozenset(("jax", "jaxlib"))
     recorded: tuple[str, ...] = settings.RECORDED
     ranks: tuple[str, ...] = ("JAX_PROCESS_ID", "RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK")
-    #: ``cache_miss`` is what compiled calls go through when they compile; the other wraps most
-    #: functions. A line has the same name with and without them.
-    entries = frozenset(("cache_miss",))
-    wrappers = frozenset(("reraise_with_filtered_traceback",))
+    #: A line has the same name with and without them.
+    entries = settings.ENTRIES
+    wrappers = settings.WRAPPERS
     logs = False
 
     def attach(self, module: Any) -> ImportedJax:

@@ -63,6 +63,8 @@ class Adapter:
         self._local = threading.local()
         self._keys = Keys()
         self._work = calls.sites.work
+        #: The same by the identity of functions, and of what was compiled of them.
+        self._work_of: dict[int, float] = {}
         #: Launches of a site before it compiled a function for the first time.
         self._first: dict[tuple[int | None, str], int] = {}
         self._annotated = False
@@ -76,9 +78,9 @@ class Adapter:
         for name, install in (
             ("launches", self._install_launches), ("compilations", self._install_compilations),
             ("keys", self._install_keys), ("reads", self._install_reads),
-            ("memory reads", self._install_buffers), ("uploads", self._install_uploads),
-            ("marked steps", self._install_steps), ("input", self._install_input),
-            ("saves", self._install_saves),
+            ("memory reads", self._install_buffers), ("callbacks", self._install_callbacks),
+            ("uploads", self._install_uploads), ("marked steps", self._install_steps),
+            ("input", self._install_input), ("saves", self._install_saves),
         ):  # fmt: skip
             try:
                 install()
@@ -100,6 +102,10 @@ class Adapter:
         from jax._src.interpreters import pxla
 
         self._array, self._host = ArrayImpl, (numpy.ndarray, numpy.generic)
+        literals = sys.modules.get("jax._src.literals")
+        wrapper = getattr(literals, "TypedNdArray", numpy.ndarray)
+        if not issubclass(wrapper, numpy.ndarray):  # JAX 0.8 wraps what it is given
+            self._host += (wrapper,)
         self._patches.replace(pxla.ExecuteReplicated, "__call__", self._execute)
         hooks, check = api._post_hook_state, api._nan_check_posthook
         launched = self._hook()
@@ -133,7 +139,7 @@ class Adapter:
         """
         recorder, events, sites = self._recorder, self._events, self._calls.sites
         counters, thread, here, frame = self._counters, recorder.thread, sites.here, sys._getframe
-        launching, launch = sites.launching, self._launch
+        launching, launch, sent, work = sites.launching, self._launch, self._sent, self._work
 
         def launched(function: Any, args: Any, kwargs: Any, out: Any) -> None:
             if recorder.off:
@@ -146,13 +152,14 @@ class Adapter:
                 if not events.awake:
                     events.used()
                 site = here(2)
+                if site not in work:
+                    self._called_elsewhere(site, getattr(function, "__wrapped__", None))
                 caller = frame(1)
                 if (id(caller.f_code), caller.f_lasti) not in launching:
                     sites.launches_here(caller)
                 for arg in args:
                     if type(arg) is not self._array:
-                        if arrays := _of_host(args, self._host):
-                            recorder.uploads(site, arrays, 0)
+                        sent(site, args)
                         break
                 launch(state, site)
             except Exception as fault:
@@ -169,14 +176,24 @@ class Adapter:
             begin = _clock()
             result = original(executable, *args)
             if not state.inside and not self._recorder.off:
-                self._calls.note(self._executed, state, begin)
+                self._calls.note(self._executed, state, begin, executable)
             return result
 
         return execute
 
-    def _executed(self, state: ThreadState, begin: int) -> None:
+    def _sent(self, site: int | None, args: Any) -> None:
+        if arrays := _of_host(args, self._host):
+            self._recorder.uploads(site, arrays, 0)
+
+    def _called_elsewhere(self, site: int | None, compiled: Any) -> None:
+        """A call site launches for the first time what another has compiled."""
+        self._work[site] = self._work_of.get(id(compiled), 0.0)
+
+    def _executed(self, state: ThreadState, begin: int, executable: Any) -> None:
         self._events.used()
         site = self._calls.sites.here(4)
+        if site not in self._work:
+            self._called_elsewhere(site, getattr(executable, "xla_executable", None))
         state.step.barrier_ns += _clock() - max(begin, state.step.begin)
         self._launch(state, site)
 
@@ -188,7 +205,7 @@ class Adapter:
         state.compiling = 0
         anchors = state.anchors
         if anchors is None:
-            anchors = state.anchors = Anchors(self._work)
+            anchors = state.anchors = Anchors(self._work, self._calls.sites.kind)
         if self._annotated or not anchors.ends_step(site):
             self._recorder.launch(state, site)
             return
@@ -234,6 +251,8 @@ class Adapter:
         site = self._calls.sites.here(4)
         details = _Executable(executable, args)
         self._work[site] = max(self._work.get(site, 0.0), details.work)
+        of = [executable, *(miss.call[:1] if miss is not None and miss.call else ())]
+        self._work_of.update((id(each), details.work) for each in of)
         known = self._changed(miss, site)
         launches = self._calls.sites.launches.get(site, 0)
         first = self._first.setdefault((site, known.get("function", details.name)), launches)
@@ -370,6 +389,31 @@ class Adapter:
 
         self._undo.append(buffers.watch(ArrayImpl, reads))
 
+    def _install_callbacks(self) -> None:
+        from jax._src import callback, debugging
+
+        for module, name in (
+            (callback, "pure_callback_impl"), (callback, "io_callback_impl"),
+            (debugging, "debug_callback_impl"), (debugging, "debug_print_impl"),
+        ):  # fmt: skip
+            if hasattr(module, name):
+                self._patches.replace(module, name, self._call_back)
+
+    def _call_back(self, original: Any) -> Any:
+        """What a graph calls on the host has its values: there is nothing to wait for."""
+
+        def call_back(*args: Any, **kwargs: Any) -> Any:
+            state = self._recorder.thread()
+            if self._recorder.off or state.inside:
+                return original(*args, **kwargs)
+            state.inside = "callback"
+            try:
+                return original(*args, **kwargs)
+            finally:
+                state.inside = ""
+
+        return call_back
+
     # -- uploads, steps, input, saves --------------------------------------------------------
 
     def _install_uploads(self) -> None:
@@ -382,7 +426,8 @@ class Adapter:
                                **kwargs: Any) -> Any:  # fmt: skip
             if self._recorder.off or self._recorder.thread().inside:
                 return original(aval, sharding, arrays, *args, **kwargs)
-            host = [array for array in arrays if isinstance(array, self._host)]
+            host = [getattr(array, "val", array) for array in arrays
+                    if isinstance(array, self._host)]  # fmt: skip
             if not host:
                 return original(aval, sharding, arrays, *args, **kwargs)
             return self._calls.upload(host, original, aval, sharding, arrays, *args, **kwargs)
@@ -421,10 +466,15 @@ class Adapter:
 
             return wrap
 
+        grain = "grain._src.python.dataset.transformations"
         for module, owner, name in (
             ("torch.utils.data.dataloader", "_BaseDataLoaderIter", "__next__"),
-            ("grain._src.python.data_loader", "PyGrainDatasetIterator", "__next__"),
-            ("grain._src.python.dataset.dataset", "DatasetIterator", "__next__"),
+            ("grain._src.python.data_loader", "DataLoaderIterator", "__next__"),
+            (f"{grain}.map", "_MapDatasetIterator", "__next__"),
+            (f"{grain}.batch", "_BatchDatasetIterator", "__next__"),
+            (f"{grain}.prefetch", "PrefetchDatasetIterator", "__next__"),
+            (f"{grain}.prefetch", "ThreadPrefetchDatasetIterator", "__next__"),
+            (f"{grain}.process_prefetch", "ProcessPrefetchDatasetIterator", "__next__"),
             ("tensorflow.python.data.ops.dataset_ops", "NumpyIterator", "__next__"),
             ("tensorflow.python.data.ops.iterator_ops", "OwnedIterator", "__next__"),
         ):  # fmt: skip
@@ -503,4 +553,4 @@ def _of_host(args: Any, kinds: tuple[type, ...]) -> list[Any]:
             values += arg.values() if kind is dict else arg
         else:
             values.append(arg)
-    return [value for value in values if isinstance(value, kinds)]
+    return [getattr(value, "val", value) for value in values if isinstance(value, kinds)]

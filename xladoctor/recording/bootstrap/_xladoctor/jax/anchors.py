@@ -11,8 +11,11 @@ from __future__ import annotations
 
 import sys
 from types import FrameType
+from typing import Callable
 
+from ..call_site import LIBRARY, OURS, USER
 from ..warmup import LEAST_OF_STEP
+from .settings import ENTRIES, WRAPPERS
 
 _Call = tuple[int | None, int]  # the call site, and the calls that led there
 
@@ -24,8 +27,13 @@ class Anchors:
         since: launches that ended steps, since an anchor has made all before it next to nothing.
     """
 
-    def __init__(self, work: dict[int | None, float]) -> None:
-        """``work``: of the heaviest graph that a call site has compiled."""
+    def __init__(self, work: dict[int | None, float], kind: Callable[[str], int]) -> None:
+        """
+        Args:
+            work: of the heaviest graph that a call site has launched.
+            kind: of a file, see :mod:`..call_site`.
+        """
+        self._kind = kind
         self.since = 0
         self._work = work
         self._most = self._main = 0.0  # of the loop that does most: in all, and in a launch
@@ -43,7 +51,7 @@ class Anchors:
         work = self._work.get(site, 0.0)
         if work < LEAST_OF_STEP * self._main:
             return False
-        call = (site, _path(sys._getframe(2)))
+        call = (site, _path(self._caller(sys._getframe(2))))
         total = self._total[call] = self._total.get(call, 0.0) + work
         self._launches += 1
         order = self._order.setdefault(call, -len(self._order))
@@ -66,6 +74,23 @@ class Anchors:
                 self.since = 0
             self._most, self._main = total, work
         return True
+
+    def _caller(self, frame: FrameType | None) -> FrameType | None:
+        """The frame that called the function; a call that compiles goes through others of JAX."""
+        caller: FrameType | None = None
+        while frame is not None:
+            kind = self._kind(frame.f_code.co_filename)
+            if kind != OURS:
+                caller = caller or frame
+                if kind in (USER, LIBRARY):
+                    break
+            if frame.f_code.co_name in ENTRIES:
+                caller = frame.f_back
+                break
+            frame = frame.f_back
+        while caller is not None and caller.f_code.co_name in WRAPPERS:
+            caller = caller.f_back
+        return caller
 
 
 def _path(frame: FrameType | None) -> int:

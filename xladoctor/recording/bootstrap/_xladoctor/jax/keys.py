@@ -8,6 +8,7 @@ with the most similar one of the same function.
 
 from __future__ import annotations
 
+import re
 import weakref
 from types import CodeType
 from typing import Any, Callable, NamedTuple, Sequence
@@ -230,7 +231,8 @@ def _text(value: Any) -> str:
     try:
         if hasattr(value, "shape") or _is_jaxpr(value):  # its text would be long, and take long
             return type(value).__name__
-        return _short(str(name) if callable(value) and name else repr(value))
+        text = str(name) if callable(value) and name else repr(value)
+        return _short(re.sub(r"\bnp\.\w+\(([^()]*)\)", r"\1", text))  # np.int64(3)
     except Exception:  # it is the program's own, and may raise anything
         return f"<{type(value).__name__}>"
 

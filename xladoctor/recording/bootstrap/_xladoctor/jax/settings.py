@@ -1,4 +1,6 @@
-"""Environment variables of JAX and of XLA that change how a program runs, never a secret."""
+"""Names of JAX: functions through which calls go; environment variables of it and of XLA that
+change how a program runs, never a secret.
+"""
 
 from __future__ import annotations
 
@@ -15,3 +17,8 @@ RECORDED = (
     "XLA_PYTHON_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_ALLOCATOR", "CUDA_VISIBLE_DEVICES",
     "TPU_VISIBLE_DEVICES", "KERAS_BACKEND",
 )  # fmt: skip
+
+#: ``cache_miss`` is what compiled calls go through when they compile; the other wraps most
+#: functions.
+ENTRIES = frozenset(("cache_miss",))
+WRAPPERS = frozenset(("reraise_with_filtered_traceback",))
