@@ -10,10 +10,8 @@ start and end of the process. The last line printed is JSON; instants are wall-c
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -22,6 +20,8 @@ import torch_xla
 from torch import nn
 from torch.utils.data import DataLoader
 from torch_xla.distributed.parallel_loader import MpDeviceLoader
+
+from benchmarks import timed_loop
 
 Losses = Iterator[torch.Tensor]
 
@@ -93,15 +93,22 @@ def _updated(model: nn.Module, optimizer: torch.optim.Optimizer, inputs: Any) ->
     return loss
 
 
+def _with_hash(losses: Losses, steps: int) -> Iterator[tuple[torch.Tensor, str]]:
+    """Each loss; with the last the hash of its graph, which is still pending."""
+    for number, loss in enumerate(losses, 1):
+        yield loss, torch_xla._XLAC._get_graph_hash([loss]).hex() if number == steps else ""
+
+
+def _last(loss: tuple[torch.Tensor, str]) -> dict[str, Any]:
+    value = loss[0].item()
+    counters = {name: torch_xla._XLAC._xla_counter_value(name)
+                for name in ("UncachedCompile", "CachedCompile")}  # fmt: skip
+    return {"same": {"loss": value, **counters}, "graph": loss[1]}
+
+
 KINDS: dict[str, Callable[[int, torch.device], Losses]] = {
     kind.__name__: kind for kind in (tiny, large, reading, graph, loader)
 }
-
-
-def wait(word: str) -> None:
-    """Say where the program is, and wait until it may go on."""
-    print(word, flush=True)
-    sys.stdin.readline()
 
 
 def main(kind: str, steps: int) -> None:
@@ -109,24 +116,8 @@ def main(kind: str, steps: int) -> None:
     os.setpgid(0, 0)  # so that it can be stopped with the loader's workers, and nothing else
     torch.manual_seed(0)
     device = torch_xla.device()
-    ready_ns = time.time_ns()
-    wait(f"ready {os.getpid()}")
-    ended, spent, graph_hash = [], [], ""
-    began = time.perf_counter_ns()
-    for loss in KINDS[kind](steps, device):
-        now = time.perf_counter_ns()
-        ended.append(time.time_ns())
-        spent.append(now - began)
-        if len(spent) == steps:
-            graph_hash = torch_xla._XLAC._get_graph_hash([loss]).hex()
-        began = now
-    value = loss.item()
-    wait("done")
-    counters = {name: torch_xla._XLAC._xla_counter_value(name)
-                for name in ("UncachedCompile", "CachedCompile")}  # fmt: skip
-    print(json.dumps({"ready_ns": ready_ns, "ended_ns": ended, "spent_ns": spent,
-                      "same": {"loss": value, **counters}, "graph": graph_hash,
-                      "done_ns": time.time_ns()}), flush=True)  # fmt: skip
+    ready_ns = timed_loop.start()
+    timed_loop.run(ready_ns, _with_hash(KINDS[kind](steps, device), steps), _last)
 
 
 if __name__ == "__main__":

@@ -10,10 +10,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from xladoctor.recording import launcher, manifest
-from xladoctor.recording.bootstrap import _xladoctor
+from xladoctor.recording.bootstrap._xladoctor.import_hook import Capture
 from xladoctor.recording.bootstrap._xladoctor.options import VARIABLE, Options
 from xladoctor.recording.bootstrap._xladoctor.settings import OURS
-from xladoctor.recording.framework import installed
+from xladoctor.recording.framework import require_installed
 from xladoctor.recording.interface import CaptureError, RunRequest
 
 if TYPE_CHECKING:
@@ -58,7 +58,10 @@ class InProcessCapture:
         from xladoctor import doctor
         from xladoctor.configuration.load import load_configuration
 
-        framework = _framework()
+        if launcher.RUN_DIRECTORY in os.environ:
+            raise CaptureError("this process is already being captured",
+                               "xladoctor.capture is not needed under `xladoctor run`")  # fmt: skip
+        require_installed()
         self._selection = doctor.selection(load_configuration())
         script = getattr(sys.modules.get("__main__"), "__file__", None) or "notebook"
         self._run = launcher.make_directory(self._output, script)
@@ -69,7 +72,13 @@ class InProcessCapture:
         self._began = time.monotonic()
         self._environment = dict(os.environ)
         os.environ.update(launcher.handed_down(self._run.path, options))
-        self._session = _start(self._run.path, framework)
+        self._capture = Capture(str(self._run.path))
+        self._capture.install()
+        if self._capture.failed:
+            self._capture.uninstall()
+            self._restore()
+            raise CaptureError("the capture could not start",
+                               f"{self._run.path / 'python.log'} says why")  # fmt: skip
         return self
 
     def __exit__(
@@ -77,12 +86,13 @@ class InProcessCapture:
         traceback: TracebackType | None,
     ) -> None:  # fmt: skip
         """End the capture, and print the report."""
-        self._session.finish()
-        self._session.uninstall()
+        self._capture.finish()
+        used = any(session.awake_once for session in self._capture.sessions)
+        self._capture.uninstall()
         seconds = time.monotonic() - self._began
         manifest.finish(self._run, self._record, int(kind is not None), seconds)
         try:
-            if self._session.awake_once:
+            if used:
                 self._diagnose()
             elif self._report:
                 from xladoctor.report.output import emit
@@ -108,17 +118,3 @@ class InProcessCapture:
         self.diagnosis = doctor.examine_run(self._run, self._selection)
         if self._report:
             deliver([Report(self.diagnosis)], [Output(Format.terminal)], Color.auto)
-
-
-def _framework() -> str:
-    if launcher.RUN_DIRECTORY in os.environ:
-        raise CaptureError("this process is already being captured",
-                           "xladoctor.capture is not needed under `xladoctor run`")  # fmt: skip
-    return installed()
-
-
-def _start(run: Path, framework: str) -> Any:
-    try:
-        return _xladoctor.start(str(run), framework)
-    except RuntimeError as error:
-        raise CaptureError(str(error), f"{run / 'python.log'} says why") from error

@@ -65,8 +65,12 @@ def test_no_profile_at_all(tmp_path: Path) -> None:
         f"xladoctor: recording 3 s from {closed}\n"
         f"xladoctor: {closed}: connection refused: no profiler server listens there\n"
         "  start it in the program, and keep what it returns:\n"
+        "    PyTorch/XLA:\n"
         "      import torch_xla.debug.profiler as xp\n"
         "      server = xp.start_server(PORT)\n"
+        "    JAX:\n"
+        "      import jax\n"
+        "      server = jax.profiler.start_server(PORT)\n"
         "  it may still be starting: --wait 1m gives it time\n"
     )
     assert list(tmp_path.iterdir()) == []

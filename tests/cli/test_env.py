@@ -11,8 +11,9 @@ import pytest
 from tests.cli.test_cli import called
 from tests.environment.fakes import MISSING, SYMBOL, installation
 
+JAX = ["JAX", "jaxlib", "JAX device", "JAX computation", "JAX profiler"]
 NAMES = ["Python", "system", "xladoctor", "torch", "torch_xla", "versions", "PJRT_DEVICE", "device",
-         "libtpu", "Neuron plugin", "computation", "profiler", "settings", "capture",
+         "libtpu", "Neuron plugin", "computation", "profiler", *JAX, "settings", "capture",
          "run directory", "decoder cache", "stacks"]  # fmt: skip
 
 
@@ -35,7 +36,9 @@ def examined(
 
 
 def skipped(checks: dict[str, Any]) -> list[str]:
-    return [name for name, check in checks.items() if check["status"] == "skipped"]
+    """Those that were not checked, of all but JAX."""
+    return [name for name, check in checks.items()
+            if check["status"] == "skipped" and name not in JAX]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -63,6 +66,13 @@ def test_without_torch_the_install_line_is_named(tmp_path: Path) -> None:
     needy = ["torch_xla", "device", "computation", "profiler"]
     assert skipped(checks) == [*needy[:2], "libtpu", "Neuron plugin", *needy[2:]]
     assert {checks[name]["found"] for name in needy} == {"needs torch"}
+
+
+def test_broken_jax_is_a_failure_of_its_import(tmp_path: Path) -> None:
+    checks = examined(tmp_path, torch=MISSING.format("torch"))
+    assert checks["JAX"]["found"] == "cannot be imported: ImportError: libx.so: undefined symbol: y"
+    assert '-c "import jax"' in checks["JAX"]["advice"]
+    assert {checks[name]["found"] for name in JAX[2:]} == {"needs JAX"}
 
 
 def test_versions_that_do_not_belong_together(tmp_path: Path) -> None:
@@ -102,9 +112,9 @@ def test_terminal_form_where_only_ascii_goes(tmp_path: Path) -> None:
     assert "\x1b" not in done.stdout
     lines = done.stdout.splitlines()
     assert all(len(line) <= 80 for line in lines)
-    assert lines[0].startswith("+ Python         3.")
-    assert "\nx torch_xla      cannot be imported: it was built for a torch" in done.stdout
-    assert ", 1 failure, 5 not checked" in lines[-1]
+    assert lines[0].startswith("+ Python           3.")
+    assert "\nx torch_xla        cannot be imported: it was built for a torch" in done.stdout
+    assert ", 2 failures, 8 not checked" in lines[-1]
 
 
 def test_help_names_the_exit_statuses() -> None:

@@ -53,6 +53,15 @@ def test_warm_steps_may_not_have_come_yet() -> None:
 # The run
 
 
+def test_process_with_two_frameworks_is_one() -> None:
+    rows = [{"process": n, "host": host, "pid": pid, "frontend": frontend}
+            for n, (host, pid, frontend) in enumerate([
+                ("a", 7, "torch_xla"), ("a", 7, "jax"), ("a", 8, "jax"), ("b", 7, "jax"),
+                ("a", 8, "jax"),  # a later one with the same number
+            ])]  # fmt: skip
+    assert run(evidence({"process": rows}, kind="run", path="out")).processes == 4
+
+
 def test_run_is_described_by_its_manifest_and_its_processes() -> None:
     processes = [{"process": p, "device_kind": "TPU", "devices": 4, "frontend": "torch_xla"}
                  for p in (0, 1)]  # fmt: skip

@@ -14,7 +14,10 @@ SYMBOL = "raise ImportError('/lib/_XLAC.so: undefined symbol: _ZN5torch4lazy6Met
 def installation(
     folder: Path, torch: str = TORCH, torch_xla: str = "", torch_version: str = "2.9.0"
 ) -> str:
-    """A PYTHONPATH with packages whose whole source is given; torch_xla counts as 2.9.0."""
+    """A PYTHONPATH with packages whose whole source is given; torch_xla counts as 2.9.0, and jax
+    cannot be imported.
+    """
+    (folder / "jax.py").write_text("raise ImportError('libx.so: undefined symbol: y')\n")
     versions = {"torch": torch_version, "torch_xla": "2.9.0"}
     for name, source in (("torch", torch), ("torch_xla", torch_xla)):
         package = folder / name

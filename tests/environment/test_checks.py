@@ -13,9 +13,9 @@ import pytest
 
 from xladoctor.diagnosis.pack import load_rules
 from xladoctor.environment import capture, host, stacks, storage
+from xladoctor.environment.child import Outcome, Outcomes
 from xladoctor.environment.interface import Check, Examination
 from xladoctor.environment.torch_xla import device, packages, settings
-from xladoctor.environment.torch_xla.child import Outcome, Outcomes
 from xladoctor.environment.torch_xla.probe import STEPS
 
 SOUND: dict[str, dict[str, Any]] = {
@@ -58,7 +58,7 @@ def test_failures_alone_make_an_examination_not_ok() -> None:
 
 
 def test_host_is_sound_where_the_tests_run() -> None:
-    checks = (host.python, packages.system, host.xladoctor)
+    checks = (host.python, host.system, host.xladoctor)
     assert [check().status for check in checks] == ["ok"] * 3
     assert f"{len(load_rules())} rules" in host.xladoctor().found
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from xladoctor.environment.torch_xla import child
-from xladoctor.environment.torch_xla.child import Outcome, Outcomes
+from xladoctor.environment import child
+from xladoctor.environment.child import Outcome, Outcomes
+from xladoctor.environment.torch_xla.checks import FRAMEWORK
 from xladoctor.environment.torch_xla.probe import STEPS
 
 BEGIN = """
@@ -24,7 +25,7 @@ TORCH = 'tell("torch"); tell("torch", facts={"version": "2.9.0"}); '
 def outcomes(folder: Path, source: str, timeout_s: float = 20.0) -> tuple[Outcomes, list[str]]:
     program, told = folder / "program.py", list[str]()
     program.write_text(BEGIN + source)
-    with child.probing(program) as probe:
+    with child.probing(FRAMEWORK.steps, [program], FRAMEWORK.unset) as probe:
         ended = probe.outcomes(timeout_s, told.append)
     assert list(ended) == list(STEPS)
     return ended, told
@@ -94,6 +95,6 @@ def test_probe_imports_nothing_of_the_folder_that_it_is_in(
 ) -> None:
     (tmp_path / "torch.py").write_text("import interface, settings\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
-    with child.probing() as probe:
+    with FRAMEWORK.probing() as probe:
         ended = probe.outcomes(20.0, lambda _: None)
     assert ended["torch"].error == "ModuleNotFoundError: No module named 'interface'"

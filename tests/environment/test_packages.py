@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.environment.fakes import MISSING, SYMBOL, installation
+from xladoctor.environment.child import Outcomes
 from xladoctor.environment.torch_xla import packages
-from xladoctor.environment.torch_xla.child import Outcomes, probing
+from xladoctor.environment.torch_xla.checks import FRAMEWORK
 
 
 @pytest.fixture
@@ -20,7 +21,7 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def outcomes() -> Outcomes:
-    with probing() as probe:
+    with FRAMEWORK.probing() as probe:
         return probe.outcomes(30.0, lambda _: None)
 
 

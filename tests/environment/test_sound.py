@@ -37,7 +37,7 @@ def test_settings_that_break_it_are_found_and_nothing_is_written(tmp_path: Path)
                     **files})  # fmt: skip
 
     assert (done.status, done.stderr) == (1, "")
-    assert "✗ computation    running the same step twice compiled it twice\n" in done.stdout
+    assert "✗ computation      running the same step twice compiled it twice\n" in done.stdout
     assert done.stdout.count("! settings ") == len(files) + 2
     assert "- profiler" not in done.stdout
     assert list(tmp_path.iterdir()) == []

@@ -99,6 +99,17 @@ def test_views_are_there_and_empty_without_evidence() -> None:
     }
 
 
+def test_view_is_created_with_those_below_it_when_it_is_named() -> None:
+    database = evidence({}).database
+
+    def created() -> set[str]:
+        return {row["name"] for row in database.rows("SHOW ALL TABLES")} - set(TABLES)
+
+    assert created() == set()
+    database.rows("FROM Lead")
+    assert created() == {"lead", "loop", "loop_row"}
+
+
 def test_steps_are_barriers_by_the_period_of_their_thread() -> None:
     database = evidence({
         "step": [*(step(i) for i in range(12)), *(step(i, thread=2) for i in range(5)),

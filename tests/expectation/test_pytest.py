@@ -12,7 +12,7 @@ import pytest
 
 from tests.expectation.programs import STEPS
 from tests.live.harness import LIVE, line_of, write
-from tests.live.test_without_xla import interpreter_without_torch
+from tests.live.test_without_xla import interpreter_without
 
 pytest_plugins = ["pytester"]
 pytestmark = LIVE
@@ -126,13 +126,13 @@ def test_below_xladoctor_run(project: Path, pytester: pytest.Pytester) -> None:
     assert list((project / "temporary").glob("xladoctor-*")) == []
 
 
-def test_without_torch_xla(project: Path, pytester: pytest.Pytester) -> None:
+def test_without_a_framework(project: Path, pytester: pytest.Pytester) -> None:
     write(project, "test_steps.py", "def test_one(xladoctor_expect): pass")
-    interpreter = interpreter_without_torch(project / "venv")
+    interpreter = interpreter_without(project / "venv", "torch", "jax")
 
     result = pytester.run(interpreter, "-m", "pytest", *arguments("test_steps.py"))
 
     result.assert_outcomes(errors=1)
     output = result.stdout.str()
-    assert f"CaptureError: torch_xla is not installed for {interpreter}" in words(output)
+    assert f"CaptureError: {interpreter} has no framework" in words(output)
     assert "pip install 'xladoctor[xla]'" in output

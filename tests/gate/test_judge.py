@@ -311,6 +311,12 @@ def test_program_without_anything_that_comes_again_is_not_in_order() -> None:
     assert not outcome.gone[0].certain
 
 
+def test_program_of_a_frontend_without_barriers_is_told_of_none() -> None:
+    outcome = judge(diagnosis(steps=None, run={"frontend": "jax"}), terms(None))
+    (missing,) = outcome.missing
+    assert missing.reason.startswith("no compiled function that is called again and again, and")
+
+
 def test_loop_without_barriers_is_known_by_what_was_found_in_it() -> None:
     fine = terms(configuration({"fail_on": "never"}))
     assert judge(diagnosis(finding(), steps=None), fine).missing == []

@@ -54,7 +54,7 @@ def test_frontends_are_the_folders_that_are_named() -> None:
 
 
 def test_waiting_for_a_framework_imports_no_frontend() -> None:
-    modules = imported("import _xladoctor.import_hook as hook; hook.install('/nowhere')")
+    modules = imported("import _xladoctor.import_hook as hook; hook.Capture('/nowhere').install()")
     assert not [name for name in modules if name.startswith("_xladoctor.torch_xla")]
     assert "_xladoctor.session" not in modules
 
@@ -72,6 +72,35 @@ def test_framework_is_captured_from_its_import_on(tmp_path: Path) -> None:
     said = [line.split(" ", 2)[2] for line in (tmp_path / "python.log").read_text().splitlines()]
     assert said[:2] == ["started", "imported torch_xla"]
     assert said[2].startswith("fault AttributeError")  # it is not the real one, and still imports
+
+
+def test_framework_is_captured_though_others_have_looked_for_it_before(tmp_path: Path) -> None:
+    """As libraries do to know what is installed."""
+    (tmp_path / "jax.py").write_text("ran = True\n")
+    imported(f"sys.path.insert(0, {str(tmp_path)!r}); import _xladoctor, importlib.util;"
+             f" _xladoctor.install({str(tmp_path)!r}); assert importlib.util.find_spec('jax');"
+             " import json, jax; assert jax.ran")  # fmt: skip
+    said = [line.split(" ", 2)[2] for line in (tmp_path / "python.log").read_text().splitlines()]
+    assert said[:2] == ["started", "imported jax"]
+
+
+def test_capture_that_is_taken_off_leaves_no_finder(tmp_path: Path) -> None:
+    before = [*sys.meta_path]
+    capture = import_hook.Capture(str(tmp_path))
+    capture.install(["not_imported_anywhere"])
+    assert sys.meta_path != before
+    capture.uninstall()
+    assert sys.meta_path == before
+
+
+def test_framework_whose_import_is_barred_is_not_captured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "barred", None)
+    capture = import_hook.Capture(str(tmp_path))
+    capture.install(["barred"])
+    assert not capture.failed
+    capture.uninstall()
 
 
 def test_module_that_is_imported_later_is_told_once(

@@ -5,6 +5,7 @@ A case is a file ``<rule>/<name>.yaml`` in the form of docs/rule-cases.md. All r
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,15 @@ CASES = sorted(HERE.glob("XD*/*.yaml"))
 RULES = load_rules()
 
 
+@cache
+def given(path: Path) -> Any:
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # faster, if PyYAML has it
+    return yaml.load(path.read_text(encoding="utf-8"), loader)
+
+
 @pytest.mark.parametrize("path", CASES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_case(path: Path) -> None:
-    case = Case.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+    case = Case.model_validate(given(path))
 
     outcome = judge(case, path.parent.name, RULES)
 
@@ -31,8 +38,7 @@ def test_case(path: Path) -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 def test_rule_has_cases_of_each_kind(rule: Any) -> None:
-    cases = [yaml.safe_load(path.read_text(encoding="utf-8"))
-             for path in CASES if path.parent.name == rule.id]  # fmt: skip
+    cases = [given(path) for path in CASES if path.parent.name == rule.id]
     of_family = "recompiled(" in rule.query  # tests/evidence/test_recompiled.py has most cases
     serious = [case for case in cases
                if any(f.get("rule", rule.id) == rule.id

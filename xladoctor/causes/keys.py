@@ -6,12 +6,13 @@ another function object, a weak type, the structure around the arrays.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from xladoctor.causes.interface import Cause, Causes, Compilation, Kind
-from xladoctor.causes.patterns import size_in
+from xladoctor.causes.patterns import size_in, sizes_of
 from xladoctor.evidence.database import Database
 
 _CHANGES = """
@@ -24,6 +25,10 @@ _KINDS: dict[str, Kind] = {
     "shape": "input_shape", "type": "input_type", "weak_type": "weak_type",
     "sharding": "placement", "configuration": "configuration", "nothing": "evicted",
 }  # fmt: skip
+
+
+#: Static arguments that are shapes, above all of operations one by one: x[:n] is compiled for n.
+_OF_SIZES = re.compile(r"(^|_)(shape|sizes)$")
 
 
 class _Change(NamedTuple):
@@ -50,6 +55,8 @@ def by_keys(database: Database, compilations: Iterable[Compilation]) -> Causes:
 
 def _cause(change: _Change) -> Cause:
     kind = _KINDS[change.what]
+    if change.what == "static" and _OF_SIZES.search(change.argument):
+        kind = "input_shape"
     dimension = _dimension(change.was, change.now) if kind == "input_shape" else None
     return Cause(
         kind, "key", change.against, was=change.was or None, now=change.now or None,
@@ -61,7 +68,7 @@ def _cause(change: _Change) -> Cause:
 
 def _dimension(was: str, now: str) -> int | None:
     """The first that differs of two shapes with as many."""
-    before, after = (text[text.find("[") + 1 : -1].split(",") for text in (was, now))
+    before, after = (sizes_of(text) or [] for text in (was, now))
     if len(before) != len(after):
         return None
     return next((number for number, sizes in enumerate(zip(before, after, strict=True))

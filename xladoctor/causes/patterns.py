@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -88,11 +89,15 @@ def _pattern(values: list[int], dimension: int, in_turn: bool) -> Pattern | None
 
 
 def size_in(shape: str | None, dimension: int) -> int | None:
-    """The size of a dimension in a shape as HLO text writes it."""
-    if not shape or "[" not in shape:
-        return None
-    sizes = shape[shape.index("[") + 1 : shape.index("]")].split(",")
+    """The size of a dimension in a shape as HLO text writes it, or Python."""
+    sizes = sizes_of(shape or "")
     return int(sizes[dimension]) if dimension < len(sizes) and sizes[dimension].isdigit() else None
+
+
+def sizes_of(shape: str) -> list[str]:
+    """The sizes in ``f32[8,64]`` or ``(8, 64)``; none in any other text."""
+    listed = re.search(r"\[([^\]]*)\]|^\(([^()]*)\)$", re.sub(r"np\.\w+\((\d+)\)", r"\1", shape))
+    return re.findall(r"[^\s,]+", listed[1] or listed[2] or "") if listed else []
 
 
 def _growing(

@@ -52,7 +52,7 @@ def analyze(
 ) -> None:
     """Print ranked findings from a run directory or from what other tools captured.
 
-    Does not need torch. Exit status: 0 analyzed, 2 the input cannot be read.
+    Needs neither torch nor JAX. Exit status: 0 analyzed, 2 the input cannot be read.
     """
     from xladoctor import doctor
     from xladoctor.cli.progress_bar import progress_bar

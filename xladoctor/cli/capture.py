@@ -70,8 +70,8 @@ def capture(
 ) -> None:  # fmt: skip
     """Record a program that is already running, and print what costs it time.
 
-    The program must have called xp.start_server(PORT) (torch_xla.debug.profiler). Does not need
-    torch. Exit status: 0 recorded and analyzed, 2 no server gave a profile.
+    The program must have called start_server(PORT), of torch_xla.debug.profiler or jax.profiler.
+    Needs neither torch nor JAX. Exit status: 0 recorded and analyzed, 2 no server gave a profile.
     """
     from xladoctor import doctor
     from xladoctor.cli.progress_bar import progress_bar

@@ -18,12 +18,12 @@ from xladoctor.report.output import Color, emit, style_for
 
 def env(
     timeout: Annotated[
-        float, typer.Option(min=1.0, help="Time limit in seconds for each step that touches torch.")
+        float, typer.Option(min=1.0, help="Time limit in seconds for each step in the framework.")
     ] = TIMEOUT_S,
     output_format: PlainOption = PlainFormat.terminal,
     color: ColorOption = Color.auto,
 ) -> None:
-    """Check that torch_xla, its device and what the capture needs work here.
+    """Check that torch_xla, JAX, their devices and what the capture needs work here.
 
     Says what is broken and what to do about it. Exit status: 0 nothing failed (there may be
     warnings), 1 something failed.

@@ -76,9 +76,12 @@ def differences(a: Run, b: Run, demand: Demand) -> list[Difference]:
         differing.append(
             Difference(ground, _only(of_a, of_b), _only(of_b, of_a), forbids, accepted)
         )
+    needed = {name for run in (a, b) for name in vocabulary(run.evidence.frontend).requires}
     unknown = [
-        ground for ground in GROUNDS if a_grounds[ground] is None and b_grounds[ground] is None
-    ]
+        ground for ground in GROUNDS
+        if a_grounds[ground] is None and b_grounds[ground] is None
+        and (ground not in PACKAGES or ground in needed)
+    ]  # fmt: skip
     order = ("everything", "times", "nothing")
     differing.sort(key=lambda difference: order.index(difference.forbids))
     return [*differing, *_remarks(a, b), *_unknown(unknown)]

@@ -23,6 +23,7 @@ from xladoctor.diagnosis.interface import (
 )
 from xladoctor.diagnosis.rule import Rule
 from xladoctor.evidence.interface import Evidence
+from xladoctor.frontends.vocabulary import vocabulary
 from xladoctor.warmup import WARMUP
 
 _ENOUGH = 10  # samples, to tell recording operations from other Python
@@ -60,14 +61,16 @@ def time_spent(evidence: Evidence) -> TimeSpent:
     python = max(0.0, seconds["python"] - seconds["setup"])
     eager = min(python, _eager_compile(evidence, row["process"]))
     python -= eager
-    recording = _tracing_share(evidence, row)
+    in_framework = _tracing_share(evidence, row)
+    recording = in_framework if vocabulary(evidence.frontend).records_steps else 0.0
     waits = _waits(evidence, row["process"])
     dispatch = seconds["barrier"] * waits["dispatch"]
     parts = TimeParts(
         warmup_compile_s=warmup, compile_s=seconds["compile"] - warmup + eager,
         read_s=seconds["read"], barrier_s=seconds["barrier"] - dispatch,
         input_s=seconds["input"], upload_s=seconds["upload"], save_s=seconds["save"],
-        dispatch_s=dispatch, tracing_s=python * recording, python_s=python * (1 - recording),
+        dispatch_s=dispatch + python * (in_framework - recording),
+        tracing_s=python * recording, python_s=python * (1 - in_framework),
     )  # fmt: skip
     loop = sum(asdict(parts).values())
     began = evidence.origin.get("began_ns")
@@ -89,7 +92,9 @@ def time_spent(evidence: Evidence) -> TimeSpent:
 
 
 def _tracing_share(evidence: Evidence, loop: dict[str, Any]) -> float:
-    """The part of the loop's Python in which operations were recorded; 0 if nothing tells."""
+    """The part of the loop's Python that the framework took: to record operations, or to launch
+    them; 0 if nothing tells.
+    """
     rows = evidence.database.rows(
         "SELECT coalesce(phase, 'loop') = 'loop' AS looping, sum(count) AS samples,"
         " sum(count) FILTER (tracing) / sum(count) AS share FROM host_sample"

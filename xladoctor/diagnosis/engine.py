@@ -28,6 +28,7 @@ from xladoctor.diagnosis.savings import Savings
 from xladoctor.diagnosis.suppression import Suppression
 from xladoctor.diagnosis.verdict import reach, verdict
 from xladoctor.diagnosis.whatif import WhatIf
+from xladoctor.evidence.busy import waited_share
 from xladoctor.evidence.interface import Evidence
 
 Row = dict[str, Any]
@@ -74,10 +75,11 @@ def diagnose(
     run, used = facts.run(evidence), devices.device_use(evidence)
     busy = _busy(evidence, savings, used)
     outcomes = _outcomes(judged, not_checked, off)
+    so_far = reach(run, steps, waited_share(evidence.database))
     return Diagnosis(
         schema_version=SCHEMA_VERSION, tool=Tool("xladoctor", __version__),
         run=run,
-        verdict=verdict(time, ordered, pack, bool(judged), limit, busy, reach(run, steps)),
+        verdict=verdict(time, ordered, pack, bool(judged), limit, busy, so_far),
         time=account.explain(evidence, time, ordered, pack), steps=steps, devices=used,
         counts=counts(evidence, steps), findings=ordered,
         rules=outcomes, not_checked=not_checked, ignored=ignored,

@@ -8,6 +8,11 @@ from xladoctor.diagnosis.interface import RunFacts, Steps
 from xladoctor.evidence.interface import Evidence
 from xladoctor.warmup import WARMUP
 
+_PROCESSES = """
+    SELECT count(*) FROM (SELECT DISTINCT host, pid,
+                                 row_number() OVER (PARTITION BY host, pid, frontend) FROM process)
+"""
+
 
 def run(evidence: Evidence) -> RunFacts:
     """What was analyzed: command, versions, device."""
@@ -17,12 +22,17 @@ def run(evidence: Evidence) -> RunFacts:
     first = rows[0] if rows else {}
     return RunFacts(
         kind=origin["kind"], path=origin["path"], command=list(origin.get("command", [])),
-        status=ended.get("status"), signal=ended.get("signal"), processes=len(rows),
+        status=ended.get("status"), signal=ended.get("signal"), processes=_processes(evidence),
         device=first.get("device_kind"), devices=sum(row["devices"] or 0 for row in rows),
         frontend=first.get("frontend"), versions=_versions(evidence, first.get("process")),
         script=_script(evidence, first.get("main")), cwd=evidence.cwd, root=evidence.root,
         incomplete=list(evidence.lost),
     )  # fmt: skip
+
+
+def _processes(evidence: Evidence) -> int:
+    """A process that uses two frameworks has two rows; one with its number may have been before."""
+    return int(evidence.database.scalar(_PROCESSES))
 
 
 def _versions(evidence: Evidence, process: int | None) -> dict[str, str]:

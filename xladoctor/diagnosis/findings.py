@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import cache
 from typing import Any
 
 from xladoctor.diagnosis import ranking, stranger
@@ -26,6 +27,7 @@ Row = dict[str, Any]
 _PLACES = {"guilty": "", "caller": "user_", "related": "related_", "also": "also_"}
 
 _TOLD = {"related", "also"}  # whose role the row tells
+_template = cache(TEMPLATES.from_string)
 
 
 def from_rows(
@@ -174,7 +176,7 @@ def _told(row: Row, evidence: Evidence) -> Row:
 
 def _message(rule: Rule, values: Row) -> str:
     try:
-        text = TEMPLATES.from_string(rule.message).render(values)
+        text = _template(rule.message).render(values)
     except Exception as error:  # a template can raise anything
         raise RuleError(f"{rule.id}: its message failed: {error}") from error
     return " ".join(text.split())

@@ -27,6 +27,7 @@ _PARTS: dict[str, tuple[BoundBy, str]] = {
     "device_s": ("device", "waiting for the device"),
 }
 _AVOIDABLE = {"compilation", "host_sync", "input", "tracing"}
+_BUSY = 0.5  # of the loop waiting for a processor: rules that judge by time then say nothing
 _MUCH = 0.2  # of the whole: more of what can be avoided is not nothing
 _LITTLE = 0.02
 #: What can limit a step, in words.
@@ -75,9 +76,14 @@ def verdict(
     return Verdict(bound_by, f"{text}; {todo}.", speedup, basis, limit if speedup else None)
 
 
-def reach(run: RunFacts, steps: Steps | None) -> str:
+def reach(run: RunFacts, steps: Steps | None, waited: float) -> str:
     """How far "nothing to fix" goes, where that is not the whole program: it was cut off, it
-    failed, or it never came further than its warm-up.
+    failed, it never came further than its warm-up, or others had the machine.
+
+    Args:
+        run: how it went.
+        steps: of its loop.
+        waited: the share of the loop in which it waited for a processor.
     """
     if run.incomplete:
         return " in what is here, but a part is lost (see the notes)"
@@ -86,7 +92,9 @@ def reach(run: RunFacts, steps: Steps | None) -> str:
         plural = "s" if steps.count != 1 else ""
         why = "; the program failed then" if failed else "; let it run longer"
         return f" in {steps.count} step{plural} of warm-up{why}"
-    return " up to where the program failed" if failed else ""
+    if failed:
+        return " up to where the program failed"
+    return " that shows on a machine this busy (see the notes)" if waited >= _BUSY else ""
 
 
 def _nothing(findings: Sequence[Finding], judged: bool, lossy: bool) -> str:

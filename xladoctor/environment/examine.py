@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import partial
 
 from xladoctor.environment import capture, host, stacks, storage
 from xladoctor.environment.interface import TIMEOUT_S, Check, Examination, Tell, failure
-from xladoctor.environment.torch_xla import packages, settings
-from xladoctor.environment.torch_xla.checks import CHECKS
-from xladoctor.environment.torch_xla.child import Outcome, Outcomes, probing
-from xladoctor.environment.torch_xla.probe import STEPS
+from xladoctor.environment.jax import checks as jax
+from xladoctor.environment.torch_xla import checks as torch_xla
+from xladoctor.environment.torch_xla import settings
+from xladoctor.frontends.vocabulary import captured
+from xladoctor.recording.framework import install_lines
+
+FRAMEWORKS = (torch_xla.FRAMEWORK, jax.FRAMEWORK)
 
 
 def examine(timeout_s: float = TIMEOUT_S, tell: Tell = lambda _: None) -> Examination:
@@ -21,30 +25,36 @@ def examine(timeout_s: float = TIMEOUT_S, tell: Tell = lambda _: None) -> Examin
         tell: hears what is being checked.
     """
     around: list[Check] = []
-    try:
-        with probing() as probe:  # it imports the framework while the rest is looked at
-            tell("the installation")
-            around = _around()
-            outcomes = probe.outcomes(timeout_s, tell)
-    except OSError as error:
-        around = around or _around()
-        outcomes = _never_started(error)
-    return Examination((*_before(), *_of_framework(outcomes), *around))
+    checks = [*_guarded("framework", _none_installed)]
+    for framework in FRAMEWORKS:
+        if not framework.installed:
+            continue
+        try:
+            with framework.probing() as probe:  # it imports the framework while the rest is seen to
+                tell("the installation")
+                around = around or _around()
+                outcomes = probe.outcomes(timeout_s, tell)
+        except OSError as error:
+            outcomes = framework.never_started(error)
+        for name, check in framework.checks.items():
+            checks += _guarded(name, partial(check, outcomes))
+    return Examination((*_before(), *checks, *(around or _around())))
+
+
+def _none_installed() -> list[Check]:
+    if any(framework.installed for framework in FRAMEWORKS):
+        return []
+    titles = " nor ".join(each.title for each in captured())
+    return [failure("framework", f"neither {titles} is installed for {sys.executable}",
+                    f"{install_lines()}\nor check the Python that has one:"
+                    " /path/to/python -m xladoctor env")]  # fmt: skip
 
 
 def _before() -> list[Check]:
     return [
         *_guarded("Python", host.python),
-        *_guarded("system", packages.system),
+        *_guarded("system", host.system),
         *_guarded("xladoctor", host.xladoctor),
-    ]
-
-
-def _of_framework(outcomes: Outcomes) -> list[Check]:
-    return [
-        result
-        for name, check in CHECKS.items()
-        for result in _guarded(name, partial(check, outcomes))
     ]
 
 
@@ -70,10 +80,3 @@ def _guarded(name: str, check: Callable[[], Check | list[Check]]) -> list[Check]
         )
         return [failure(name, f"could not be checked: {type(fault).__name__}: {words}", advice)]
     return result if isinstance(result, list) else [result]
-
-
-def _never_started(error: OSError) -> Outcomes:
-    """As if the first step had failed: the process for it could not be made."""
-    first, *rest = STEPS
-    unreached = dict.fromkeys(rest, Outcome("unreached"))
-    return {first: Outcome("died", f"cannot start a process: {error}"), **unreached}

@@ -21,6 +21,15 @@ def python() -> Check:
     return ok("Python", version)
 
 
+def system() -> Check:
+    """Whether programs can be captured on this system at all."""
+    description = f"{platform.system()} {platform.release()}, {platform.machine()}"
+    if sys.platform != "linux":
+        advice = "programs are captured on Linux only; here, `xladoctor analyze` can read what was"
+        return failure("system", description, f"{advice} captured elsewhere")
+    return ok("system", description)
+
+
 def xladoctor() -> Check:
     """Whether xladoctor is whole: its rules are files of their own."""
     from xladoctor.diagnosis.pack import load_rules

@@ -7,6 +7,11 @@ from xladoctor.evidence.database import Database
 _WORTH_SAYING = 0.1  # of the steady loop
 
 
+def waited_share(database: Database) -> float:
+    """The largest part of a loop that went to waiting for a processor; 0 if that is not known."""
+    return float(database.scalar("SELECT coalesce(max(share), 0) FROM processor_wait", {}))
+
+
 def busy_notes(database: Database) -> tuple[str, ...]:
     """A sentence for each process whose loop often waited for a processor."""
     rows = database.rows(

@@ -1,6 +1,7 @@
 """The views by name, as their files introduce them.
 
-Those that several rules read are tables, built once when the evidence is complete.
+Those that several queries read are tables: planning a query over nested views takes longer than
+running it. Each is made when a query first names it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ _DEFINITION = re.compile(r"^CREATE (?:VIEW|TABLE) (\w+) AS\b(.*?);$", re.MULTILI
 _VIEW = re.compile(r"((?:^-- .*\n)*)^CREATE (?:VIEW|TABLE) (\w+) AS\b", re.MULTILINE)
 _INTERNAL = "Internal: "
 _HEAD = re.compile(r"((?:^-- .*\n)*)^CREATE MACRO (\w+)\(([^;]*?)\) AS\b( TABLE\b)?", re.MULTILINE)
+_STATEMENT = re.compile(r"^CREATE \w+ (\w+)\b.*?;$", re.MULTILINE | re.DOTALL)
 _MACRO = re.compile(
     r"^CREATE MACRO (\w+)\([^;]*?\) AS\b( TABLE\b)?(.*?);$", re.MULTILINE | re.DOTALL
 )
@@ -27,6 +29,36 @@ def view_files(*below: str) -> list[str]:
     files = sorted((file for file in folder.iterdir() if file.name.endswith(".sql")),
                    key=lambda file: file.name)  # fmt: skip
     return [file.read_text(encoding="utf-8") for file in files]
+
+
+@cache
+def statements(*below: str) -> dict[str, str]:
+    """What creates each view and macro of ``views/*.sql``, or of a folder below, in their order."""
+    texts = "\n".join(view_files(*below))
+    return {match[1]: match[0] for match in _STATEMENT.finditer(texts)}
+
+
+def perhaps_named(query: str) -> set[str]:
+    """The tables, views and macros that a query names, and those that these are made of; and more,
+    as any word may be a name. Needs no parser, which takes longer.
+    """
+    found, new = set[str](), words(query)
+    while new:
+        found |= new
+        new = set[str]().union(*(_words_by_name()[name] for name in new & _words_by_name().keys()))
+        new -= found
+    return found
+
+
+@cache
+def _words_by_name() -> dict[str, set[str]]:
+    created = statements() | statements("derived")
+    return {name: words(text) for name, text in created.items()}
+
+
+def words(query: str) -> set[str]:
+    """The words of a query in lower case, as names are written here."""
+    return set(re.findall(r"\w+", query.lower()))
 
 
 def _all_files() -> list[str]:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from functools import cached_property
 from pathlib import Path
 from threading import Thread
 from typing import Any, TypeVar
@@ -14,7 +12,7 @@ from typing import Any, TypeVar
 import duckdb
 import numpy as np
 
-from xladoctor.evidence.catalog import definitions, macros, view_files
+from xladoctor.evidence.catalog import definitions, macros, perhaps_named, statements, words
 from xladoctor.evidence.columns import Source, objects, source
 from xladoctor.evidence.schema import TABLES
 from xladoctor.ingest.interface import Columns
@@ -39,6 +37,7 @@ class Database:
         # Python objects are texts: guessing types from a sample needs pandas in DuckDB 1.2.0
         self._connection.execute("SET pandas_analyze_sample = 0")
         self._lazy: dict[str, Sequence[Callable[[], Columns]]] = {}
+        self._uncreated: dict[str, str] = {}
         for name, table in TABLES.items():
             columns = ", ".join(f'"{column}" {c.type}' for column, c in table.columns.items())
             self._connection.execute(f'CREATE TABLE "{name}" ({columns})')
@@ -66,12 +65,21 @@ class Database:
         self._lazy[table] = producers
 
     def create_views(self, *below: str) -> None:
-        """Create the views in the order of their file names.
+        """Have the views and macros, each created when a query first names it or one over it.
 
         Those in ``derived`` need what the diagnosis adds to the evidence.
         """
-        for text in view_files(*below):
-            self._connection.execute(text)
+        self._uncreated |= statements(*below)
+
+    def create(self, names: Container[str]) -> None:
+        """Create views and macros that are not yet there, in their order.
+
+        Args:
+            names: with those of what they are made of.
+        """
+        for name in [each for each in self._uncreated if each in names]:
+            self._connection.execute(self._uncreated[name])
+            del self._uncreated[name]
 
     def close_to_the_outside(self, writable: Path | None = None) -> None:
         """From now on a query can read the evidence and nothing else, and cannot undo this.
@@ -167,13 +175,6 @@ class Database:
             _VIEWS.update({name: frozenset(self._named(query)) for name, query in queries.items()})
         return _VIEWS
 
-    @cached_property
-    def _lazy_views(self) -> set[str]:
-        """The views and macros over lazy tables."""
-        return {
-            view for view in self._views if self._lazy.keys() & self.tables_in(f'FROM "{view}"')
-        }
-
     def _named(self, query: str) -> set[str]:
         """The tables and macros that a query names; every word of it if it is not a SELECT."""
         try:
@@ -183,18 +184,18 @@ class Database:
         except (duckdb.Error, RecursionError):  # without its JSON functions, or nested too deeply
             tree = {"error": True}
         if tree["error"]:
-            return set(re.findall(r"\w+", query.lower()))
+            return words(query)
         tables = {name.strip('"').lower() for name in _values_of("table_name", tree)}
         return tables | set(_values_of("function_name", tree)) & macros().keys()
 
     def prepare(self, query: str) -> None:
-        """Make the lazy tables that the query names, or that lie below a view that it names."""
-        words = set(re.findall(r"\w+", query.lower()))
-        if not self._lazy.keys() & words and not self._lazy_views & words:
-            return  # no need to parse
-        for table in self._lazy.keys() & self.tables_in(query):
-            self._define(table, [produce() for produce in self._lazy[table]])
-            del self._lazy[table]
+        """Create the views and lazy tables that the query names, or that lie below these."""
+        named = perhaps_named(query)
+        if not self._lazy.keys().isdisjoint(named):  # otherwise there is no need to parse
+            for table in self._lazy.keys() & self.tables_in(query):
+                self._define(table, [produce() for produce in self._lazy[table]])
+                del self._lazy[table]
+        self.create(named)
 
     def _define(self, table: str, parts: Iterable[Columns]) -> None:
         """Replace an empty table with a view over arrays."""

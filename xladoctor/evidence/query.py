@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 
 from xladoctor.errors import XladoctorError
-from xladoctor.evidence.catalog import views
+from xladoctor.evidence.catalog import macros, views
 from xladoctor.evidence.database import Database
 from xladoctor.evidence.schema import TABLES
 from xladoctor.foreign import encodable
@@ -54,6 +54,7 @@ class Query:
     def __init__(self, text: str, database: Database, seconds: float = 0) -> None:
         if encodable(text) != text:
             raise QueryError("the query has bytes that are not UTF-8", _HINT)
+        database.create([*views(), *macros()])  # a query may list them, or get a name wrong
         self._seconds = seconds
         with _refusals(text, database):
             statements = database.statements(text)

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 from xladoctor.expectation import session as sessions
 from xladoctor.expectation.interface import Expectation, Happened, Kind, UnmetExpectation
+
+
+class _Counted(NamedTuple):
+    """A session when a block begins: whether it looks for lines, and its counts."""
+
+    session: Any
+    looks: bool
+    before: Any
 
 
 class Block:
@@ -18,16 +26,19 @@ class Block:
             for kind in ("compilations", "host_syncs", "fallbacks")
             if (bound := getattr(expected, kind)) is not None
         }
-        self._entered: list[tuple[Any, bool, Any]] = []
+        self._entered: list[dict[str, _Counted]] = []
 
     def __enter__(self) -> Block:
         """Start counting."""
-        session = sessions.active()
+        active = sessions.active()
+        self._entered.append({name: self._begin(session) for name, session in active.items()})
+        return self
+
+    def _begin(self, session: Any) -> _Counted:
         tally = session.tally
         before = tally.counts()
         looks = ("fallbacks" in self._bounds or before.fallbacks) and tally.look()
-        self._entered.append((session, looks, before))
-        return self
+        return _Counted(session, looks, before)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None,
@@ -35,20 +46,36 @@ class Block:
     ) -> None:  # fmt: skip
         """Compare, unless the block raised an exception."""
         __tracebackhide__ = True
-        session, looks, before = self._entered.pop()
-        if looks:
-            session.tally.look_away()
+        entered = self._entered.pop()
+        for session, looks, _ in entered.values():
+            if looks:
+                session.tally.look_away()
         if kind is not None:
             return
-        sessions.check(session)
-        after = session.tally.counts()
-        if after.numbers == before.numbers:  # nothing happened
-            return
-        happened = Happened.between(before, after)
-        if any(happened.count(kind) > bound for kind, bound in self._bounds.items()):
+        happened = _happened(entered)
+        if any(sum(each.count(kind) for _, each in happened) > bound
+               for kind, bound in self._bounds.items()):  # fmt: skip
             from xladoctor.expectation.failure import message
 
-            raise UnmetExpectation(message(session, happened, self._bounds))
+            raise UnmetExpectation(message(happened, self._bounds))
+
+
+def _happened(entered: dict[str, _Counted]) -> list[tuple[Any, Happened]]:
+    """What happened in a block that ends, of each session in which anything did."""
+    found = []
+    for session, _, before in (*entered.values(), *_begun_since(entered)):
+        sessions.check(session)
+        after = session.tally.counts()
+        if after.numbers != before.numbers:
+            found.append((session, Happened.between(before, after)))
+    return found
+
+
+def _begun_since(entered: dict[str, _Counted]) -> list[_Counted]:
+    """Of frameworks that were imported, and used, in the block."""
+    return [_Counted(session, False, session.tally.at_start)
+            for name, session in sessions.running().items()
+            if name not in entered and session.awake]  # fmt: skip
 
 
 def expect(

@@ -12,7 +12,7 @@ from xladoctor.evidence.interface import Evidence, Period
 from xladoctor.expectation.builder import FindingBuilder
 from xladoctor.expectation.compiled import explain_compilations
 from xladoctor.expectation.events import Places, columns, explain_fallbacks, explain_waits
-from xladoctor.expectation.interface import Happened
+from xladoctor.expectation.interface import Happened, Kind
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.run_directory import read_process
 
@@ -20,19 +20,28 @@ Explained = tuple[list[Finding], list[str]]
 
 
 def explain(
-    session: Any, happened: Happened, kinds: Sequence[str]
+    happened: Sequence[tuple[Any, Happened]], kinds: Sequence[Kind]
 ) -> tuple[dict[str, list[Finding]], list[str]]:
-    """Findings on the events of these kinds, and further notes."""
+    """Findings on the events of these kinds, of all sessions, and further notes."""
+    findings: dict[str, list[Finding]] = {kind: [] for kind in kinds}
+    notes: list[str] = []
+    for session, each in happened:
+        explained = _explain(session, each, [kind for kind in kinds if each.count(kind)])
+        for kind, (found, more) in explained.items():
+            findings[kind] += found
+            notes += more
+    return findings, notes
+
+
+def _explain(session: Any, happened: Happened, kinds: Sequence[Kind]) -> dict[Kind, Explained]:
     place = session.tally.place
     builder = FindingBuilder(_evidence(Path(session.flush()), happened, place))
-    explainers: dict[str, Callable[[], Explained]] = {
+    explainers: dict[Kind, Callable[[], Explained]] = {
         "compilations": lambda: explain_compilations(builder, happened),
         "host_syncs": lambda: (explain_waits(builder, happened, place), []),
         "fallbacks": lambda: (explain_fallbacks(builder, happened, place), []),
     }
-    explained = {kind: explainers[kind]() for kind in kinds}
-    notes = [note for _, some in explained.values() for note in some]
-    return {kind: findings for kind, (findings, _) in explained.items()}, notes
+    return {kind: explainers[kind]() for kind in kinds}
 
 
 def _evidence(folder: Path, happened: Happened, place: Places) -> Evidence:

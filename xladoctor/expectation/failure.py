@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,19 +15,20 @@ _WIDTH = 76  # columns: pytest puts four before each line
 _CHANGED = "NUMBA_CACHE_DIR"  # set by the readers of timelines
 
 
-def message(session: Any, happened: Happened, bounds: Mapping[Kind, int]) -> str:
-    """What happened and what was expected, and for each event its line, cause and fix."""
+def message(happened: Sequence[tuple[Any, Happened]], bounds: Mapping[Kind, int]) -> str:
+    """What happened, of each session, and what was expected; each event's line, cause and fix."""
     from xladoctor.report.expectation import Unmet, headline, render
     from xladoctor.report.interface import Style
 
-    unmet = [Unmet(kind, happened.count(kind), bound) for kind, bound in bounds.items()
-             if happened.count(kind) > bound]  # fmt: skip
+    counts = {kind: sum(each.count(kind) for _, each in happened) for kind in bounds}
+    kinds = [kind for kind, bound in bounds.items() if counts[kind] > bound]
+    unmet = [Unmet(kind, counts[kind], bounds[kind]) for kind in kinds]
     unicode = "utf" in (getattr(sys.stdout, "encoding", None) or "").lower()
     with _apart():
         try:
             from xladoctor.expectation.explain import explain
 
-            findings, notes = explain(session, happened, [bound.kind for bound in unmet])
+            findings, notes = explain(happened, kinds)
             return render(unmet, findings, notes, Style(_WIDTH, False, unicode))
         except Exception as fault:  # the test must fail for its own reason
             what = ", ".join(map(headline, unmet))

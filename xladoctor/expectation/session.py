@@ -1,8 +1,9 @@
-"""The session that counts for expectations.
+"""The sessions that count for expectations, one for each framework that the process has imported.
 
-It is that of ``xladoctor run`` or ``xladoctor.capture`` if the process has one. If not, the first
-expectation starts one that lasts until the process ends. That one has wrappers, counters and a step
-log in a temporary folder, but no timeline, no samples and no settings.
+They are those of ``xladoctor run`` or ``xladoctor.capture`` if the process has them. If not, the
+first expectation starts some that last until the process ends, also for frameworks that are
+imported later. Those have wrappers, counters and a step log in a temporary folder, but no timeline,
+no samples and no settings.
 """
 
 from __future__ import annotations
@@ -12,20 +13,23 @@ import os
 import shutil
 import sys
 import tempfile
-from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from xladoctor.errors import XladoctorError
-from xladoctor.recording.bootstrap import _xladoctor
+from xladoctor.recording.bootstrap._xladoctor.frontend import FRONTENDS
+from xladoctor.recording.bootstrap._xladoctor.import_hook import Capture
 from xladoctor.recording.bootstrap._xladoctor.options import Options
-from xladoctor.recording.framework import installed
+from xladoctor.recording.framework import require_installed
 
-#: The package of sessions: below `xladoctor run`, and in a process that captures itself.
-_PACKAGES = ("_xladoctor", "xladoctor.recording.bootstrap._xladoctor")
+#: The packages of sessions: below `xladoctor run`, and in a process that captures itself.
+_LAUNCHED = "_xladoctor"
+_PACKAGES = (_LAUNCHED, "xladoctor.recording.bootstrap._xladoctor")
 
 
 class _Started(NamedTuple):
-    session: Any
+    capture: Capture
+    frameworks: list[str]
     folder: str
     pid: int
 
@@ -33,18 +37,20 @@ class _Started(NamedTuple):
 _started: list[_Started] = []
 
 
-def active() -> Any:
-    """The session of this process, awake; starts one if there is none.
+def active() -> dict[str, Any]:
+    """The sessions of this process by framework, awake; starts those that are missing.
 
     Raises:
-        CaptureError: the framework is missing.
-        XladoctorError: the session failed, so nothing can be counted.
+        CaptureError: no framework is installed.
+        XladoctorError: a session failed, so not everything can be counted.
     """
-    session = _running() or _begin()
-    if not session.awake:
-        session.wake()
-    check(session)
-    return session
+    _begin([name for name in FRONTENDS if name not in running()])
+    sessions = running()
+    for session in sessions.values():
+        if not session.awake:
+            session.wake()
+        check(session)
+    return sessions
 
 
 def check(session: Any) -> None:
@@ -54,38 +60,44 @@ def check(session: Any) -> None:
                              " or failed")  # fmt: skip
 
 
-def _running() -> Any:
-    """Prefer a session that others started: its report needs to know what happens here."""
-    running = [session for name in _PACKAGES if name in sys.modules
-               for session in sys.modules[name].running()]  # fmt: skip
-    others = [session for session in running if not _started or session is not _started[0].session]
-    return others[-1] if others else _started[0].session if _started else None
+def running() -> dict[str, Any]:
+    """By framework; prefers sessions that others started: their report needs to know what happens
+    here.
+    """
+    own = [session for started in _started for session in started.capture.sessions]
+    others = [session for name in _PACKAGES if name in sys.modules
+              for session in sys.modules[name].running() if session not in own]  # fmt: skip
+    return {session.framework: session for session in (*own, *others)}
 
 
-def _begin() -> Any:
-    framework = installed()
-    import_module(framework)  # below `xladoctor run`, its session begins with this
-    return _running() or _start(framework)
+def _begin(missing: list[str]) -> None:
+    """Start what counts for these frameworks, once they are imported."""
+    begun = {name for started in _started for name in started.frameworks}
+    if _LAUNCHED in sys.modules:  # which waits for them itself
+        missing = [name for name in missing if sys.modules.get(name)]
+    elif not _started:
+        require_installed()
+    if new := [name for name in missing if name not in begun]:
+        folder = tempfile.mkdtemp(prefix="xladoctor-expect-")
+        capture = Capture(folder, Options(trace_steps=0, counts_only=True))
+        capture.install(new)
+        _started.append(_Started(capture, new, folder, os.getpid()))
+        atexit.register(end)
+    for name in missing:
+        if sys.modules.get(name) and name not in running():
+            raise XladoctorError(f"counting could not start for {name}", _log())
 
 
-def _start(framework: str) -> Any:
-    folder = tempfile.mkdtemp(prefix="xladoctor-expect-")
-    options = Options(trace_steps=0, counts_only=True)
-    try:
-        session = _xladoctor.start(folder, framework, options)
-    except RuntimeError as error:
-        with open(os.path.join(folder, "python.log"), encoding="utf-8") as log:  # noqa: PTH118, PTH123
-            raise XladoctorError("counting could not start", log.read()) from error
-    _started.append(_Started(session, folder, os.getpid()))
-    atexit.register(end)
-    return session
+def _log() -> str:
+    files = (Path(started.folder, "python.log") for started in _started)
+    return "\n".join(file.read_text(errors="replace") for file in files if file.exists())
 
 
 def end() -> None:
-    """End the session that expectations started, if any, and remove its folder."""
+    """End the sessions that expectations started, if any, and remove their folders."""
     atexit.unregister(end)
     while _started:
         started = _started.pop()
         if started.pid == os.getpid():  # not in a forked child
-            started.session.uninstall()
+            started.capture.uninstall()
             shutil.rmtree(started.folder, ignore_errors=True)

@@ -28,7 +28,7 @@ Meaning = Literal["compile", "execute", "read", "upload", "sent", "eager_compile
 Event = Literal["barrier", "graph", "launch", "execution", "compilation", "client_compilation",
                 "fetch", "send", "call"]  # fmt: skip
 Activity = Literal["compile", "wait", "upload", "input", "save", "dispatch"]
-Word = Literal["barrier", "device", "log", "install", "server"]
+Word = Literal["barrier", "unused", "log", "install", "server"]
 SettingKind = Literal["place", "device"]
 #: What values are read for: to show progress, to decide what to do next, for a check that a helper
 #: of the framework makes, for a metric, for a line of log.
@@ -119,8 +119,10 @@ class Vocabulary(BaseModel):
         package: what to install and import.
         packages: those whose frames are the framework's, not the user's.
         requires: packages that a captured program needs, and whose versions matter.
-        words: how programs write a barrier and the device of a tensor, what logs graphs, the
-            command that installs it, and the code that starts its profiler's server on PORT.
+        records_steps: whether each step is recorded anew, operation by operation.
+        words: how programs write a barrier, what to do where nothing ran on a device, what logs
+            graphs, the command that installs it, and the code that starts its profiler's server on
+            PORT.
         operators: by trait, as counters name them (``a::b``, which modules write ``a__b``).
             ``constant``: a number of the program; ``device_data``: a tensor that lies on the
             device; ``insignificant``: comes and goes with the optimization around it;
@@ -155,6 +157,7 @@ class Vocabulary(BaseModel):
     package: str
     packages: tuple[str, ...] = ()
     requires: tuple[str, ...] = ()
+    records_steps: bool = True
     words: dict[Word, str] = {}
     operators: dict[Trait, tuple[str, ...]] = {}
     own_counters: tuple[str, ...] = ()
@@ -181,6 +184,12 @@ def vocabularies() -> dict[str, Vocabulary]:
         name: Vocabulary.model_validate(yaml.load(files[name].read_text("utf-8"), _Loader))  # noqa: S506  # safe
         for name in sorted(files, key=lambda name: (name != DEFAULT, name))
     }
+
+
+@cache
+def captured() -> tuple[Vocabulary, ...]:
+    """Those of the frontends whose programs can be captured, the default first."""
+    return tuple(each for each in vocabularies().values() if "install" in each.words)
 
 
 def vocabulary(name: str | None = None) -> Vocabulary:

@@ -26,9 +26,9 @@ def _loop(diagnosis: Diagnosis) -> list[Missing]:
                         " warm-up: the steady state was not seen")]  # fmt: skip
     if diagnosis.run.kind != "run" or in_loop(diagnosis):
         return []
-    barrier = vocabulary(diagnosis.run.frontend).words["barrier"]
-    return [Missing("steps", f"no barrier ({barrier}), and nothing else that repeats:"
-                     " no loop was seen")]  # fmt: skip
+    barrier = vocabulary(diagnosis.run.frontend).words.get("barrier")
+    ends = f"barrier ({barrier})" if barrier else "compiled function that is called again and again"
+    return [Missing("steps", f"no {ends}, and nothing else that repeats: no loop was seen")]
 
 
 def in_loop(diagnosis: Diagnosis) -> bool:

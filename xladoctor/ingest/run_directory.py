@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from xladoctor.frontends.vocabulary import vocabulary
+from xladoctor.frontends.vocabulary import Vocabulary, captured, vocabulary
 from xladoctor.ingest import agreement, compilations
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.host_samples import read_host_samples
@@ -193,26 +193,32 @@ def _nothing_captured(
         return f"{path}: several programs ran, each with its own run directory", f"one of {runs}"
     if notes:
         return notes, _HINT_WHERE_LOST
-    frontend = vocabulary()
-    if folders or f" imported {frontend.package}" in (started or ""):
+    known = captured()
+    used = [each for each in known if f" imported {each.package}\n" in (started or "")]
+    if folders and not used:  # the log is gone
+        used = [vocabulary()]
+    if used:
         return (
-            f"{path}: the program imported {frontend.package}, but no computation ran on an XLA"
+            f"{path}: the program imported {_names(used, 'and')}, but no computation ran on an XLA"
             " device",
-            f"move the model and its data to {frontend.words['device']}, call"
-            f" {frontend.words['barrier']}() each step",
+            "\n".join(each.words["unused"] for each in used),
         )
     if started is not None:
         return (
-            f"{path}: the program never imported {frontend.package}, so there is nothing to"
+            f"{path}: the program never imported {_names(known, 'or')}, so there is nothing to"
             " diagnose",
-            f"xladoctor looks at {frontend.title} programs; if this is one, check that the"
-            f" interpreter it starts has {frontend.package}",
+            f"xladoctor looks at {' and '.join(each.title for each in known)} programs; if this is"
+            f" one, check that the interpreter it starts has {_names(known, 'or')}",
         )
     return (
         f"{path}: no Python process reported, so there is nothing to diagnose",
         "an interpreter started with -E, -I or -S, or without its PYTHONPATH, cannot be captured"
         ' from outside, only from inside: with xladoctor.capture("out"): …',
     )
+
+
+def _names(frontends: Iterable[Vocabulary], joint: str) -> str:
+    return f" {joint} ".join(each.package for each in frontends)
 
 
 def _read_manifest(path: Path) -> Manifest | RemoteManifest:
@@ -305,9 +311,11 @@ def _add_sites(sites: CallSites, number: int, ingested: Ingested) -> None:
     for asked in sites.ignores:
         ingested.add("ignore_comment", file=asked.file, line=asked.line, first_line=asked.first,
                      last_line=asked.last, text=redact_code(asked.text))  # fmt: skip
+    if sites.launched:
+        ingested.table("key_change")
     for index, count, work, steps in sites.launched:
-        ingested.add("launch", process=number, count=count, work=work,
-                     steps=0 if index in sites.light else steps,
+        ended = 0 if index in sites.light else steps
+        ingested.add("launch", process=number, count=count, work=work, steps=ended,
                      **sites[index].columns())  # fmt: skip
     ingested.table("fallback")
     for row in sites.fallbacks:

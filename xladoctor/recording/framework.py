@@ -5,36 +5,24 @@ from __future__ import annotations
 import sys
 from importlib.util import find_spec
 
-from xladoctor.frontends.vocabulary import vocabulary
-from xladoctor.recording.bootstrap import _xladoctor
+from xladoctor.frontends.vocabulary import captured
 from xladoctor.recording.interface import CaptureError
 
 
 def require_installed() -> None:
-    """Raises CaptureError, saying how to install it, if this interpreter lacks a part."""
-    missing = [name for name in vocabulary().requires if find_spec(name) is None]
-    if missing:
+    """Raises CaptureError, saying how to install one, if this interpreter has no framework."""
+    missing = {each.title: [name for name in each.requires if find_spec(name) is None]
+               for each in captured()}  # fmt: skip
+    if all(missing.values()):
+        lacks = "; ".join(f"{title} needs {' and '.join(names)}"
+                          for title, names in missing.items())  # fmt: skip
         raise CaptureError(
-            f"{' and '.join(missing)} not installed for {sys.executable}, which would run the"
-            " program",
-            f"{install_line()}\nor name another environment's Python:"
+            f"{sys.executable} has no framework whose programs can be captured: {lacks}",
+            f"{install_lines()}\nor use another environment's Python:"
             " xladoctor run -- /path/to/python train.py",
         )
 
 
-def installed() -> str:
-    """The module name of the framework that this process can be captured with.
-
-    Raises:
-        CaptureError: there is none.
-    """
-    framework = _xladoctor.installed()
-    if framework is None:
-        raise CaptureError(f"{vocabulary().package} is not installed for {sys.executable}",
-                           install_line())  # fmt: skip
-    return framework
-
-
-def install_line() -> str:
-    """The command that installs what xladoctor captures with."""
-    return vocabulary().words["install"]
+def install_lines() -> str:
+    """The commands that install what xladoctor captures with, one of which is enough."""
+    return "\nor ".join(each.words["install"] for each in captured())

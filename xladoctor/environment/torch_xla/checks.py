@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from xladoctor.environment.child import Outcomes
+from xladoctor.environment.framework import Framework
 from xladoctor.environment.interface import Check
-from xladoctor.environment.torch_xla import device, packages
-from xladoctor.environment.torch_xla.child import Outcomes
+from xladoctor.environment.torch_xla import device, packages, probe
 
-CHECKS: dict[str, Callable[[Outcomes], Check]] = {
+_CHECKS: dict[str, Callable[[Outcomes], Check]] = {
     "torch": packages.torch,
     "torch_xla": packages.torch_xla,
     "versions": packages.versions,
@@ -19,3 +20,8 @@ CHECKS: dict[str, Callable[[Outcomes], Check]] = {
     "computation": device.computation,
     "profiler": device.profiler,
 }
+FRAMEWORK = Framework(
+    "torch_xla", probe.__file__, tuple(probe.STEPS),
+    ("PT_XLA_DEBUG_FILE", "XLA_SAVE_TENSORS_FILE", "XLA_METRICS_FILE", "XLA_FNTRACKER_FILE",
+     "XLA_PERSISTENT_CACHE_PATH"), _CHECKS,
+)  # fmt: skip

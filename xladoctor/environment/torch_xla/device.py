@@ -8,12 +8,19 @@ from collections import Counter
 from importlib import metadata
 from pathlib import Path
 
+from xladoctor.environment import faults
+from xladoctor.environment.child import Outcomes
 from xladoctor.environment.interface import Check, failure, ok, skipped, warning
-from xladoctor.environment.torch_xla import faults
-from xladoctor.environment.torch_xla.child import Outcomes
 
 #: Devices that torch_xla knows without a plugin of others (its runtime.py and _internal/).
 _KNOWN = ("CPU", "TPU", "NEURON", "CUDA", "XPU")
+_FAULTS = (
+    ("No PjRtPlugin registered", "this torch_xla has no plugin for that device: install its"
+     " vendor's plugin, or set PJRT_DEVICE to a device that you have (CPU always works)"),
+    ("libtpu not found", "pip install 'torch_xla[tpu]'; without a TPU: PJRT_DEVICE=CPU"),
+    ("libneuronxla", "install torch-neuronx from the Neuron repository; without a Neuron device:"
+     " PJRT_DEVICE=CPU"),
+)  # fmt: skip
 _RIGHT = 576.0  # of the probe's step
 _NAMES = {"torch": "torch", "torch_xla": "torch_xla", "device": "a device",
           "computation": "a working computation"}  # fmt: skip
@@ -57,7 +64,7 @@ def device(outcomes: Outcomes) -> Check:
         return failure(
             "device",
             f"no device: {outcome.error}",
-            faults.advice(outcome, "import torch_xla; torch_xla.device()"),
+            faults.advice(outcome, "import torch_xla; torch_xla.device()", _FAULTS),
         )
     kinds = Counter(name.split(":")[0] for name in outcome.facts["devices"])
     devices = ", ".join(

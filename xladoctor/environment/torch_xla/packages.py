@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-import platform
 import re
 import sys
 from importlib import metadata
 
+from xladoctor.environment import faults
+from xladoctor.environment.child import Outcome, Outcomes
 from xladoctor.environment.interface import Check, failure, ok, skipped, warning
-from xladoctor.environment.torch_xla import faults
-from xladoctor.environment.torch_xla.child import Outcome, Outcomes
-from xladoctor.recording.framework import install_line
+from xladoctor.frontends.vocabulary import vocabulary
 
 _OTHER_PYTHON = "or check the Python that has it: /path/to/python -m xladoctor env"
-
-
-def system() -> Check:
-    """Whether torch_xla can be installed on this system at all."""
-    description = f"{platform.system()} {platform.release()}, {platform.machine()}"
-    if sys.platform != "linux":
-        advice = "torch_xla is built for Linux only; here, `xladoctor analyze` can read what was"
-        return failure("system", description, f"{advice} captured elsewhere")
-    return ok("system", description)
 
 
 def torch(outcomes: Outcomes) -> Check:
     """Whether torch can be imported."""
     outcome = outcomes["torch"]
     if _missing(outcome, "torch"):
+        install = vocabulary("torch_xla").words["install"]
         return failure(
-            "torch", f"not installed for {sys.executable}", f"{install_line()}\n{_OTHER_PYTHON}"
+            "torch", f"not installed for {sys.executable}", f"{install}\n{_OTHER_PYTHON}"
         )
     return _imported("torch", outcome)
 

@@ -1,15 +1,8 @@
-"""What touches torch and torch_xla, as a program of its own: a crash or a hang ends it alone.
-
-Run with the number of an open descriptor, to which it writes lines of JSON: ``{"step": name}`` when
-a step begins, then the same with ``facts``, or with ``error`` (type and message), after which it
-ends, since each step needs those before it. Standard library only, until a step imports more.
-"""
+"""What touches torch and torch_xla: steps for ``..taking_steps``."""
 
 from __future__ import annotations
 
-import json
 import os
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -88,25 +81,3 @@ STEPS: dict[str, Callable[[], Facts]] = {
     "computation": compute,
     "profiler": profile,
 }
-
-
-def main(descriptor: int) -> None:
-    """Take the steps in order, up to the first that fails."""
-    with os.fdopen(descriptor, "w", buffering=1) as pipe:
-        for name, step in STEPS.items():
-            pipe.write(json.dumps({"step": name}) + "\n")
-            try:
-                facts = step()
-            except BaseException as error:  # of whatever kind: this is the finding
-                fault = [type(error).__name__, str(error)]
-                pipe.write(json.dumps({"step": name, "error": fault}) + "\n")
-                break
-            pipe.write(json.dumps({"step": name, "facts": facts}) + "\n")
-    os._exit(0)  # all is said: what libraries do at exit is not asked
-
-
-if __name__ == "__main__":
-    # The folder of a program is on the path, where our modules would hide others of their names.
-    if not sys.flags.safe_path:
-        del sys.path[0]
-    main(int(sys.argv[1]))

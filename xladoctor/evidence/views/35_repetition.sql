@@ -57,13 +57,15 @@ FROM used u JOIN products p USING (process, program_id)
 GROUP BY u.process, u.program_id HAVING 2 * sum(u.times) >= any_value(p.count);
 
 -- Internal: places of the forward pass by operation, and how often a graph has it there: in its entry, since
--- fusions repeat cheap instructions at will, and anywhere.
+-- fusions repeat cheap instructions at will, and anywhere. Where operations have no types, as in JAX, one
+-- line may stand for a whole backward pass, so that their names count, without numbers.
 CREATE VIEW repeated_place AS
 SELECT process, program_id, frame, opcode, shape, product, file, line,
        any_value(function) AS function, unnest(any_value(caller(c))), count(*) AS times,
        count(*) FILTER (entry) AS in_entry
 FROM computing c WHERE pass = 'forward'
-GROUP BY process, program_id, frame, opcode, shape, product, file, line;
+GROUP BY process, program_id, frame, opcode, shape, product, file, line,
+         CASE WHEN op_type IS NULL THEN regexp_replace(op_name, '\d+', '', 'g') END;
 
 -- Graphs that hold a block several times: as a loop over points in time or batches does, or as
 -- `layers` of the same shape, each with weights of its own. `part`: share of the graph's instructions
@@ -100,7 +102,7 @@ graph AS (
                WHERE i.process = c.process AND i.program_id = c.program_id
                  AND i.entry AND i.opcode = 'parameter' AND len(i.shape) >= 2
            ) * if(c.bare, 3, 1) >= c.copies ELSE FALSE END AS layers,
-           c.bare
+           c.bare, c.counts OR r.copies IS NOT NULL AS of_products
     FROM copied c LEFT JOIN reused_weights r USING (process, program_id)
 ),
 size AS (
@@ -117,13 +119,15 @@ block AS (  -- and the line that has most of it
            arg_max(site, (products, times, -line)) AS site,
            arg_max(opcode, (products, times, -line)) AS opcode
     FROM (
-        SELECT p.process, p.program_id, p.line, arg_max(site(p), p.times) AS site,
+        SELECT p.process, p.program_id, p.line, any_value(g.of_products) AS of_products,
+               arg_max(site(p), p.times) AS site,
                arg_max(p.opcode, (p.product, p.times)) AS opcode, sum(p.times) AS times,
                coalesce(sum(p.times) FILTER (p.product), 0) AS products
         FROM repeated_place p JOIN graph g USING (process, program_id)
         WHERE p.times >= 0.8 * g.copies AND g.copies > 1
         GROUP BY p.process, p.program_id, p.file, p.line
     ) GROUP BY process, program_id
+    HAVING sum(products) > 0 OR NOT bool_or(of_products)  -- else what fusions repeat at will
 )
 SELECT g.process, g.program_id, g.copies, g.layers AND s.lined AS layers, g.bare,
        s.updates > 0 AND s.lined AS trains, s.convolves, b.opcode, unnest(b.site),

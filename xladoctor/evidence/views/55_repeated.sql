@@ -35,7 +35,7 @@ GROUP BY r.process, r.program_id HAVING bool_or(s.in_module) AND NOT bool_and(s.
 CREATE MACRO slow_repetition(kind_, compile_s, least_, saved_s, share) AS TABLE
 WITH repeated AS (
     SELECT r.*, c.index, c.duration_ns, c.duration_ns * r.part AS saved_ns, site(c) AS compiled,
-           m.instructions,
+           regexp_extract(c.cause, '^jit\((.*)\)$', 1) AS called, m.instructions,
            NOT coalesce(s.tail AND NOT l.without_barrier, FALSE) AS in_loop,
            CASE WHEN r.layers THEN 'layers' WHEN b.count >= 0.5 * r.copies THEN 'batches'
                 WHEN t.process IS NOT NULL THEN 'turns' ELSE 'loop' END AS kind
@@ -79,7 +79,7 @@ SELECT
     TRUE AS settled,
     CASE WHEN w.graph.bare THEN w.graphs END AS compilations,
     w.saved_ns / nullif(l.duration_ns, 0) AS share_of_loop,
-    {'kind': w.graph.kind, 'op': w.graph.opcode, 'graphs': len(w.graphs),
+    {'kind': w.graph.kind, 'op': w.graph.opcode, 'graphs': len(w.graphs), 'compiled': w.graph.called,
      'trains': w.graph.trains, 'graph_instructions': w.graph.instructions,
      'repeated_share': round(w.graph.part, 4), 'compile_s': round(w.duration_ns / 1e9, 3),
      'share_of_compiling': round(w.duration_ns / c.duration_ns, 4)} AS cause

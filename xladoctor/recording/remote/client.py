@@ -9,7 +9,7 @@ from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
-from xladoctor.frontends.vocabulary import vocabulary
+from xladoctor.frontends.vocabulary import captured
 from xladoctor.recording.interface import CaptureError
 from xladoctor.recording.remote.interface import Address, Profile
 from xladoctor.recording.remote.messages import METHOD, message
@@ -29,7 +29,7 @@ _OPTIONS = [
     ("grpc.max_receive_message_length", _LARGEST),
     ("grpc.min_reconnect_backoff_ms", round(_CONNECT_S * 1e3)),  # also ends the first attempt
 ]
-_WHICH_PORT = "Is it the port that the program gave to xp.start_server?"
+_WHICH_PORT = "Is it the port that the program gave to start_server?"
 
 
 class NotYetError(CaptureError):
@@ -164,6 +164,7 @@ def _cause(status: str, details: str, order: Order, seconds: float) -> tuple[str
 
 
 def _start_server() -> str:
-    code = indent(vocabulary().words["server"], "    ")
+    code = "\n".join(f"  {each.title}:\n{indent(each.words['server'], '    ')}"
+                     for each in captured())  # fmt: skip
     return (f"start it in the program, and keep what it returns:\n{code}\n"
             "it may still be starting: --wait 1m gives it time")  # fmt: skip

@@ -42,7 +42,8 @@ LEFT JOIN (
 LEFT JOIN judged_part w ON TRUE
 WHERE c.process NOT IN (SELECT process FROM missing_barrier)
   AND c.cause IS DISTINCT FROM 'operator'  -- in eager mode, which is another one
-  AND CASE WHEN w.begin_ns IS NULL THEN turn >= warmup()
+  AND CASE WHEN w.begin_ns IS NULL THEN turn >= warmup() AND NOT (  -- the loop had not begun
+                coalesce(c.step = 0 AND t.steps >= warmup(), FALSE) AND c.compiled IS NOT NULL)
            ELSE c.kind IS NOT NULL AND c.end_ns BETWEEN w.begin_ns AND w.end_ns END;
 
 -- One more site that explains a finding.

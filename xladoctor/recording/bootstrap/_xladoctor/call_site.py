@@ -1,7 +1,7 @@
 """Which line of which file to name for what is happening now.
 
-A frame is *machinery* (the standard library, the *framework*, this package), *library* (any other
-installed package) or *user*. The named line is the innermost one that is not machinery;
+A frame is *machinery* (the standard library, NumPy, the *framework*, this package), *library* (any
+other installed package) or *user*. The named line is the innermost one that is not machinery;
 if that lies in a library, the nearest user line is kept as its context. A library's frame that only
 *passes on* the call that it got, as the wrappers of decorators do, is named only where no user line
 lies above it.
@@ -28,6 +28,7 @@ _MAX_CALLERS = 16
 _MAX_SITES = 20_000
 _MAX_SITES_WITH_SAMPLED = 10_000  # samples must leave room for the sites of reads and barriers
 _INSTALLED = ("/site-packages/", "/dist-packages/")
+_MACHINERY = ("numpy",)  # which asks arrays of others for their values, as np.mean(losses) does
 _TAKES_ANYTHING = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 _STARRED_CALL = opcode.opmap["CALL_FUNCTION_EX"]
 
@@ -73,6 +74,8 @@ class CallSites:
         self.launches: dict[int | None, int] = {}
         self.work: dict[int | None, float] = {}
         self.ended_steps: dict[int | None, int] = {}  # of each
+        #: Instructions that call what launches graphs, with the code, whose identity is then kept.
+        self.launching: dict[tuple[int, int], CodeType] = {}
 
     def kind(self, filename: str) -> int:
         known = self._kinds.get(filename)
@@ -88,6 +91,8 @@ class CallSites:
             return OURS
         package = self._package(path)
         if package is not None:
+            if package in _MACHINERY:
+                return MACHINERY
             return FRAMEWORK if package in self._framework else LIBRARY
         inside = any(path.startswith(folder + os.sep) for folder in self.folders["standard"])
         return MACHINERY if inside else USER
@@ -151,6 +156,13 @@ class CallSites:
             else:
                 return site
 
+    def launches_here(self, frame: FrameType) -> None:
+        """``frame`` stands at a call that launches a graph: a sample of it there is in that."""
+        code = frame.f_code
+        key = (id(code), frame.f_lasti)
+        if key not in self.launching and len(self.launching) < _MAX_SITES:
+            self.launching[key] = code
+
     def _users(self, frame: FrameType | None) -> list[tuple[str, int, str]]:
         """The program's own frames, from inside out, when a site is seen for the first time."""
         own: list[tuple[str, int, str]] = []
@@ -175,7 +187,7 @@ class CallSites:
         kinds = self._kinds
         guilty = passer = None
         via = ""
-        in_framework = False
+        in_framework = frame is not None and (id(frame.f_code), frame.f_lasti) in self.launching
         for _ in range(_MAX_DEPTH):
             if frame is None:
                 break

@@ -110,25 +110,21 @@ class Events:
         if self.awake:
             self._timeline.begin_anew()
 
-    def launched(self, state: ThreadState, site: int | None, ends_step: bool,
-                 marked: bool = False) -> None:  # fmt: skip
-        """A graph was launched, in a framework without barriers.
+    def step_launched(self, state: ThreadState, site: int | None, launched: bool = True) -> None:
+        """A step ended, in a framework without barriers.
 
         Args:
             state: of the thread.
-            site: where it was launched.
-            ends_step: whether a step of the loop ends with it.
-            marked: whether no graph was launched, but the program said that a step ends.
+            site: where that was.
+            launched: whether a launch ended it, or the program said so.
         """
-        recorder, end = self._recorder, clock.perf_counter_ns()
-        state.compiling = 0
+        end = clock.perf_counter_ns()
+        step = state.step
         if self._timeline.active:
-            state.step.traced = True
-        looked_at = state.step.traced
-        state.step.executions -= marked
-        recorder.launch(state, site, ends_step, end)
-        if not ends_step:
-            return
+            step.traced = True
+        looked_at = step.traced
+        step.executions += launched
+        self._recorder.step(state, site, end)
         self._step_closed(state, looked_at, end)
         state.previous = clock.perf_counter_ns()
         if self.enough(state):

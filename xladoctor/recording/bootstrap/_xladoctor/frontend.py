@@ -97,6 +97,10 @@ class Framework(Protocol):
     def devices(self) -> list[str]:
         """As ``CPU:0``; none while no device is in use."""
 
+    @property
+    def rank(self) -> int | None:
+        """The number of this process among several; None where only the environment may tell."""
+
     def modules(
         self, profiler: Profiler, recorder: Recorder, folder: str, limit: int
     ) -> KeptModules:

@@ -12,9 +12,13 @@ import sys
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any, Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Sequence
 
 from . import frontend, settings
+
+if TYPE_CHECKING:
+    from .options import Options
+    from .session import Session
 
 #: Executes a module: given what would have done so, and the module.
 _Execute = Callable[[Callable[[ModuleType], None], ModuleType], None]
@@ -33,27 +37,49 @@ class _Finder(MetaPathFinder):
         if fullname not in self._awaited:
             return None
         self._awaited.remove(fullname)  # find_spec must not meet us again
-        if not self._awaited and self in sys.meta_path:
-            sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(fullname)
+        try:
+            spec = importlib.util.find_spec(fullname)
+        finally:
+            self._awaited.add(fullname)  # libraries look for others without importing them
         if spec is not None and spec.loader is not None:
             loader: Any = spec.loader
-            loader.exec_module = functools.partial(self._execute, loader.exec_module)
+            loader.exec_module = functools.partial(self._found, loader.exec_module)
         return spec
 
+    def _found(self, execute: Callable[[ModuleType], None], module: ModuleType) -> None:
+        if module.__name__ not in self._awaited:  # a second time
+            execute(module)
+            return
+        self._awaited.remove(module.__name__)
+        if not self._awaited:
+            self.leave()
+        self._execute(execute, module)
 
-def when_imported(name: str, tell: Callable[[ModuleType], None]) -> None:
-    """Call ``tell`` with a module: now, or when the program has imported it."""
+    def leave(self) -> None:
+        """Find nothing any more."""
+        self._awaited.clear()
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+
+
+def when_imported(name: str, tell: Callable[[ModuleType], None]) -> Callable[[], None]:
+    """Call ``tell`` with a module: now, or when the program has imported it.
+
+    Returns:
+        What ends the waiting for it.
+    """
 
     def execute_and_tell(execute: Callable[[ModuleType], None], module: ModuleType) -> None:
         execute(module)
         tell(module)
 
+    finder = _Finder([name], execute_and_tell)
     module = sys.modules.get(name)
     if module is None:
-        sys.meta_path.insert(0, _Finder([name], execute_and_tell))
+        sys.meta_path.insert(0, finder)
     else:
         tell(module)
+    return finder.leave
 
 
 def _execute_uncollected(execute: Callable[[ModuleType], None], module: ModuleType) -> None:
@@ -70,17 +96,65 @@ def _execute_uncollected(execute: Callable[[ModuleType], None], module: ModuleTy
             gc.collect()
 
 
-def install(run_directory: str) -> None:
-    """Put the finder first, so no other finder can answer before it."""
-    watch = settings.SettingsWatch()
-    watch.install()
+class Capture:
+    """Of this process: of the frameworks that it has imported, and of those that it will import."""
 
-    def capture(execute: Callable[[ModuleType], None], module: ModuleType) -> None:
-        from . import session
+    def __init__(self, run_directory: str, options: Options | None = None) -> None:
+        self._run = run_directory
+        self._options = options
+        self._sessions: list[Session] = []
+        self._watch = settings.SettingsWatch()
+        self._finder: _Finder | None = None
 
-        begun = session.prepare(run_directory, module.__name__, watch)
+    def install(self, frameworks: Iterable[str] = frontend.FRONTENDS) -> None:
+        """Begin with those of these frameworks that are imported; put the finder for the others
+        first, so that no other finder can answer before it.
+        """
+        self._watch.install()
+        awaited = [name for name in frameworks if sys.modules.get(name) is None]  # None bars it
+        for name in frameworks:
+            if name not in awaited:
+                self._prepare(name)(sys.modules[name])
+        if awaited:
+            self._finder = _Finder(awaited, self._import)
+            sys.meta_path.insert(0, self._finder)
+
+    def _import(self, execute: Callable[[ModuleType], None], module: ModuleType) -> None:
+        start = self._prepare(module.__name__)
         _execute_uncollected(execute, module)
-        if begun is not None:
-            begun.start(module)
+        start(module)
 
-    sys.meta_path.insert(0, _Finder(frontend.FRONTENDS, capture))
+    def _prepare(self, name: str) -> Callable[[ModuleType], None]:
+        """Before the framework runs; returns what is to be called after it."""
+        from .session import Session
+
+        try:
+            session = Session(self._run, name, self._watch, self._options)
+        except Exception as fault:
+            sys.stderr.write(f"xladoctor: capture could not start: {fault!r}\n")
+            return lambda _: None
+        self._sessions.append(session)
+        return session.start
+
+    @property
+    def sessions(self) -> list[Session]:
+        """One for each framework that is captured."""
+        return [session for session in self._sessions if session.running]
+
+    @property
+    def failed(self) -> bool:
+        """Whether a framework is imported, but none can be captured; ``python.log`` says why."""
+        return bool(self._sessions) and not self.sessions
+
+    def finish(self) -> None:
+        """Write what is left, at the end of what was to be captured."""
+        for session in self.sessions:
+            session.finish()
+
+    def uninstall(self) -> None:
+        """Leave the process as it was."""
+        if self._finder is not None:
+            self._finder.leave()
+        for session in self.sessions:
+            session.uninstall()
+        self._watch.uninstall()

@@ -52,10 +52,16 @@ def at_exit(action: Callable[[], None]) -> None:
         util.Finalize(None, action, exitpriority=-100)
 
 
-def describe(ranks: Iterable[str]) -> dict[str, Any]:
-    """Who it is, where it runs, and what ended it; ``ranks`` are the variables that number it."""
+def describe(rank: int | None, ranks: Iterable[str]) -> dict[str, Any]:
+    """Who it is, where it runs, and what ended it.
+
+    Args:
+        rank: its number among several processes, where the framework knows it.
+        ranks: the variables that number it, where the framework does not.
+    """
     return {
-        "parent": os.getppid(), "rank": _rank(ranks), "cwd": _working_directory(),
+        "parent": os.getppid(), "rank": _rank(ranks) if rank is None else rank,
+        "cwd": _working_directory(),
         "host": socket.gethostname(), "processors": _processors(), "uncaught": _uncaught(),
     }  # fmt: skip
 

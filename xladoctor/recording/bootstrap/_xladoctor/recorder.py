@@ -133,16 +133,17 @@ class Recorder:
             state.index += 1
         return True
 
-    def launch(self, state: ThreadState, site: int | None, ends_step: bool, end: int) -> None:
-        """A graph was launched, in a framework without barriers; ``ends_step``: it is the one that
-        the loop turns about.
-        """
+    def launch(self, state: ThreadState, site: int | None) -> None:
+        """A graph was launched within a step, in a framework without barriers."""
         step = state.step
         step.executions += 1
-        if not ends_step:
-            if end - step.begin > _LONG_NS:
-                self._cut(state, site, end)
-            return
+        end = clock.perf_counter_ns()
+        if end - step.begin > _LONG_NS:
+            self._cut(state, site, end)
+
+    def step(self, state: ThreadState, site: int | None, end: int) -> None:
+        """A step ended, in a framework without barriers."""
+        step = state.step
         step.steps += 1
         if step.steps >= self._stride or (step.compilations and self._events < _MOST_EVENTS):
             self._close(state, site, end)

@@ -62,6 +62,16 @@ class Session:
     def awake(self) -> bool:
         return self._events.awake
 
+    @property
+    def running(self) -> bool:
+        """Whether it could start, and has not been taken off again."""
+        return self in captures
+
+    @property
+    def framework(self) -> str:
+        """The name of its module."""
+        return self._frontend.name
+
     def start(self, module: Any) -> None:
         """After the framework ran: wrap it. A fault here leaves the program as it would be."""
         undo: list[Callable[[], None]] = []
@@ -181,7 +191,8 @@ class Session:
         """What ``process.json`` tells of the process and its framework."""
         recorded = self._frontend.recorded
         return {
-            **process.describe(self._frontend.ranks), "pid": self._pid, "main": self._main,
+            **process.describe(self._framework.rank, self._frontend.ranks),
+            "pid": self._pid, "main": self._main,
             "argv": redact(sys.argv), "frontend": self._frontend.name,
             "versions": {**self._framework.versions(), "python": platform.python_version()},
             "devices": self._framework.devices(),
@@ -276,7 +287,6 @@ class Session:
         self._lines.end()
         self._framework.uninstall()
         self._profiler.take_back()
-        self._watch.uninstall()
 
 
 #: The sessions of this process, awake or asleep.
@@ -289,14 +299,3 @@ def _after_fork() -> None:
 
 
 os.register_at_fork(after_in_child=_after_fork)
-
-
-def prepare(
-    run_directory: str, framework: str, watch: settings.SettingsWatch
-) -> Session | None:  # fmt: skip
-    """Before the framework runs."""
-    try:
-        return Session(run_directory, framework, watch)
-    except Exception as fault:
-        sys.stderr.write(f"xladoctor: capture could not start: {fault!r}\n")
-        return None

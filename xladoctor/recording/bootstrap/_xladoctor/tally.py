@@ -49,6 +49,8 @@ class Tally:
         self._sites = sites
         self._began = clock.perf_counter_ns()
         self._looks = 0
+        #: Before anything happened.
+        self.at_start = Counts(clock.time_ns(), 0, {}, {}, {})
 
     @property
     def off(self) -> bool:

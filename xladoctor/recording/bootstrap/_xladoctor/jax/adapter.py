@@ -63,7 +63,10 @@ class Adapter:
         self._local = threading.local()
         self._keys = Keys()
         self._work = calls.sites.work
+        #: Launches of a site before it compiled a function for the first time.
+        self._first: dict[tuple[int | None, str], int] = {}
         self._annotated = False
+        self._array: Any = None  # their class
         #: Hooks that this release of JAX has no place for, with the reason.
         self.missing: dict[str, str] = {}
 
@@ -91,11 +94,13 @@ class Adapter:
 
     def _install_launches(self) -> None:
         from jax._src import api, config
+        from jax._src.array import ArrayImpl
         from jax._src.interpreters import pxla
 
+        self._array = ArrayImpl
         self._patches.replace(pxla.ExecuteReplicated, "__call__", self._execute)
         hooks, check = api._post_hook_state, api._nan_check_posthook
-        launched = self._launched
+        launched = self._hook()
 
         def checked(function: Any, args: Any, kwargs: Any, out: Any) -> None:
             launched(function, args, kwargs, out)
@@ -119,24 +124,39 @@ class Adapter:
 
         self._undo.append(undo)
 
-    def _launched(self, function: Any, args: Any, kwargs: Any, out: Any) -> None:
-        """A compiled function was called and has returned, without a look at Python."""
-        if self._recorder.off:
-            return
-        try:
-            state = self._recorder.thread()
-            if state.inside:
-                self._counters.launches += 1
+    def _hook(self) -> Callable[[Any, Any, Any, Any], None]:
+        """Hears of calls of compiled functions that have returned without a look at Python.
+
+        It runs at each launch: what it needs is bound once, and the common case makes few calls.
+        """
+        recorder, events, sites = self._recorder, self._events, self._calls.sites
+        counters, thread, here, frame = self._counters, recorder.thread, sites.here, sys._getframe
+        launching, launch = sites.launching, self._launch
+
+        def launched(function: Any, args: Any, kwargs: Any, out: Any) -> None:
+            if recorder.off:
                 return
-            if not self._events.awake:
-                self._events.used()
-            site = self._calls.sites.here(2)
-            arrays = _numpy_arrays(args)
-            if arrays:
-                self._recorder.uploads(site, arrays, 0)
-            self._launch(state, site)
-        except Exception as fault:
-            self._events.fail(fault)
+            try:
+                state = thread()
+                if state.inside:
+                    counters.launches += 1
+                    return
+                if not events.awake:
+                    events.used()
+                site = here(2)
+                caller = frame(1)
+                if (id(caller.f_code), caller.f_lasti) not in launching:
+                    sites.launches_here(caller)
+                for arg in args:
+                    if type(arg) is not self._array:
+                        if arrays := _numpy_arrays(args):
+                            recorder.uploads(site, arrays, 0)
+                        break
+                launch(state, site)
+            except Exception as fault:
+                events.fail(fault)
+
+        return launched
 
     def _execute(self, original: Any) -> Any:
         def execute(executable: Any, *args: Any) -> Any:
@@ -160,19 +180,20 @@ class Adapter:
 
     def _launch(self, state: ThreadState, site: int | None) -> None:
         self._counters.launches += 1
-        launches = self._calls.sites.launches
+        sites = self._calls.sites
+        launches = sites.launches
         launches[site] = launches.get(site, 0) + 1
+        state.compiling = 0
         anchors = state.anchors
         if anchors is None:
             anchors = state.anchors = Anchors(self._work)
-        if self._annotated or not anchors.ends_step(site, sys._getframe(2)):
-            self._events.launched(state, site, False)
+        if self._annotated or not anchors.ends_step(site):
+            self._recorder.launch(state, site)
             return
-        ends = self._calls.sites.ended_steps
-        ends[site] = ends.get(site, 0) + 1
+        sites.ended_steps[site] = sites.ended_steps.get(site, 0) + 1
         if not anchors.since:
             self._events.loop_found()
-        self._events.launched(state, site, True)
+        self._events.step_launched(state, site)
 
     # -- compilations ------------------------------------------------------------------------
 
@@ -212,9 +233,12 @@ class Adapter:
         details = _Executable(executable, args)
         self._work[site] = max(self._work.get(site, 0.0), details.work)
         known = self._changed(miss, site)
+        launches = self._calls.sites.launches.get(site, 0)
+        first = self._first.setdefault((site, known.get("function", details.name)), launches)
         number = self._recorder.compilations.one(
             state, state.inside or "launch", site, spent,
-            {**details.described(), **known, "ordinal": self._calls.sites.launches.get(site, 0)},
+            {"function": details.function, **details.described(), **known,
+             "ordinal": launches - first},
         )  # fmt: skip
         module = details.module
         if module is not None:
@@ -383,7 +407,7 @@ class Adapter:
         self._annotated = True
         state = self._recorder.thread()
         if self._events.awake and not state.inside:
-            self._events.launched(state, self._calls.sites.here(4), True, marked=True)
+            self._events.step_launched(state, self._calls.sites.here(4), launched=False)
 
     def _install_input(self) -> None:
         calls = self._calls
@@ -403,7 +427,7 @@ class Adapter:
             ("tensorflow.python.data.ops.dataset_ops", "NumpyIterator", "__next__"),
             ("tensorflow.python.data.ops.iterator_ops", "OwnedIterator", "__next__"),
         ):  # fmt: skip
-            when_imported(module, tell(owner, name))
+            self._undo.append(when_imported(module, tell(owner, name)))
 
     def _install_saves(self) -> None:
         def wrap(kind: str) -> Callable[[Any], None]:
@@ -419,7 +443,7 @@ class Adapter:
             ("orbax.checkpoint._src.checkpointers.checkpointer", "Checkpointer"),
             ("orbax.checkpoint._src.checkpointers.async_checkpointer", "AsyncCheckpointer"),
         ):
-            when_imported(module, wrap(kind))
+            self._undo.append(when_imported(module, wrap(kind)))
 
 
 class _Executable:
@@ -431,6 +455,11 @@ class _Executable:
         modules = self._tried(executable.hlo_modules) or [None]
         self._module = modules[0]
         self.name = str(getattr(self._module, "name", "module"))
+
+    @property
+    def function(self) -> str:
+        """What JAX made the module's name of: ``jit_step`` is of ``step``."""
+        return self.name.removeprefix("jit_")
 
     def _tried(self, ask: Callable[[], Any]) -> Any:
         try:

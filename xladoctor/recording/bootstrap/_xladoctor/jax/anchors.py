@@ -9,6 +9,7 @@ are none either: an optimizer that is not compiled launches hundreds of small gr
 
 from __future__ import annotations
 
+import sys
 from types import FrameType
 
 from ..warmup import LEAST_OF_STEP
@@ -37,12 +38,12 @@ class Anchors:
         self._heavier: list[tuple[float, int, int]] = []
         self._order: dict[_Call, int] = {}
 
-    def ends_step(self, site: int | None, frame: FrameType | None) -> bool:
-        """A launch at a call site, and the frame that made it: whether it ends a step."""
+    def ends_step(self, site: int | None) -> bool:
+        """A launch at a call site, by the functions that are under way: whether it ends a step."""
         work = self._work.get(site, 0.0)
         if work < LEAST_OF_STEP * self._main:
             return False
-        call = (site, _path(frame))
+        call = (site, _path(sys._getframe(2)))
         total = self._total[call] = self._total.get(call, 0.0) + work
         self._launches += 1
         order = self._order.setdefault(call, -len(self._order))
@@ -53,9 +54,11 @@ class Anchors:
         leads = last is not None and (not heavier or heavier[-1][2] < last)
         heavier.append((work, order, self._launches))
         self._last[call] = self._launches
+        if last is None:
+            return False
         # The first launch of an evaluation comes after heavier ones of training: it is a step too.
         won = self._won[call] = self._won.get(call, 0) + (1 if leads else -1)
-        if last is None or won <= 0:
+        if won <= 0:
             return False
         self.since += 1
         if total > self._most:

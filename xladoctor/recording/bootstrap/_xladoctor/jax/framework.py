@@ -108,6 +108,11 @@ class ImportedJax:
             return []
         return [f"{device.platform.upper()}:{device.id}" for device in chosen.local_devices()]
 
+    @property
+    def rank(self) -> int | None:
+        state: Any = getattr(sys.modules.get("jax._src.distributed"), "global_state", None)
+        return state.process_id if getattr(state, "num_processes", 1) > 1 else None
+
     def modules(self, profiler: Profiler, recorder: Recorder, folder: str, limit: int) -> Modules:
         self._modules.keep(folder, limit)
         return self._modules

@@ -128,7 +128,8 @@ def _typed(leaf: tuple[Any, ...]) -> str:
 
 
 def _configuration(old: Sequence[Any], new: Sequence[Any]) -> list[Change]:
-    pairs = [(was, now) for was, now in zip(old, new) if was != now] or [(old, new)]
+    pairs = [(was, now) for was, now in zip(old, new) if was != now]
+    pairs = pairs[:-1] or pairs  # the last is the context, of which named options are a part
     return [Change("configuration", _option(was, now), _value(was), _value(now))
             for was, now in pairs]  # fmt: skip
 

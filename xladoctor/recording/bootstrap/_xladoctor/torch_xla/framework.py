@@ -67,6 +67,10 @@ class ImportedTorchXla:
         initialized = self._xlac._xla_runtime_is_initialized()
         return list(self._xlac._xla_real_devices()) if initialized else []
 
+    @property
+    def rank(self) -> int | None:
+        return None
+
     def modules(self, profiler: Profiler, recorder: Recorder, folder: str, limit: int) -> Modules:
         return Modules(profiler, recorder, folder, limit, self._kept_modules)
 

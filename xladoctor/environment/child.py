@@ -10,18 +10,14 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Literal
 
 from xladoctor.environment.interface import Tell
-from xladoctor.environment.torch_xla.probe import STEPS
 
-#: Variables that make torch_xla write files, which the probe must not add to.
-_WRITE_FILES = ("PT_XLA_DEBUG_FILE", "XLA_SAVE_TENSORS_FILE", "XLA_METRICS_FILE",
-                "XLA_FNTRACKER_FILE", "XLA_PERSISTENT_CACHE_PATH")  # fmt: skip
 _FATAL = re.compile(r"(^F\d{4}| F \S+:\d+\]|^Fatal )")  # how XLA and Python log what ends them
 _LONGEST = 300  # letters of a message
 _TAIL = 65_536  # bytes of output in which to look for a message
@@ -56,7 +52,10 @@ Outcomes = Mapping[str, Outcome]
 class Probe:
     """A probe that runs; made by :func:`probing`."""
 
-    def __init__(self, child: subprocess.Popen[bytes], pipe: int, output: IO[bytes]) -> None:
+    def __init__(
+        self, steps: Sequence[str], child: subprocess.Popen[bytes], pipe: int, output: IO[bytes]
+    ) -> None:  # fmt: skip
+        self._steps = steps
         self._child = child
         self._pipe = pipe
         self._output = output
@@ -64,7 +63,7 @@ class Probe:
     def outcomes(self, timeout_s: float, tell: Tell) -> Outcomes:
         """Wait for the probe to end, no longer than ``timeout_s`` for each step."""
         outcomes: dict[str, Outcome] = {}
-        step = next(iter(STEPS))  # what ends the process before any step concerns the first
+        step = self._steps[0]  # what ends the process before any step concerns the first
         hung = False
         for line in self._lines(timeout_s):
             if line is None:
@@ -79,9 +78,9 @@ class Probe:
                 tell(step)
         if hung:
             outcomes[step] = Outcome("hung", f"no answer within {timeout_s:g} s")
-        elif step not in outcomes or (outcomes[step].done and step != list(STEPS)[-1]):
-            outcomes[_next(step, outcomes)] = Outcome("died", self._last_words())
-        return {name: outcomes.get(name, Outcome("unreached")) for name in STEPS}
+        elif step not in outcomes or (outcomes[step].done and step != self._steps[-1]):
+            outcomes[self._next(step, outcomes)] = Outcome("died", self._last_words())
+        return {name: outcomes.get(name, Outcome("unreached")) for name in self._steps}
 
     def _lines(self, timeout_s: float) -> Iterator[dict[str, Any] | None]:
         """What the probe says; None if it says nothing for that long."""
@@ -95,6 +94,10 @@ class Probe:
                 return
             *lines, rest = (rest + data).split(b"\n")
             yield from map(json.loads, lines)
+
+    def _next(self, step: str, outcomes: Outcomes) -> str:
+        """The step that the process died in: the last that began, or the one that was to begin."""
+        return self._steps[self._steps.index(step) + 1] if step in outcomes else step
 
     def _last_words(self) -> str:
         """How the process ended, and what it said of it."""
@@ -110,42 +113,41 @@ class Probe:
         return f"{end}: {words[:_LONGEST]}" if words else end
 
 
-def _next(step: str, outcomes: Outcomes) -> str:
-    """The step that the process died in: the last that began, or the one that was to begin."""
-    names = list(STEPS)
-    return names[names.index(step) + 1] if step in outcomes else step
-
-
 def _error(kind: str, message: str) -> str:
     text = " ".join(message.split())
     return f"{kind}: {text}"[:_LONGEST] if text else kind
 
 
 @contextmanager
-def probing(program: Path | None = None) -> Iterator[Probe]:
-    """Start the probe with this interpreter; end it, with what it started, on the way out."""
-    program = program or Path(__file__).with_name("probe.py")
+def probing(steps: Sequence[str], program: Sequence[Path], unset: Sequence[str]) -> Iterator[Probe]:
+    """Start a probe with this interpreter; end it, with what it started, on the way out.
+
+    Args:
+        steps: their names.
+        program: a program and its arguments; the last that is added is a descriptor to write to.
+        unset: variables that make the framework write files, which the probe must not add to.
+    """
     pipe, for_child = os.pipe()
     with tempfile.TemporaryFile() as output, os.fdopen(pipe, "rb", buffering=0):
         try:
             child = subprocess.Popen(
-                [sys.executable, str(program), str(for_child)],
+                [sys.executable, *map(str, program), str(for_child)],
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output, pass_fds=[for_child],
-                env=_environment(), start_new_session=True,
+                env=_environment(unset), start_new_session=True,
             )  # fmt: skip
         finally:
             os.close(for_child)
         try:
-            yield Probe(child, pipe, output)
+            yield Probe(steps, child, pipe, output)
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(child.pid, signal.SIGKILL)
             child.wait()
 
 
-def _environment() -> dict[str, str]:
+def _environment(unset: Sequence[str]) -> dict[str, str]:
     """The user's environment, so what breaks in it breaks here too; but nothing is left behind."""
-    kept = {name: value for name, value in os.environ.items() if name not in _WRITE_FILES}
+    kept = {name: value for name, value in os.environ.items() if name not in unset}
     if "XLA_FLAGS" in kept:
         flags = kept["XLA_FLAGS"].split()
         kept["XLA_FLAGS"] = " ".join(f for f in flags if not f.startswith("--xla_dump_to"))

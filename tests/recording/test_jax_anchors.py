@@ -1,0 +1,56 @@
+"""Which launches end steps, where there are no barriers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from xladoctor.recording.bootstrap._xladoctor.jax.anchors import Anchors
+
+INIT, TRAIN, METRIC, EVALUATE, UPDATE = range(5)
+WORK: dict[int | None, float] = {INIT: 50, TRAIN: 9000, METRIC: 40, EVALUATE: 3000, UPDATE: 60}
+
+
+def ended(sites: Iterable[int]) -> list[int]:
+    anchors = Anchors(WORK)
+    return [site for site in sites if anchors.ends_step(site)]
+
+
+def test_the_heaviest_launch_of_a_turn_ends_its_step() -> None:
+    assert ended([TRAIN, METRIC] * 10) == [TRAIN] * 9
+
+
+def test_each_loop_has_an_anchor_of_its_own() -> None:
+    epoch = [TRAIN] * 10 + [EVALUATE] * 5
+    assert ended(epoch * 3) == [TRAIN] * 9 + [EVALUATE] * 4 + 2 * ([TRAIN] * 10 + [EVALUATE] * 5)
+
+
+def test_small_launches_that_repeat_within_a_turn_end_none() -> None:
+    turns = ended(([TRAIN] + [UPDATE] * 6) * 20)
+    assert turns.count(TRAIN) == 19
+    assert turns.count(UPDATE) <= 6  # of the first turn, before the loop is known
+
+
+def test_a_launch_that_is_made_once_ends_none() -> None:
+    assert ended([INIT, TRAIN, EVALUATE]) == []
+
+
+def test_the_same_line_called_from_two_places_is_two_calls() -> None:
+    anchors = Anchors(WORK)
+
+    def launch() -> bool:
+        return anchors.ends_step(TRAIN)
+
+    results = [(launch(), launch()) for _ in range(10)]
+    assert [sum(pair) for pair in results] == [0] + [1] * 9
+
+
+def test_what_a_loop_that_does_more_makes_of_earlier_steps() -> None:
+    anchors = Anchors(WORK)
+    for _ in range(5):
+        anchors.ends_step(INIT)
+    assert anchors.since
+    since = []
+    for _ in range(3):
+        anchors.ends_step(TRAIN)
+        since.append(anchors.since)
+    assert since[1:] == [0, 1]

@@ -1,0 +1,49 @@
+"""What is checked of a framework."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from xladoctor.environment import child
+from xladoctor.environment.child import Outcome, Outcomes
+from xladoctor.environment.interface import Check
+
+_PROGRAM = Path(__file__).with_name("taking_steps.py")
+
+
+@dataclass(frozen=True)
+class Framework:
+    """What is checked of it.
+
+    Attributes:
+        package: its module; where that is missing, nothing is checked.
+        probe: the file with the steps that touch it.
+        steps: their names.
+        unset: variables that make it write files.
+        checks: by name, each after those that it builds on.
+    """
+
+    package: str
+    probe: str
+    steps: Sequence[str]
+    unset: Sequence[str]
+    checks: Mapping[str, Callable[[Outcomes], Check]]
+
+    @property
+    def installed(self) -> bool:
+        """Whether there is anything to check."""
+        return find_spec(self.package) is not None
+
+    def probing(self) -> AbstractContextManager[child.Probe]:
+        """Start the steps; see :func:`xladoctor.environment.child.probing`."""
+        return child.probing(self.steps, (_PROGRAM, Path(self.probe)), self.unset)
+
+    def never_started(self, error: OSError) -> Outcomes:
+        """As if the first step had failed: the process for it could not be made."""
+        first, *rest = self.steps
+        unreached = dict.fromkeys(rest, Outcome("unreached"))
+        return {first: Outcome("died", f"cannot start a process: {error}"), **unreached}
