@@ -228,8 +228,8 @@ def settings_of(program: Path) -> dict[str, str]:
 class Captures:
     """Captures each program once: the first worker that asks does it, the others wait.
 
-    Programs in :data:`BY_COMMAND` and those for JAX are captured by the command line, the others in a
-    fork, which has imported torch_xla.
+    Programs in :data:`BY_COMMAND` and those for JAX are captured by the command line, the others
+    in a fork, which has imported torch_xla.
     """
 
     def __init__(self, folder: Path) -> None:
