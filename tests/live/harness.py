@@ -52,10 +52,13 @@ THOROUGH = {
     "accumulated_batches", "unrolled_cell", "small_operations_loss", "denoising",
     "adversarial", "trainer_callbacks", "checked_norm", "metric_on_host", "logged_loss",
     "waited_read", "batches_sent_in_step",
+    "counting_argument", "scan_of_a_lambda", "loss_printed", "outputs_read", "waited_step",
+    "debug_print", "host_callback", "growing_list",
 }  # fmt: skip
 _HEALED = {
     "recompiling_healed", "dynamic_shape_healed", "scalar_read_healed", "missing_barrier_healed",
     "missing_lowering_healed", "sequence_length_healed", "branching_healed",
+    "eager_update_healed",
 }  # fmt: skip
 LIMIT_S = 240  # for one program; on a busy machine importing torch_xla takes ten seconds
 
@@ -225,7 +228,8 @@ def settings_of(program: Path) -> dict[str, str]:
 class Captures:
     """Captures each program once: the first worker that asks does it, the others wait.
 
-    Programs in :data:`BY_COMMAND` are captured by the command line, the others in a fork.
+    Programs in :data:`BY_COMMAND` and those for JAX are captured by the command line, the others
+    in a fork, which has imported torch_xla.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -238,7 +242,8 @@ class Captures:
         with _locked(directory.with_suffix(".lock")):
             if not record.exists():
                 shutil.rmtree(directory, ignore_errors=True)  # left by a run that was cut off
-                capture_by = command if program.stem in BY_COMMAND else capture
+                alone = program.stem in BY_COMMAND or program.parent.name == "jax"
+                capture_by = command if alone else capture
                 finished = capture_by(directory, program, env=settings_of(program)).finished
                 record.write_text(json.dumps(asdict(finished)))
         return Captured(program, directory, Finished(**json.loads(record.read_text())))

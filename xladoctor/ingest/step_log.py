@@ -266,6 +266,8 @@ class _StepLogReader:
             compiled=line.function, memory_bytes=_memory(line.memory),
             callbacks=line.callbacks, site=line.site,
         )  # fmt: skip
+        if line.function is not None:  # its key is known
+            self._rows.table("key_change")
         if line.against is not None:
             for nth, (what, argument, was, now) in enumerate(line.changes or (_NOTHING,)):
                 self._rows.add(

@@ -1,0 +1,113 @@
+"""Every example for JAX: sick ones fire exactly their rule at its line, as often as they do it;
+healed twins have nothing to fix.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.live.harness import EXAMPLES, ROOT, Captured, Captures, line_of, marks_of
+from xladoctor.diagnosis.pack import load_rules
+
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.skipif(find_spec("jax") is None, reason="jax is not installed"),
+]
+
+PROGRAMS = sorted((EXAMPLES / "jax").glob("*.py"))
+README = EXAMPLES / "jax" / "README.md"
+LEVELS = ["info", "warning", "error"]
+#: A second compilation is part of the warm-up, and a wait that costs nothing is none.
+NO_RULE = {"unplaced_state", "waited_step"}
+PACK = load_rules()
+#: What they find depends on what else the machine does; each is tested on made evidence.
+BY_TIME = {rule.id for rule in PACK if rule.judged_by == "time"}
+#: Rules for accelerators, which a CPU cannot break.
+FOR_ACCELERATORS = {"XD505", "XD602", "XD603", "XD604", "XD605", "XD606", "XD705"}
+#: Compiled after warm-up: three of a line's launches are warm-up.
+AGAIN = 57
+
+
+@dataclass(frozen=True)
+class Sick:
+    """The rule, how its line begins, and how often it happens: None where the machine decides."""
+
+    rule: str
+    line: str
+    count: int | None
+    severity: str = "error"
+
+
+STEP = "params, loss = step(params, inputs, targets"
+SICK = {
+    # 26 of the 40 batches have a length that none before had, 3 of them in warm-up
+    "changing_shapes": Sick("XD101", "params, loss = step(params, tokens)", 23),
+    "counting_argument": Sick("XD104", STEP, AGAIN),
+    "function_made_anew": Sick("XD112", "params, loss = update(params)", AGAIN),
+    "scan_of_a_lambda": Sick("XD112", "total, _ = jax.lax.scan(", AGAIN),
+    "number_as_state": Sick("XD113", "params, mean = step(", 1, "info"),
+    "eager_update": Sick("XD311", "updates, state = optimizer.update(", None, "info"),
+    "loss_read": Sick("XD201", "total += float(loss)", 60, "warning"),
+    "loss_printed": Sick("XD202", 'print("loss", loss)', 60, "warning"),
+    "outputs_read": Sick("XD203", "right += (np.sign(np.asarray(outputs))", 60, "warning"),
+    "growing_list": Sick("XD106", "mean = average(losses)", AGAIN),
+}
+#: What a step that calls the host is found by: what the host does with the array then.
+IN_CALLBACK = {
+    "debug_print": Sick("XD202", STEP, 60, "info"),
+    "host_callback": Sick("XD203", "return np.clip(values, -1, 1)", 60, "info"),
+}
+
+
+def only(*names: str) -> pytest.MarkDecorator:
+    """Parametrize the fixture ``example`` by programs of these names."""
+    marked = [pytest.param(p, id=p.stem, marks=marks_of(p)) for p in PROGRAMS if p.stem in names]
+    return pytest.mark.parametrize("example", marked, indirect=True)
+
+
+@pytest.fixture(scope="session")
+def example(request: pytest.FixtureRequest, captured: Captures) -> Captured:
+    program: Path = request.param
+    return captured(program)
+
+
+def test_each_sick_program_has_a_twin_and_the_line_of_its_defect() -> None:
+    names = {program.stem for program in PROGRAMS}
+    sick = {name for name in names if not name.endswith("_healed")}
+    assert names == sick | {f"{name}_healed" for name in sick}
+    assert sick == {*SICK, *IN_CALLBACK, *NO_RULE}
+    rows = re.findall(r"^\| \[(\w+)\.py\].*\| (\d+) \|$", README.read_text(encoding="utf-8"), re.M)
+    assert {name for name, _ in rows} == sick
+    for name, row in SICK.items():
+        program = EXAMPLES / "jax" / f"{name}.py"
+        assert 0 <= line_of(program, row.line) - int(dict(rows)[name]) <= 2
+
+
+@only(*SICK, *IN_CALLBACK)
+def test_sick_program_fires_its_rule_at_its_line(example: Captured) -> None:
+    sick = (SICK | IN_CALLBACK)[example.program.stem]
+    findings = example.findings(sick.rule)
+
+    assert len(findings) == 1
+    finding = findings[0]
+    here = (str(example.program.relative_to(ROOT)), line_of(example.program, sick.line))
+    assert here in [(place["file"], place["line"]) for place in finding["locations"]
+                    if place["role"] in ("guilty", "caller")]  # fmt: skip
+    assert finding["count"] == sick.count or sick.count is None
+    assert LEVELS.index(finding["severity"]) >= LEVELS.index(sick.severity)
+    others = {f["rule"] for f in example.report["findings"] if f["severity"] != "info"}
+    assert others - BY_TIME <= {sick.rule}
+
+
+@only(*(program.stem for program in PROGRAMS if program.stem.endswith("_healed")), *NO_RULE)
+def test_healthy_program_has_nothing_to_fix_and_every_rule_looked(example: Captured) -> None:
+    report = example.report
+
+    serious = {f["rule"] for f in report["findings"] if f["severity"] != "info"}
+    assert serious - BY_TIME == set()
+    assert set(report["rules"]["not_evaluated"]) - BY_TIME == FOR_ACCELERATORS - BY_TIME
