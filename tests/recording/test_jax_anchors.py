@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from xladoctor.recording.bootstrap._xladoctor.call_site import CallSites
 from xladoctor.recording.bootstrap._xladoctor.jax.anchors import Anchors
 
 INIT, TRAIN, METRIC, EVALUATE, UPDATE = range(5)
@@ -11,7 +12,7 @@ WORK: dict[int | None, float] = {INIT: 50, TRAIN: 9000, METRIC: 40, EVALUATE: 30
 
 
 def ended(sites: Iterable[int]) -> list[int]:
-    anchors = Anchors(WORK)
+    anchors = Anchors(WORK, CallSites(()).kind)
     return [site for site in sites if anchors.ends_step(site)]
 
 
@@ -35,7 +36,7 @@ def test_a_launch_that_is_made_once_ends_none() -> None:
 
 
 def test_the_same_line_called_from_two_places_is_two_calls() -> None:
-    anchors = Anchors(WORK)
+    anchors = Anchors(WORK, CallSites(()).kind)
 
     def launch() -> bool:
         return anchors.ends_step(TRAIN)
@@ -45,7 +46,7 @@ def test_the_same_line_called_from_two_places_is_two_calls() -> None:
 
 
 def test_what_a_loop_that_does_more_makes_of_earlier_steps() -> None:
-    anchors = Anchors(WORK)
+    anchors = Anchors(WORK, CallSites(()).kind)
     for _ in range(5):
         anchors.ends_step(INIT)
     assert anchors.since
