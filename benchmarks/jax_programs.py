@@ -60,7 +60,6 @@ def _loss(state: State, inputs: jax.Array) -> jax.Array:
     return (inputs**2).mean()
 
 
-@jax.jit
 def _step(state: State, inputs: jax.Array) -> tuple[State, jax.Array]:
     loss, gradients = jax.value_and_grad(_loss)(state, inputs)
     return [value - 1e-3 * change for value, change in zip(state, gradients, strict=True)], loss
@@ -69,8 +68,9 @@ def _step(state: State, inputs: jax.Array) -> tuple[State, jax.Array]:
 def _trained(steps: int, layers: int, width: int, batch: int) -> Iterator[jax.Array]:
     state = _state(layers, width)
     inputs = np.random.default_rng(1).standard_normal((batch, width)).astype(np.float32)
+    step = jax.jit(_step)
     for _ in range(steps):
-        state, loss = _step(state, inputs)
+        state, loss = step(state, inputs)
         loss.block_until_ready()
         yield loss
 

@@ -218,22 +218,24 @@ LONG, SHORT = Steps(40, 3, 1.0), Steps(2, 2, None)
 
 
 @pytest.mark.parametrize(
-    ("facts", "steps", "claim"),
+    ("facts", "steps", "waited", "claim"),
     [
-        ({"status": 0}, LONG, "nothing to fix."),
-        ({}, None, "nothing to fix."),
-        ({"status": 1}, LONG, "nothing to fix up to where the program failed."),
-        ({"signal": 9}, LONG, "nothing to fix up to where the program failed."),
-        ({"status": 0}, SHORT, "nothing to fix in 2 steps of warm-up; let it run longer."),
-        ({"status": 1}, Steps(1, 1, None),
+        ({"status": 0}, LONG, 0.1, "nothing to fix."),
+        ({}, None, 0.0, "nothing to fix."),
+        ({"status": 0}, LONG, 0.7,
+         "nothing to fix that shows on a machine this busy (see the notes)."),
+        ({"status": 1}, LONG, 0.7, "nothing to fix up to where the program failed."),
+        ({"signal": 9}, LONG, 0.0, "nothing to fix up to where the program failed."),
+        ({"status": 0}, SHORT, 0.0, "nothing to fix in 2 steps of warm-up; let it run longer."),
+        ({"status": 1}, Steps(1, 1, None), 0.0,
          "nothing to fix in 1 step of warm-up; the program failed then."),
-        ({"incomplete": ["lost"], "status": 1}, SHORT,
+        ({"incomplete": ["lost"], "status": 1}, SHORT, 0.0,
          "nothing to fix in what is here, but a part is lost (see the notes)."),
     ],
 )  # fmt: skip
 def test_nothing_to_fix_says_how_far_that_goes(
-    facts: dict[str, Any], steps: Steps | None, claim: str
+    facts: dict[str, Any], steps: Steps | None, waited: float, claim: str
 ) -> None:
-    so_far = reach(RunFacts("run", "run", **facts), steps)
+    so_far = reach(RunFacts("run", "run", **facts), steps, waited)
     text = judge(spent(barrier_s=9.0, upload_s=1.0), [], so_far=so_far).text
     assert text.endswith(claim)

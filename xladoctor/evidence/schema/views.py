@@ -53,9 +53,14 @@ _LOGGED = columns(PROCESS + PLACE + """
     launches BOOLEAN whether launches were counted; otherwise compilations
     op VARCHAR operator that read, where a console log names it
 """)  # fmt: skip
-_AGAIN = _COMPILATION | _CAUSE | _MADE | columns("""
+_AGAIN = (
+    _COMPILATION
+    | _CAUSE
+    | _MADE
+    | columns("""
     compiled VARCHAR name of the function, where the framework compiles functions
 """)
+)
 
 VIEWS: dict[str, Columns] = {
     "measured": RUN["metric"].columns | columns("""
