@@ -29,6 +29,7 @@ for number in range(40):
     losses.append(loss)
 jax.effects_barrier()
 mean = np.mean(losses)
+last = losses[-1].item()
 print(len(seen), mean > 0)
 """
 
@@ -48,5 +49,9 @@ def test_a_loop_of_what_another_line_compiled_has_steps(tmp_path: Path) -> None:
     (steps,) = rows("SELECT line, count(*) AS n FROM step WHERE NOT tail GROUP BY ALL")
     assert steps["line"] == line_of(program, "weights, loss = step(")
     assert int(str(steps["n"])) in (38, 39, 40)
-    reads = rows("SELECT DISTINCT line, user_line FROM host_sync WHERE kind <> 'wait'")
-    assert reads == [{"line": line_of(program, "mean = np.mean("), "user_line": None}]
+    reads = rows(
+        "SELECT DISTINCT line, user_line FROM host_sync WHERE kind <> 'wait' ORDER BY line"
+    )
+    mean, last = line_of(program, "mean = np.mean("), line_of(program, "last = ")
+    assert reads == [{"line": mean, "user_line": None}, {"line": last, "user_line": None}]
+    assert rows(f"SELECT kind FROM host_sync WHERE line = {last}") == [{"kind": "item"}]
