@@ -10,6 +10,7 @@ nothing is done that hands the interpreter over, but it may be taken away: so ba
 
 from __future__ import annotations
 
+import gc
 import sys
 from typing import Any, Callable
 
@@ -73,8 +74,17 @@ class Sampler:
             self._turns = turns
             self._keep()
         exact = self._interval.is_exact(late_s)
+        # Before Python 3.12 a walk up a stack may collect garbage, whose callbacks (JAX has one)
+        # let the other threads run: what the walk was about to read is gone then.
+        collects = sys.version_info < (3, 12) and gc.isenabled()
         with self._recorder.looking:
-            seen, new_files = self._look(states)  # which lets go of the frames when it returns
+            if collects:
+                gc.disable()
+            try:
+                seen, new_files = self._look(states)  # which lets go of the frames when it returns
+            finally:
+                if collects:
+                    gc.enable()
         for file in new_files:
             self._sites.kind(file)  # so that the next sample knows it
         for state, inside, place, in_framework in seen:

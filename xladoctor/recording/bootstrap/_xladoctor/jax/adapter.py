@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from types import FrameType
 from typing import TYPE_CHECKING, Any, Callable
 
 from .. import clock
@@ -385,7 +386,7 @@ class Adapter:
         def reads(array: Any, read: Callable[[], Any]) -> Any:
             if recorder.off or calls.is_inside():
                 return read()
-            return calls.read("array", read)
+            return calls.read("item" if _in_item(sys._getframe(1)) else "array", read)
 
         self._undo.append(buffers.watch(ArrayImpl, reads))
 
@@ -554,3 +555,14 @@ def _of_host(args: Any, kinds: tuple[type, ...]) -> list[Any]:
         else:
             values.append(arg)
     return [getattr(value, "val", value) for value in values if isinstance(value, kinds)]
+
+
+def _in_item(frame: FrameType | None) -> bool:
+    """Whether ``x.item()`` asks for an array's memory, which it does through other functions."""
+    for _ in range(4):
+        if frame is None:
+            return False
+        if frame.f_code.co_name == "_item":
+            return True
+        frame = frame.f_back
+    return False
