@@ -22,7 +22,7 @@ pytestmark = [
 PROGRAMS = sorted((EXAMPLES / "jax").glob("*.py"))
 README = EXAMPLES / "jax" / "README.md"
 LEVELS = ["info", "warning", "error"]
-#: A second compilation is part of the warm-up; no rule judges waits and calls of the host by a graph.
+#: A second compilation is warm-up; no rule judges waits, or calls of the host by a graph.
 NO_RULE = {"unplaced_state", "waited_step", "host_callback"}
 PACK = load_rules()
 #: What they find depends on what else the machine does; each is tested on made evidence.
