@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from xladoctor.ingest.timeline.compiling import Compiled
 
 #: What the step log always has; other tables of it only if the capture wrote them.
-_OF_STEPS = ("step", "step_period", "host_sync", "data_wait", "transfer", "optimizer",
+_OF_STEPS = ("step", "step_period", "host_sync", "data_wait", "transfer", "optimizer", "empty_pass",
              "fallback_count")  # fmt: skip
 _HINT = "a run directory holds run.json and a folder process-<pid> for each process"
 _HINT_WHERE_LOST = (

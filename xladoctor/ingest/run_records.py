@@ -389,6 +389,14 @@ class Loader(Struct, frozen=True, tag_field="event", tag="loader"):
     collate: Number | None = None
 
 
+class EmptyPass(Struct, frozen=True, tag_field="event", tag="empty"):
+    """A pass over a loader, made at the site, that gave no batch."""
+
+    site: Number | None
+    batch_size: Number | None
+    drop_last: bool
+
+
 class Outlier(Struct, frozen=True, tag_field="event", tag="outlier"):
     """A step that took much longer than usual, for no known reason."""
 
@@ -400,7 +408,7 @@ class Outlier(Struct, frozen=True, tag_field="event", tag="outlier"):
     traced: bool
 
 
-StepLine = Step | Tail | Cut | Compile | Upload | Optimizer | Loader | Outlier
+StepLine = Step | Tail | Cut | Compile | Upload | Optimizer | Loader | EmptyPass | Outlier
 #: Every file of records by the pattern of its name, with the type of the file or of a line of it.
 FILES: dict[str, Any] = {
     "run.json": Manifest,

@@ -23,6 +23,7 @@ from xladoctor.ingest.run_records import (
     Compile,
     Cut,
     DamagedRecord,
+    EmptyPass,
     Fallback,
     Ignore,
     Launches,
@@ -156,7 +157,7 @@ class _StepLogReader:
         self._handlers: dict[type, Callable[[Any], None]] = {
             Step: self._step, Tail: self._step, Cut: self._cut, Compile: self._compile,
             Upload: self._upload, Optimizer: self._optimizer, Loader: self._loader,
-            Outlier: self._outlier,
+            EmptyPass: self._empty_pass, Outlier: self._outlier,
         }  # fmt: skip
 
     def take(self, line: StepLine) -> None:
@@ -303,6 +304,10 @@ class _StepLogReader:
             collate_line=collate.line, collate_function=collate.function,
             site=line.site,
         )  # fmt: skip
+
+    def _empty_pass(self, line: EmptyPass) -> None:
+        self._rows.add("empty_pass", process=self._process, batch_size=line.batch_size,
+                       drop_last=line.drop_last, site=line.site)  # fmt: skip
 
     def finish(self) -> Gathered:
         """The tables, after the last line."""

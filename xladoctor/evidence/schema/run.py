@@ -158,6 +158,11 @@ RUN: dict[str, Table] = {
         collate_line INTEGER first line of that function
         collate_function VARCHAR its name
     """ + SITE)),
+    "empty_pass": Table("a pass over a loader of batches that gave none, and the line that made the"
+                        " loader", "steps.jsonl", columns(PROCESS + """
+        batch_size BIGINT samples that a batch would have
+        drop_last BOOLEAN whether a last, smaller batch is left out
+    """ + SITE)),
     "compilation": Table("one compilation", "analysis log, step log, timeline",
                          columns(PROCESS + """
         thread BIGINT operating-system id of the thread, where known

@@ -13,6 +13,7 @@ Lines of ``steps.jsonl`` (one JSON object each; ``event`` tells which):
 ``compile``  one compilation: when it ended and how long it took
 ``optimizer`` the call site of an optimizer's updates, once
 ``loader``   the call site that made a loader of batches, once for each size of batch
+``empty``    the same, of a loader a pass over which gave no batch
 ``upload``   a shape that a call site sent to the device for the first time
 ``outlier``  a step that took much longer than usual
 ``tail``     what a thread did after its last barrier
@@ -246,6 +247,14 @@ class Recorder:
             self._emit_event({"event": "loader", "site": site, "batch_size": batch_size,
                               "drop_last": drop_last, "workers": workers,
                               "collate": collate})  # fmt: skip
+
+    def empty_pass(self, site: int | None, batch_size: int, drop_last: bool) -> None:
+        """A pass over a loader that was made there gave no batch."""
+        kind = "empty", site, batch_size, drop_last
+        if kind not in self._loaders:
+            self._loaders.add(kind)
+            self._emit_event({"event": "empty", "site": site, "batch_size": batch_size,
+                              "drop_last": drop_last})  # fmt: skip
 
     def outlier(self, state: ThreadState, duration: int, typical: float, traced: bool) -> None:
         """A step took much longer than usual."""

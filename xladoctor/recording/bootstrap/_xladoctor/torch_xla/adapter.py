@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import sys
+import weakref
 from types import CodeType
 from typing import Any, Callable
 
@@ -41,6 +42,8 @@ class Adapter:
         self._plain = (torch.Tensor, torch.nn.Parameter)
         self._hook: Any = None
         self._patches = Patches()
+        #: By what puts their batches together, where loaders were made.
+        self._made: weakref.WeakKeyDictionary[Any, int | None] = weakref.WeakKeyDictionary()
 
     def install(self) -> None:
         """Wrap all."""
@@ -59,7 +62,7 @@ class Adapter:
         replace(xlac, "_xla_tensors_from_aten", self._send)
         replace(xla_model, "_run_step_closures", self._closures)
         replace(parallel_loader.ParallelLoader, "next_item", calls.input)
-        replace(dataloader._BaseDataLoaderIter, "__next__", calls.input)
+        replace(dataloader._BaseDataLoaderIter, "__next__", self._next_batch)
         replace(dataloader.DataLoader, "__init__", self._loader)
         self._install_reads()
         replace(xlac, "_xla_sync_multi", self._touch)
@@ -186,7 +189,27 @@ class Adapter:
         if type(batches) is self._torch.utils.data.BatchSampler:  # no code of the program's
             size, drops = batches.batch_size, batches.drop_last
             collate = self._calls.definition(_code_of(loader.collate_fn))
+            self._made[batches] = site
             self._recorder.loader(site, size, drops, loader.num_workers, collate)
+
+    def _next_batch(self, original: Any) -> Any:
+        timed = self._calls.input(original)
+
+        def __next__(batches: Any) -> Any:  # noqa: N807
+            try:
+                return timed(batches)
+            except StopIteration:
+                if not batches._num_yielded and not self._recorder.off:
+                    self._calls.note(self._gave_nothing, batches._index_sampler)
+                raise
+
+        return __next__
+
+    def _gave_nothing(self, batches: Any) -> None:
+        """A pass over a loader ended without a batch."""
+        if type(batches) is self._torch.utils.data.BatchSampler:
+            site = self._made.get(batches)
+            self._recorder.empty_pass(site, batches.batch_size, batches.drop_last)
 
     def _optimizer_stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         state = self._recorder.thread()
