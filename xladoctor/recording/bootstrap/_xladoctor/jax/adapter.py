@@ -8,6 +8,8 @@ memory. Each hook is put in its place by itself: one that a release of JAX lacks
 
 from __future__ import annotations
 
+import functools
+import re
 import sys
 import threading
 from types import FrameType
@@ -33,6 +35,8 @@ _READS = {
     "_item": "item", "item": "item", "tolist": "tolist", "__array__": "array",
     "_device_get": "device_get",
 }  # fmt: skip
+#: What graphs call that have Python run on the host, on CPUs and GPUs.
+_CALLBACK = re.compile(rb"xla_(?:ffi_)?(?:partitioned_)?python_(?:cpu|gpu)_callback")
 _FEW = 8  # entries of a container that are looked through for arrays of NumPy
 
 _clock = clock.perf_counter_ns
@@ -399,6 +403,14 @@ class Adapter:
         ):  # fmt: skip
             if hasattr(module, name):
                 self._patches.replace(module, name, self._call_back)
+        if hasattr(debugging, "_make_flat_callback"):  # of jax.debug.print, inside of a graph
+            self._patches.replace(debugging, "_make_flat_callback", self._making_callbacks)
+
+    def _making_callbacks(self, original: Any) -> Any:
+        def make(*args: Any, **kwargs: Any) -> Any:
+            return self._call_back(original(*args, **kwargs))
+
+        return make
 
     def _call_back(self, original: Any) -> Any:
         """What a graph calls on the host has its values: there is nothing to wait for."""
@@ -528,7 +540,7 @@ class _Executable:
         known = analysis if isinstance(analysis, dict) else {}
         return float((known.get("flops") or 0.0) + (known.get("bytes accessed") or 0.0))
 
-    @property
+    @functools.cached_property
     def module(self) -> bytes | None:
         """Its HloModuleProto."""
         module = self._module
@@ -537,12 +549,17 @@ class _Executable:
         proto = self._tried(module.as_serialized_hlo_module_proto)
         return proto if isinstance(proto, bytes) else None
 
+    @property
+    def callbacks(self) -> int:
+        """Calls of Python on the host: channels of the backend, or custom calls."""
+        return max(self._callbacks, len(_CALLBACK.findall(self.module or b"")))
+
     def described(self) -> dict[str, Any]:
         """As the step log has it: bytes."""
         memory = self._tried(self._executable.get_compiled_memory_stats)
         sizes = {name: int(getattr(memory, f"{name}_size_in_bytes", 0) or 0)
                  for name in ("argument", "output", "alias", "temp")}  # fmt: skip
-        return {"memory": sizes, "callbacks": self._callbacks} if memory is not None else {}
+        return {"memory": sizes, "callbacks": self.callbacks} if memory is not None else {}
 
 
 def _of_host(args: Any, kinds: tuple[type, ...]) -> list[Any]:
