@@ -14,11 +14,19 @@ from xladoctor.recording.bootstrap._xladoctor.sampler import Sampler
 
 
 @pytest.mark.parametrize("enabled", [True, False])
-def test_no_garbage_is_collected_during_a_walk(enabled: bool) -> None:
+def test_no_garbage_is_collected_during_a_walk(
+    enabled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen: list[bool] = []
     recorder: Any = SimpleNamespace(by_ident={}, looking=threading.Lock())
-    sampler = Sampler(recorder, Any, SimpleNamespace(ident=0), lambda fault: None)  # type: ignore[arg-type]
-    sampler._look = lambda states: (seen.append(gc.isenabled()), ([], []))[1]  # type: ignore[method-assign]
+    nothing: Any = SimpleNamespace(ident=0)
+
+    def look(states: Any) -> Any:
+        seen.append(gc.isenabled())
+        return [], []
+
+    sampler = Sampler(recorder, nothing, nothing, lambda fault: None)
+    monkeypatch.setattr(sampler, "_look", look)
     before = gc.isenabled()
     try:
         (gc.enable if enabled else gc.disable)()
