@@ -47,6 +47,10 @@ def written(tmp_path: Path) -> Ingested:
         log.write(f'{{"event": "optimizer", {common}}}\n')
         batches = '"batch_size": 16, "drop_last": false, "workers": 2'
         log.write(f'{{"event": "loader", "site": 0, {batches}}}\n')
+        log.write('{"event": "empty", "site": 0, "batch_size": 16, "drop_last": true}\n')
+        changed = '"against": 1, "changes": [["shape", "x", "float32[1]", "float32[2]"]]'
+        again = f'"during": "launch", "end_ns": 9, "duration_ns": 8, {changed}'
+        log.write(f'{{"event": "compile", {common}, {again}}}\n')
         took = '"end_ns": 9, "duration_ns": 8, "typical_ns": 1, "traced": true'
         log.write(f'{{"event": "outlier", {common}, {took}}}\n')
         step = (folder / "steps.jsonl").read_text().splitlines()[0]
@@ -57,6 +61,7 @@ def written(tmp_path: Path) -> Ingested:
     sites = folder / "call_sites.json"
     loops = '"via": "", "loops": [["/home/ada/train.py", 7, 9, "train"]]'
     asked = (
+        '"launches": [[0, 2, 8.0, 1]],'
         '"ignores": [{"file": "train.py", "line": 7, "first": 7, "last": 7, "text": "#"}], "sites"'
     )
     sites.write_text(sites.read_text().replace('"via": ""', loops).replace('"sites"', asked))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -136,8 +137,10 @@ def test_compile_upload_optimizer_and_loader_lines() -> None:
 
     base = {"process": 2, "thread": 7}
     assert table(ingested, "compile_time") == [
-        {**base, "step": 4, "during": "read", "end_ns": 99, "duration_ns": 9, **SYNC.columns()}
-    ]
+        {**base, "step": 4, "during": "read", "end_ns": 99, "duration_ns": 9, "ordinal": None,
+         "launches": None, "compiled": None, "memory_bytes": None, "callbacks": None,
+         **SYNC.columns()}
+    ]  # fmt: skip
     sent = {**base, "step": 4, "direction": "to_device", **SYNC.columns()}
     assert table(ingested, "transfer") == [
         {**sent, "shape": [16, 64], "dtype": "bf16"}, {**sent, "shape": [], "dtype": "quint8"},
@@ -155,6 +158,42 @@ def test_compile_upload_optimizer_and_loader_lines() -> None:
             **ITEM.columns(),
         }
     ]
+
+
+def test_compilations_of_functions_have_what_changed_in_their_key() -> None:
+    again = {"event": "compile", "thread": 7, "step": 4, "site": 0, "during": "launch",
+             "end_ns": 99, "duration_ns": 9, "ordinal": 3, "function": "step",
+             "memory": {"argument": 10, "output": 6, "alias": 4, "temp": 2}}  # fmt: skip
+    shape = ["shape", "batch['x']", "float32[8,4]", "bfloat16[9,4]"]
+    ingested = read(
+        again, {**again, "against": 1, "changes": [shape, ["static", "n", "3", "4"]]},
+        {**again, "against": 2, "changes": []},
+    )  # fmt: skip
+
+    rows = table(ingested, "compile_time")
+    assert [(r["compiled"], r["ordinal"], r["memory_bytes"]) for r in rows] == [("step", 3, 14)] * 3
+    names = ("index", "nth", "against", "what", "argument", "was", "now")
+    assert [tuple(row[name] for name in names) for row in table(ingested, "key_change")] == [
+        (1, 0, 0, "shape", "batch['x']", "f32[8,4]", "bf16[9,4]"),
+        (1, 1, 0, "static", "n", "3", "4"),
+        (2, 0, 1, "nothing", "", "", ""),
+    ]
+
+
+def test_steps_that_ended_with_next_to_nothing_are_parts_of_the_next() -> None:
+    sites = replace(SITES, light=frozenset({1}))
+    line = {"event": "step", "thread": 7, "steps": 1, "duration_ns": 50, "executions": 2}
+    lines = [{**line, "index": number, "end_ns": 100 * number + 100, "site": site}
+             for number, site in enumerate((1, 0, 1, 1, 0))]  # fmt: skip
+    lines.insert(4, {"event": "compile", "thread": 7, "step": 4, "site": 0, "during": "launch",
+                     "end_ns": 450, "duration_ns": 9})  # fmt: skip
+    ingested = Ingested()
+    read_step_log([json.dumps(each) for each in lines], sites, 2, ingested, "steps.jsonl")
+
+    steps = [(row["index"], row["duration_ns"], row["executions"])
+             for row in table(ingested, "step")]  # fmt: skip
+    assert steps == [(0, 100, 4), (1, 150, 6)]
+    assert table(ingested, "compile_time")[0]["step"] == 1
 
 
 def test_counters_are_summed_over_the_lines() -> None:

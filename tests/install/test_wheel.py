@@ -51,13 +51,15 @@ def test_analyzes_a_sample_trace_without_torch(installed: Path, tmp_path: Path) 
     assert finding["cause"]["kind"] == "input_shape"
 
 
-def test_says_how_to_get_torch_where_it_is_missing(installed: Path, tmp_path: Path) -> None:
+def test_says_how_to_get_a_framework_where_there_is_none(installed: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         [str(installed / "python"), "-m", "xladoctor", "run", "train.py"],
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 2
-    assert "torch and torch_xla not installed" in done.stderr
+    assert "PyTorch/XLA needs torch and torch_xla" in done.stderr
+    assert "JAX needs jax and jaxlib" in done.stderr
     assert "pip install 'xladoctor[xla]'" in done.stderr
+    assert "pip install 'xladoctor[jax]'" in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "xladoctor-runs").exists()

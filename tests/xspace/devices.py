@@ -41,7 +41,7 @@ TPU = Truth(
     devices={
         "/device:TPU:0": Device(
             "TPU", 179,
-            (Gap(0, 110, "compile", 95), Gap(190, 236, "upload", 30),
+            (Gap(0, 110, "compile", 100), Gap(190, 236, "upload", 30),
              Gap(290, 345, "python", 45), Gap(390, 400, "python", 8)),
             {(_PROGRAM, "fusion.1"): (3, 30, 30), (_PROGRAM, "while.5"): (3, 134, 6),
              (_PROGRAM, "fusion.7"): (3, 24, 24), (_PROGRAM, "all-reduce.2"): (3, 104, 104),
@@ -49,7 +49,7 @@ TPU = Truth(
         ),
         "/device:TPU:1": Device(
             "TPU", 173,
-            (Gap(0, 112, "compile", 95), Gap(190, 238, "upload", 30),
+            (Gap(0, 112, "compile", 100), Gap(190, 238, "upload", 30),
              Gap(290, 347, "python", 45), Gap(390, 400, "python", 8)),
             {(_PROGRAM, "fusion.1"): (3, 30, 30), (_PROGRAM, "while.5"): (3, 128, 6),
              (_PROGRAM, "fusion.7"): (3, 24, 24), (_PROGRAM, "all-reduce.2"): (3, 98, 98),

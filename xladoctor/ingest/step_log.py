@@ -265,7 +265,7 @@ class _StepLogReader:
             during=line.during, end_ns=line.end_ns, duration_ns=line.duration_ns,
             ordinal=line.ordinal, launches=self._sites.launches.get(line.site),
             compiled=line.function, memory_bytes=_memory(line.memory),
-            callbacks=line.callbacks, site=line.site,
+            callbacks=line.callbacks if line.function else None, site=line.site,
         )  # fmt: skip
         if line.function is not None:  # its key is known
             self._rows.table("key_change")

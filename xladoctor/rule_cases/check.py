@@ -84,7 +84,7 @@ def check_query(read: Read, evidence: Evidence) -> list[Fault]:
         return [_refused(document, error)]
     wrong = [*_misfits(columns), *(["returns no column count"] if "count" not in columns else [])]
     faults = [document.fault(["query"], f"query: {text}") for text in wrong]
-    faults += [document.fault_within("query", line, column, f"query: {text}")
+    faults += [document.fault_within(["query"], line, column, f"query: {text}")
                for select in selects for line, column, text in _miswritten(select)]  # fmt: skip
     of_frontends = ((["per_frontend", name, "message"], texts.message)
                     for name, texts in rule.per_frontend.items())  # fmt: skip

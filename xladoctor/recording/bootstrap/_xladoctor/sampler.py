@@ -74,8 +74,8 @@ class Sampler:
             self._turns = turns
             self._keep()
         exact = self._interval.is_exact(late_s)
-        # Before Python 3.12 a walk up a stack may collect garbage, whose callbacks (JAX has one)
-        # let the other threads run: what the walk was about to read is gone then.
+        # Before Python 3.12 a walk up a stack may collect garbage, and callbacks of frameworks let
+        # other threads run then: what the walk was about to read is gone.
         collects = sys.version_info < (3, 12) and gc.isenabled()
         with self._recorder.looking:
             if collects:

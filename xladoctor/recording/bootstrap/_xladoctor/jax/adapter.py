@@ -89,7 +89,7 @@ class Adapter:
         ):  # fmt: skip
             try:
                 install()
-            except (ImportError, AttributeError, TypeError) as error:
+            except Exception as error:  # private parts of JAX, of whatever release
                 self.missing[name] = repr(error)
 
     def uninstall(self) -> None:
@@ -258,8 +258,8 @@ class Adapter:
         self._work[site] = max(self._work.get(site, 0.0), details.work)
         of = [executable, *(miss.call[:1] if miss is not None and miss.call else ())]
         self._work_of.update((id(each), details.work) for each in of)
-        known = self._changed(miss, site)
         launches = self._calls.sites.launches.get(site, 0)
+        known = self._changed(miss, site)
         first = self._first.setdefault((site, known.get("function", details.name)), launches)
         number = self._recorder.compilations.one(
             state, state.inside or "launch", site, spent,
@@ -293,10 +293,9 @@ class Adapter:
         from jax._src import pjit
 
         self._reader = KeyReader(self._jax)
+        whole = "_run_python_pjit" if hasattr(pjit, "_run_python_pjit") else "_python_pjit_helper"
+        self._patches.replace(pjit, whole, self._closing)
         self._patches.replace(pjit, "_infer_params", self._infer)
-        helper = next(name for name in ("_run_python_pjit", "_python_pjit_helper")
-                      if hasattr(pjit, name))  # fmt: skip
-        self._patches.replace(pjit, helper, self._closing)
 
     def _infer(self, original: Any) -> Any:
         def infer_params(function: Any, info: Any, args: Any, kwargs: Any) -> Any:
