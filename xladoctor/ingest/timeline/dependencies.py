@@ -18,6 +18,7 @@ from xladoctor.ingest.interface import Columns, Ingested, Interned
 from xladoctor.ingest.timeline.activity import NAMES, Pieces, pieces
 from xladoctor.ingest.timeline.breakdown import step_of
 from xladoctor.ingest.timeline.clock import Timeline
+from xladoctor.ingest.timeline.compiling import calls_that_compiled
 from xladoctor.ingest.timeline.devices import Device
 from xladoctor.ingest.timeline.intervals import Intervals, Times, covering
 from xladoctor.ingest.timeline.steps import Steps, executions
@@ -99,14 +100,26 @@ def _launches(timeline: Timeline, lines: list[Line]) -> tuple[Times, Times]:
     calls = executions(timeline)
     asked, handed, _ = _events(timeline, lines, events("launch"))
     if not len(handed):
-        asked, _, _ = _events(timeline, lines, calls)
-        handed = asked
+        called, _, _ = _events(timeline, lines, calls)
+        handed = np.unique(_when_compiled(timeline, lines, called))
+        return handed, handed
     everywhere = [line for plane in timeline.hosts for line in plane.lines if line.count]
     called = np.sort(_events(timeline, everywhere, calls)[0])
     first = np.append(called, _NEVER)[np.searchsorted(called, asked)]
     started = np.where(first < np.append(asked[1:], _NEVER), first, asked)
     other = np.diff(handed, prepend=-1) > 0
     return handed[other], started[other]
+
+
+def _when_compiled(timeline: Timeline, lines: list[Line], called: Times) -> Times:
+    """Instants of calls, but the end of compiling where a call compiled what it then launched."""
+    compiled = [calls_that_compiled(timeline, line) for line in lines]
+    since, until = (np.concatenate(part) for part in zip(*compiled, strict=True))
+    at = np.searchsorted(called, since)
+    same = np.append(called, -1)[at] == since
+    asked = called.copy()
+    asked[at[same]] = until[same]
+    return asked
 
 
 def _executions(device: Device, started: Times) -> Intervals:
