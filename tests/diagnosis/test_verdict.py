@@ -139,6 +139,9 @@ def test_speedup_is_of_the_loop_after_warm_up_unless_that_gets_shorter() -> None
     cheaper = Saving(6.0, None, None, "estimate", remaining_s=6.0,
                      assumes=[Claim("constant_cost", "compile")])  # fmt: skip
     assert judge(time, [finding(saving=cheaper)]).speedup == 2.5
+    once = Saving(4.0, None, None, "estimate", now_ms=50.0, after_ms=50.0, remaining_s=4.0,
+                  assumes=[Claim("compile_once", "compile", compilations=(1,))])  # fmt: skip
+    assert judge(time, [finding(saving=once)]).speedup == round(10 / 6, 3)
 
 
 def test_missing_barrier_has_a_speedup_too() -> None:

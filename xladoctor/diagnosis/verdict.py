@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from xladoctor.diagnosis.interface import (
     Finding,
     RunFacts,
+    Saving,
     SavingBasis,
     Steps,
     TimeSpent,
@@ -158,10 +159,17 @@ def _speedup(time: TimeSpent, findings: Sequence[Finding]) -> tuple[float | None
         return None, "none"
     given = [s.remaining_s for s in savings if s.remaining_s is not None]
     seconds = sum(given) if given else sum(s.seconds or 0.0 for s in savings)
-    of_warmup = any(claim.do == "constant_cost" for s in savings for claim in s.assumes)
+    of_warmup = any(_of_warmup(s) for s in savings)
     whole = time.loop_s if of_warmup else time.steady_s
     left = max(whole - seconds, whole / _MOST)
     return round(whole / left, 3), "estimate" if given else "bound"
+
+
+def _of_warmup(saving: Saving) -> bool:
+    """Whether it saves compiling in warm-up, and so more than what lies after that."""
+    if any(claim.do == "constant_cost" for claim in saving.assumes):
+        return True
+    return bool(saving.seconds) and saving.now_ms is not None and saving.after_ms == saving.now_ms
 
 
 def _gain(
