@@ -140,7 +140,7 @@ def test_speedup_is_of_the_loop_after_warm_up_unless_that_gets_shorter() -> None
                      assumes=[Claim("constant_cost", "compile")])  # fmt: skip
     assert judge(time, [finding(saving=cheaper)]).speedup == 2.5
     once = Saving(4.0, None, None, "estimate", now_ms=50.0, after_ms=50.0, remaining_s=4.0,
-                  assumes=[Claim("compile_once", "compile", compilations=(1,))])  # fmt: skip
+                  assumes=[Claim("compile_once", "compile", compilations=[1])])  # fmt: skip
     assert judge(time, [finding(saving=once)]).speedup == round(10 / 6, 3)
 
 
