@@ -356,6 +356,8 @@ class Adapter:
         recorder, calls = self._recorder, self._calls
 
         def read_value(array: Any) -> Any:
+            if buffers.stopped and (stop := buffers.stopped.pop(threading.get_ident(), None)):
+                raise stop
             if recorder.off or calls.is_inside():
                 return value.fget(array)
             how = _READS.get(sys._getframe(1).f_code.co_name, "value")

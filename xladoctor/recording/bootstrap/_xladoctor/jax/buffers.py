@@ -15,6 +15,10 @@ _SLOT = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p, ctype
 _KEPT: list[Any] = []
 
 
+#: What ended a read by the slot, by thread: NumPy then asks for __array__, which has to raise it.
+stopped: dict[int, BaseException] = {}
+
+
 def watch(kind: type, reads: Callable[[Any, Callable[[], Any]], Any]) -> Callable[[], None]:
     """Have ``reads(array, read)`` called whenever memory of an array is asked for.
 
@@ -61,9 +65,8 @@ def _watch_slot(kind: type, reads: Callable[[Any, Callable[[], Any]], Any]) -> C
             return int(reads(array, lambda: original(array, view, flags)))
         except Exception:  # NumPy then asks for __array__
             return -1
-        except BaseException as signal:  # of a signal's handler; it cannot pass through C
-            raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
-            raise_in(ctypes.c_ulong(threading.get_ident()), ctypes.py_object(type(signal)))
+        except BaseException as stop:  # of a signal's handler; it cannot pass through C
+            stopped[threading.get_ident()] = stop
             return -1
 
     ours = _SLOT(get_buffer)
