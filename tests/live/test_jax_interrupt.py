@@ -1,4 +1,4 @@
-"""A signal that comes while NumPy reads an array's memory ends the program as it does without us."""
+"""A signal that comes while NumPy reads an array ends the program as it does without us."""
 
 from __future__ import annotations
 
