@@ -22,8 +22,12 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from random import Random
+from typing import TYPE_CHECKING
 
 from tests.hostile.mutations import damage, of_bytes, of_lines
+
+if TYPE_CHECKING:
+    from xladoctor.diagnosis.rule import Rule
 
 SAMPLES = Path(__file__).parents[2] / "sample_traces"
 _SLOW_S = 5.0
@@ -46,6 +50,14 @@ def timelines() -> list[bytes]:
     from tests.xspace import devices
 
     return [compiled(loop(3), 105, "aa").space.bytes(), devices.tpu().bytes()]
+
+
+@cache
+def rules() -> tuple[Rule, ...]:
+    """The pack's rules."""
+    from xladoctor.diagnosis.pack import load_rules
+
+    return tuple(load_rules())
 
 
 def text(random: Random) -> None:
@@ -86,7 +98,6 @@ def timeline(random: Random) -> None:
 def run_directory(random: Random) -> None:
     """One damaged run directory, through rules and reports."""
     from xladoctor.diagnosis.engine import diagnose
-    from xladoctor.diagnosis.pack import load_rules
     from xladoctor.doctor import load_evidence
     from xladoctor.ingest.interface import IngestError
     from xladoctor.report import json as json_report
@@ -99,7 +110,7 @@ def run_directory(random: Random) -> None:
         shutil.copytree(sample, run)
         what = damage(run, random)
         try:
-            report = Report(diagnose(load_evidence(str(run)), load_rules()))
+            report = Report(diagnose(load_evidence(str(run)), rules()))
             terminal.render([report], io.StringIO(), Style())
             json_report.render([report], io.StringIO(), Style())
         except IngestError:
@@ -130,6 +141,12 @@ def _part(work: tuple[str, int, int]) -> tuple[str, Counter[str]]:
     return kind, Counter(attack(kind, seed) for seed in range(first, first + count))
 
 
+def _shown(total: tuple[str, Counter[str]]) -> str:
+    kind, counts = total
+    shown = ", ".join(f"{number:,} {name}" for name, number in sorted(counts.items()))
+    return f"{kind:9} {shown or 'none'}"
+
+
 def main() -> None:
     """Run it, print the counts; exit status 1 if anything was a fault."""
     parser = argparse.ArgumentParser(description="Mutants of evidence through readers and rules.")
@@ -145,11 +162,11 @@ def main() -> None:
             for first in range(options.seed, options.seed + count, 50)]  # fmt: skip
     totals: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
     with multiprocessing.Pool(options.processes, maxtasksperchild=100) as pool:
-        for kind, counts in pool.imap_unordered(_part, work):
+        for done, (kind, counts) in enumerate(pool.imap_unordered(_part, work), 1):
             totals[kind] += counts
-    for kind, counts in totals.items():
-        shown = ", ".join(f"{number:,} {name}" for name, number in sorted(counts.items()))
-        print(f"{kind:9} {shown or 'none'}")
+            if done % 1000 == 0 or done == len(work):
+                print(f"{done / len(work):4.0%} of the work", flush=True)
+                print(*map(_shown, totals.items()), sep="\n", flush=True)
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     print(f"largest process {peak:,.0f} MiB")
     raise SystemExit(any(counts["fault"] for counts in totals.values()))

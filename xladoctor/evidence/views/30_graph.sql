@@ -103,10 +103,14 @@ FROM growing_read g
 WHERE g.process NOT IN (SELECT process FROM step)
   AND g.process NOT IN (SELECT process FROM logged_barrier);
 
+-- Internal: The function that a compilation was of, by what its cause says; empty if that is none.
+CREATE MACRO compiled_function(cause_) AS regexp_extract(cause_, '^jit\((.*)\)$', 1);
+
 -- Compilations, with what changed since the earlier ones of their call site.
 CREATE VIEW compiled_again AS
 SELECT
-    c.*, nullif(regexp_extract(c.cause, '^jit\((.*)\)$', 1), '') AS compiled, r.kind, r.basis, r.against, r.parameter, r.argument, r.was, r.now, r.dimension, r.value, r.op,
+    c.*, nullif(compiled_function(c.cause), '') AS compiled, r.kind, r.basis, r.against,
+    r.parameter, r.argument, r.was, r.now, r.dimension, r.value, r.op,
     r.pattern, r.seen, r.possible, r.used_file, r.used_line, r.used_function,
     r.role AS made_role, r.file AS made_file, r.line AS made_line, r.function AS made_function,
     r.user_file AS made_user_file, r.user_line AS made_user_line,

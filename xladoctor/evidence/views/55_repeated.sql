@@ -35,7 +35,7 @@ GROUP BY r.process, r.program_id HAVING bool_or(s.in_module) AND NOT bool_and(s.
 CREATE MACRO slow_repetition(kind_, compile_s, least_, saved_s, share) AS TABLE
 WITH repeated AS (
     SELECT r.*, c.index, c.duration_ns, c.duration_ns * r.part AS saved_ns, site(c) AS compiled,
-           regexp_extract(c.cause, '^jit\((.*)\)$', 1) AS called, m.instructions,
+           compiled_function(c.cause) AS called, m.instructions,
            NOT coalesce(s.tail AND NOT l.without_barrier, FALSE) AS in_loop,
            CASE WHEN r.layers THEN 'layers' WHEN b.count >= 0.5 * r.copies THEN 'batches'
                 WHEN t.process IS NOT NULL THEN 'turns' ELSE 'loop' END AS kind

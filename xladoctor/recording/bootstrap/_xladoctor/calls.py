@@ -28,7 +28,7 @@ class Calls:
     def __init__(self, recorder: Recorder, sites: CallSites, events: Events) -> None:
         self.recorder = recorder
         self.events = events
-        self.sites = self._sites = sites
+        self.sites = sites
 
     def note(self, record: Callable[..., None], *what: Any) -> None:
         """Record something; a fault in doing so ends the capture, never the program."""
@@ -40,14 +40,14 @@ class Calls:
     def line(self, depth: int = 3) -> int | None:
         """The call site of the line that called the asking wrapper."""
         try:
-            return self._sites.here(depth)
+            return self.sites.here(depth)
         except Exception as fault:
             self.events.fail(fault)
             return None
 
     def definition(self, code: Any) -> int | None:
         """The call site at which the program defines a function; None if it is not its own."""
-        return None if code is None else self._sites.definition(code)
+        return None if code is None else self.sites.definition(code)
 
     def is_inside(self) -> bool:
         """Whether this call is part of another timed call of this thread."""
@@ -63,7 +63,7 @@ class Calls:
         try:
             state = self.recorder.thread()
             hear(state)
-            site = self._sites.here(depth)
+            site = self.sites.here(depth)
             state.inside = inside
         except Exception as fault:
             self.events.fail(fault)

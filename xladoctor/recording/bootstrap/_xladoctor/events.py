@@ -184,8 +184,10 @@ class Events:
             return _NOTHING
         try:
             row = () if site is None else self._sites.rows[site]
-            place = dict(zip(("file", "line"), row))
-            return self._framework.annotation(f"xladoctor.{name}", **place, **more)
+            values = {**dict(zip(("file", "line"), row)), **more}
+            texts = {key: value.encode(errors="backslashreplace").decode()
+                     for key, value in values.items() if isinstance(value, str)}  # fmt: skip
+            return self._framework.annotation(f"xladoctor.{name}", **{**values, **texts})
         except Exception as fault:
             self.fail(fault)
             return _NOTHING

@@ -153,7 +153,7 @@ class Counters(Protocol):
 
     def compile_times(self) -> tuple[int, float, Sequence[tuple[float, float]]]:
         """Compilations ended, their nanoseconds together, and of the latest each when it ended (in
-        seconds of the wall clock) and its nanoseconds.
+        seconds of the wall clock) and its nanoseconds; none of these where each is told of.
         """
 
     def names(self) -> list[str]:

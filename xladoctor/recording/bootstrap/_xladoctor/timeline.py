@@ -101,13 +101,12 @@ class Timeline:
     def begin_anew(self) -> None:
         """What took place so far was not the program's loop."""
         with self._lock:
-            if self._options.trace_after is not None or self._following or self._second is False:
+            fixed = self._options.trace_after is not None or self._following or not self._second
+            if fixed or self._waiting or self._provisional:
                 return
-            if self.active and not self._provisional:
+            if self.active:
                 session, self._session = self._session, None
                 self._profiler.stop(session)
-            elif self._waiting or self._provisional:
-                return
             if self.windows:
                 window = self.windows.pop()
                 self._unwritten = [row for row in self._unwritten if row[0] is not window]

@@ -251,7 +251,7 @@ class Adapter:
         spent = end - (begin if miss is None or not miss.open else max(miss.began, 0))
         if miss is not None:
             miss.began = end
-        self._counters.note(clock.time_ns() / 1e9, spent)
+        self._counters.note(spent)
         state = self._recorder.thread()
         site = self._calls.sites.here(4)
         details = _Executable(executable, args)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import deque
 from typing import Any, Callable, Sequence
 
 from ..call_site import CallSites
@@ -29,13 +28,11 @@ class Counters:
     def __init__(self) -> None:
         self.begun = self.ended = self.launches = 0
         self.compile_ns = 0.0
-        self._recent: deque[tuple[float, float]] = deque(maxlen=256)
 
-    def note(self, ended_s: float, nanoseconds: float) -> None:
+    def note(self, nanoseconds: float) -> None:
         """A compilation ended."""
         self.ended += 1
         self.compile_ns += nanoseconds
-        self._recent.append((ended_s, nanoseconds))
 
     def compiled(self) -> int | None:
         return self.begun or None
@@ -47,7 +44,7 @@ class Counters:
         return None
 
     def compile_times(self) -> tuple[int, float, Sequence[tuple[float, float]]]:
-        return self.ended, self.compile_ns, tuple(self._recent)
+        return self.ended, self.compile_ns, ()  # each is told of when it ends
 
     def names(self) -> list[str]:
         return []
@@ -87,9 +84,7 @@ class ImportedJax:
     def annotation(self, name: str, **values: Any) -> Any:
         from jaxlib._profiler import TraceMe
 
-        texts = {key: value.encode(errors="backslashreplace").decode()
-                 for key, value in values.items() if isinstance(value, str)}  # fmt: skip
-        return TraceMe(name, **{**values, **texts})
+        return TraceMe(name, **values)
 
     def versions(self) -> dict[str, str]:
         jaxlib = sys.modules.get("jaxlib")

@@ -170,7 +170,8 @@ class KeyReader:
             kwargs: of the call.
         """
         static = _parameters(function)
-        names = _argument_names(function, len(args))
+        compiled = _function(function)
+        names = _argument_names(function, compiled.code, len(args))
         numbers = {number if number >= 0 else number + len(args)
                    for number in info.static_argnums or ()}  # fmt: skip
         for number in sorted(numbers & {*range(len(args))}):
@@ -184,7 +185,8 @@ class KeyReader:
         flat, tree = self._tree.tree_flatten_with_path(dynamic)
         leaves = {self._path(path): self._leaf(leaf) for path, leaf in flat}
         traced = any(isinstance(leaf, self._tracer) for _, leaf in flat)
-        return Key(_function(function, traced), static, leaves, str(tree), self._configuration())
+        compiled = compiled._replace(traced=traced)
+        return Key(compiled, static, leaves, str(tree), self._configuration())
 
     def _path(self, path: Sequence[Any]) -> str:
         """``params['dense']['kernel']``: the first key is the argument's name."""
@@ -241,7 +243,7 @@ def _is_jaxpr(value: Any) -> bool:
     return "Jaxpr" in type(value).__name__
 
 
-def _function(function: Any, traced: bool = False) -> Function:
+def _function(function: Any) -> Function:
     plain = function
     for _ in range(16):
         inner = getattr(plain, "func", None) or getattr(plain, "__wrapped__", None)
@@ -253,8 +255,8 @@ def _function(function: Any, traced: bool = False) -> Function:
     if getattr(function, "_apply_primitive", False):  # made anew for each set of parameters
         bodies = [value for value in _cell(function, "params").values()
                   if _is_jaxpr(value) or callable(value)]  # fmt: skip
-        return Function(name, None, _reference(bodies[0] if bodies else None), traced)
-    return Function(name, getattr(plain, "__code__", None), _reference(function), traced)
+        return Function(name, None, _reference(bodies[0] if bodies else None))
+    return Function(name, getattr(plain, "__code__", None), _reference(function))
 
 
 def _cell(function: Any, name: str) -> dict[str, Any]:
@@ -281,8 +283,7 @@ def _reference(value: Any) -> Callable[[], Any]:
     return target
 
 
-def _argument_names(function: Any, count: int) -> list[str]:
-    code = _function(function).code
+def _argument_names(function: Any, code: CodeType | None, count: int) -> list[str]:
     bound = 1 if getattr(function, "__self__", None) is not None else 0
     names = list(code.co_varnames[bound : code.co_argcount]) if code else []
     return [names[number] if number < len(names) else f"argument {number}"

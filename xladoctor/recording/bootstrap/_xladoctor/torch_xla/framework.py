@@ -46,9 +46,7 @@ class ImportedTorchXla:
         return Probe(self.counters, sites, recorder, fail)
 
     def annotation(self, name: str, **values: Any) -> Any:
-        texts = {key: value.encode(errors="backslashreplace").decode()
-                 for key, value in values.items() if isinstance(value, str)}  # fmt: skip
-        return self._xlac.profiler.TraceMe(name, **{**values, **texts})
+        return self._xlac.profiler.TraceMe(name, **values)
 
     def versions(self) -> dict[str, str]:
         return {"torch": sys.modules["torch"].__version__, "torch_xla": self._module.__version__}
