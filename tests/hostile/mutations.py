@@ -79,10 +79,10 @@ def of_record(record: Any, random: Random) -> Any:
     """A value replaced, a key left out or added, a list grown, somewhere in a record."""
     mutant = json.loads(json.dumps(record))
     for _ in range(random.randint(1, 3)):
-        places = list(_places(mutant))
-        if not places:
+        found = list(places(mutant))
+        if not found:
             return random.choice(ODD)
-        holder, key = random.choice(places)
+        holder, key = random.choice(found)
         kind = random.randrange(5)
         if kind == 0:
             del holder[key]
@@ -97,7 +97,8 @@ def of_record(record: Any, random: Random) -> Any:
     return mutant
 
 
-def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+def places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Each place in a record: what holds it, and its key there."""
     keys: Any = ()
     if isinstance(value, dict):
         keys = list(value)
@@ -105,7 +106,7 @@ def _places(value: Any) -> Iterator[tuple[Any, Any]]:
         keys = range(len(value))
     for key in keys:
         yield value, key
-        yield from _places(value[key])
+        yield from places(value[key])
 
 
 def damage(run: Path, random: Random) -> str:

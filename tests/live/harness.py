@@ -44,7 +44,8 @@ BY_COMMAND = {
 #: What each of these shows, another example or made evidence shows too; all but one of the healed
 #: twins of a kind; programs whose rules go by time; programs that take long.
 THOROUGH = {
-    "host_work", "large_upload", "unrolled_loop", "input_bound", "too_few_workers", "late_warm_up",
+    "host_work", "images_in_loop", "large_upload", "unrolled_loop", "input_bound",
+    "too_few_workers", "late_warm_up",
     "many_small_operations", "missing_lowering_input", "missing_lowering_loss",
     "missing_barrier_growing", "growing_cache", "partial_batch", "padding_collate",
     "rolled_position", "indexed_schedule",

@@ -215,6 +215,9 @@ SICK = {
         {"guilty": 'torch.save(model.state_dict(), folder / "checkpoint.pt")'}, {"how": "saved"},
         count=None,
     )]),
+    "images_in_loop": Sick("XD508", [Expected(
+        {"guilty": "image = Image.open("}, {"sampled": True}, count=None,
+    )]),
     "host_work": Sick("XD601", [Expected(
         {"guilty": "order = generator.permutation(SAMPLES)"}, {"sampled": True}, count=None,
     )]),
@@ -244,7 +247,7 @@ SICK = {
         "kind": "constant", "op": "aten::roll",
     }),
     "indexed_schedule": _recompiled("XD104", "level = levels[step]", 21, {"kind": "constant"}),
-    "special_scalar": _recompiled("XD104", "loss = sum(weight * task_loss", None, {
+    "special_scalar": _recompiled("XD706", "loss = sum(weight * task_loss", None, {
         "kind": "constant", "op": "aten::mul",
     }, also=("XD110",)),
     "equal_scalars": _recompiled("XD110", None, None, {"kind": "unknown", "basis": "hlo"},

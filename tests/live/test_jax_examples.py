@@ -57,6 +57,7 @@ SICK = {
     "unplaced_state": Sick("XD115", STEP, 1, "info"),
     "waited_step": Sick("XD211", "loss.block_until_ready()", 60, "warning"),
     "host_callback": Sick("XD313", STEP, 60, "warning"),
+    "repeated_layers": Sick("XD310", "return hidden + jnp.tanh(", 16, "info"),
     "debug_print": Sick("XD313", STEP, 60, "warning"),
 }
 #: Whose line to change is in the step, not where it is called.

@@ -100,11 +100,13 @@ def reach(run: RunFacts, steps: Steps | None, waited: float) -> str:
 
 def _nothing(findings: Sequence[Finding], judged: bool, lossy: bool) -> str:
     """What to say where no finding has to be fixed: that nothing is lost only if that is known."""
-    best = max((finding.saving.share or 0.0 for finding in findings), default=0.0)
     if not judged:
         return "no rule could be evaluated"
-    if best >= _LITTLE:
-        return f"nothing has to be fixed, but a fix below saves {percent(best)}"
+    savings = [finding.saving for finding in findings]
+    best = max(savings, key=lambda saving: saving.share or 0.0, default=None)
+    if best is not None and (best.share or 0.0) >= _LITTLE:
+        most = "at most " if best.basis == "bound" else ""
+        return f"nothing has to be fixed, but a fix below saves {most}{percent(best.share or 0.0)}"
     return "no rule knows a cure" if lossy else _NOTHING
 
 

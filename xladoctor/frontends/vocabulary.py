@@ -21,7 +21,8 @@ from pydantic import BaseModel, ConfigDict
 #: For evidence that does not name its frontend: metrics reports, timelines of other profilers.
 DEFAULT = "torch_xla"
 
-Trait = Literal["constant", "device_data", "insignificant", "reads_scalar", "sized_by_data"]
+Trait = Literal["constant", "device_data", "insignificant", "reads_scalar", "sized_by_data",
+                "takes_numbers"]  # fmt: skip
 Meaning = Literal["compile", "execute", "read", "upload", "sent", "eager_compile", "eager_execute",
                   "compiled", "launched_again", "barrier", "graph_size", "fetch",
                   "handles"]  # fmt: skip
@@ -127,7 +128,8 @@ class Vocabulary(BaseModel):
             ``constant``: a number of the program; ``device_data``: a tensor that lies on the
             device; ``insignificant``: comes and goes with the optimization around it;
             ``reads_scalar``: its fallbacks are reads; ``sized_by_data``: the data decide the size
-            of its result.
+            of its result; ``takes_numbers``: Python's numbers are inputs of it, but for special
+            ones.
         own_counters: prefixes of operators that are counted but are not fallbacks.
         settings: regular expressions for environment variables that only say where something is
             written (``place``), or on which devices the program runs (``device``).
@@ -150,6 +152,8 @@ class Vocabulary(BaseModel):
         reading_helpers: the framework's and those of libraries, the first that fits.
         replacements: for operators without a lowering, by name without the overload.
         reading_lines: of the program, or of libraries, where no helper is known, likewise.
+        preparation: regular expressions for a part of the path of files that decode, resize,
+            augment or tokenize: work for a loader's workers.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -172,6 +176,7 @@ class Vocabulary(BaseModel):
     reading_helpers: tuple[ReadingHelper, ...] = ()
     replacements: dict[str, Replacement] = {}
     reading_lines: tuple[ReadingLine, ...] = ()
+    preparation: tuple[str, ...] = ()
 
 
 @cache
@@ -264,6 +269,7 @@ def tables(frontend: str) -> dict[str, dict[str, list[Any]]]:
             "instead": [each.instead for each in words.replacements.values()],
             "given": [each.where or None for each in words.replacements.values()],
         },
+        "preparation": {"file": list(words.preparation)},
         "reading_line": {
             "call": [line.call for line in words.reading_lines],
             "method": [line.method for line in words.reading_lines],

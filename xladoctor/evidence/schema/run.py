@@ -9,10 +9,10 @@ RUN: dict[str, Table] = {
         pid BIGINT process id
         rank INTEGER rank in a distributed job, if it has one
         host VARCHAR name of the machine
-        processors INTEGER processors that the process may use
+        processors BIGINT processors that the process may use
         frontend VARCHAR framework that was captured
         device_kind VARCHAR kind of the devices: CPU, TPU, NEURON, CUDA
-        devices INTEGER devices that the process sees
+        devices BIGINT devices that the process sees
         accelerators VARCHAR[] kinds that the machine has and the framework can drive, if known
         ended BOOLEAN whether the capture ended normally
         main VARCHAR path of the main script
@@ -37,7 +37,7 @@ RUN: dict[str, Table] = {
         begin_ns BIGINT when it opened
         end_ns BIGINT when it closed; NULL if the process was cut short before
         of_program BOOLEAN whether the program itself had it recorded
-        steps INTEGER barriers in it
+        steps BIGINT barriers in it
         ended_by VARCHAR step limit, time limit, size limit, the program, end of program, …
         bytes BIGINT size of its file
         stop_ns BIGINT time the program was stopped for the profiler to hand over its data
@@ -79,8 +79,8 @@ RUN: dict[str, Table] = {
         main BOOLEAN whether it is the main thread
         tail BOOLEAN whether it is the time after the last barrier, not a step
         index INTEGER number of the barrier on its thread, from 0
-        barriers INTEGER barriers that this row covers (1, or more in very long runs)
-        ordinal INTEGER barriers seen before at the same call site on this thread
+        barriers BIGINT barriers that this row covers (1, or more in very long runs)
+        ordinal BIGINT barriers seen before at the same call site on this thread
         begin_ns BIGINT end of the previous barrier
         end_ns BIGINT end of this one
         duration_ns BIGINT time between, without the capture's own work
@@ -91,10 +91,10 @@ RUN: dict[str, Table] = {
         upload_ns BIGINT sending tensors to the device
         save_ns BIGINT saving checkpoints
         capture_ns BIGINT spent by the capture since the previous barrier
-        executions INTEGER graphs that the barrier launched
-        launches INTEGER graphs that reads launched
-        compilations INTEGER graphs compiled
-        optimizer_steps INTEGER updates of the optimizer that stepped most
+        executions BIGINT graphs that the barrier launched
+        launches BIGINT graphs that reads launched
+        compilations BIGINT graphs compiled
+        optimizer_steps BIGINT updates of the optimizer that stepped most
         log_offset BIGINT size of the analysis log at the end
         traced BOOLEAN inside the timeline's window
         probed BOOLEAN slowed by the search for fallbacks; left out of timings
@@ -115,10 +115,10 @@ RUN: dict[str, Table] = {
         barrier_ns BIGINT in the barrier, without compilation
         upload_ns BIGINT sending tensors to the device
         save_ns BIGINT saving checkpoints
-        launches INTEGER graphs that were launched
-        compilations INTEGER graphs compiled
-        optimizer_steps INTEGER updates of the optimizer that stepped most
-        optimizers INTEGER optimizers that stepped
+        launches BIGINT graphs that were launched
+        compilations BIGINT graphs compiled
+        optimizer_steps BIGINT updates of the optimizer that stepped most
+        optimizers BIGINT optimizers that stepped
     """ + SITE)),
     "enclosing_loop": Table("a loop of the program around a call site that waited for the device,"
                             " sent to it or updated parameters", "call_sites.json",
@@ -145,7 +145,7 @@ RUN: dict[str, Table] = {
     """)),
     "step_period": Table("how many barriers make one iteration", "steps.jsonl",
                          columns(PROCESS + THREAD + """
-        barriers INTEGER smallest period of the sequence of barrier call sites
+        barriers BIGINT smallest period of the sequence of barrier call sites
     """)),
     "optimizer": Table("an optimizer, and the line that steps it", "steps.jsonl",
                        columns(PROCESS + THREAD + SITE)),
@@ -168,12 +168,12 @@ RUN: dict[str, Table] = {
         thread BIGINT operating-system id of the thread, where known
         index INTEGER number of the compilation in its process, from 0
         step INTEGER barrier index that it happened before, where known
-        ordinal INTEGER launches from the same call site before it
-        launches INTEGER launches from the same call site in all, where known
+        ordinal BIGINT launches from the same call site before it
+        launches BIGINT launches from the same call site in all, where known
         graph_hash VARCHAR hash of the graph, as in the timeline
         cause VARCHAR the log's sentence; jit(name) where the framework compiles functions
-        inputs INTEGER inputs of the graph
-        outputs INTEGER outputs of the graph
+        inputs BIGINT inputs of the graph
+        outputs BIGINT outputs of the graph
         memory_bytes BIGINT device memory it takes with its inputs and outputs, where known
         callbacks BIGINT calls from the graph to the host, where known
         end_ns BIGINT when it ended, where known
@@ -200,8 +200,8 @@ RUN: dict[str, Table] = {
         index INTEGER number of the execution in its process, from 0
         graph_hash VARCHAR hash of the graph
         cause VARCHAR the log's sentence
-        inputs INTEGER inputs of the graph
-        outputs INTEGER outputs of the graph
+        inputs BIGINT inputs of the graph
+        outputs BIGINT outputs of the graph
     """ + SITE)),
     "host_sync": Table("reads of device values by the host, by step and call site",
                        "steps.jsonl, else the timeline", columns(PROCESS + THREAD + """
@@ -209,14 +209,14 @@ RUN: dict[str, Table] = {
         tail BOOLEAN after the last barrier
         kind VARCHAR item, bool, index, repr, numpy, cpu, wait, …; fetch: a timeline alone tells
         closure BOOLEAN in a step closure, which runs after the barrier
-        count INTEGER how many
+        count BIGINT how many
         duration_ns BIGINT time that the host was blocked, compilation not counted
         compile_ns BIGINT compilation that they caused
     """ + SITE)),
     "data_wait": Table("waiting for the next batch", "steps.jsonl",
                        columns(PROCESS + THREAD + """
         step INTEGER barrier index
-        count INTEGER batches
+        count BIGINT batches
         duration_ns BIGINT time waited
     """)),
     "transfer": Table("a shape that a call site sent to the device for the first time",
@@ -230,7 +230,7 @@ RUN: dict[str, Table] = {
                     columns(PROCESS + THREAD + """
         step INTEGER barrier index that they were sent before
         tail BOOLEAN after the last barrier
-        count INTEGER tensors
+        count BIGINT tensors
         bytes BIGINT their size
         duration_ns BIGINT time that the host took
     """ + SITE)),
@@ -238,13 +238,13 @@ RUN: dict[str, Table] = {
                         "steps.jsonl", columns(PROCESS + THREAD + """
         step INTEGER barrier index that they were saved before
         tail BOOLEAN after the last barrier
-        count INTEGER how many
+        count BIGINT how many
         duration_ns BIGINT time taken, compilation not counted
     """ + SITE)),
     "fallback": Table("operators seen falling back to the CPU in probe steps", "call_sites.json",
                       columns(PROCESS + """
         op VARCHAR operator, as its counter is named
-        count INTEGER times seen
+        count BIGINT times seen
         duration_ns BIGINT time in it, compilation not counted
         compile_ns BIGINT compilation that it caused
     """ + SITE)),

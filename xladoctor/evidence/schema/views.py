@@ -132,14 +132,14 @@ VIEWS: dict[str, Columns] = {
     "explained_compilation": columns(PROCESS + """
         index INTEGER number of the compilation in its process, from 0
         step INTEGER barrier index that it happened before, where known
-        ordinal INTEGER launches from the same call site before it
-        launches INTEGER launches from the same call site in all, where known
+        ordinal BIGINT launches from the same call site before it
+        launches BIGINT launches from the same call site in all, where known
         warmup BOOLEAN whether it is part of the warm-up
         seconds DOUBLE how long it took, in seconds, where known
         graph_hash VARCHAR hash of the graph
         in_timeline BOOLEAN whether the timeline has the graph
-        inputs INTEGER inputs of the graph
-        outputs INTEGER outputs of the graph
+        inputs BIGINT inputs of the graph
+        outputs BIGINT outputs of the graph
     """ + SITE + """
         trigger VARCHAR what caused the launch: the log's sentence
         cause STRUCT why it was compiled again: columns of recompilation; NULL for a site's first

@@ -8,7 +8,7 @@ VOCABULARY: dict[str, Table] = {
     "operator_trait": Table("a trait of an operator", "frontend", columns("""
         op VARCHAR operator, as counters and messages name it
         op_type VARCHAR the same, as compiled modules name it
-        trait VARCHAR constant, device_data, insignificant, reads_scalar, sized_by_data
+        trait VARCHAR what it is or does: constant, sized_by_data, takes_numbers and others
     """)),
     "own_counter": Table("counters that look like operators but are not", "frontend", columns("""
         prefix VARCHAR how their names begin
@@ -31,6 +31,10 @@ VOCABULARY: dict[str, Table] = {
         but VARCHAR regular expression for kinds of reads that they do not tell of
         purpose VARCHAR as in reading_helper
         cure VARCHAR what to do instead, a sentence
+    """)),
+    "preparation": Table("libraries that decode, resize, augment or tokenize", "frontend",
+                         columns("""
+        file VARCHAR regular expression for a part of the path of their files
     """)),
     "replacement": Table("code that does without an operator that has no lowering", "frontend",
                          columns("""

@@ -4,13 +4,15 @@ SELECT process, program_id FROM hlo_instruction
 GROUP BY ALL HAVING count(file) = 0 AND count(op_type) = 0;
 
 -- Instructions that compute something, by the pass of training that they belong to. A backward pass
--- has no line, or the line that starts it; what the compiler adds may have no operation either. In a
--- bare graph nothing tells the passes apart.
+-- has no line, or the line that starts it, or those of the forward pass, and only the names of its
+-- operations tell; what the compiler adds may have no operation either. In a bare graph nothing tells
+-- the passes apart.
 CREATE VIEW computing AS
 SELECT i.*,
        i.opcode IN ('dot', 'convolution', 'custom-call') AS product,
        CASE WHEN o.line IS NOT NULL OR i.via = 'step' THEN 'update'
             WHEN i.via IN ('backward', 'grad') OR (i.file IS NULL AND i.op_type IS NOT NULL)
+                  OR contains(i.op_name, 'transpose(jvp(')
             THEN 'backward'
             WHEN i.file IS NOT NULL OR b.process IS NOT NULL THEN 'forward' END AS pass
 FROM hlo_instruction i

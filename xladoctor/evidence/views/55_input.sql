@@ -113,3 +113,49 @@ JOIN steady_step s ON s.process = u.process AND s.thread = u.thread AND s.index 
 JOIN steady_loop l ON l.process = u.process AND l.thread = u.thread
 WHERE NOT u.tail
 GROUP BY u.process, u.thread, u.file, u.line;
+
+-- Internal: Loops whose device is idle while the host does what is no part of the graph, as the columns of a rule's
+-- row; `preparing`, whether most of that decodes or augments. The parameters are those of the rules that use it.
+CREATE MACRO idle_for_host_work(least_share, least_ms, cpu_ms, least_samples) AS TABLE
+WITH part AS (  -- time in operators that fell back to the CPU is theirs
+    SELECT process, coalesce(sum(count) FILTER (kind = 'other'), 0) / sum(count) AS other
+    FROM host_line WHERE kind IN ('other', 'fallback') GROUP BY process
+),
+idle AS (
+    SELECT t.*, t.tracing_ns IS NOT NULL AS sampled,
+           coalesce(p.other, 1) * t.idle_other_ns / t.duration_ns AS share,
+           coalesce(p.other, 1) * t.idle_other_ns / t.steps
+               * (1 - processor_wait_of(t.process)) AS each_ns
+    FROM steady_timeline t LEFT JOIN part p USING (process)
+),
+prepared AS (  -- the part of it in libraries that decode or augment
+    SELECT h.process, sum(h.count) FILTER (EXISTS (
+               SELECT 1 FROM preparation p WHERE regexp_matches(h.file, p.file)
+           )) / sum(h.count) AS part
+    FROM host_sample h JOIN steady_loop l ON l.process = h.process AND l.thread = h.thread
+    WHERE coalesce(h.phase, 'loop') = 'loop' AND h.doing IS NULL AND NOT h.tracing
+    GROUP BY h.process
+)
+SELECT
+    i.process, h.file, h.line, h.function,
+    coalesce(l.steps, i.steps) AS count,
+    coalesce(i.share * l.duration_ns * (1 - processor_wait_of(i.process)),
+             i.each_ns * i.steps)::BIGINT AS cost_ns,
+    'estimate' AS cost_basis,
+    claim('remove', 'other', part_ := CASE WHEN r.part >= 0.5 THEN r.part ELSE coalesce(h.share, 1) END)
+        AS claim,
+    NOT i.sampled OR i.share < least_share + processor_wait_of(i.process) AS healthy,
+    coalesce(r.part >= 0.5, FALSE) AND h.line IS NOT NULL AS preparing,
+    {'idle_ms_a_step': round(i.each_ns / 1e6, 3), 'idle_share': round(i.share, 4),
+     'sampled': i.sampled, 'samples': coalesce(h.of_kind, 0),
+     'lines': CASE WHEN h.line IS NOT NULL THEN top.lines END} AS cause
+FROM idle i
+LEFT JOIN steady_loop l ON l.process = i.process
+LEFT JOIN prepared r ON r.process = i.process
+LEFT JOIN host_line h ON h.process = i.process AND h.kind = 'other' AND h.rank = 1
+    AND h.of_kind >= least_samples AND i.sampled
+LEFT JOIN hottest_lines top ON top.process = i.process AND top.kind = 'other'
+WHERE i.share >= least_share AND i.each_ns >= least_ms * 1e6
+  AND (i.each_ns >= cpu_ms * 1e6 OR NOT EXISTS (
+      SELECT 1 FROM process p WHERE p.process = i.process AND p.device_kind = 'CPU'
+  ));

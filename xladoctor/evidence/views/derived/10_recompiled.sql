@@ -96,6 +96,13 @@ SELECT
     any_value(steps) AS steps, bool_or(captured) AS captured
 FROM chosen GROUP BY process, file, line, via, compiled, what, part;
 
+-- Internal: whether a number is an input of the graph but for special values, by the cause of a `recompiled` row.
+-- After optimization one that was compiled in may be gone: then the operation tells.
+CREATE MACRO special_scalar(cause) AS coalesce(
+    cause.was = 'input' OR cause.now = 'input'
+    OR (cause.was IS NULL OR cause.now IS NULL) AND has_trait(cause.op, 'takes_numbers'), FALSE
+);
+
 -- Compilations after warm-up whose cause is one of `kinds`, as the columns of a rule's row. Counted over all causes of a
 -- site, `buckets` graphs are fine if they all come early and cost at most the share `cheap` of the
 -- loop, and `phases` graphs of another phase (evaluation) that are launched again. The cause's line
