@@ -10,6 +10,7 @@ from xladoctor.diagnosis.interface import (
     Cost,
     Count,
     DeviceOp,
+    DeviceScope,
     DeviceUse,
     Diagnosis,
     Explained,
@@ -57,8 +58,9 @@ SICK = Diagnosis(
     steps=Steps(40, 3, 12.1),
     devices=[DeviceUse("0", 0, "/device:TPU:0", "TPU", 37, 0.34, {"compile": 0.41, "wait": 0.004,
                        "tracing": 0.246}, [DeviceOp("jit_train", "fusion.7", 40, 0.9, 0.62),
-                                           DeviceOp(None, "all-größe.2", 40, 0.5, 0.34)]),
-             DeviceUse("0", 1, "/device:TPU:1", "TPU", 37, 0.5, {"other": 0.5}, [])],
+                                           DeviceOp(None, "all-größe.2", 40, 0.5, 0.34)],
+                       [DeviceScope("encoder > größe", 1.1, 0.7), DeviceScope("update", 0.3, 0.2)]),
+             DeviceUse("0", 1, "/device:TPU:1", "TPU", 37, 0.5, {"other": 0.5}, [], [])],
     counts=[
         Count("compilations_after_warmup", 17.0, None, [
             Consumer(location("data.py", 88, function="load"), 16.0, 16, "input shape"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from xladoctor.diagnosis.interface import DeviceOp, DeviceUse
+from xladoctor.diagnosis.interface import DeviceOp, DeviceScope, DeviceUse
 from xladoctor.evidence.interface import Evidence
 
 _REASONS = ("compile", "wait", "upload", "input", "save", "dispatch", "tracing", "other")
@@ -36,7 +36,7 @@ def _use(row: dict[str, Any], evidence: Evidence) -> DeviceUse:
         process=str(row["process"]), device=row["device"], name=row["name"], kind=row["kind"],
         steps=row["steps"], busy=float(row["busy"]) / total,
         idle={reason: share for reason, share in idle.items() if share > 0},
-        top_ops=_top(row, evidence),
+        top_ops=_top(row, evidence), top_scopes=_scopes(row, evidence),
     )  # fmt: skip
 
 
@@ -50,3 +50,12 @@ def _top(device: dict[str, Any], evidence: Evidence) -> list[DeviceOp]:
     )
     return [DeviceOp(r["hlo_module"], r["hlo_op"], r["count"], r["self_s"], r["share"])
             for r in rows]  # fmt: skip
+
+
+def _scopes(device: dict[str, Any], evidence: Evidence) -> list[DeviceScope]:
+    rows = evidence.database.rows(
+        "SELECT scope, self_ns / 1e9 AS self_s, share FROM scope_time"
+        " WHERE process = $process AND device = $device ORDER BY self_ns DESC, scope LIMIT $top",
+        {"process": device["process"], "device": device["device"], "top": _TOP},
+    )
+    return [DeviceScope(**row) for row in rows]

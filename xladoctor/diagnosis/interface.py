@@ -371,6 +371,19 @@ class DeviceOp:
 
 
 @dataclass(frozen=True, slots=True)
+class DeviceScope:
+    """What a device ran in a named scope: its time in seconds, and as a share of all that it ran.
+
+    Attributes:
+        scope: the scopes that it lies in and its own, the outermost first, joined by " > ".
+    """
+
+    scope: str
+    self_s: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
 class DeviceUse:
     """What a device did in the timeline's steady steps (in all steps if none is steady).
 
@@ -384,6 +397,7 @@ class DeviceUse:
         idle: what the host's thread did while it ran nothing, each as a share of that time; with
             ``busy`` these add up to 1.
         top_ops: the operations that took longest, in the whole timeline.
+        top_scopes: likewise the named scopes (``jax.named_scope``), where the program has any.
     """
 
     process: str
@@ -394,6 +408,7 @@ class DeviceUse:
     busy: float
     idle: dict[str, float]
     top_ops: list[DeviceOp]
+    top_scopes: list[DeviceScope]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ _WORTH_NAMING = 0.01
 
 
 def describe(devices: list[DeviceUse]) -> list[str]:
-    """The least busy device, what the host did while it was idle, and its longest operations."""
+    """The least busy device, what the host did while it was idle, and what it ran longest."""
     if not devices:
         return []
     least = min(devices, key=lambda device: device.busy)
@@ -27,4 +27,7 @@ def describe(devices: list[DeviceUse]) -> list[str]:
     if named:
         text += f"; idle meanwhile: {', '.join(named)}"
     ops = [f"{op.op} {percent(op.share)}" for op in least.top_ops[:_TOP]]
-    return [text, *([f"longest operations: {', '.join(ops)}"] if ops else [])]
+    scopes = [f"{scope.scope} {percent(scope.share)}" for scope in least.top_scopes[:_TOP]
+              if scope.share >= _WORTH_NAMING]  # fmt: skip
+    longest = {"longest operations": ops, "longest named scopes": scopes}
+    return [text, *(f"{what}: {', '.join(named)}" for what, named in longest.items() if named)]

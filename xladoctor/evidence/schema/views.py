@@ -205,6 +205,13 @@ VIEWS: dict[str, Columns] = {
         share DOUBLE share (0 to 1) of the time that the thread was ready and had no processor
         running DOUBLE share (0 to 1) of the time that it ran
     """),
+    "scope_time": columns(PROCESS + """
+        device INTEGER number of the device
+        scope VARCHAR named scopes, the outermost first, joined by " > "
+        count BIGINT operations that ran
+        self_ns BIGINT how long they ran
+        share DOUBLE of all that the device ran
+    """),
     "steady_timeline": columns(PROCESS + """
         steps BIGINT steady steps of the timeline
         duration_ns BIGINT how long they took together

@@ -49,3 +49,28 @@ FROM total t
 JOIN busiest_device b USING (process)
 LEFT JOIN steady_loop l USING (process)
 WHERE t.share >= least AND b.busy_ns >= least_busy * b.duration_ns;
+
+-- The named scopes (jax.named_scope, modules of Flax) that an operation is in, by its op_name in the compiled module:
+-- without compiled functions, transformations (jvp, transpose, vmap) and control flow; empty if it is in none.
+CREATE MACRO scope_of(op_name) AS array_to_string(list_filter(
+    [regexp_replace(part, '^(?:\w+\()*([^()]*)\)*$', '\1')
+     FOR part IN string_split(op_name, '/')[:-2] IF NOT contains(part, 'jit(')],
+    lambda scope: NOT regexp_full_match(
+        scope, '|\w+__\w+(\.\d+)?|while|body|cond|scan|branch_\d+_fun|(closed|core|custom_[jv]vp)_call|checkpoint|remat|rematted_computation|shard_map'
+    )
+), ' > ');
+
+-- Time on each device by named scope, with the share of all that the device ran.
+CREATE VIEW scope_time AS
+WITH named AS (
+    SELECT DISTINCT ON (i.process, m.name, i.name) i.process, m.name AS hlo_module, i.name AS hlo_op,
+           scope_of(i.op_name) AS scope
+    FROM hlo_instruction i JOIN hlo_module m USING (process, program_id)
+    ORDER BY i.process, m.name, i.name, i.program_id
+)
+SELECT o.process, o.device, n.scope, sum(o.count)::BIGINT AS count, sum(o.self_ns)::BIGINT AS self_ns,
+       sum(o.self_ns) / nullif(any_value(o.all_ns), 0) AS share
+FROM (SELECT *, sum(self_ns) OVER (PARTITION BY process, device) AS all_ns FROM device_op) o
+JOIN named n USING (process, hlo_module, hlo_op)
+WHERE n.scope <> ''
+GROUP BY o.process, o.device, n.scope;

@@ -1,0 +1,26 @@
+"""Named scopes, by the names of operations as JAX 0.10 writes them (0.8 the same but for ``main``)."""
+
+from __future__ import annotations
+
+import pytest
+
+from xladoctor.evidence.load import build
+from xladoctor.ingest.interface import Ingested
+
+NAMES = {
+    "jit(step)/jvp(encoder)/attention/dot_general": "encoder > attention",
+    "jit(step)/transpose(jvp(encoder))/mlp/transpose": "encoder > mlp",
+    "jit(step)/jit(main)/vmap(jvp(head))/while/body/closed_call/dot_general": "head",
+    "jit(step)/jvp(Encoder/Dense_0)/dot_general": "Encoder > Dense_0",
+    "jit(step)/jit(relu)/max": "",
+    "jit(step)/transpose(jvp())/mul": "",
+    "params['a']": "",
+    "aten__view.3/aten__add.1": "",
+    "": "",
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_scope_of_an_operation(name: str) -> None:
+    (row,) = build(Ingested(), {}).database.rows("SELECT scope_of($name) AS scope", {"name": name})
+    assert row["scope"] == NAMES[name]
