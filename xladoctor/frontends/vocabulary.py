@@ -26,7 +26,8 @@ Meaning = Literal["compile", "execute", "read", "upload", "sent", "eager_compile
                   "compiled", "launched_again", "barrier", "graph_size", "fetch",
                   "handles"]  # fmt: skip
 Event = Literal["barrier", "graph", "launch", "execution", "compilation", "client_compilation",
-                "fetch", "send", "call"]  # fmt: skip
+                "fetch", "send", "call", "step",
+                "backward"]  # fmt: skip
 Activity = Literal["compile", "wait", "upload", "input", "save", "dispatch"]
 Word = Literal["barrier", "unused", "log", "install", "server"]
 SettingKind = Literal["place", "device"]
@@ -141,7 +142,9 @@ class Vocabulary(BaseModel):
             ``launch``: one is handed over; ``execution``: the runtime is called, in names that
             begin so; ``compilation``: of a graph, which has its hash; ``client_compilation``: the
             client's part of it; ``fetch`` and ``send``: transfers of tensors; ``call``: of a
-            compiled function, in names that begin so and end in the function's and a bracket.
+            compiled function, in names that begin so and end in the function's and a bracket;
+            ``step``: of the loop, in names that begin so and end in its number; ``backward``: of a
+            thread that runs the backward pass, in names that begin so.
         modules: how the names of its modules begin.
         activities: regular expression for the whole name of events in which the host does that.
         files: names of the framework's own Python files, without the suffix.

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from xladoctor.frontends.vocabulary import written_in
 from xladoctor.ingest import hlo
+from xladoctor.ingest.chrome.space import read_chrome
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.interface import Columns, Ingested, Progress
 from xladoctor.ingest.timeline import breakdown, compiling
@@ -38,6 +39,7 @@ class TimelineFile:
     host: str | None = None
     modules: bool = True  # whether to read the modules in it
     alone: bool = False  # whether nothing else tells what the process did
+    for_viewers: bool = False  # whether it is a Chrome trace
 
 
 class Compilations(NamedTuple):
@@ -57,7 +59,8 @@ def read_timeline(
 
     A file that cannot be opened leaves a note, and the tables as they were.
     """
-    space = read_space(file.path, ingested)
+    read = read_chrome if file.for_viewers else read_space
+    space = read(file.path, ingested)
     if space is None:
         return Compilations([], None)
     if progress:

@@ -72,7 +72,10 @@ def loop_lines(timeline: Timeline, main: Line | None) -> list[Line]:
              if line is not main and line.count]  # fmt: skip
     if any(len(timeline.named(line, *events("barrier"))) for line in lines):
         return [main]
-    return [main, *(line for line in lines if len(timeline.named(line, *events("graph"))))]
+    backward = timeline.choice(name for name in timeline.events.names
+                               if name.startswith(events("backward")))  # fmt: skip
+    return [main, *(line for line in lines if len(timeline.named(line, *events("graph")))
+                    or len(timeline.chosen(line, backward)))]  # fmt: skip
 
 
 def find_steps(
