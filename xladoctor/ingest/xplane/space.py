@@ -134,6 +134,10 @@ class Space:
         """
         return _Decoder(self, None if wanted is None else set(wanted), advance).run()
 
+    def joined(self, events: Events) -> tuple[wire.Ints, wire.Ints]:
+        """Numbers of calls of the host and of the work of a device that each led to; none here."""
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+
     def add_damage(self, damage: wire.Ints) -> None:
         """Add what a part of the file counted; the same place, such as the file's end, once."""
         if damage[0] and damage[1] != self.damage[1]:
