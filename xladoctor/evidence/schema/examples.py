@@ -53,7 +53,7 @@ EXAMPLES = _parsed("""
     device: SELECT name, busy_ns / (busy_ns + idle_ns) AS busy FROM device
     device_step: SELECT step, busy_ns, idle_input_ns FROM device_step
     idle_gap: SELECT reason, sum(duration_ns) AS ns FROM idle_gap GROUP BY reason
-    host_op: SELECT name, sum(count), sum(launches) FROM host_op GROUP BY name ORDER BY 3 DESC LIMIT 10
+    host_op: SELECT name, sum(launches) FROM host_op GROUP BY name ORDER BY 2 DESC LIMIT 10
     device_op: SELECT hlo_op, count, self_ns FROM device_op ORDER BY self_ns DESC LIMIT 10
     host_sample: SELECT file, line, sum(count) AS samples FROM host_sample GROUP BY file, line
     hlo_module: SELECT program_id, name, instructions FROM hlo_module ORDER BY instructions DESC

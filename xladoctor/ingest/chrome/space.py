@@ -322,6 +322,11 @@ def _called(
     space: ChromeSpace, rows: wire.Array, names: list[str], codes: wire.Array
 ) -> dict[tuple[str, str], str]:
     """The names of threads by process and thread, and of processes by the process alone."""
+    of_names = [number for number, code in enumerate(codes.tolist())
+                if code >= 0 and names[code] in ("process_name", "thread_name")]  # fmt: skip
+    rows = rows[np.isin(rows[:, scan.NAME], of_names)]
+    _, first = np.unique(_numbers(rows, scan.NAME, scan.PROCESS, scan.THREAD), return_index=True)
+    rows = rows[first]
     stats = space.stats(np.ascontiguousarray(rows[:, scan.ARGS]), {"name"})
     texts, places = space.names()
     called = {}
@@ -331,10 +336,18 @@ def _called(
             names[codes[row[column]]] if row[column] >= 0 else ""
             for column in (scan.NAME, scan.PROCESS, scan.THREAD)
         )
-        if what in ("process_name", "thread_name"):
-            key = (process, thread if what == "thread_name" else "")
-            called[key] = texts[places[value]]
+        key = (process, thread if what == "thread_name" else "")
+        called[key] = texts[places[value]]
     return called
+
+
+def _numbers(rows: wire.Array, *columns: int) -> wire.Ints:
+    """A number for each row, the same for those with the same texts in these columns."""
+    number = np.zeros(len(rows), np.int64)
+    for column in columns:
+        _, number = np.unique(number, return_inverse=True)
+        number = number * (1 << 32) + np.maximum(rows[:, column], -1)
+    return number
 
 
 def _lanes(
@@ -345,9 +358,9 @@ def _lanes(
     def text(code: int) -> str:
         return names[codes[code]] if code >= 0 else ""
 
-    given, lane = np.unique(rows[:, [scan.PROCESS, scan.THREAD, scan.CATEGORY]], axis=0,
-                            return_inverse=True)  # fmt: skip
-    parts = [tuple(map(text, codes)) for codes in given.tolist()]
+    columns = [scan.PROCESS, scan.THREAD, scan.CATEGORY]
+    _, first, lane = np.unique(_numbers(rows, *columns), return_index=True, return_inverse=True)
+    parts = [tuple(map(text, row)) for row in rows[first][:, columns].tolist()]
     devices = {process: _WORK[sort.lower()] for process, _, sort in parts
                if sort.lower() in _WORK}  # fmt: skip
     found: dict[_Lane, int] = {}
@@ -356,7 +369,7 @@ def _lanes(
         beside = sort if process in devices and sort.lower() not in _WORK else ""
         each = _Lane(process, thread, devices.get(process, ""), beside)
         numbers.append(found.setdefault(each, len(found)))
-    return list(found), np.array(numbers, np.int64)[lane.reshape(-1)]
+    return list(found), np.array(numbers, np.int64)[lane]
 
 
 def _plane_of(lane: _Lane, called: dict[tuple[str, str], str]) -> str:
