@@ -106,3 +106,29 @@ def training(steps: int = 5, kernels: int = 20, step_us: float = 10_000) -> Trac
         for kernel in range(kernels):
             trace.launch("gemm", at + 20 + 20 * kernel, at + 30 + each * kernel, each)
     return trace
+
+
+def launch_bound(steps: int = 8) -> Trace:
+    """An eager loop on a GPU: 300 kernels of 6 µs a step, 20 µs apart; it reads its loss."""
+    trace = Trace()
+    for number in range(steps):
+        at = number * 10_000.0
+        trace.step(number, at, 9_990)
+        trace.label("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", at + 5, 300)
+        trace.event("train.py(21): train", at, 9_990, "python_function")
+        trace.copy("HtoD (Pinned -> Device)", at + 320, at + 330, 40)
+        for kernel in range(300):
+            begin = at + 400 + 26 * kernel
+            trace.event("aten::mul" if kernel % 2 else "aten::mm", begin - 4, 20)
+            name = (
+                "vectorized_elementwise_kernel" if kernel % 2 else "ampere_sgemm_32x32_sliced1x4_tn"
+            )
+            trace.launch(name, begin, begin + 6, 6)
+        end = at + 8_400
+        trace.label("Optimizer.step#SGD.step", end, 400)
+        trace.event("aten::_foreach_add_", end + 10, 200)
+        trace.launch("multi_tensor_apply_kernel", end + 20, end + 60, 200)
+        trace.event("aten::item", end + 500, 300).event("aten::_local_scalar_dense", end + 502, 296)
+        trace.copy("DtoH (Device -> Pageable)", end + 510, end + 760, 2, takes=260)
+        trace.call("cudaStreamSynchronize", end + 775, 20)
+    return trace

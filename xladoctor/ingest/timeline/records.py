@@ -159,8 +159,10 @@ class _Loop:
     def _add(
         self, table: str, begin: Times, end: Times, process: int, ingested: Ingested, more: Columns
     ) -> None:
-        """Rows for spans of the thread. Input and saves leave no event: they are unknown."""
+        """Rows for spans of the thread. Saves leave no event, most loaders neither: unknown."""
         whole, within = spent(self.doing, begin, end), self._in_barriers(begin, end)
+        if whole["input"].any():
+            more = {**more, "input_ns": whole["input"]}
         blocked = whole["wait"] + whole["dispatch"]
         place = _CALL if self.calls else _BARRIER if table == "step" else _READ
         # the barrier or read that ends a span has begun before its end, and its function goes on
