@@ -165,16 +165,18 @@ class ChromeSpace(Space):
             events.name[call] = events.add_name(f"{asked}: {made}")
 
     def joined(self, events: Events) -> tuple[wire.Ints, wire.Ints]:
-        """The calls of the host that led to work of a device, and that work, the first of each."""
+        """For all work of devices whose call is in the trace, that call's number and its own.
+
+        A call that launches a recorded graph leads to much.
+        """
         rows = events.rows_of(_JOINED)
         rows = rows.select((rows.kind == wire.INT64) & (rows.value > 0))
         of_host = self.columns["host"][rows.event]
         calls, works = rows.select(of_host), rows.select(~of_host)
-        _, first = np.unique(works.value, return_index=True)
-        works = works.select(first)
-        at = np.searchsorted(works.value, calls.value)
-        found = np.append(works.value, -1)[at] == calls.value
-        return calls.event[found].astype(np.int64), works.event[at[found]].astype(np.int64)
+        numbers, first = np.unique(calls.value, return_index=True)
+        at = np.searchsorted(numbers, works.value)
+        found = np.append(numbers, -1)[at] == works.value
+        return calls.event[first][at[found]].astype(np.int64), works.event[found].astype(np.int64)
 
     def _add_flows(self, events: Events) -> None:
         """Number what joins calls and work as an XSpace does: ``_p`` produces, ``_c`` consumes."""

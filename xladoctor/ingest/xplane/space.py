@@ -135,7 +135,7 @@ class Space:
         return _Decoder(self, None if wanted is None else set(wanted), advance).run()
 
     def joined(self, events: Events) -> tuple[wire.Ints, wire.Ints]:
-        """Numbers of calls of the host and of the work of a device that each led to; none here."""
+        """For work of devices, the number of the call that led to it, and its own; none here."""
         return np.empty(0, np.int64), np.empty(0, np.int64)
 
     def add_damage(self, damage: wire.Ints) -> None:
