@@ -1,4 +1,4 @@
-"""Named scopes, by the names of operations as JAX 0.10 writes them (0.8 the same but for ``main``)."""
+"""Named scopes, by the names of operations as JAX writes them."""
 
 from __future__ import annotations
 

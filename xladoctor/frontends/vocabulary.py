@@ -27,7 +27,8 @@ Meaning = Literal["compile", "execute", "read", "upload", "sent", "eager_compile
                   "compiled", "launched_again", "barrier", "graph_size", "fetch",
                   "handles"]  # fmt: skip
 Event = Literal["barrier", "graph", "launch", "execution", "compilation", "client_compilation",
-                "fetch", "send", "call"]  # fmt: skip
+                "fetch", "send", "call", "step",
+                "backward", "operator", "collective"]  # fmt: skip
 Activity = Literal["compile", "wait", "upload", "input", "save", "dispatch"]
 Word = Literal["barrier", "unused", "log", "install", "server"]
 SettingKind = Literal["place", "device"]
@@ -143,7 +144,10 @@ class Vocabulary(BaseModel):
             ``launch``: one is handed over; ``execution``: the runtime is called, in names that
             begin so; ``compilation``: of a graph, which has its hash; ``client_compilation``: the
             client's part of it; ``fetch`` and ``send``: transfers of tensors; ``call``: of a
-            compiled function, in names that begin so and end in the function's and a bracket.
+            compiled function, in names that begin so and end in the function's and a bracket;
+            ``step``: of the loop, in names that begin so and end in its number; ``backward``: of a
+            thread that runs the backward pass, and ``operator``: that the host runs one by one, in
+            names that begin so; ``collective``: of a device that exchanges with others, likewise.
         modules: how the names of its modules begin.
         activities: regular expression for the whole name of events in which the host does that.
         files: names of the framework's own Python files, without the suffix.
@@ -206,6 +210,12 @@ def vocabulary(name: str | None = None) -> Vocabulary:
 def events(meaning: Event) -> tuple[str, ...]:
     """The names of events with this meaning in any frontend: a timeline does not say which."""
     return tuple(name for each in vocabularies().values() for name in each.events.get(meaning, ()))
+
+
+@cache
+def with_trait(trait: Trait) -> frozenset[str]:
+    """The operators with this trait in any frontend."""
+    return frozenset(op for each in vocabularies().values() for op in each.operators.get(trait, ()))
 
 
 def called(event: str) -> str | None:

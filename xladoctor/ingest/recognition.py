@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 from pathlib import Path
 
 from xladoctor.ingest.compressed import PACKED, head_of
 from xladoctor.ingest.hlo.dump import is_dumped
+from xladoctor.ingest.interface import Ingested
 
 SUFFIX = ".xplane.pb"
 _MOST_FILES = 10_000  # in a directory
 _OF_TEXTS = frozenset({"", ".txt", ".log", ".out", ".err", ".dump"})
 _OF_TRACES = (".json", f".json{PACKED}")
+_ENDINGS = (".pt.trace.json", ".trace.json", ".json")
+_PART = re.compile(r"(.+?)\.(\d{10,})\.pt\.trace\.json(?:\.gz)?")
+_COPY = "perfetto_trace."  # of the trace beside it
 _PLANES = b"\n"  # field 1 of an XSpace; texts that begin so have no zero byte
 _EVENTS = b'"traceEvents"'
 
@@ -22,7 +27,7 @@ class Kind(Enum):
     TIMELINE = "timeline"
     TEXT = "text"
     MODULE = "module"
-    TRACE = "trace"  # for viewers; the same in less detail
+    TRACE = "trace"  # a timeline for viewers; where there is another, the same in less detail
 
 
 #: Files by what they are, in order of their names.
@@ -54,6 +59,33 @@ def files_in(directory: Path) -> ByKind:
         if kind := _kind_by_name(file):
             held[kind].append(file)
     return held
+
+
+def newest_traces(traces: list[Path], ingested: Ingested) -> list[Path]:
+    """The traces below a directory without copies for other viewers and earlier parts of a run.
+
+    Profilers with a schedule name each part by its worker and the time: ``vm.12.pt.trace.json``.
+    """
+    traces = [file for file in traces if not file.name.startswith(_COPY)]
+    parts: dict[Path, list[tuple[int, Path]]] = {}
+    for file in traces:
+        part = _PART.fullmatch(file.name)
+        worker = file.parent / (part[1] if part else file.name)
+        parts.setdefault(worker, []).append((int(part[2]) if part else 0, file))
+    earlier = len(traces) - len(parts)
+    if earlier:
+        ingested.notes.append(f"{traces[0].parent}: {earlier} traces of earlier parts of the run"
+                              " are left out; name a file to read it")  # fmt: skip
+    return [max(files)[1] for files in parts.values()]
+
+
+def named_after(trace: Path) -> str | None:
+    """The worker that a Chrome trace is of, by its name; None for other names."""
+    name = trace.name.removesuffix(PACKED)
+    if part := _PART.fullmatch(name):
+        return part[1]
+    ending = next((each for each in _ENDINGS if name.endswith(each)), "")
+    return name.removesuffix(ending) if ending else None
 
 
 def _kind_by_name(file: Path) -> Kind | None:

@@ -18,7 +18,15 @@ from xladoctor.ingest.compressed import PACKED
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.hlo.dump import add_dumped
 from xladoctor.ingest.interface import Columns, Ingested, IngestError, Progress
-from xladoctor.ingest.recognition import SUFFIX, ByKind, Kind, files_in, kind_of
+from xladoctor.ingest.recognition import (
+    SUFFIX,
+    ByKind,
+    Kind,
+    files_in,
+    kind_of,
+    named_after,
+    newest_traces,
+)
 from xladoctor.ingest.sessions import find_sessions, session_files
 from xladoctor.ingest.torch_xla.analysis_log import AnalysisLog
 from xladoctor.ingest.torch_xla.text_file import (
@@ -30,12 +38,11 @@ from xladoctor.ingest.torch_xla.text_file import (
 )
 
 _EXPECTED = (
-    "expected a run directory of `xladoctor run`, or timelines (.xplane.pb), metrics reports,"
+    "expected a run directory of `xladoctor run`, or timelines (.xplane.pb, or Chrome traces in"
+    " .json files), metrics reports,"
     " analysis logs, console logs and dumps of graphs of one program"
 )
-_EXPECTED_TIMELINE = (
-    "expected the .xplane.pb file of the same profile, which profilers of XLA write beside it"
-)
+_EXPECTED_TIMELINE = "expected a timeline with events: .xplane.pb, or a Chrome trace (.json)"
 
 
 def read_elsewhere(
@@ -54,17 +61,14 @@ def read_elsewhere(
     texts: list[Text] = []
     for path in paths:
         texts += _sort(path, session, held, ingested)
-    times = [_read(file, number, ingested, progress)
-             for number, file in enumerate(held[Kind.TIMELINE])]  # fmt: skip
+    traces = held[Kind.TRACE] if not held[Kind.TIMELINE] else []
+    timelines = [*held[Kind.TIMELINE], *traces]
+    times = [_read(file, number, file in traces, ingested, progress)
+             for number, file in enumerate(timelines)]  # fmt: skip
     nothing_else = not texts and not held[Kind.MODULE]
-    if held[Kind.TIMELINE] and "process" not in ingested.tables and nothing_else:
-        raise IngestError(
-            ingested.notes, "expected an .xplane.pb file, as XLA's profiler writes it"
-        )
-    if not held[Kind.TIMELINE] and nothing_else:
-        if held[Kind.TRACE]:
-            raise IngestError(f"{_named(held[Kind.TRACE])}: a trace for viewers, without the graphs"
-                              " and what tells of them", _EXPECTED_TIMELINE)  # fmt: skip
+    if timelines and "process" not in ingested.tables and nothing_else:
+        raise IngestError(ingested.notes, _EXPECTED_TIMELINE)
+    if not timelines and nothing_else:
         raise IngestError(f"{_named(paths)}: nothing in it that can be read", _EXPECTED)
     add_texts(texts, times, ingested)
     _add_modules(held[Kind.MODULE], ingested)
@@ -87,8 +91,8 @@ def _sort(path: Path, session: str | None, held: ByKind, ingested: Ingested) -> 
         return
     below = files_in(path)
     held[Kind.TIMELINE] += _of_one_session(path, below[Kind.TIMELINE], session, ingested)
-    for kind in (Kind.MODULE, Kind.TRACE):
-        held[kind] += below[kind]
+    held[Kind.MODULE] += below[Kind.MODULE]
+    held[Kind.TRACE] += newest_traces(below[Kind.TRACE], ingested)
     for file in below[Kind.TEXT]:
         with suppress(IngestError):  # a file of another kind beside them
             yield read_text_file(file)
@@ -196,12 +200,14 @@ def _of_one_session(
     return session_files(newest, session, ingested)
 
 
-def _read(file: Path, number: int, ingested: Ingested, progress: Progress | None) -> Columns | None:
+def _read(
+    file: Path, number: int, for_viewers: bool, ingested: Ingested, progress: Progress | None
+) -> Columns | None:
     """A timeline; the times of its compilations."""
     from xladoctor.ingest.timeline.read import TimelineFile, read_timeline  # loads numba
 
-    compilations = read_timeline(TimelineFile(file, number, alone=True), Folders(), ingested,
-                                 progress)  # fmt: skip
+    timeline = TimelineFile(file, number, alone=True, for_viewers=for_viewers)
+    compilations = read_timeline(timeline, Folders(), ingested, progress)
     events = ingested.tables.get("timeline", {}).get("events", [0])
     if len(events) == number + 1 and events[number]:
         _add_process(file, number, ingested)
@@ -216,7 +222,7 @@ def _add_process(file: Path, number: int, ingested: Ingested) -> None:
     rows = ingested.tables.get("device", {})
     kinds = [kind for owner, kind in zip(rows.get("process", ()), rows.get("kind", ()), strict=True)
              if owner == number]  # fmt: skip
-    host = host or file.name.removesuffix(PACKED).removesuffix(SUFFIX)
+    host = host or named_after(file) or file.name.removesuffix(PACKED).removesuffix(SUFFIX)
     ingested.add("process", process=number, host=host,
                  device_kind=kinds[0] if kinds else None, devices=len(kinds),
                  ended=True)  # fmt: skip

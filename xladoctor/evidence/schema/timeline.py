@@ -15,7 +15,7 @@ TIMELINE: dict[str, Table] = {
         events BIGINT number of events
         bytes BIGINT size of the file
         complete BOOLEAN whether all of it could be read
-        steps_from VARCHAR what marked the steps: StepMarker, StepTrace, Steps, executions, or NULL
+        steps_from VARCHAR what marked steps: StepMarker, StepTrace, Steps, executions …; or NULL
         frontend VARCHAR framework whose events or compiled functions are in it, if any
     """)),
     "plane": Table("a plane of the timeline: a host, a device, or what goes with them",
@@ -146,6 +146,7 @@ TIMELINE: dict[str, Table] = {
         idle_dispatch_ns BIGINT meanwhile the host handed over graphs
         idle_tracing_ns BIGINT meanwhile Python built the graph, estimated; NULL without samples
         idle_other_ns BIGINT meanwhile other Python ran
+        collective_ns BIGINT it ran collectives and nothing else; NULL where none are named
     """)),
     "idle_gap": Table("a stretch in which a device ran nothing", "derived", columns(PROCESS + """
         device INTEGER number of the device
@@ -163,6 +164,16 @@ TIMELINE: dict[str, Table] = {
         count BIGINT executions
         duration_ns BIGINT time in it
         self_ns BIGINT time in it, without what ran inside it
+    """)),
+    "host_op": Table("what the host ran by name in a step, all of one name together, where the"
+                     " timeline joins it with what it launched", "derived", columns(PROCESS + """
+        step INTEGER step that it began in
+        name VARCHAR operator, call of the device's runtime, or label
+        count BIGINT how often
+        duration_ns BIGINT time in it
+        self_ns BIGINT time in it, without what ran inside it
+        launches BIGINT operations of devices that it led to, what ran inside it included
+        device_ns BIGINT how long these ran
     """)),
     "host_sample": Table("where Python was in the threads that run the loop or make its batches",
                          "host_samples.json",

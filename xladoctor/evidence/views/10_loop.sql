@@ -37,5 +37,6 @@ WHERE NOT s.tail AND NOT s.probed AND s.compilations = 0
   AND s.ordinal >= warmup() * coalesce(p.barriers, 1);
 
 -- Processes whose own calls were noted: what they read, waited for and saved. The events of another
--- profiler tell none of that.
-CREATE TABLE captured_loop AS SELECT DISTINCT process FROM step WHERE input_ns IS NOT NULL;
+-- profiler tell of input at most.
+CREATE TABLE captured_loop AS
+SELECT DISTINCT process FROM step WHERE input_ns IS NOT NULL AND optimizer_steps IS NOT NULL;

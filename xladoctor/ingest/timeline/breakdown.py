@@ -32,8 +32,10 @@ def add_steps(doing: dict[str, Intervals], steps: Steps, process: int, ingested:
     parts = spent(doing, steps.begin, steps.end)
     known = sum(parts.values(), np.zeros(len(lasted), np.int64))
     quiet = (parts["compile"] == 0) & ~log["probed"]
-    late = np.where(log["joined"], log["ordinal"] >= WARMUP * log["period"],
-                    np.arange(len(lasted)) >= WARMUP)  # fmt: skip
+    place = np.arange(len(lasted))
+    # the first step that a profiler saw may have its start in it
+    counted = np.where(steps.counted & (place > 0), np.maximum(steps.number, place), place)
+    late = np.where(log["joined"], log["ordinal"] >= WARMUP * log["period"], counted >= WARMUP)
     ingested.append("timeline_step", {
         "process": np.full(len(lasted), process), "step": number, "joined": log["joined"],
         "steady": quiet & late, "begin_ns": steps.begin, "end_ns": steps.end,
@@ -158,5 +160,7 @@ def _add_steps_of(
         "step": numbers, "busy_ns": worked, "idle_ns": rest,
         **{f"idle_{name}_ns": time for name, time in parts.items()},
         "idle_other_ns": rest - known,
+        "collective_ns": [None] * len(rest) if device.own is None else (
+            worked - device.own.covered(steps.begin, steps.end)),
     }  # fmt: skip
     ingested.append("device_step", columns)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from xladoctor.frontends.vocabulary import events
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.intervals import Intervals
 from xladoctor.ingest.xplane import wire
@@ -39,6 +40,7 @@ class Device:
         busy: when it ran anything.
         computing: the same without copies.
         modules: when it ran each module, where its plane says so.
+        own: when it ran anything but collectives, where their names tell them apart.
         ops: columns hlo_module, hlo_op, count, duration_ns, self_ns; one row per operation.
     """
 
@@ -48,6 +50,7 @@ class Device:
     busy: Intervals
     computing: Intervals
     modules: Intervals
+    own: Intervals | None = None
     ops: dict[str, list[Any]] = field(default_factory=dict)
 
 
@@ -71,8 +74,17 @@ def find_devices(timeline: Timeline) -> list[Device]:
                 ops.take(line, which)
             runs = Intervals(modules["begin"], modules["end"]) if modules else _NONE
             devices.append(Device(len(devices), plane.name, kind, busy, _busy(timeline, computing),
-                                  runs, ops.columns()))  # fmt: skip
+                                  runs, _own(timeline, lines), ops.columns()))  # fmt: skip
     return devices or _cpu(timeline, codes)
+
+
+def _own(timeline: Timeline, lines: list[Line]) -> Intervals | None:
+    beginnings = events("collective")
+    collectives = [index for index, name in enumerate(timeline.events.names)
+                   if name.startswith(beginnings)]  # fmt: skip
+    others = [(line, np.flatnonzero(~np.isin(timeline.events.name[line.events], collectives)))
+              for line in lines]  # fmt: skip
+    return _busy(timeline, others) if collectives else None
 
 
 def _working(plane: Plane) -> list[Line]:
@@ -102,7 +114,7 @@ def _cpu(timeline: Timeline, codes: dict[str, wire.Array]) -> list[Device]:
     busy = _busy(timeline, parts)
     if not len(busy.begin):
         return []
-    return [Device(0, "/host:CPU", "CPU", busy, busy, _NONE, ops.columns())]
+    return [Device(0, "/host:CPU", "CPU", busy, busy, _NONE, None, ops.columns())]
 
 
 def _busy(timeline: Timeline, parts: Sequence[tuple[Line, wire.Array | slice]]) -> Intervals:

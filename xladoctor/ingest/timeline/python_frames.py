@@ -103,6 +103,11 @@ class PythonFrames:
         return stack
 
 
+def is_frame(name: str) -> bool:
+    """Whether an event is of a Python function, or of one of C that Python called."""
+    return bool(_FRAME.fullmatch(name)) or name.startswith(("$", "<built-in ", "nn.Module: "))
+
+
 def paths_by_name(files: Iterable[str | None]) -> dict[str, str]:
     """The paths of files whose names no other of them has, nor one of Python or a framework."""
     known: dict[str, set[str]] = defaultdict(set)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from xladoctor.frontends.vocabulary import written_in
 from xladoctor.ingest import hlo
+from xladoctor.ingest.chrome.space import read_chrome
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.interface import Columns, Ingested, Progress
 from xladoctor.ingest.timeline import breakdown, compiling
@@ -18,6 +19,7 @@ from xladoctor.ingest.timeline.clock import Timeline, kind_of
 from xladoctor.ingest.timeline.dependencies import add_dependencies
 from xladoctor.ingest.timeline.devices import find_devices
 from xladoctor.ingest.timeline.intervals import Times
+from xladoctor.ingest.timeline.operators import add_operators
 from xladoctor.ingest.timeline.records import add_records
 from xladoctor.ingest.timeline.regions import (
     add_regions,
@@ -38,6 +40,7 @@ class TimelineFile:
     host: str | None = None
     modules: bool = True  # whether to read the modules in it
     alone: bool = False  # whether nothing else tells what the process did
+    for_viewers: bool = False  # whether it is a Chrome trace
 
 
 class Compilations(NamedTuple):
@@ -57,7 +60,8 @@ def read_timeline(
 
     A file that cannot be opened leaves a note, and the tables as they were.
     """
-    space = read_space(file.path, ingested)
+    read = read_chrome if file.for_viewers else read_space
+    space = read(file.path, ingested)
     if space is None:
         return Compilations([], None)
     if progress:
@@ -86,6 +90,7 @@ def _read(
         doing, steps, file.process, ingested)  # fmt: skip
     breakdown.add_devices(timeline, doing, steps, numbers, devices, file.process, ingested)
     add_dependencies(timeline, lines, steps, numbers, devices, file.process, ingested)
+    add_operators(timeline, steps, numbers, file.process, ingested)
     regions = find_regions(timeline, lines)
     add_regions(regions, steps, numbers, devices, file.process, ingested)
     _defer_events(timeline, steps, numbers, file.process, ingested)

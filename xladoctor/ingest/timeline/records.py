@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from xladoctor.frontends.vocabulary import called, events
+from xladoctor.frontends.vocabulary import called, events, with_trait
 from xladoctor.ingest.frames import CallSite
 from xladoctor.ingest.interface import Columns, Ingested
 from xladoctor.ingest.timeline.breakdown import spent
@@ -19,7 +19,7 @@ from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.compiling import Compiled
 from xladoctor.ingest.timeline.intervals import Intervals, Times, covering
 from xladoctor.ingest.timeline.python_frames import PythonFrames, paths_by_name
-from xladoctor.ingest.timeline.steps import Steps
+from xladoctor.ingest.timeline.steps import Steps, outermost
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.space import Line
 
@@ -76,6 +76,7 @@ class _Loop:
         graphs: when it handed over a graph, barriers included, or called such a function.
         calls: whether it calls compiled functions.
         reads: when it fetched values outside of barriers.
+        via: what each read is called where no frame tells it, and its kind.
         compiled: when each graph began to be compiled.
         doing: when it was at each activity.
         frames: the Python functions that it was in.
@@ -89,6 +90,7 @@ class _Loop:
     graphs: Intervals
     calls: bool
     reads: Intervals
+    via: list[tuple[str, str]]
     compiled: Times
     doing: dict[str, Intervals]
     frames: PythonFrames
@@ -102,13 +104,17 @@ class _Loop:
         barriers = _when(timeline, lines[:1], events("barrier"))
         graphs = _when(timeline, lines, events("graph"))
         fetches = _when(timeline, lines, events("fetch"))
+        via = [(_READ, "fetch")] * len(fetches.begin)
         calls = _calls(timeline, lines) if not len(graphs.begin) else None
+        if calls is None and not len(graphs.begin) and steps:
+            calls, fetches, via = _operators(timeline, lines, doing)
         if calls:
             barriers, graphs = fetches.gaps(timeline.begin, timeline.end), calls
         elif steps and not steps.barriers:
             steps = None
         inside = barriers.covered(fetches.begin, fetches.end) > 0
         reads = Intervals(fetches.begin[~inside], fetches.end[~inside])
+        via = [via[number] for number in np.flatnonzero(~inside).tolist()]
         # what comes before launches that nothing marks as steps is of the first one
         whole = steps is None or steps.source == "executions"
         begin = timeline.begin if steps is None or whole else int(steps.begin[0])
@@ -116,7 +122,7 @@ class _Loop:
         compilations = np.array([compilation.begin_ns for compilation in compiled], np.int64)
         frames = PythonFrames.of(timeline, lines[0] if lines else None, paths)
         return cls(lines[0].id if lines else 0, begin, timeline.end, ends, barriers, graphs,
-                   calls is not None, reads, compilations, doing, frames)  # fmt: skip
+                   calls is not None, reads, via, compilations, doing, frames)  # fmt: skip
 
     def add_steps(self, process: int, ingested: Ingested) -> None:
         """From barrier to barrier, and what came after the last."""
@@ -153,8 +159,10 @@ class _Loop:
     def _add(
         self, table: str, begin: Times, end: Times, process: int, ingested: Ingested, more: Columns
     ) -> None:
-        """Rows for spans of the thread. Input and saves leave no event: they are unknown."""
+        """Rows for spans of the thread. Saves leave no event, most loaders neither: unknown."""
         whole, within = spent(self.doing, begin, end), self._in_barriers(begin, end)
+        if whole["input"].any():
+            more = {**more, "input_ns": whole["input"]}
         blocked = whole["wait"] + whole["dispatch"]
         place = _CALL if self.calls else _BARRIER if table == "step" else _READ
         # the barrier or read that ends a span has begun before its end, and its function goes on
@@ -180,7 +188,8 @@ class _Loop:
     def add_reads(self, process: int, ingested: Ingested) -> None:
         """Fetches of each step. A cut's graph and its compilation belong to the fetch after it."""
         step = np.searchsorted(self.ends, self.reads.begin, side="right")
-        sites = self.frames.sites(self.reads.begin, [_READ] * len(step))
+        called, kinds = [via for via, _ in self.via], [kind for _, kind in self.via]
+        sites = list(zip(self.frames.sites(self.reads.begin, called), kinds, strict=True))
         places = {site: number for number, site in enumerate(dict.fromkeys(sites))}
         place = np.array([places[site] for site in sites], np.int64)
         rows, count = np.unique(np.stack((step, place)), axis=1, return_counts=True)
@@ -194,11 +203,12 @@ class _Loop:
         ingested.append("host_sync", {
             "process": np.full(len(numbers), process),
             "thread": np.full(len(numbers), self.thread), "step": numbers,
-            "tail": numbers == len(self.ends), "kind": ["fetch"] * len(numbers),
+            "tail": numbers == len(self.ends),
+            "kind": [known[number][1] for number in place.tolist()],
             "closure": np.zeros(len(numbers), bool), "count": count,
             "duration_ns": (part * blocked).astype(np.int64),
             "compile_ns": (part * outside).astype(np.int64),
-            **_columns([known[number] for number in place.tolist()]),
+            **_columns([known[number][0] for number in place.tolist()]),
         })  # fmt: skip
 
     @property
@@ -245,6 +255,31 @@ def _calls(timeline: Timeline, lines: list[Line]) -> Intervals | None:
     """When the threads called compiled functions; None without any such call."""
     names = [name for name in timeline.events.names if called(name)]
     return _when(timeline, lines, names) if names else None
+
+
+def _operators(
+    timeline: Timeline, lines: list[Line], doing: dict[str, Intervals]
+) -> tuple[Intervals | None, Intervals, list[tuple[str, str]]]:
+    """When the threads were in operators of a program that launches each by itself; which of these
+    waited for the device; and the name of each of those, with the kind of read that it is.
+    """
+    names = timeline.events.names
+    beginnings = events("operator")
+    chosen = timeline.choice(name for name in names if name.startswith(beginnings))
+    parts = [(line, timeline.chosen(line, chosen)) for line in lines]
+    nothing = np.empty(0, np.int64)
+    begin = np.concatenate([nothing, *(timeline.begins(*part) for part in parts)])
+    end = np.concatenate([nothing, *(timeline.ends(*part) for part in parts)])
+    name = np.concatenate([nothing, *(timeline.events.name[line.events][which]
+                                      for line, which in parts)])  # fmt: skip
+    outer = outermost(begin, end)
+    begin, end, name = begin[outer], end[outer], name[outer]
+    waited = np.flatnonzero(doing["wait"].covered(begin, end) > 0) if doing else nothing
+    scalar = with_trait("reads_scalar")
+    via = [(names[code], "item" if names[code] in scalar else "fetch")
+           for code in name[waited].tolist()]  # fmt: skip
+    reads = Intervals(begin[waited], end[waited])
+    return Intervals.union(begin, end) if len(begin) else None, reads, via
 
 
 def _count(instants: Times, begin: Times, end: Times) -> wire.Ints:

@@ -59,9 +59,14 @@ class Regions:
 def find_regions(timeline: Timeline, lines: list[Line]) -> Regions:
     """The labels of one sequence of events, which may be spread over several threads."""
     names = timeline.events.names
-    runtime = runtime_names(names)
-    possible = np.array([not (known or _NOT_LABELS.fullmatch(name) or own_events().fullmatch(name))
-                         for name, known in zip(names, runtime, strict=True)], bool)  # fmt: skip
+    if (labels := timeline.space.labels) is not None:  # then they may lie anywhere
+        runtime, possible = np.zeros(len(names), bool), np.isin(names, list(labels))
+    else:
+        runtime = runtime_names(names)
+        possible = np.array([not (known or _NOT_LABELS.fullmatch(name)
+                                  or own_events().fullmatch(name))
+                             for name, known in zip(names, runtime, strict=True)],
+                            bool)  # fmt: skip
     parts = [_labels(timeline, line, possible, runtime) for line in lines]
     nothing = np.empty(0, np.int64)
     begin, end, event = (np.concatenate(columns)
@@ -156,5 +161,6 @@ def _shown(regions: Regions) -> dict[int, str]:
     names = {index: regions.names[index] for index in np.unique(regions.name).tolist()}
     forms = {index: re.sub(r"\d+", "N", name) for index, name in names.items()}
     variants = Counter(forms.values())
-    return {index: forms[index] if variants[forms[index]] > _VARIANTS else name
+    return {index: forms[index] if variants[forms[index]] > _VARIANTS
+            or name.startswith(events("step")) else name
             for index, name in names.items()}  # fmt: skip

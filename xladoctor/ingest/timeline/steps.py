@@ -26,9 +26,10 @@ class Steps:
     """Disjoint steps in order, in nanoseconds.
 
     Attributes:
-        source: StepMarker, StepTrace, Steps or executions: what marked them.
+        source: StepMarker, StepTrace, ProfilerStep, Steps or executions: what marked them.
         barriers: whether they go from barrier to barrier.
         number: the program's own, else counted from 0.
+        counted: whether the program's own numbers are those of its steps, from 0.
     """
 
     source: str
@@ -36,6 +37,7 @@ class Steps:
     end: Times
     number: Times
     barriers: bool = False
+    counted: bool = False
 
 
 def main_line(timeline: Timeline) -> Line | None:
@@ -72,7 +74,10 @@ def loop_lines(timeline: Timeline, main: Line | None) -> list[Line]:
              if line is not main and line.count]  # fmt: skip
     if any(len(timeline.named(line, *events("barrier"))) for line in lines):
         return [main]
-    return [main, *(line for line in lines if len(timeline.named(line, *events("graph"))))]
+    backward = timeline.choice(name for name in timeline.events.names
+                               if name.startswith(events("backward")))  # fmt: skip
+    return [main, *(line for line in lines if len(timeline.named(line, *events("graph")))
+                    or len(timeline.chosen(line, backward)))]  # fmt: skip
 
 
 def find_steps(
@@ -120,7 +125,10 @@ def _by_annotations(timeline: Timeline, main: Line) -> Steps | None:
     which = rows.event - main.first
     begins, ends = timeline.begins(main, which), timeline.ends(main, which)
     outer = outermost(begins, ends)
-    return _until(ends[outer], int(begins.min()), rows.value[outer], "StepTrace")
+    names = (timeline.events.names[code] for code in np.unique(timeline.events.name[rows.event]))
+    marker = next((mark for name in names for mark in events("step") if name.startswith(mark)), "")
+    steps = _until(ends[outer], int(begins.min()), rows.value[outer], "StepTrace")
+    return replace(steps, source=marker.strip("#"), counted=True) if marker else steps
 
 
 def _by_device(timeline: Timeline) -> Steps | None:

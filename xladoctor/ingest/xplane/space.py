@@ -106,6 +106,7 @@ class Space:
         damage: as :mod:`.wire` counts what could not be read.
         line_count, event_count: of all planes.
         started_ns: wall clock at the start of the profile, where the file has it.
+        labels: names of the program's labels, where the file tells them from other events.
     """
 
     path: Path
@@ -117,6 +118,7 @@ class Space:
     line_count: int = 0
     event_count: int = 0
     started_ns: int | None = None
+    labels: set[str] | None = None
 
     @property
     def lines(self) -> list[Line]:
@@ -131,6 +133,10 @@ class Space:
         ``advance`` is told how many more bytes were decoded.
         """
         return _Decoder(self, None if wanted is None else set(wanted), advance).run()
+
+    def joined(self, events: Events) -> tuple[wire.Ints, wire.Ints]:
+        """For work of devices, the number of the call that led to it, and its own; none here."""
+        return np.empty(0, np.int64), np.empty(0, np.int64)
 
     def add_damage(self, damage: wire.Ints) -> None:
         """Add what a part of the file counted; the same place, such as the file's end, once."""
@@ -154,6 +160,20 @@ class Space:
 
 def read_space(path: Path, ingested: Ingested) -> Space | None:
     """Read a file and find its planes and lines. None, and a note, if it cannot be opened."""
+    buffer = content_of(path, ingested)
+    if buffer is None:
+        return None
+    space = Space(path, len(buffer), buffer)
+    for number, wire_type, begin, end in _fields(space, 0, space.size):
+        if number == 1 and wire_type == 2:
+            _plane(space, begin, end)
+        elif number == 4 and wire_type == 2:
+            space.hostnames.append(_text(space, begin, end))
+    return space
+
+
+def content_of(path: Path, ingested: Ingested) -> np.ndarray[Any, np.dtype[np.uint8]] | None:
+    """The bytes of a timeline, unpacked. None, and a note, if it cannot be opened."""
     try:
         with Unpacked(path, MESSAGE) as file:
             buffer = _content(file, path.stat().st_size)
@@ -163,13 +183,7 @@ def read_space(path: Path, ingested: Ingested) -> Space | None:
         return None
     if file.damage:
         ingested.notes.append(f"{path}: {file.damage}; what could be read is used")
-    space = Space(path, len(buffer), buffer)
-    for number, wire_type, begin, end in _fields(space, 0, space.size):
-        if number == 1 and wire_type == 2:
-            _plane(space, begin, end)
-        elif number == 4 and wire_type == 2:
-            space.hostnames.append(_text(space, begin, end))
-    return space
+    return buffer
 
 
 def _content(file: Unpacked, expected: int) -> np.ndarray[Any, np.dtype[np.uint8]]:

@@ -1,0 +1,113 @@
+"""What Chrome traces tell of programs: steps, reads, input, the device, and findings."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from pathlib import Path
+
+import pytest
+
+from tests.chrome.builder import Trace, launch_bound, training
+from tests.report.snapshots import assert_as_before
+from xladoctor.diagnosis.engine import diagnose
+from xladoctor.diagnosis.pack import load_rules
+from xladoctor.doctor import load_evidence
+from xladoctor.evidence.interface import Evidence
+from xladoctor.report.interface import Report, Style
+from xladoctor.report.terminal import render
+
+SAMPLE = Path(__file__).parents[2] / "sample_traces" / "launch_bound"
+
+
+def load(folder: Path, trace: Trace) -> Evidence:
+    return load_evidence(str(trace.write(folder / "trace.json")))
+
+
+def fired(evidence: Evidence) -> set[str]:
+    return {finding.rule for finding in diagnose(evidence, load_rules()).findings}
+
+
+def test_an_eager_loop_that_launches_too_slowly(tmp_path: Path) -> None:
+    evidence = load(tmp_path, launch_bound())
+    table = evidence.database.table
+    assert table("SELECT kind, via, file, line, count(*), sum(count) FROM host_sync"
+                 " GROUP BY ALL")[1] == [("item", "", "train.py", 21, 8, 8)]  # fmt: skip
+    (step,) = table("SELECT duration_ns, input_ns, wait_ns, upload_ns, steady FROM timeline_step"
+                    " WHERE step = 4")[1]  # fmt: skip
+    assert step == (10_000_000, 300_000, 280_000, 5_000, True)
+    (device,) = table("SELECT busy_ns, idle_ns FROM device_step WHERE step = 4")[1]
+    assert device == (300 * 6_000 + 200_000 + 40_000 + 2_000, 7_958_000)
+    ops = dict(table("SELECT name, launches FROM host_op WHERE step = 4")[1])
+    assert ops["Optimizer.step#SGD.step"] == 1
+    assert ops["cudaLaunchKernel"] == 301
+    assert ops["aten::item"] == ops["cudaMemcpyAsync: Memcpy DtoH (Device -> Pageable)"] == 1
+    assert fired(evidence) == {"XD201", "XD607"}
+
+
+def test_a_loop_that_keeps_the_device_busy_has_no_finding(tmp_path: Path) -> None:
+    evidence = load(tmp_path, training(12))
+    assert fired(evidence) == set()
+    assert evidence.database.scalar("SELECT count(*) FROM steady_timeline") == 1
+
+
+def test_waiting_for_batches(tmp_path: Path) -> None:
+    trace = Trace()
+    for number in range(12):
+        at = number * 10_000.0
+        trace.step(number, at, 10_000)
+        trace.label("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", at, 6_000)
+        trace.event("aten::mm", at + 6_100, 50).launch("gemm", at + 6_110, at + 6_120, 3_800)
+    assert fired(load(tmp_path, trace)) == {"XD501"}
+
+
+def test_copies_that_do_not_wait_are_no_reads(tmp_path: Path) -> None:
+    trace = training(12, kernels=2)
+    for number in range(12):
+        trace.event("aten::to", 10_000 * number + 6_000, 20)
+        trace.copy("DtoH (Device -> Pinned)", 10_000 * number + 6_005, 10_000 * number + 9_000, 2)
+    evidence = load(tmp_path, trace)
+    assert evidence.database.scalar("SELECT count(*) FROM host_sync") == 0
+
+
+@pytest.mark.parametrize(("beside", "expected"), [(True, set()), (False, {"XD606"})])
+def test_collectives_beside_others_are_overlapped(
+    tmp_path: Path, beside: bool, expected: set[str]
+) -> None:
+    trace = Trace()
+    for number in range(12):
+        at = number * 10_000.0
+        trace.step(number, at, 10_000).event("aten::mm", at + 10, 50)
+        trace.launch("gemm", at + 20, at + 30, 6_000)
+        begin = at + 1_000 if beside else at + 6_030
+        trace.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL", at + 40, begin, 3_900, stream=20)
+    evidence = load(tmp_path, trace)
+    assert fired(evidence) == expected
+    only = evidence.database.scalar("SELECT max(collective_ns) FROM device_step")
+    assert only == (0 if beside else 3_900_000)
+
+
+def test_steps_without_marks_are_those_of_the_compiled_region(tmp_path: Path) -> None:
+    trace = Trace()
+    for number in range(6):
+        at = number * 1_000.0
+        trace.label("Torch-Compiled Region: 0/0", at, 600).launch(
+            "triton_poi", at + 5, at + 20, 700
+        )
+    steps = load(tmp_path, trace).database.table(
+        "SELECT steps_from, count(*) FROM timeline JOIN timeline_step USING (process) GROUP BY ALL"
+    )[1]
+    assert steps == [("executions", 5)]
+
+
+def test_the_sample_is_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(SAMPLE)
+    output = io.StringIO()
+    diagnosis = diagnose(load_evidence("rank0.pt.trace.json.gz"), load_rules())
+    render([Report(diagnosis)], output, Style(80))
+    assert_as_before(SAMPLE / "report.txt", output.getvalue())
+
+
+def test_the_sample_is_what_its_generator_writes() -> None:
+    packed = (SAMPLE / "rank0.pt.trace.json.gz").read_bytes()
+    assert gzip.decompress(packed).decode() == launch_bound().text()

@@ -1,0 +1,175 @@
+"""Chrome traces become the same columns as timelines, whole, cut off or damaged."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.chrome.builder import BASE_NS, Trace, training
+from xladoctor.doctor import load_evidence
+from xladoctor.evidence.interface import Evidence
+from xladoctor.ingest.chrome.space import ChromeSpace, read_chrome
+from xladoctor.ingest.interface import Ingested, IngestError
+
+FILES = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+def opened(folder: Path, content: str | bytes) -> ChromeSpace:
+    path = folder / "trace.json"
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    space = read_chrome(path, Ingested())
+    assert space is not None
+    return space
+
+
+def events(space: ChromeSpace) -> list[tuple[str, int, int]]:
+    """Name, begin and duration in nanoseconds of each event, in order of time."""
+    found = space.decode(())
+    origin = space.lines[0].origin_ns if space.lines else 0
+    return sorted(
+        (found.names[name], origin + start // 1000, duration // 1000)
+        for name, start, duration in zip(found.name.tolist(), found.start_ps.tolist(),
+                                         found.duration_ps.tolist(), strict=True)
+    )  # fmt: skip
+
+
+def load(folder: Path, trace: Trace) -> Evidence:
+    return load_evidence(str(trace.write(folder / "trace.json")))
+
+
+@FILES
+@given(
+    rows=st.lists(
+        st.tuples(st.text(), st.integers(0, 10**16), st.integers(0, 10**12), st.booleans()),
+        min_size=1, max_size=20,
+    ),
+    indent=st.sampled_from([None, 1]),
+)  # fmt: skip
+def test_what_is_written_is_read(
+    tmp_path: Path, rows: list[tuple[str, int, int, bool]], indent: int | None
+) -> None:
+    origin = rows[0][1]
+    rows = [(name, origin + at % 10**15, lasted, args) for name, at, lasted, args in rows]
+    written: list[dict[str, Any]] = [
+        {"ph": "X", "name": name, "pid": 1, "tid": 2, "ts": at // 1000,
+         **({"args": {"note": name, "deep": [{"a": [name]}], "Ev Idx": lasted}} if args else {}),
+         "dur": lasted // 1000}
+        for name, at, lasted, args in rows
+    ]  # fmt: skip
+    space = opened(tmp_path, json.dumps({"traceEvents": [*written, {}]}, indent=indent))
+    assert space.damage_note() is None
+    assert events(space) == sorted(
+        (name, 1000 * (at // 1000), 1000 * (lasted // 1000)) for name, at, lasted, _ in rows
+    )
+    stats = space.decode()
+    notes = stats.rows_of("note")
+    assert [stats.names[value] for value in notes.value.tolist()] == [
+        stats.names[stats.name[event]] for event in notes.event.tolist()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("written", "nanoseconds"),
+    [("1712195495520883.125", 1712195495520883125), ("10.936999999999999", 10937),
+     ('"17.5"', 17500), ("5", 5000), ("-2.5", -2500), ("0.0004", 0)],
+)  # fmt: skip
+def test_instants_are_decimals(tmp_path: Path, written: str, nanoseconds: int) -> None:
+    event = f'{{"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": {written}, "dur": 1}}'
+    assert events(opened(tmp_path, f"[{event}]")) == [("a", nanoseconds, 1000)]
+
+
+def test_a_trace_has_threads_streams_steps_and_flows(tmp_path: Path) -> None:
+    trace = training(3, kernels=2).label("part", 30, 40)
+    trace.event("part", 5, 9, "gpu_user_annotation", 7, 0)
+    evidence = load(tmp_path, trace)
+    table = evidence.database.table
+    assert table("SELECT p.name, l.name, l.main, l.events FROM line l JOIN plane p USING"
+                 " (process, plane) WHERE p.kind IN ('host', 'device') ORDER BY l.line")[1] == [
+        ("/host:CPU", "thread 4242 (python)", True, 13),
+        ("/device:GPU:0", "Stream #7", False, 6),
+        ("/device:GPU:0", "gpu_user_annotation #7", False, 1),
+    ]  # fmt: skip
+    assert table("SELECT step, duration_ns FROM timeline_step")[1] == [
+        (0, 10_000_000), (1, 10_000_000), (2, 10_000_000)
+    ]  # fmt: skip
+    assert table("SELECT min(begin_ns), max(frontend) FROM timeline")[1] == [(BASE_NS, "torch")]
+    pairs = table("SELECT a.name, b.name, b.start_ns - a.start_ns FROM event a JOIN event b"
+                  " ON a.flow_out = b.flow_in ORDER BY a.start_ns LIMIT 2")[1]  # fmt: skip
+    assert pairs == [("cudaLaunchKernel", "gemm", 10_000), ("cudaLaunchKernel", "gemm", 4_990_000)]
+    assert table("SELECT DISTINCT name FROM region ORDER BY 1")[1] == [
+        ("ProfilerStep#0",), ("ProfilerStep#1",), ("ProfilerStep#2",), ("part",)
+    ]  # fmt: skip
+
+
+def test_a_trace_that_is_cut_off_anywhere_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    whole = training(1, kernels=2).label("é\\\\", 1, 2).text().encode()
+    every = events(opened(tmp_path, whole))
+    begin = whole.index(b'": [\n') + 4
+    end = whole.index(b"\n  ],")
+    for at in range(begin + 1, end, 3):
+        space = opened(tmp_path, whole[:at])
+        assert set(events(space)) <= set(every)
+        assert f"cut off at byte {at}" in str(space.damage_note())
+    assert len(events(opened(tmp_path, whole[:end]))) == len(every)
+
+
+@FILES
+@given(places=st.lists(st.tuples(st.integers(0, 3000), st.integers(0, 255)), min_size=1))
+def test_damage_costs_no_more_than_its_events(
+    tmp_path: Path, places: list[tuple[int, int]]
+) -> None:
+    content = bytearray(training(1, kernels=3).text().encode())
+    for place, byte in places:
+        content[place % len(content)] = byte
+    opened(tmp_path, bytes(content)).decode()
+
+
+def test_one_damaged_event_is_left_out_with_its_byte(tmp_path: Path) -> None:
+    text = Trace().label("a", 1, 1).label("b", 2, 1).label("c", 3, 1).text()
+    damaged = text.replace('"name": "b"', '"name": b"')
+    space = opened(tmp_path, damaged)
+    assert [name for name, *_ in events(space)] == ["a", "c"]
+    at = damaged.index("  {", damaged.index('"a"')) + 2
+    assert f"damaged at byte {at} of {len(damaged)}" in str(space.damage_note())
+
+
+@pytest.mark.parametrize("name", ['say "hi"', '"', 'f("a", "b")', '"a": 1', '{"', 'x", y"'])
+def test_quotes_that_are_not_escaped_are_a_part_of_the_text(tmp_path: Path, name: str) -> None:
+    text = Trace().label("before", 1, 1).label(name, 2, 1).label("after", 3, 1).text()
+    with pytest.raises(ValueError, match="line"):
+        json.loads(text)
+    space = opened(tmp_path, text)
+    assert name in [name for name, *_ in events(space)]
+    assert len(events(space)) == 3
+    first = text.index(f': "{name}", "pid') + 3 + name.index('"')
+    assert f"the first at byte {first}" in str(space.damage_note())
+
+
+def test_a_folder_has_a_process_for_each_rank_and_its_newest_part(tmp_path: Path) -> None:
+    for rank in range(2):
+        for at in (1712195498123, 1712195499456):
+            training(at % 10).write(tmp_path / f"vm_{rank}.{at}.pt.trace.json")
+    packed = tmp_path / "vm_1.1712195499456.pt.trace.json"
+    packed.with_name(f"{packed.name}.gz").write_bytes(gzip.compress(packed.read_bytes()))
+    packed.unlink()
+    evidence = load_evidence(str(tmp_path))
+    assert evidence.database.table("SELECT p.host, count(*) FROM process p JOIN timeline_step"
+                                   " USING (process) GROUP BY ALL ORDER BY 1")[1] == [
+        ("vm_0", 6), ("vm_1", 6)
+    ]  # fmt: skip
+    assert any("2 traces of earlier parts" in note for note in evidence.notes)
+
+
+@pytest.mark.parametrize("text", ['{"traceEvents": []}', '{"traceEvents": [', '[{"ph": 1}]'])
+def test_a_trace_without_events_is_an_error(tmp_path: Path, text: str) -> None:
+    (tmp_path / "trace.json").write_text(text)
+    with pytest.raises(IngestError, match="one without events"):
+        load_evidence(str(tmp_path / "trace.json"))

@@ -1,0 +1,442 @@
+"""The events of a Chrome trace, in compiled loops over the bytes of the file.
+
+Texts are interned by their bytes, so that only distinct ones become objects, and instants are read
+as decimals: microseconds of the wall clock with nanoseconds behind the point have more digits than
+a float. What is not JSON is left out up to the next event, or where the file ends. A quote in a
+text that no escape marks is taken as a part of it where what follows can follow no text.
+"""
+
+# mypy: disable-error-code="no-any-return, return-value, assignment, arg-type"
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from xladoctor.ingest.xplane import wire
+from xladoctor.ingest.xplane.compiled import compiled, helper
+
+Array = np.ndarray[Any, Any]
+#: Columns of a row: phase (a character), indices of texts, picoseconds, position of ``args``.
+PHASE, NAME, CATEGORY, PROCESS, THREAD, START, DURATION, ARGS = range(8)
+_BYTES = "Array(uint8, 1, 'C', readonly=True)"
+_TABLE = "UniTuple(int64[:, ::1], 2)"  # slots and texts, as Texts has them
+_COLUMNS = "Tuple((int32[::1], int32[::1], uint8[::1], int64[::1]))"
+_MOST_ARGUMENTS = 256
+_QUOTE, _BACKSLASH, _NEWLINE, _COMMA, _COLON = 34, 92, 10, 44, 58
+_KEY, _FIELD, _INNER, _ITEM = range(4)  # places of a text: fields are of events
+_OPEN, _CLOSE, _OPEN_LIST, _CLOSE_LIST = 123, 125, 91, 93
+_FLOWS = (ord("s"), ord("t"), ord("f"))
+_MOST_US = np.int64(9_000_000_000_000)  # as picoseconds in 64 bits: a hundred days
+
+
+@helper
+def _space(buffer: Array, at: int) -> int:
+    """The next position that is no white space."""
+    while at < len(buffer) and buffer[at] <= 32:
+        at += 1
+    return at
+
+
+@helper
+def _ends_text(buffer: Array, quote: int, place: int) -> bool:
+    """Whether what follows a quote can follow a text in such a place."""
+    at = _space(buffer, quote + 1)
+    if at >= len(buffer):
+        return True
+    byte = buffer[at]
+    if place == _KEY or byte == _COLON:
+        return byte == _COLON and place != _FIELD
+    if byte != _COMMA:
+        return byte == _CLOSE_LIST if place == _ITEM else byte == _CLOSE
+    return place == _ITEM or _begins_key(buffer, _space(buffer, at + 1))
+
+
+@helper
+def _begins_key(buffer: Array, at: int) -> bool:
+    """Whether a key begins at a position, or the file ends before one could."""
+    if at < len(buffer) and buffer[at] != _QUOTE:
+        return False
+    at += 1
+    while at < len(buffer) and buffer[at] != _QUOTE and buffer[at] != _NEWLINE:
+        at += 1
+    at = _space(buffer, at + 1)
+    return at >= len(buffer) or buffer[at] == _COLON
+
+
+@helper
+def _text(buffer: Array, at: int, place: int, damage: wire.Ints) -> int:
+    """The quote that ends the text which begins at a position; -1 if none does."""
+    while at < len(buffer):
+        byte = buffer[at]
+        if byte == _BACKSLASH:
+            at += 1
+        elif byte == _QUOTE:
+            if _ends_text(buffer, at, place):
+                return at
+            if place == _KEY:
+                return np.int64(-1)
+            damage[2] += 1
+            if damage[3] < 0:
+                damage[3] = at
+        elif byte == _NEWLINE:
+            return np.int64(-1)
+        at += 1
+    return np.int64(-1)
+
+
+@helper
+def _value(buffer: Array, at: int, damage: wire.Ints) -> int:
+    """The position behind a value of a field; -1 if it does not end."""
+    depth, lists = 0, np.int64(0)  # a bit for each bracket that is open
+    while at < len(buffer):
+        byte = buffer[at]
+        if byte == _QUOTE:
+            place = _FIELD if depth == 0 else _ITEM if lists & 1 else _INNER
+            at = _text(buffer, at + 1, place, damage)
+            if at < 0:
+                return np.int64(-1)
+        elif byte in (_OPEN, _OPEN_LIST):
+            depth += 1
+            lists = (lists << 1) | (byte == _OPEN_LIST)
+        elif byte in (_CLOSE, _CLOSE_LIST):
+            if depth == 0:
+                return at
+            depth -= 1
+            lists >>= 1
+        elif depth == 0 and (byte == _COMMA or byte <= 32):
+            return at
+        at += 1
+        if depth == 0 and byte in (_QUOTE, _CLOSE, _CLOSE_LIST):
+            return at
+    return np.int64(-1)
+
+
+@helper
+def _intern(buffer: Array, begin: int, end: int, table: tuple[Array, Array]) -> int:
+    """The index of a text. There is room: the caller stops before the table is full."""
+    slots, texts = table
+    code = np.uint64(14695981039346656037)
+    for at in range(begin, end):
+        code = (code ^ np.uint64(buffer[at])) * np.uint64(1099511628211)
+    code ^= code >> np.uint64(29)
+    mask = len(slots) - 1
+    signed = np.int64(code >> np.uint64(1))
+    slot = signed & mask
+    while slots[slot, 0] >= 0:
+        known = slots[slot, 0]
+        if slots[slot, 1] == signed and _same(buffer, texts[known, 0], texts[known, 1], begin, end):
+            return known
+        slot = (slot + 1) & mask
+    number = texts[0, 0]  # row 0 counts; the texts follow
+    texts[number, 0], texts[number, 1] = begin, end
+    slots[slot, 0], slots[slot, 1] = number, signed
+    texts[0, 0] = number + 1
+    return number
+
+
+@helper
+def _has_room(table: tuple[Array, Array], texts: int) -> bool:
+    """Whether a table can take so many texts more."""
+    return table[1][0, 0] + texts < min(len(table[1]), len(table[0]) // 2)
+
+
+@helper
+def _same(buffer: Array, begin: int, end: int, other: int, last: int) -> bool:
+    at = 0 if end - begin == last - other else end
+    while begin + at < end and buffer[begin + at] == buffer[other + at]:
+        at += 1
+    return begin + at == end
+
+
+@helper
+def _number(buffer: Array, at: int) -> tuple[int, int, int]:
+    """(whole part, millionths, next position) of a number, quoted or not; -1 if it is none."""
+    at += buffer[at] == _QUOTE
+    negative = buffer[at] == 45
+    at += negative
+    whole, part, scale, begin = np.int64(0), np.int64(0), np.int64(100_000), at
+    while at < len(buffer) and 48 <= buffer[at] <= 57:
+        whole = whole * 10 + buffer[at] - 48
+        at += 1
+    if at == begin or at - begin > 18:
+        return np.int64(0), np.int64(0), np.int64(-1)
+    point = at
+    if at < len(buffer) and buffer[at] == 46:
+        at += 1
+        while at < len(buffer) and 48 <= buffer[at] <= 57:
+            part += (buffer[at] - 48) * scale
+            if scale == 0 and at - point == 7:
+                part += buffer[at] >= 53
+            scale //= 10
+            at += 1
+    if at < len(buffer) and (buffer[at] == 101 or buffer[at] == 69):
+        return np.int64(0), np.int64(0), np.int64(-1)
+    if negative:
+        return -whole, -part, at
+    return whole, part, at
+
+
+@helper
+def _picoseconds(buffer: Array, at: int, base: int) -> int:
+    """Microseconds as picoseconds from a base; the lowest number where it is none, or far off."""
+    whole, part, behind = _number(buffer, at)
+    if behind < 0 or abs(whole - base) > _MOST_US:
+        return np.iinfo(np.int64).min
+    return (whole - base) * 1_000_000 + part
+
+
+@helper
+def _word(buffer: Array, at: int, end: int) -> int:
+    """The bytes of a key of up to four characters as a number."""
+    code = np.int64(0)
+    if end - at > 4:
+        return code
+    for place in range(at, end):
+        code = code * 256 + buffer[place]
+    return code
+
+
+_PH, _TS, _PID, _TID, _CAT, _DUR, _NAME, _ARGS = (
+    int.from_bytes(key, "big") for key in (b"ph", b"ts", b"pid", b"tid", b"cat", b"dur", b"name",
+                                           b"args"))  # fmt: skip
+_UNKNOWN = int(np.iinfo(np.int64).min)
+
+
+@helper
+def _token(buffer: Array, begin: int, end: int, table: tuple[Array, Array]) -> int:
+    """The index of a value's text, without its quotes."""
+    quoted = buffer[begin] == _QUOTE
+    return _intern(buffer, begin + quoted, end - quoted, table)
+
+
+@helper
+def _field(
+    buffer: Array, key: int, begin: int, end: int, row: Array, table: tuple[Array, Array],
+    base: wire.Ints,
+) -> None:  # fmt: skip
+    """Put a field of an event where it belongs."""
+    if key == _PH:
+        row[PHASE] = buffer[begin + 1]
+    elif key == _NAME:
+        row[NAME] = _token(buffer, begin, end, table)
+    elif key == _CAT:
+        row[CATEGORY] = _token(buffer, begin, end, table)
+    elif key == _PID:
+        row[PROCESS] = _token(buffer, begin, end, table)
+    elif key == _TID:
+        row[THREAD] = _token(buffer, begin, end, table)
+    elif key == _ARGS:
+        row[ARGS] = begin
+    else:
+        _time(buffer, key, begin, row, base)
+
+
+@helper
+def _time(buffer: Array, key: int, begin: int, row: Array, base: wire.Ints) -> None:
+    if key == _DUR:
+        row[DURATION] = _picoseconds(buffer, begin, 0)
+    elif key == _TS and row[PHASE] != 77:  # those of metadata tell nothing
+        if base[0] == _UNKNOWN:
+            whole, _, behind = _number(buffer, begin)
+            if behind > 0:
+                base[0] = whole
+        row[START] = _picoseconds(buffer, begin, base[0])
+
+
+@helper
+def _event(
+    buffer: Array, at: int, row: Array, table: tuple[Array, Array], base: wire.Ints,
+    damage: wire.Ints,
+) -> int:  # fmt: skip
+    """Read the object that opens at a position. Returns the one behind it, -1 if it has no end."""
+    row[:] = _UNKNOWN
+    at = _space(buffer, at + 1)
+    while at < len(buffer) and buffer[at] != _CLOSE:
+        if buffer[at] != _QUOTE:
+            return np.int64(-1)
+        stop = _text(buffer, at + 1, _KEY, damage)
+        if stop < 0:
+            return np.int64(-1)
+        begin = _space(buffer, stop + 1)
+        if begin >= len(buffer) or buffer[begin] != _COLON:
+            return np.int64(-1)
+        begin = _space(buffer, begin + 1)
+        end = _value(buffer, begin, damage)
+        if end <= begin:
+            return np.int64(-1)
+        _field(buffer, _word(buffer, at + 1, stop), begin, end, row, table, base)
+        at = _space(buffer, end)
+        if at < len(buffer) and buffer[at] == _COMMA:
+            at = _space(buffer, at + 1)
+    return at + 1 if at < len(buffer) else np.int64(-1)
+
+
+@helper
+def _skip(buffer: Array, begin: int, damage: wire.Ints) -> int:
+    """Where the next event opens behind damage, -1 if none does.
+
+    At a line's begin, as profilers write them, or behind another event.
+    """
+    at, apart = begin + 1, False
+    while at < len(buffer) and not (apart and _opens_event(buffer, at)):
+        if buffer[at] == _NEWLINE or (buffer[at] == _COMMA and buffer[at - 1] == _CLOSE):
+            apart = True
+        elif buffer[at] > 32:
+            apart = False
+        at += 1
+    damage[0] += 1
+    if damage[1] < 0:
+        damage[1] = begin if at < len(buffer) else len(buffer)
+    return at if at < len(buffer) else np.int64(-1)
+
+
+@helper
+def _opens_event(buffer: Array, at: int) -> bool:
+    key = _space(buffer, at + 1)
+    return buffer[at] == _OPEN and key < len(buffer) and buffer[key] == _QUOTE
+
+
+@compiled(
+    f"Tuple((int64, int64))({_BYTES}, int64, int64[:, ::1], {_TABLE}, int64[::1], int64[::1])"
+)
+def events(
+    buffer: Array, at: int, rows: Array, table: tuple[Array, Array], base: wire.Ints,
+    damage: wire.Ints,
+) -> tuple[int, int]:  # fmt: skip
+    """Read events from a position in their list, until the list, the rows or the room for texts
+    end.
+
+    Flows have no rows: the two ends of each have the same number in their arguments.
+
+    Args:
+        base: [0] the microseconds that picoseconds count from, set at the first.
+        damage: [0] how often, [1] the first position, of events left out; [2], [3] of quotes that
+            were taken as a part of a text.
+
+    Returns:
+        how many rows, and where to go on; -1 where the list ended.
+    """
+    count = 0
+    while count < len(rows) and _has_room(table, 8):
+        at = _space(buffer, at)
+        if at < len(buffer) and buffer[at] == _COMMA:
+            at = _space(buffer, at + 1)
+        if at < len(buffer) and buffer[at] == _CLOSE_LIST:
+            return count, np.int64(-1)
+        behind = np.int64(-1)
+        if at < len(buffer) and buffer[at] == _OPEN:
+            behind = _event(buffer, at, rows[count], table, base, damage)
+        if behind < 0:
+            behind = _skip(buffer, at, damage)
+            if behind < 0:
+                return count, behind
+        elif rows[count, PHASE] not in _FLOWS:
+            count += 1
+        at = behind
+    return count, at
+
+
+@compiled("void(int64[:, ::1], int64[:, ::1])")
+def rehash(slots: Array, larger: Array) -> None:
+    """Fill a larger hash table, empty as yet, with what a smaller one has."""
+    mask = len(larger) - 1
+    for slot in range(len(slots)):
+        if slots[slot, 0] >= 0:
+            place = slots[slot, 1] & mask
+            while larger[place, 0] >= 0:
+                place = (place + 1) & mask
+            larger[place, 0], larger[place, 1] = slots[slot, 0], slots[slot, 1]
+
+
+#: A kind of stat that :mod:`.space` makes a number of: its value is where that begins.
+REAL = 9
+
+
+@helper
+def _arguments(
+    buffer: Array, at: int, wanted: Array, table: tuple[Array, Array],
+    columns: tuple[Array, Array, Array, Array], count: int, damage: wire.Ints,
+) -> int:  # fmt: skip
+    """One event's; of very many the first."""
+    _, name, kind, value = columns
+    at = _space(buffer, at + 1)
+    most = count + _MOST_ARGUMENTS // 2
+    while at < len(buffer) and buffer[at] == _QUOTE and count < most:
+        stop = _text(buffer, at + 1, _KEY, damage)
+        begin = _space(buffer, _space(buffer, stop + 1) + 1)
+        end = _value(buffer, begin, damage) if stop >= 0 else np.int64(-1)
+        if end <= begin:
+            return count
+        if len(wanted) == 0 or _is_wanted(buffer, at + 1, stop, wanted):
+            name[count] = _intern(buffer, at + 1, stop, table)
+            kind[count], value[count] = _stat(buffer, begin, end, table)
+            count += 1
+        at = _space(buffer, end)
+        if at < len(buffer) and buffer[at] == _COMMA:
+            at = _space(buffer, at + 1)
+    return count
+
+
+@helper
+def _stat(buffer: Array, begin: int, end: int, table: tuple[Array, Array]) -> tuple[int, int]:
+    """(kind, value) of a value; a list or an object is the text that it is written as."""
+    if buffer[begin] != _QUOTE:
+        whole, _, behind = _number(buffer, begin)
+        if behind == end and end - begin < 19:
+            for at in range(begin, end):
+                if buffer[at] == 46:
+                    return REAL, begin
+            return wire.INT64, whole
+        if buffer[begin] == 45 or 48 <= buffer[begin] <= 57:
+            return REAL, begin
+    return wire.REF, _token(buffer, begin, end, table)
+
+
+@helper
+def _is_wanted(buffer: Array, begin: int, end: int, wanted: Array) -> bool:
+    at = 0
+    while at < len(wanted):  # at a zero byte
+        place = 0
+        while (
+            begin + place < end
+            and at + 1 + place < len(wanted)
+            and (buffer[begin + place] == wanted[at + 1 + place])
+        ):
+            place += 1
+        at += 1 + place
+        if begin + place == end and (at == len(wanted) or wanted[at] == 0):
+            return True
+        while at < len(wanted) and wanted[at] != 0:
+            at += 1
+    return False
+
+
+@compiled(
+    f"Tuple((int64, int64))({_BYTES}, int64[::1], int64, {_BYTES}, {_TABLE}, {_COLUMNS},"
+    " int64[::1])"
+)
+def stats(
+    buffer: Array, args: wire.Ints, at: int, wanted: Array, table: tuple[Array, Array],
+    columns: tuple[Array, Array, Array, Array], damage: wire.Ints,
+) -> tuple[int, int]:  # fmt: skip
+    """Read what the arguments of events say, from the event with number ``at`` on.
+
+    Args:
+        args: where the arguments of each event begin, negative for none.
+        wanted: the keys, each behind a zero byte; empty for all.
+        columns: of the stats: event, name, kind, value.
+
+    Returns:
+        how many rows, and the number of the event to go on with.
+    """
+    count = 0
+    while at < len(args):
+        if not _has_room(table, _MOST_ARGUMENTS) or count + _MOST_ARGUMENTS > len(columns[0]):
+            break
+        if args[at] >= 0 and buffer[args[at]] == _OPEN:
+            before = count
+            count = _arguments(buffer, args[at], wanted, table, columns, count, damage)
+            columns[0][before:count] = at
+        at += 1
+    return count, at

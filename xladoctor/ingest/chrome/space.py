@@ -1,0 +1,389 @@
+"""A Chrome trace in the form of an XSpace: processes as planes, threads and streams as lines.
+
+Kineto numbers a device's process by the device and its threads by the streams; exports for viewers
+name processes and threads as the planes and lines that they were made of.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from xladoctor.frontends.vocabulary import events as named
+from xladoctor.ingest.chrome import scan
+from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.xplane import wire
+from xladoctor.ingest.xplane.events import Events, Stats
+from xladoctor.ingest.xplane.space import Line, Plane, Space, content_of
+
+_ROWS = 1 << 18  # events that are read at a time
+_TEXTS = 1 << 12
+_START = re.compile(rb'"traceEvents"\s*:\s*\[|^\s*\[')
+_FACTS = re.compile(rb'"(baseTimeNanoseconds|host_name|rank)"\s*:\s*"?([^",}\s]*)')
+_AROUND = 1 << 20  # bytes before and behind the events that say what they are of
+#: Categories of what devices did, and the kind of the device.
+_WORK = {"kernel": "GPU", "gpu_memcpy": "GPU", "gpu_memset": "GPU", "concurrent_kernel": "GPU",
+         "memcpy": "GPU", "memset": "GPU", "mtia_ccp_events": "MTIA"}  # fmt: skip
+_METADATA, _COMPLETE, _INSTANT = ord("M"), ord("X"), ord("i")
+_LABELS = "user_annotation"
+#: The argument that a call of the host and what it led to on a device have in common.
+_JOINED = "correlation"
+_UNKNOWN = int(np.iinfo(np.int64).min)
+
+
+@dataclass(slots=True)
+class _Texts:
+    """Distinct texts, by where in the file they are.
+
+    Attributes:
+        slots: a hash table of their numbers, with what is left of the hash; -1 where it is free.
+        places: begin and end of each, from 1 on; 0 counts.
+    """
+
+    slots: wire.Array
+    places: wire.Array
+
+    @classmethod
+    def empty(cls, room: int) -> _Texts:
+        places = np.zeros((room, 2), np.int64)
+        places[0, 0] = 1
+        return cls(np.full((2 * room, 2), -1, np.int64), places)
+
+    @property
+    def table(self) -> tuple[wire.Array, wire.Array]:
+        """As :mod:`.scan` takes them."""
+        return self.slots, self.places
+
+    def grow(self) -> None:
+        """Make room for more."""
+        room = 4 * len(self.places)
+        places, slots = np.zeros((room, 2), np.int64), np.full((2 * room, 2), -1, np.int64)
+        places[: len(self.places)] = self.places
+        scan.rehash(self.slots, slots)
+        self.places, self.slots = places, slots
+
+
+@dataclass(slots=True)
+class ChromeSpace(Space):
+    """A trace; damage as :func:`.scan.events` counts it.
+
+    Attributes:
+        texts: all names, categories and values.
+        columns: name, start_ps, duration_ps and args of each event, and whether it is of the host.
+        of_planes: whether the processes have the names of an XSpace's planes.
+    """
+
+    texts: _Texts = field(default_factory=lambda: _Texts.empty(_TEXTS))
+    columns: dict[str, wire.Array] = field(default_factory=dict)
+    of_planes: bool = False
+
+    def decode(
+        self, wanted: Iterable[str] | None = None, advance: Callable[[int], None] | None = None
+    ) -> Events:
+        """All events as columns, with those of their arguments that are ``wanted`` (None: all)."""
+        keys = None if wanted is None else {*wanted, _JOINED}
+        stats = self.stats(self.columns["args"], keys)
+        names, codes = self.names()
+        value = stats.value.copy()
+        texts, real = stats.kind == wire.REF, stats.kind == scan.REAL
+        value[texts] = codes[value[texts]]
+        value[real] = self._reals(value[real])
+        kind = np.where(real, np.uint8(wire.DOUBLE), stats.kind)
+        stats = Stats(stats.event, codes[stats.name].astype(np.int32), kind, value)
+        events = Events(names, codes[self.columns["name"]].astype(np.int32),
+                        self.columns["start_ps"], self.columns["duration_ps"], [stats],
+                        self.buffer)  # fmt: skip
+        if wanted is not None:
+            self._name_copies(events)
+            self._add_steps(events)
+            self._add_flows(events)
+        if advance:
+            advance(self.size)
+        return events
+
+    def damage_note(self) -> str | None:
+        """A note on damage; None if everything could be read as it is."""
+        count, first, quotes, quote = self.damage.tolist()
+        notes = []
+        if count:
+            where = f"cut off at byte {self.size}" if first >= self.size else (
+                f"damaged at byte {first} of {self.size}")  # fmt: skip
+            more = f" and {count - 1} more place{'s' * (count > 2)}" if count > 1 else ""
+            notes.append(f"{where}{more}; what could be read is used")
+        if quotes:
+            notes.append(f"{quotes} quotes inside texts are not escaped, the first at byte {quote};"
+                         " they are taken as a part of the text")  # fmt: skip
+        return f"{self.path}: {'; '.join(notes)}" if notes else None
+
+    def stats(self, args: wire.Ints, wanted: set[str] | None) -> Stats:
+        """What arguments at these positions say; ``event`` is the number of the position.
+
+        Names and texts are numbers in the table; a real number is where it begins.
+        """
+        keys = "".join(f"\0{key}" for key in sorted(wanted or ())).encode()
+        rows, parts, at = Stats.empty(_ROWS), [Stats.empty(0)], 0
+        damage = np.array([0, -1, 0, -1], np.int64)  # which the events have told already
+        while at < len(args) and (keys or wanted is None):
+            count, behind = scan.stats(self.buffer, args, at, np.frombuffer(keys, np.uint8),
+                                       self.texts.table, rows.columns, damage)  # fmt: skip
+            if behind == at:
+                self.texts.grow()
+            at = behind
+            parts.append(Stats(*(column[:count].copy() for column in rows.columns)))
+        return Stats.joined(parts)
+
+    def names(self) -> tuple[list[str], wire.Array]:
+        """All texts, and for each place in the table which one it is; the last is for none."""
+        count = int(self.texts.places[0, 0])
+        codes = np.full(count + 1, -1, np.int64)
+        names: dict[str, int] = {}
+        for number, (begin, end) in enumerate(self.texts.places[1:count].tolist(), 1):
+            text = _plain(self.buffer[begin:end].tobytes())
+            codes[number] = names.setdefault(text, len(names))
+        return list(names), codes
+
+    def _reals(self, places: wire.Ints) -> wire.Ints:
+        texts = (self.buffer[at : at + 40].tobytes() for at in places.tolist())
+        found = (re.match(rb"-?\d+(\.\d+)?([eE][-+]?\d+)?", text) for text in texts)
+        return np.array([float(match[0]) if match else np.nan for match in found]).view(np.int64)
+
+    def _name_copies(self, events: Events) -> None:
+        """Call what the host asked for by its name and that of the copy that it asked for.
+
+        Whether a call waits depends on where it copies from, and to what kind of memory.
+        """
+        copies = [index for index, name in enumerate(events.names) if name.startswith("Memcpy ")]
+        host, device = self.joined(events)
+        copying = np.isin(events.name[device], copies)
+        for call, copy in zip(host[copying].tolist(), device[copying].tolist(), strict=True):
+            asked, made = events.names[int(events.name[call])], events.names[int(events.name[copy])]
+            events.name[call] = events.add_name(f"{asked}: {made}")
+
+    def joined(self, events: Events) -> tuple[wire.Ints, wire.Ints]:
+        """For all work of devices whose call is in the trace, that call's number and its own.
+
+        A call that launches a recorded graph leads to much.
+        """
+        rows = events.rows_of(_JOINED)
+        rows = rows.select((rows.kind == wire.INT64) & (rows.value > 0))
+        of_host = self.columns["host"][rows.event]
+        calls, works = rows.select(of_host), rows.select(~of_host)
+        numbers, first = np.unique(calls.value, return_index=True)
+        at = np.searchsorted(numbers, works.value)
+        found = np.append(numbers, -1)[at] == works.value
+        return calls.event[first][at[found]].astype(np.int64), works.event[found].astype(np.int64)
+
+    def _add_flows(self, events: Events) -> None:
+        """Number what joins calls and work as an XSpace does: ``_p`` produces, ``_c`` consumes."""
+        rows = events.rows_of(_JOINED)
+        name = np.where(self.columns["host"][rows.event], events.add_name("_p"),
+                        events.add_name("_c")).astype(np.int32)  # fmt: skip
+        events.parts.append(Stats(rows.event, name, rows.kind, rows.value))
+
+    def _add_steps(self, events: Events) -> None:
+        """Number steps that are numbered by their names, or by a text."""
+        stats = events.parts[0]
+        given = (stats.name == events.index("step_num")) & (stats.kind == wire.REF)
+        for row in np.flatnonzero(given).tolist():
+            text = events.names[int(stats.value[row])]
+            stats.kind[row], stats.value[row] = wire.INT64, int(text) if text.isdecimal() else 0
+        beginnings = named("step")
+        numbers = {index: int(found[1]) for index, name in enumerate(events.names)
+                   if name.startswith(beginnings)
+                   and (found := re.search(r"(\d{1,18})$", name))}  # fmt: skip
+        which = np.flatnonzero(np.isin(events.name, list(numbers)) & self.columns["host"])
+        if len(which):
+            number = np.array([numbers[code] for code in events.name[which].tolist()], np.int64)
+            step = np.full(len(which), events.add_name("step_num"), np.int32)
+            kind = np.full(len(which), wire.INT64, np.uint8)
+            events.parts.append(Stats(which.astype(np.int32), step, kind, number))
+
+
+def read_chrome(path: Path, ingested: Ingested) -> ChromeSpace | None:
+    """Read a file and find its planes and lines. None, and a note, if it cannot be opened."""
+    buffer = content_of(path, ingested)
+    if buffer is None:
+        return None
+    space = ChromeSpace(path, len(buffer), buffer, damage=np.array([0, -1, 0, -1], np.int64))
+    start = _START.search(buffer[:_AROUND].tobytes())
+    rows, base = _rows(space, start.end() if start else space.size)
+    facts = _facts(space, start.start() if start else 0)
+    since = facts.get("baseTimeNanoseconds", "")
+    origin = (int(since) if re.fullmatch(r"\d{1,18}|[1-8]\d{18}", since) else 0) + 1000 * base
+    if "host_name" in facts:
+        space.hostnames.append(facts["host_name"])
+    _arrange(space, rows, origin)
+    if space.of_planes:
+        ingested.notes.append(f"{path}: a trace for viewers, without the compiled graphs; the"
+                              " .xplane.pb file of the same profile has them")  # fmt: skip
+    return space
+
+
+def _rows(space: ChromeSpace, at: int) -> tuple[wire.Array, int]:
+    """The rows of all events, and the microseconds that they count from."""
+    parts, base = [np.empty((0, 8), np.int64)], np.array([_UNKNOWN], np.int64)
+    room = np.empty((_ROWS, 8), np.int64)
+    while 0 <= at < space.size:
+        count, behind = scan.events(space.buffer, at, room, space.texts.table, base, space.damage)
+        if behind == at:
+            space.texts.grow()
+        at = behind
+        parts.append(room[:count].copy())
+    return np.concatenate(parts), 0 if base[0] == _UNKNOWN else int(base[0])
+
+
+def _facts(space: ChromeSpace, start: int) -> dict[str, str]:
+    """What is said of the whole, before the events or behind them."""
+    around = (space.buffer[:start], space.buffer[max(start, space.size - _AROUND) :])
+    return {key.decode(): value.decode(errors="replace")
+            for part in around for key, value in _FACTS.findall(part.tobytes())}  # fmt: skip
+
+
+def _plain(text: bytes) -> str:
+    if b"\\" in text:
+        try:
+            return msgspec.json.decode(b'"' + text + b'"', type=str)
+        except msgspec.DecodeError:  # a quote in it that is not escaped, among others that are
+            pass
+    return text.decode(errors="replace")
+
+
+@dataclass(frozen=True, slots=True)
+class _Lane:
+    """What becomes a line: events of one thread of a process, of one sort.
+
+    Attributes:
+        device: kind of the device, for what it did or what is shown beside that.
+        sort: category of what is shown beside it, else empty.
+    """
+
+    process: str
+    thread: str
+    device: str = ""
+    sort: str = ""
+
+
+def _arrange(space: ChromeSpace, rows: wire.Array, origin: int) -> None:
+    """Put the events into planes and lines, in order of time."""
+    names, codes = space.names()
+    called = _called(space, rows[rows[:, scan.PHASE] == _METADATA], names, codes)
+    space.of_planes = any(name.startswith("/") for name in called.values())
+    phase = rows[:, scan.PHASE]
+    known = (phase == _COMPLETE) | (phase == _INSTANT)
+    known &= (rows[:, [scan.START, scan.NAME, scan.PROCESS]] != _UNKNOWN).all(axis=1)
+    nowhere = np.flatnonzero(np.diff(space.texts.places[: len(codes) - 1])[:, 0] == 0)
+    rows = rows[known & ~np.isin(rows[:, scan.PROCESS], nowhere)]  # marks of the profiler's own
+    lanes, lane = _lanes(rows, names, codes, called)
+    planes: dict[str, list[int]] = {}
+    for number, each in enumerate(lanes):
+        planes.setdefault(_plane_of(each, called), []).append(number)
+    ordered = [number for name in sorted(planes, key=_rank) for number in planes[name]]
+    place = np.argsort(np.array(ordered, np.int64))[lane] if len(rows) else lane
+    duration = np.maximum(rows[:, scan.DURATION], 0)
+    order = np.lexsort((-duration, rows[:, scan.START], place))
+    space.columns = {
+        "name": rows[order, scan.NAME], "start_ps": rows[order, scan.START],
+        "duration_ps": duration[order], "args": rows[order, scan.ARGS],
+        "host": np.array([not each.device for each in lanes], bool)[lane[order]],
+    }  # fmt: skip
+    category = next((number for number, code in enumerate(codes.tolist())
+                     if code >= 0 and names[code] == _LABELS), None)  # fmt: skip
+    if category is not None:
+        space.labels = {names[codes[code]] for code in np.unique(
+            rows[rows[:, scan.CATEGORY] == category, scan.NAME]).tolist()}  # fmt: skip
+    counts = np.bincount(lane, minlength=len(lanes))
+    for name in sorted(planes, key=_rank):
+        plane = Plane(len(space.planes), name)
+        space.planes.append(plane)
+        for number in planes[name]:
+            _add_line(space, plane, lanes[number], called, origin, int(counts[number]))
+
+
+def _add_line(
+    space: ChromeSpace, plane: Plane, lane: _Lane, called: dict[tuple[str, str], str],
+    origin: int, count: int,
+) -> None:  # fmt: skip
+    name = called.get((lane.process, lane.thread), lane.thread)
+    if lane.device:
+        name = f"{lane.sort or 'Stream'} #{lane.thread}"
+    identity = int(lane.thread) if lane.thread.isdecimal() else space.line_count
+    plane.lines.append(Line(
+        number=space.line_count, plane=plane, id=identity, name=name, origin_ns=origin, begin=0,
+        end=0, first=space.event_count, count=count, marks=[],
+    ))  # fmt: skip
+    space.line_count += 1
+    space.event_count += count
+
+
+def _called(
+    space: ChromeSpace, rows: wire.Array, names: list[str], codes: wire.Array
+) -> dict[tuple[str, str], str]:
+    """The names of threads by process and thread, and of processes by the process alone."""
+    of_names = [number for number, code in enumerate(codes.tolist())
+                if code >= 0 and names[code] in ("process_name", "thread_name")]  # fmt: skip
+    rows = rows[np.isin(rows[:, scan.NAME], of_names)]
+    _, first = np.unique(_numbers(rows, scan.NAME, scan.PROCESS, scan.THREAD), return_index=True)
+    rows = rows[first]
+    stats = space.stats(np.ascontiguousarray(rows[:, scan.ARGS]), {"name"})
+    texts, places = space.names()
+    called = {}
+    for number, value in zip(stats.event.tolist(), stats.value.tolist(), strict=True):
+        row = rows[number]
+        what, process, thread = (
+            names[codes[row[column]]] if row[column] >= 0 else ""
+            for column in (scan.NAME, scan.PROCESS, scan.THREAD)
+        )
+        key = (process, thread if what == "thread_name" else "")
+        called[key] = texts[places[value]]
+    return called
+
+
+def _numbers(rows: wire.Array, *columns: int) -> wire.Ints:
+    """A number for each row, the same for those with the same texts in these columns."""
+    number = np.zeros(len(rows), np.int64)
+    for column in columns:
+        _, number = np.unique(number, return_inverse=True)
+        number = number * (1 << 32) + np.maximum(rows[:, column], -1)
+    return number
+
+
+def _lanes(
+    rows: wire.Array, names: list[str], codes: wire.Array, called: dict[tuple[str, str], str]
+) -> tuple[list[_Lane], wire.Ints]:
+    """The lanes, and the number of each event's."""
+
+    def text(code: int) -> str:
+        return names[codes[code]] if code >= 0 else ""
+
+    columns = [scan.PROCESS, scan.THREAD, scan.CATEGORY]
+    _, first, lane = np.unique(_numbers(rows, *columns), return_index=True, return_inverse=True)
+    parts = [tuple(map(text, row)) for row in rows[first][:, columns].tolist()]
+    devices = {process: _WORK[sort.lower()] for process, _, sort in parts
+               if sort.lower() in _WORK}  # fmt: skip
+    found: dict[_Lane, int] = {}
+    numbers = []
+    for process, thread, sort in parts:
+        beside = sort if process in devices and sort.lower() not in _WORK else ""
+        each = _Lane(process, thread, devices.get(process, ""), beside)
+        numbers.append(found.setdefault(each, len(found)))
+    return list(found), np.array(numbers, np.int64)[lane]
+
+
+def _plane_of(lane: _Lane, called: dict[tuple[str, str], str]) -> str:
+    name = called.get((lane.process, ""), "")
+    if name.startswith("/"):
+        return name
+    if lane.device:
+        return f"/device:{lane.device}:{lane.process}"
+    return "/host:CPU" if lane.process.isdecimal() else lane.process
+
+
+def _rank(plane: str) -> tuple[bool, bool, int, str]:
+    number = re.search(r"\d+$", plane)
+    return (not plane.startswith("/host:"), not plane.startswith("/device:"),
+            int(number[0]) if number else 0, plane)  # fmt: skip
