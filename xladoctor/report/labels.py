@@ -15,6 +15,7 @@ from xladoctor.report.text import plain
 
 _MOST = 12  # lines
 _NARROW = 60
+_BETWEEN = 2
 _WITHIN = " > "
 _MEANING = "  device: it ran what was launched within; idle: it ran nothing"
 _COLUMNS: dict[str, Callable[[LabelTime], str]] = {
@@ -33,17 +34,20 @@ def table(labels: Sequence[LabelTime], style: Style) -> RenderableType:
     columns = {name: column for name, column in _COLUMNS.items()
                if style.width >= _NARROW or name in _ALWAYS}  # fmt: skip
     overflow: OverflowMethod = "ellipsis" if style.unicode else "crop"
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(overflow=overflow, no_wrap=True, ratio=1)
-    for _ in columns:
-        grid.add_column(justify="right", no_wrap=True, overflow=overflow)
+    widths = [max(len(name), *(len(cell(label)) for label in longest))
+              for name, cell in columns.items()]  # fmt: skip
+    rest = style.width - sum(width + _BETWEEN for width in widths)
+    grid = Table.grid(padding=(0, _BETWEEN))
+    grid.add_column(overflow=overflow, no_wrap=True, max_width=max(1, rest))
+    for width in widths:
+        grid.add_column(justify="right", no_wrap=True, overflow=overflow, width=width)
     grid.add_row(Text("your labels", style="bold"),
                  *(Text(name, style="dim") for name in columns))  # fmt: skip
     for label in (label for label in labels if label in longest):
         *outer, name = label.path.split(_WITHIN)
         cells = ["  " * (len(outer) + 1) + name, *(cell(label) for cell in columns.values())]
         grid.add_row(*(Text(plain(text, style)) for text in cells))
-    rest = len(labels) - len(longest)
-    more = [Text(f"  and {rest} shorter ones: table region", style="dim")] if rest else []
+    others = len(labels) - len(longest)
+    more = [Text(f"  and {others} shorter ones: table region", style="dim")] if others else []
     meaning = [Text(_MEANING, style="dim")] if style.width >= _NARROW else []
     return Group(grid, *more, *meaning)
