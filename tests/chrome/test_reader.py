@@ -173,3 +173,26 @@ def test_a_trace_without_events_is_an_error(tmp_path: Path, text: str) -> None:
     (tmp_path / "trace.json").write_text(text)
     with pytest.raises(IngestError, match="one without events"):
         load_evidence(str(tmp_path / "trace.json"))
+
+
+def test_a_trace_made_of_a_timeline_has_its_planes_and_lacks_the_graphs(tmp_path: Path) -> None:
+    names = [("process_name", None, "/host:CPU"), ("thread_name", 5, "python")]
+    rows: list[dict[str, Any]] = [
+        {"ph": "M", "pid": 701, "name": what, "args": {"name": name},
+         **({} if thread is None else {"tid": thread})}
+        for what, thread, name in names
+    ]  # fmt: skip
+    rows += [{"ph": "X", "pid": 701, "tid": 5, "ts": 10.0 * step, "dur": 9.5, "name": "train",
+              "args": {"step_num": str(step)}} for step in range(4)]  # fmt: skip
+    path = tmp_path / "vm.trace.json"
+    path.write_text(json.dumps({"displayTimeUnit": "ns", "traceEvents": [*rows, {}]}))
+    (tmp_path / "perfetto_trace.json.gz").write_bytes(gzip.compress(path.read_bytes()))
+    evidence = load_evidence(str(tmp_path))
+    assert evidence.database.table("SELECT p.host, steps_from, l.name FROM process p"
+                                   " JOIN timeline USING (process) JOIN line l USING (process)")[1] == [
+        ("vm", "StepTrace", "python")
+    ]  # fmt: skip
+    assert evidence.database.table("SELECT step, duration_ns FROM timeline_step")[1] == [
+        (0, 9500), (1, 10000), (2, 10000), (3, 10000)
+    ]  # fmt: skip
+    assert any("without the compiled graphs" in note for note in evidence.notes)

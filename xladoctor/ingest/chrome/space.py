@@ -345,10 +345,12 @@ def _called(
 
 def _numbers(rows: wire.Array, *columns: int) -> wire.Ints:
     """A number for each row, the same for those with the same texts in these columns."""
-    number = np.zeros(len(rows), np.int64)
-    for column in columns:
-        _, number = np.unique(number, return_inverse=True)
-        number = number * (1 << 32) + np.maximum(rows[:, column], -1)
+    first, *others = columns
+    number = np.maximum(rows[:, first], 0)  # no text has number 0
+    for column in others:
+        if number.max(initial=0) >> 31:
+            _, number = np.unique(number, return_inverse=True)
+        number = (number << 31) + np.maximum(rows[:, column], 0)
     return number
 
 

@@ -75,11 +75,13 @@ def add_dependencies(
     whole = (timeline.begin, timeline.end)
     limits = whole if steps is None else (int(steps.begin[0]), int(steps.end[-1]))
     window = _Window(timeline, lines, *limits, steps, numbers)
-    handed, started = _launches(timeline, lines)
+    handed, runs = _joined(timeline, lines)
+    if not len(handed):
+        handed, started = _launches(timeline, lines)
+        runs = _executions(device, started) if len(handed) else runs
     inside = np.flatnonzero((handed > window.begin) & (handed <= window.end))
     if not len(inside):
         return
-    runs = _executions(device, started)
     runs = Intervals(runs.begin[inside], runs.end[inside])
     count = len(inside)
     ingested.append("device_execution", {
@@ -90,6 +92,31 @@ def add_dependencies(
     segments = _segments(window, handed[inside], runs)
     process_of = np.full(len(segments["segment"]), process)
     ingested.append("host_segment", {"process": process_of, **segments})
+
+
+def _joined(timeline: Timeline, lines: list[Line]) -> tuple[Times, Intervals]:
+    """When these threads had handed over work, in order, and when that ran, where this is told."""
+    calls, works = timeline.space.joined(timeline.events)
+    own = np.zeros(len(timeline.events.name), np.bool_)
+    for line in lines:
+        own[line.events] = True
+    calls, works = calls[own[calls]], works[own[calls]]
+    begins, ends = _instants(timeline, np.concatenate((calls, works)))
+    handed, call = np.unique(ends[: len(calls)], return_inverse=True)
+    begin, end = np.full(len(handed), _NEVER), np.zeros(len(handed), np.int64)
+    np.minimum.at(begin, call, begins[len(calls) :])
+    np.maximum.at(end, call, ends[len(calls) :])
+    return handed, Intervals(begin, end)
+
+
+def _instants(timeline: Timeline, events: Times) -> tuple[Times, Times]:
+    """Begin and end of events by their numbers in the file."""
+    begin, end = np.empty(len(events), np.int64), np.empty(len(events), np.int64)
+    for line in timeline.space.lines:
+        mine = np.flatnonzero((events >= line.first) & (events < line.events.stop))
+        begin[mine] = timeline.begins(line, events[mine] - line.first)
+        end[mine] = timeline.ends(line, events[mine] - line.first)
+    return begin, end
 
 
 def _launches(timeline: Timeline, lines: list[Line]) -> tuple[Times, Times]:
