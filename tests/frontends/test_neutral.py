@@ -45,7 +45,7 @@ def naming(file: str) -> list[str]:
 
 
 def allowed(file: str) -> bool:
-    own = {"torch_xla", "jax"} & set(Path(file).parts) or file.startswith("frontends/")
+    own = {"torch_xla", "jax", "torch"} & set(Path(file).parts) or file.startswith("frontends/")
     return bool(own) or any(file == may or file.startswith(f"{may}/") for may in MAY)
 
 
