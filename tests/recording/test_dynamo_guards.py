@@ -1,4 +1,4 @@
-"""What Dynamo's guards tell of why a function is compiled again; the texts are those of torch 2.9."""
+"""What Dynamo's guards tell of why a function is compiled again, as torch 2.9 writes them."""
 
 from __future__ import annotations
 

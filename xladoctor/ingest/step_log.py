@@ -318,7 +318,8 @@ class _StepLogReader:
             "compile_limit", process=self._process, compiled=line.function,
             defined_file=defined.file, defined_line=defined.line, name=line.name, size=line.size,
             ordinal=line.ordinal, launches=self._sites.launches.get(line.site), what=what,
-            argument=argument, was=was, now=now, site=line.site,
+            argument=argument, was=was and _as_hlo(was),
+            now=now and _as_hlo(now), site=line.site,
         )  # fmt: skip
 
     def _upload(self, line: Upload) -> None:

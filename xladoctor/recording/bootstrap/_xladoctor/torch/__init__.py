@@ -21,7 +21,7 @@ class Torch:
     """See :class:`..frontend.Frontend`."""
 
     name = "torch"
-    packages = frozenset(("torch", "torchgen", "functorch"))
+    packages = frozenset(("torch", "torchgen", "functorch", "triton"))
     recorded: tuple[str, ...] = settings.RECORDED
     ranks: tuple[str, ...] = ("RANK", "LOCAL_RANK", "SLURM_PROCID")
     entries = settings.ENTRIES
