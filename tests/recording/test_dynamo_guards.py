@@ -23,7 +23,8 @@ class Model:
         raise AssertionError("code of the program ran")
 
 
-FRAME = Frame({"x": TENSOR, "k": 1.5, "s": Model(), "cfg": {"a": 1, "b": 2}, "y": None},
+FRAME = Frame({"x": TENSOR, "k": 1.5, "s": Model(), "cfg": {"a": 1, "b": 2}, "y": None,
+               "___stack1": 2.5},
               {"limit": 4})  # fmt: skip
 GUARDS = {
     "0/0: tensor 'x' size mismatch at index 0. expected 2, actual 3": (
@@ -48,6 +49,8 @@ GUARDS = {
     "0/5: s.flag == True   # if s.flag: z = 1": ("static", "s.flag", "True", "False"),
     "0/1: s.asked == 3": ("static", "s.asked", "3", ""),
     "0/1: G['limit'] == 3": ("static", "limit", "3", "4"),
+    "0/2: ___as_tensor(___stack1).item() == 1.25": ("static", "", "1.25", "2.5"),
+    "0/2: ___as_tensor(k).item() == 1.25": ("static", "k", "1.25", "1.5"),
     "0/2: h is None": ("structure", "h", "None", ""),
     "0/3: ___check_obj_id(h.__code__, 139847138385472)    # s = h(s)": ("function", "h", "", ""),
     "0/4: CodeGuardAccessor: Not a function on h.__code__": ("function", "h", "", ""),

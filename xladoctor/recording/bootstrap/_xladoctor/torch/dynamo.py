@@ -74,12 +74,12 @@ class Dynamo:
         needed = {"_callback_from_stance", "_maybe_set_eval_frame"}
         code = next(const for const in module._TorchDynamoContext.__call__.__code__.co_consts
                     if isinstance(const, CodeType) and needed <= {*const.co_names})  # fmt: skip
-        recorder, local, frame = self._recorder, self._local, sys._getframe
+        recorder, local = self._recorder, self._local
 
         def entering(original: Any) -> Any:
             def callback_from_stance(callback: Any) -> Any:
                 if callback and not recorder.off and getattr(local, "outer", None) is None:
-                    caller = frame(1)
+                    caller = _caller(sys._getframe(1))
                     if caller.f_code is code:
                         local.outer, local.entered = caller, False
                         self._calls.note(self._hear.called)
@@ -90,7 +90,7 @@ class Dynamo:
         def leaving(original: Any) -> Any:
             def maybe_set_eval_frame(callback: Any) -> Any:
                 outer = getattr(local, "outer", None)
-                if outer is not None and frame(1) is outer:
+                if outer is not None and _caller(sys._getframe(1)) is outer:
                     if not local.entered:
                         local.entered = True
                     else:
@@ -281,6 +281,8 @@ class Listener:
     def broken(self, site: int | None, place: int | None, function: str, why: str, hint: str,
                whole: bool) -> None:  # fmt: skip
         """A graph break; ``whole``: the function cannot be split there, and is not compiled."""
+        if not self._calls.events.awake:
+            return
         if (place, why) not in self._told:
             self._told.add((place, why))
             self._recorder.tell({"event": "break", "site": site, "place": place,
@@ -290,7 +292,7 @@ class Listener:
     def limited(self, attempt: Attempt, name: str, size: Any) -> None:
         """A function has been compiled so often that Dynamo leaves it alone from now on."""
         code, change = attempt.code, attempt.change
-        if code is None or (code, "limit") in self._told:
+        if not self._calls.events.awake or code is None or (code, "limit") in self._told:
             return
         self._told.add((code, "limit"))
         self._recorder.tell({
@@ -300,6 +302,13 @@ class Listener:
             "ordinal": self._calls.sites.launches.get(attempt.site, 0),
             "changes": [[*change]] if change else [],
         })  # fmt: skip
+
+
+def _caller(frame: Any) -> FrameType:
+    """The frame that called a wrapper, around which there may be one of another frontend."""
+    while frame.f_code.co_filename == _HERE:
+        frame = frame.f_back
+    return frame  # type: ignore[no-any-return]
 
 
 def _phases(metrics: dict[str, Any], spent: int) -> dict[str, int]:
@@ -312,6 +321,9 @@ def _phases(metrics: dict[str, Any], spent: int) -> dict[str, int]:
            for number, name in enumerate(names)}  # fmt: skip
     own["other"] = max(0, spent - sum(own.values()))
     return {name: time for name, time in own.items() if time}
+
+
+_HERE = _caller.__code__.co_filename
 
 
 def generated_code() -> str:

@@ -30,6 +30,7 @@ _NUMBER_OF = re.compile(r"len\((.+?)\) [=!<>]=? (.+)|list\((.+?)\.keys\(\)\) == 
 _OBJECT = re.compile(r"___check_obj_id\((.+?), .*|CodeGuardAccessor: .* on (.+)|"
                      r"___check_type_id\((.+?), .*")  # fmt: skip
 _SIZE = re.compile(r"([\w.\[\]']+)\.size\(\)\[(\d+)\]")
+_NUMBER = re.compile(r"___as_tensor\((.+?)\)\.item\(\) == (.+)")
 _EQUALS = re.compile(r"(.+?) (==|is) (.+)")
 _STEP = re.compile(r"\.(\w+)|\[(?:'([^']*)'|(\d+))\]")
 _GLOBAL = re.compile(r"G\['([^']+)'\]")
@@ -90,7 +91,7 @@ def change(reason: str, frame: Frame) -> Change:
     """What is new, by the guard that failed."""
     text = _PREFIX.sub("", reason, count=1)
     guard = re.split(r"\s+# |\s{2,}", text)[0].strip()
-    for read in (_gradient, _no_tensor, _tensor, _state, _number_of, _object, _size, _equals):
+    for read in (_gradient, _no_tensor, _tensor, _number, _state, _number_of, _object, _size, _equals):
         if known := read(guard, frame):
             what, argument, was, now = known
             return Change(what, _named(argument), _short(was), _short(now))
@@ -125,6 +126,15 @@ def _tensor(guard: str, frame: Frame) -> _Texts | None:
         return "shape", name, f"{dtype}[{','.join(before)}]", f"{dtype}[{','.join(sizes)}]"
     what, of = _OF_TENSOR.get(kind, ("type", "{0}"))
     return what, name, of.format(expected.lower(), index), of.format(actual.lower(), index)
+
+
+def _number(guard: str, frame: Frame) -> _Texts | None:
+    """A number with a fraction; ``___stack0`` is one that the code before a break gave."""
+    match = _NUMBER.match(guard)
+    if match is None:
+        return None
+    name = "" if match[1].startswith("___") else match[1]
+    return "static", name, match[2], _type_of(frame.value(match[1]), "")
 
 
 def _state(guard: str, frame: Frame) -> _Texts | None:

@@ -15,6 +15,7 @@ from typing import Any
 
 from ..calls import Calls
 from ..patches import Patches
+from ..torch.dynamo import Dynamo, Listener
 from ..torch.hiding import hide_from_dynamo
 from ..torch.loaders import Loaders
 
@@ -40,6 +41,7 @@ class Adapter:
         self._recorder = calls.recorder
         self._plain = (torch.Tensor, torch.nn.Parameter)
         self._hook: Any = None
+        self._dynamo = Dynamo(calls, Listener(calls))
         self._patches = Patches()
 
     def install(self) -> None:
@@ -58,6 +60,7 @@ class Adapter:
         replace(parallel_loader.ParallelLoader, "next_item", calls.input)
         Loaders(self._torch, calls, self._patches).install()
         self._install_reads()
+        self._dynamo.install()
         replace(xlac, "_xla_sync_multi", self._touch)
         self._install_saves(xla_model)
         self._hook = register_optimizer_step_post_hook(self._optimizer_stepped)
@@ -66,6 +69,7 @@ class Adapter:
         """Put everything back."""
         if self._hook is not None:
             self._hook.remove()
+        self._dynamo.uninstall()
         self._patches.undo()
 
     def _install_reads(self) -> None:
