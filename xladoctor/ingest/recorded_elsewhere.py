@@ -20,6 +20,7 @@ from xladoctor.ingest.hlo.dump import add_dumped
 from xladoctor.ingest.interface import Columns, Ingested, IngestError, Progress
 from xladoctor.ingest.recognition import SUFFIX, ByKind, Kind, files_in, kind_of
 from xladoctor.ingest.sessions import find_sessions, session_files
+from xladoctor.ingest.torch.structured_log import read_structured_log
 from xladoctor.ingest.torch_xla.analysis_log import AnalysisLog
 from xladoctor.ingest.torch_xla.text_file import (
     Text,
@@ -56,7 +57,7 @@ def read_elsewhere(
         texts += _sort(path, session, held, ingested)
     times = [_read(file, number, ingested, progress)
              for number, file in enumerate(held[Kind.TIMELINE])]  # fmt: skip
-    nothing_else = not texts and not held[Kind.MODULE]
+    nothing_else = not (texts or held[Kind.MODULE] or held[Kind.COMPILER])
     if held[Kind.TIMELINE] and "process" not in ingested.tables and nothing_else:
         raise IngestError(
             ingested.notes, "expected an .xplane.pb file, as XLA's profiler writes it"
@@ -67,6 +68,7 @@ def read_elsewhere(
                               " and what tells of them", _EXPECTED_TIMELINE)  # fmt: skip
         raise IngestError(f"{_named(paths)}: nothing in it that can be read", _EXPECTED)
     add_texts(texts, times, ingested)
+    _add_compilers_logs(held[Kind.COMPILER], len(times), ingested)
     _add_modules(held[Kind.MODULE], ingested)
     return ingested
 
@@ -87,11 +89,18 @@ def _sort(path: Path, session: str | None, held: ByKind, ingested: Ingested) -> 
         return
     below = files_in(path)
     held[Kind.TIMELINE] += _of_one_session(path, below[Kind.TIMELINE], session, ingested)
-    for kind in (Kind.MODULE, Kind.TRACE):
+    for kind in (Kind.MODULE, Kind.COMPILER, Kind.TRACE):
         held[kind] += below[kind]
     for file in below[Kind.TEXT]:
         with suppress(IngestError):  # a file of another kind beside them
             yield read_text_file(file)
+
+
+def _add_compilers_logs(files: list[Path], timelines: int, ingested: Ingested) -> None:
+    """Each is of a process; of the timeline's, if there is one of each."""
+    first = 0 if timelines == len(files) == 1 else timelines
+    for number, file in enumerate(files, first):
+        read_structured_log(file, number, ingested)
 
 
 def _add_modules(modules: list[Path], ingested: Ingested) -> None:

@@ -27,7 +27,8 @@ _PHASES = {
     "inductor": "inductor_cumulative_compile_time_us", "triton": "triton_compile_time_us",
 }  # fmt: skip
 _OF_BACKWARD = "backward_cumulative_compile_time_us"
-_LIMIT = re.compile(r"\b(\w*(?:recompile|cache_size)_limit)\b")
+#: Names the limit in what Dynamo gives up with.
+LIMIT = re.compile(r"\b(\w*(?:recompile|cache_size)_limit)\b")
 
 
 class Dynamo:
@@ -150,12 +151,12 @@ class Dynamo:
         known, local.reason = getattr(local, "reason", None), None
         attempt = Attempt(
             str(metrics.get("compile_id") or CompileContext.current_compile_id()), spent,
-            _phases(metrics, spent), metrics, self._here(), error,
+            phases_of(metrics, spent), metrics, self._here(), error,
         )  # fmt: skip
         attempt.cached = self._hear.cached(utils.counters)
         if known is not None:
             attempt.code, attempt.reason, attempt.frame = known
-        limit = _LIMIT.search(str(error)) if error is not None else None
+        limit = LIMIT.search(str(error)) if error is not None else None
         if limit:
             from torch._dynamo import config
 
@@ -311,8 +312,13 @@ def _caller(frame: Any) -> FrameType:
     return frame  # type: ignore[no-any-return]
 
 
-def _phases(metrics: dict[str, Any], spent: int) -> dict[str, int]:
-    """Nanoseconds of each phase without the phases in it."""
+def phases_of(metrics: dict[str, Any], spent: int) -> dict[str, int]:
+    """Nanoseconds of each phase without the phases in it.
+
+    Args:
+        metrics: as Dynamo collects them.
+        spent: nanoseconds in all.
+    """
     times = {name: int(metrics.get(key) or 0) * 1000 for name, key in _PHASES.items()}
     times["aot"] = max(times["aot"], int(metrics.get(_OF_BACKWARD) or 0) * 1000)
     times["dynamo"] = max(times["dynamo"], times["aot"])

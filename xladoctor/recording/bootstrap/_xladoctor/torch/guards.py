@@ -91,7 +91,7 @@ def change(reason: str, frame: Frame) -> Change:
     """What is new, by the guard that failed."""
     text = _PREFIX.sub("", reason, count=1)
     guard = re.split(r"\s+# |\s{2,}", text)[0].strip()
-    for read in (_gradient, _no_tensor, _tensor, _number, _state, _number_of, _object, _size, _equals):
+    for read in _READERS:
         if known := read(guard, frame):
             what, argument, was, now = known
             return Change(what, _named(argument), _short(was), _short(now))
@@ -179,6 +179,10 @@ def _equals(guard: str, frame: Frame) -> _Texts | None:
     plain = match[2] == "==" and (value is _MISSING or isinstance(value, _PLAIN))
     kind = "static" if plain else "structure"
     return kind, match[1], match[3], _type_of(value, "")
+
+
+#: The first that understands a guard tells what is new.
+_READERS = (_gradient, _no_tensor, _tensor, _number, _state, _number_of, _object, _size, _equals)
 
 
 def _type_of(value: Any, otherwise: str) -> str:
