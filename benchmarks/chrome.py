@@ -81,11 +81,15 @@ def main() -> None:
           f" {statistics.median(each[1] for each in ours):.2f} s of processors,"
           f" peak {max(each[2] or 0 for each in ours):.2f} times the file")  # fmt: skip
     pairs = [(one, other) for one, other in rounds if other]
-    for what, place in (("seconds", 0), ("processor seconds", 1)):
-        ratios = [other[place] / one[place] for one, other in pairs]
-        if ratios:
-            theirs = statistics.median(other[place] for _, other in pairs)
-            print(f"HTA: {theirs:.2f} {what}, {statistics.median(ratios):.1f} times ours")
+    _compare("seconds", [(one[0], other[0]) for one, other in pairs])
+    _compare("processor seconds", [(one[1], other[1]) for one, other in pairs])
+
+
+def _compare(what: str, pairs: list[tuple[float, float]]) -> None:
+    if pairs:
+        times = statistics.median(theirs / ours for ours, theirs in pairs)
+        theirs = statistics.median(theirs for _, theirs in pairs)
+        print(f"HTA: {theirs:.2f} {what}, {times:.1f} times ours")
 
 
 if __name__ == "__main__":

@@ -53,6 +53,9 @@ def written(tmp_path: Path) -> Ingested:
         log.write(f'{{"event": "compile", {common}, {again}}}\n')
         took = '"end_ns": 9, "duration_ns": 8, "typical_ns": 1, "traced": true'
         log.write(f'{{"event": "outlier", {common}, {took}}}\n')
+        log.write('{"event": "phases", "thread": 1, "number": 1, "phases": {"aot": 5}}\n')
+        log.write('{"event": "break", "site": 0, "place": 0, "function": "f", "reason": "r"}\n')
+        log.write('{"event": "limit", "site": 0, "function": "f", "name": "limit"}\n')
         step = (folder / "steps.jsonl").read_text().splitlines()[0]
         both = '"uploads": [[0, 1, 64, 5]], "saves": [[0, 1, 9]]'
         log.write(f"{step.removesuffix('}')}, {both}}}\n")
@@ -61,7 +64,7 @@ def written(tmp_path: Path) -> Ingested:
     sites = folder / "call_sites.json"
     loops = '"via": "", "loops": [["/home/ada/train.py", 7, 9, "train"]]'
     asked = (
-        '"launches": [[0, 2, 8.0, 1]],'
+        '"launches": [[0, 2, 8.0, 1]], "parts": [[0, 4]],'
         '"ignores": [{"file": "train.py", "line": 7, "first": 7, "last": 7, "text": "#"}], "sites"'
     )
     sites.write_text(sites.read_text().replace('"via": ""', loops).replace('"sites"', asked))

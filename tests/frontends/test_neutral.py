@@ -16,7 +16,7 @@ NAMED = re.compile(
     r"(?i:torch|xlac\b)|\b(aten|prim)(::|__)|\baten\b|\b(PT_)?XLA_[A-Z]|\bPJRT_DEVICE\b"
 )
 #: An import of what reads a frontend's own formats, which names no more than the folder.
-IMPORT = re.compile(r"\s*(from|import) xladoctor\.\w+\.torch_xla\b.*")
+IMPORT = re.compile(r"\s*(from|import) xladoctor\.\w+\.torch(_xla)?\b.*")
 #: Files, or folders, with the reason why they may.
 MAY = {
     "__init__.py": "says what the tool is for",
@@ -45,7 +45,7 @@ def naming(file: str) -> list[str]:
 
 
 def allowed(file: str) -> bool:
-    own = {"torch_xla", "jax"} & set(Path(file).parts) or file.startswith("frontends/")
+    own = {"torch_xla", "jax", "torch"} & set(Path(file).parts) or file.startswith("frontends/")
     return bool(own) or any(file == may or file.startswith(f"{may}/") for may in MAY)
 
 

@@ -16,6 +16,7 @@ pytestmark = LIVE
 
 IMPORTS_NOTHING = "import sys\nprint('hello')\nsys.exit(int(sys.argv[1]))\n"
 USES_NO_DEVICE = f"import torch_xla\n{IMPORTS_NOTHING}"
+COMPILES_NOTHING = f"import torch\ntorch.compile(abs)\n{IMPORTS_NOTHING}"
 USES_NO_JAX = f"import jax\njax.jit(abs)\n{IMPORTS_NOTHING}"
 
 
@@ -23,11 +24,12 @@ USES_NO_JAX = f"import jax\njax.jit(abs)\n{IMPORTS_NOTHING}"
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        (IMPORTS_NOTHING, "xladoctor: out: the program never imported torch_xla or jax,"),
+        (IMPORTS_NOTHING, "xladoctor: out: the program never imported torch_xla or jax or torch,"),
         (USES_NO_DEVICE, "xladoctor: out: the program imported torch_xla, but no computation ran"),
+        (COMPILES_NOTHING, "xladoctor: out: the program imported torch, but no function that"),
         (USES_NO_JAX, "xladoctor: out: the program imported jax, but no computation ran"),
     ],
-    ids=["never imported", "never used", "never used JAX"],
+    ids=["never imported", "never used", "never compiled", "never used JAX"],
 )
 def test_program_that_never_uses_xla_is_told_so(
     tmp_path: Path, source: str, message: str, own_status: int
@@ -53,6 +55,7 @@ def test_missing_frameworks_are_said_before_anything_runs(tmp_path: Path) -> Non
     said = " ".join(done.stderr.split())
     assert f"{interpreter} has no framework" in said
     assert "PyTorch/XLA needs torch and torch_xla; JAX needs jax and jaxlib" in said
+    assert "PyTorch needs torch" in said
     assert "pip install 'xladoctor[xla]'" in said
     assert "pip install 'xladoctor[jax]'" in said
     assert not (tmp_path / "xladoctor-runs").exists()

@@ -44,7 +44,7 @@ def examine(timeout_s: float = TIMEOUT_S, tell: Tell = lambda _: None) -> Examin
 def _none_installed() -> list[Check]:
     if any(framework.installed for framework in FRAMEWORKS):
         return []
-    titles = " nor ".join(each.title for each in captured())
+    titles = " nor ".join(each.title for each in captured() if "server" in each.words)
     return [failure("framework", f"neither {titles} is installed for {sys.executable}",
                     f"{install_lines()}\nor check the Python that has one:"
                     " /path/to/python -m xladoctor env")]  # fmt: skip

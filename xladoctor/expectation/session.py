@@ -44,7 +44,7 @@ def active() -> dict[str, Any]:
         CaptureError: no framework is installed.
         XladoctorError: a session failed, so not everything can be counted.
     """
-    _begin([name for name in FRONTENDS if name not in running()])
+    _begin([name for name in FRONTENDS if name not in _all()])
     sessions = running()
     for session in sessions.values():
         if not session.awake:
@@ -64,6 +64,13 @@ def running() -> dict[str, Any]:
     """By framework; prefers sessions that others started: their report needs to know what happens
     here.
     """
+    sessions = _all()
+    if len(sessions) > 1:  # others are built on the last
+        sessions.pop(FRONTENDS[-1], None)
+    return sessions
+
+
+def _all() -> dict[str, Any]:
     own = [session for started in _started for session in started.capture.sessions]
     others = [session for name in _PACKAGES if name in sys.modules
               for session in sys.modules[name].running() if session not in own]  # fmt: skip
@@ -84,7 +91,7 @@ def _begin(missing: list[str]) -> None:
         _started.append(_Started(capture, new, folder, os.getpid()))
         atexit.register(end)
     for name in missing:
-        if sys.modules.get(name) and name not in running():
+        if sys.modules.get(name) and name not in _all():
             raise XladoctorError(f"counting could not start for {name}", _log())
 
 

@@ -30,7 +30,7 @@ Event = Literal["barrier", "graph", "launch", "execution", "compilation", "clien
                 "fetch", "send", "call", "step",
                 "backward", "operator", "collective"]  # fmt: skip
 Activity = Literal["compile", "wait", "upload", "input", "save", "dispatch"]
-Word = Literal["barrier", "unused", "log", "install", "server"]
+Word = Literal["barrier", "unused", "idle", "log", "install", "server"]
 SettingKind = Literal["place", "device"]
 #: What values are read for: to show progress, to decide what to do next, for a check that a helper
 #: of the framework makes, for a metric, for a line of log.
@@ -122,9 +122,9 @@ class Vocabulary(BaseModel):
         packages: those whose frames are the framework's, not the user's.
         requires: packages that a captured program needs, and whose versions matter.
         records_steps: whether each step is recorded anew, operation by operation.
-        words: how programs write a barrier, what to do where nothing ran on a device, what logs
-            graphs, the command that installs it, and the code that starts its profiler's server on
-            PORT.
+        words: how programs write a barrier, what to do where nothing ran on a device (``idle``:
+            what is said then, if not of a device of XLA), what logs graphs, the command that
+            installs it, and the code that starts its profiler's server on PORT.
         operators: by trait, as counters name them (``a::b``, which modules write ``a__b``).
             ``constant``: a number of the program; ``device_data``: a tensor that lies on the
             device; ``insignificant``: comes and goes with the optimization around it;

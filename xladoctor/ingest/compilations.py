@@ -88,6 +88,7 @@ class _Timed(NamedTuple):
     compiled: str | None = None
     memory_bytes: int | None = None
     callbacks: int | None = None
+    cached: bool | None = None
     graph_hash: str | None = None  # from the timeline
 
     @property
@@ -264,7 +265,7 @@ def _add(
         cause=block.true_cause() if block else timed.cause,
         inputs=block.inputs if block else None, outputs=block.outputs if block else None,
         memory_bytes=block.memory_bytes if block else timed.memory_bytes,
-        callbacks=timed.callbacks,
+        callbacks=timed.callbacks, cached=timed.cached,
         end_ns=timed.end_ns, duration_ns=timed.duration_ns, **site.columns(),
     )  # fmt: skip
 

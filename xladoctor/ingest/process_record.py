@@ -16,6 +16,7 @@ from xladoctor.recording.bootstrap._xladoctor.redaction import redact_text
 _OF_HOOK = {
     "launches": ("step", "cut", "launch"), "compilations": ("compilation",),
     "keys": ("key_change",), "reads": ("host_sync",), "memory reads": ("host_sync",),
+    "graph breaks": ("graph_break",),
     "uploads": ("upload", "transfer"), "input": ("data_wait",), "saves": ("state_save",),
 }  # fmt: skip
 _FEW = 10  # steps of a window, from which on it needs no other

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
 
 from xladoctor.ingest.compressed import PACKED, head_of
 from xladoctor.ingest.hlo.dump import is_dumped
 from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.torch.structured_log import is_structured_log
 
 SUFFIX = ".xplane.pb"
 _MOST_FILES = 10_000  # in a directory
@@ -27,6 +29,7 @@ class Kind(Enum):
     TIMELINE = "timeline"
     TEXT = "text"
     MODULE = "module"
+    COMPILER = "compiler's log"
     TRACE = "trace"  # a timeline for viewers; where there is another, the same in less detail
 
 
@@ -48,6 +51,8 @@ def kind_of(file: Path) -> Kind:
     head = head_of(file)
     if b"\x00" in head and head.startswith(_PLANES):
         return Kind.TIMELINE
+    if is_structured_log(head):
+        return Kind.COMPILER
     return Kind.TRACE if _is_trace(head) else Kind.TEXT
 
 
@@ -95,15 +100,17 @@ def _kind_by_name(file: Path) -> Kind | None:
     if is_timeline(file):
         return Kind.TIMELINE
     if file.name.endswith(_OF_TRACES):
-        return Kind.TRACE if _may_be_trace(file) else None
+        return Kind.TRACE if _looks(file, _is_trace) else None
     name = Path(file.name.removesuffix(PACKED))
+    if name.suffix == ".log" and _looks(file, is_structured_log):
+        return Kind.COMPILER
     numbered = name.suffix[1:].isdigit() and Path(name.stem).suffix in _OF_TEXTS  # of processes
     return Kind.TEXT if name.suffix in _OF_TEXTS or numbered else None
 
 
-def _may_be_trace(file: Path) -> bool:
+def _looks(file: Path, like: Callable[[bytes], bool]) -> bool:
     try:
-        return _is_trace(head_of(file))
+        return like(head_of(file))
     except OSError:
         return False
 

@@ -28,6 +28,7 @@ from xladoctor.ingest.recognition import (
     newest_traces,
 )
 from xladoctor.ingest.sessions import find_sessions, session_files
+from xladoctor.ingest.torch.structured_log import read_structured_log
 from xladoctor.ingest.torch_xla.analysis_log import AnalysisLog
 from xladoctor.ingest.torch_xla.text_file import (
     Text,
@@ -65,12 +66,13 @@ def read_elsewhere(
     timelines = [*held[Kind.TIMELINE], *traces]
     times = [_read(file, number, file in traces, ingested, progress)
              for number, file in enumerate(timelines)]  # fmt: skip
-    nothing_else = not texts and not held[Kind.MODULE]
+    nothing_else = not (texts or held[Kind.MODULE] or held[Kind.COMPILER])
     if timelines and "process" not in ingested.tables and nothing_else:
         raise IngestError(ingested.notes, _EXPECTED_TIMELINE)
     if not timelines and nothing_else:
         raise IngestError(f"{_named(paths)}: nothing in it that can be read", _EXPECTED)
     add_texts(texts, times, ingested)
+    _add_compilers_logs(held[Kind.COMPILER], len(times), ingested)
     _add_modules(held[Kind.MODULE], ingested)
     return ingested
 
@@ -91,11 +93,19 @@ def _sort(path: Path, session: str | None, held: ByKind, ingested: Ingested) -> 
         return
     below = files_in(path)
     held[Kind.TIMELINE] += _of_one_session(path, below[Kind.TIMELINE], session, ingested)
-    held[Kind.MODULE] += below[Kind.MODULE]
+    for kind in (Kind.MODULE, Kind.COMPILER):
+        held[kind] += below[kind]
     held[Kind.TRACE] += newest_traces(below[Kind.TRACE], ingested)
     for file in below[Kind.TEXT]:
         with suppress(IngestError):  # a file of another kind beside them
             yield read_text_file(file)
+
+
+def _add_compilers_logs(files: list[Path], timelines: int, ingested: Ingested) -> None:
+    """Each is of a process; of the timeline's, if there is one of each."""
+    first = 0 if timelines == len(files) == 1 else timelines
+    for number, file in enumerate(files, first):
+        read_structured_log(file, number, ingested)
 
 
 def _add_modules(modules: list[Path], ingested: Ingested) -> None:

@@ -195,12 +195,13 @@ def _nothing_captured(
         return notes, _HINT_WHERE_LOST
     known = captured()
     used = [each for each in known if f" imported {each.package}\n" in (started or "")]
+    used = [each for each in used if "idle" not in each.words] or used  # others import it, too
     if folders and not used:  # the log is gone
         used = [vocabulary()]
     if used:
         return (
-            f"{path}: the program imported {_names(used, 'and')}, but no computation ran on an XLA"
-            " device",
+            f"{path}: the program imported {_names(used, 'and')},"
+            f" {used[0].words.get('idle', 'but no computation ran on an XLA device')}",
             "\n".join(each.words["unused"] for each in used),
         )
     if started is not None:
@@ -315,7 +316,8 @@ def _add_sites(sites: CallSites, number: int, ingested: Ingested) -> None:
         ingested.table("key_change")
     for index, count, work, steps in sites.launched:
         ended = 0 if index in sites.light else steps
-        ingested.add("launch", process=number, count=count, work=work, steps=ended,
+        parts = None if sites.parts is None else sites.parts.get(index, 0)
+        ingested.add("launch", process=number, count=count, work=work, steps=ended, parts=parts,
                      **sites[index].columns())  # fmt: skip
     ingested.table("fallback")
     for row in sites.fallbacks:

@@ -237,6 +237,8 @@ class CallSitesFile(Record, frozen=True):
     Attributes:
         passing: file, line, and whether it only passes a call on.
         launches: of frameworks without barriers.
+        parts: compiled parts of functions that calls at a site ran; None where functions are
+            compiled whole.
     """
 
     sites: tuple[Site, ...]
@@ -244,6 +246,7 @@ class CallSitesFile(Record, frozen=True):
     passing: tuple[tuple[str, Number, bool], ...] = ()
     launches: tuple[Launches, ...] = ()
     ignores: tuple[Ignore, ...] = ()
+    parts: tuple[tuple[Number | None, Size], ...] | None = None
 
 
 class Sample(Record, frozen=True):
@@ -345,6 +348,8 @@ class Compile(Struct, frozen=True, tag_field="event", tag="compile"):
         against: number, from 1, of the compilation of the function whose key is most alike.
         changes: what differs from that.
         callbacks: calls from the graph to the host.
+        phases: nanoseconds of each part of compiling, alone.
+        cached: whether its code came from a cache on disk, if that is known.
     """
 
     thread: Identity
@@ -360,6 +365,8 @@ class Compile(Struct, frozen=True, tag_field="event", tag="compile"):
     changes: tuple[KeyChange, ...] = ()
     memory: Memory | None = None
     callbacks: Size = 0
+    phases: dict[str, Duration] = {}
+    cached: bool | None = None
 
 
 class Upload(Struct, frozen=True, tag_field="event", tag="upload"):
@@ -408,7 +415,51 @@ class Outlier(Struct, frozen=True, tag_field="event", tag="outlier"):
     traced: bool
 
 
-StepLine = Step | Tail | Cut | Compile | Upload | Optimizer | Loader | EmptyPass | Outlier
+class Phases(Struct, frozen=True, tag_field="event", tag="phases"):
+    """Time of compiling that is of an earlier compilation, counted from 1, or of none."""
+
+    thread: Identity
+    phases: dict[str, Duration]
+    number: Number | None = None
+    end_ns: Instant | None = None
+
+
+class Break(Struct, frozen=True, tag_field="event", tag="break"):
+    """A function is split there into several graphs, each time that the site calls it.
+
+    Attributes:
+        whole: it cannot be split there, and so is not compiled.
+    """
+
+    site: Number | None
+    place: Number | None
+    function: str
+    reason: str
+    hint: str = ""
+    whole: bool = False
+
+
+class Limit(Struct, frozen=True, tag_field="event", tag="limit"):
+    """A function that the site calls is compiled no more, as that was needed too often.
+
+    Attributes:
+        defined: the site of its definition, if the program defines it.
+        name: of the setting.
+        size: its value.
+        ordinal: launches of the site before.
+    """
+
+    site: Number | None
+    function: str
+    name: str
+    defined: Number | None = None
+    size: Size | None = None
+    ordinal: Size = 0
+    changes: tuple[KeyChange, ...] = ()
+
+
+StepLine = (Step | Tail | Cut | Compile | Upload | Optimizer | Loader | EmptyPass | Outlier | Phases
+            | Break | Limit)  # fmt: skip
 #: Every file of records by the pattern of its name, with the type of the file or of a line of it.
 FILES: dict[str, Any] = {
     "run.json": Manifest,

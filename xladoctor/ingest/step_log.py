@@ -19,6 +19,7 @@ from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.inventory import tables_of
 from xladoctor.ingest.run_records import (
+    Break,
     CallSitesFile,
     Compile,
     Cut,
@@ -27,11 +28,13 @@ from xladoctor.ingest.run_records import (
     Fallback,
     Ignore,
     Launches,
+    Limit,
     Loader,
     Memory,
     Optimizer,
     Outlier,
     Part,
+    Phases,
     Step,
     StepLine,
     Tail,
@@ -64,6 +67,7 @@ class CallSites:
         ignores: comments in their files that ask to ignore findings.
         launches: how often each launched graphs, where the framework tells of that.
         launched: the rows of table ``launch``.
+        parts: how many compiled parts of functions its calls ran, as :class:`CallSitesFile` has it.
         light: those with which steps ended that were none, as was known later.
     """
 
@@ -76,6 +80,7 @@ class CallSites:
     launches: Mapping[int | None, int] = field(default_factory=dict)
     launched: tuple[Launches, ...] = ()
     light: frozenset[int | None] = frozenset()
+    parts: Mapping[int | None, int] | None = None
 
     def __getitem__(self, index: int | None) -> CallSite:
         return self.sites[index] if index is not None and index < len(self.sites) else NOWHERE
@@ -116,7 +121,8 @@ def read_call_sites(text: str) -> CallSites:
     return CallSites(sites, tuple(site.source for site in data.sites), data.fallbacks,
                      tuple(site.loops for site in data.sites), passing, data.ignores,
                      {site: count for site, count, _, _ in data.launches}, data.launches,
-                     _not_of_loops(data.launches))  # fmt: skip
+                     _not_of_loops(data.launches),
+                     None if data.parts is None else dict(data.parts))  # fmt: skip
 
 
 def read_step_log(
@@ -158,6 +164,7 @@ class _StepLogReader:
             Step: self._step, Tail: self._step, Cut: self._cut, Compile: self._compile,
             Upload: self._upload, Optimizer: self._optimizer, Loader: self._loader,
             EmptyPass: self._empty_pass, Outlier: self._outlier,
+            Phases: self._phases, Break: self._break, Limit: self._limit,
         }  # fmt: skip
 
     def take(self, line: StepLine) -> None:
@@ -265,8 +272,10 @@ class _StepLogReader:
             during=line.during, end_ns=line.end_ns, duration_ns=line.duration_ns,
             ordinal=line.ordinal, launches=self._sites.launches.get(line.site),
             compiled=line.function, memory_bytes=_memory(line.memory),
-            callbacks=line.callbacks if line.function else None, site=line.site,
+            callbacks=line.callbacks if line.function else None, cached=line.cached,
+            site=line.site,
         )  # fmt: skip
+        self._add_phases(self._compilations, line.phases)
         if line.function is not None:  # its key is known
             self._rows.table("key_change")
         if line.against is not None:
@@ -277,6 +286,41 @@ class _StepLogReader:
                     now=_as_hlo(now),
                 )  # fmt: skip
         self._compilations += 1
+
+    def _phases(self, line: Phases) -> None:
+        number = None if line.number is None else line.number - 1
+        if number is not None and 0 <= number < self._compilations:
+            spent = self._rows.table("compile_time")["duration_ns"]
+            spent[number] += sum(line.phases.values())
+        else:
+            number = None
+        self._add_phases(number, line.phases)
+
+    def _add_phases(self, compilation: int | None, phases: Mapping[str, int]) -> None:
+        for phase, nanoseconds in phases.items():
+            self._rows.add("compile_phase", process=self._process, compilation=compilation,
+                           phase=phase, duration_ns=nanoseconds)  # fmt: skip
+
+    def _break(self, line: Break) -> None:
+        calls = self._sites.launches.get(line.site)
+        parts = (self._sites.parts or {}).get(line.site)
+        self._rows.add(
+            "graph_break", process=self._process, compiled=line.function, reason=line.reason,
+            hint=line.hint or None, whole=line.whole, count=calls,
+            per_call=None if not calls or parts is None else max(0.0, parts / calls - 1),
+            site=line.place,
+        )  # fmt: skip
+
+    def _limit(self, line: Limit) -> None:
+        what, argument, was, now = line.changes[0] if line.changes else (None,) * 4
+        defined = self._sites[line.defined]
+        self._rows.add(
+            "compile_limit", process=self._process, compiled=line.function,
+            defined_file=defined.file, defined_line=defined.line, name=line.name, size=line.size,
+            ordinal=line.ordinal, launches=self._sites.launches.get(line.site), what=what,
+            argument=argument, was=was and _as_hlo(was),
+            now=now and _as_hlo(now), site=line.site,
+        )  # fmt: skip
 
     def _upload(self, line: Upload) -> None:
         self._rows.add(
@@ -314,7 +358,8 @@ class _StepLogReader:
         stopped, self._cuts = self._cuts, {}
         for cuts in stopped.values():
             self._step(Tail(**msgspec.structs.asdict(cuts)))
-        for table in ("upload", "state_save", "outlier", "cut"):
+        split = () if self._sites.parts is None else ("graph_break", "compile_limit")
+        for table in ("upload", "state_save", "outlier", "cut", *split):
             self._rows.table(table)
         for thread, barriers in self._barriers.items():
             sequences = np.asarray(barriers).T

@@ -32,6 +32,9 @@ EXAMPLES = _parsed("""
     empty_pass: SELECT batch_size, drop_last, file, line FROM empty_pass
     loader: SELECT batch_size, workers, drop_last, file, line FROM loader
     compilation: SELECT index, file, line, duration_ns FROM compilation ORDER BY duration_ns DESC
+    compile_phase: SELECT phase, sum(duration_ns) AS ns FROM compile_phase GROUP BY phase
+    graph_break: SELECT file, line, reason FROM graph_break ORDER BY count DESC
+    compile_limit: SELECT compiled, name, what, argument FROM compile_limit
     key_change: SELECT what, argument, was, now FROM key_change WHERE what <> 'nothing'
     launch: SELECT file, line, count FROM launch WHERE steps = 0 ORDER BY count DESC
     execution: SELECT file, line, count(*) AS launches FROM execution GROUP BY file, line

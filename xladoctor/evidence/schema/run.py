@@ -176,6 +176,7 @@ RUN: dict[str, Table] = {
         outputs BIGINT outputs of the graph
         memory_bytes BIGINT device memory it takes with its inputs and outputs, where known
         callbacks BIGINT calls from the graph to the host, where known
+        cached BOOLEAN whether its code came from a cache on disk, where known
         end_ns BIGINT when it ended, where known
         duration_ns BIGINT how long it took, where known
     """ + SITE)),
@@ -184,6 +185,36 @@ RUN: dict[str, Table] = {
         count BIGINT how often
         work DOUBLE operations and bytes of the heaviest of its graphs
         steps BIGINT how often a step ended with it
+        parts BIGINT compiled parts of functions that it ran, where functions are compiled in parts
+    """ + SITE)),
+    "compile_phase": Table("what a part of compiling took alone, where the framework tells",
+                           "steps.jsonl", columns(PROCESS + """
+        compilation BIGINT number of the compilation, if it made one
+        phase VARCHAR dynamo, aot, inductor, triton or other
+        duration_ns BIGINT how long, without the other phases
+    """)),
+    "graph_break": Table("a place where a compiled function is split into several graphs",
+                         "steps.jsonl", columns(PROCESS + """
+        compiled VARCHAR the function that is split
+        reason VARCHAR why, as the compiler says it
+        hint VARCHAR what the compiler suggests, if anything
+        whole BOOLEAN whether the function cannot be split there, and so is not compiled
+        count BIGINT calls of the function from the line that first met it, where known
+        per_call DOUBLE breaks in each of these calls, of all places, where known
+    """ + SITE)),
+    "compile_limit": Table("a function that was compiled so often that it is compiled no more, by"
+                           " the line that calls it", "steps.jsonl", columns(PROCESS + """
+        compiled VARCHAR the function
+        defined_file VARCHAR file that defines it, if the program does
+        defined_line BIGINT line of that definition
+        name VARCHAR the limit, as a setting
+        size BIGINT its value, where known
+        ordinal BIGINT launches of the line before
+        launches BIGINT launches of the line in all, where known
+        what VARCHAR what was new at last, as in key_change
+        argument VARCHAR path of the argument
+        was VARCHAR what it was
+        now VARCHAR what it is
     """ + SITE)),
     "key_change": Table("what differs in the key of a compiled function from the most similar one"
                         " before, where the framework compiles functions", "steps.jsonl",

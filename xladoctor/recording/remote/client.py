@@ -165,6 +165,6 @@ def _cause(status: str, details: str, order: Order, seconds: float) -> tuple[str
 
 def _start_server() -> str:
     code = "\n".join(f"  {each.title}:\n{indent(each.words['server'], '    ')}"
-                     for each in captured())  # fmt: skip
+                     for each in captured() if "server" in each.words)  # fmt: skip
     return (f"start it in the program, and keep what it returns:\n{code}\n"
             "it may still be starting: --wait 1m gives it time")  # fmt: skip

@@ -58,6 +58,7 @@ class CallSites:
             wrappers: its functions that are no name of a call.
         """
         self._framework = framework
+        self.generated = ""  # how the paths of the code begin that the framework writes, if it does
         self._nameless = {**dict.fromkeys(entries, True), **dict.fromkeys(wrappers, False)}
         self.folders = _folders()
         self._kinds: dict[str, int] = {}
@@ -72,6 +73,8 @@ class CallSites:
         self.sampled = 0  # rows that only samples have seen so far
         #: Launches of each, and the work of its heaviest graph, where a framework tells of them.
         self.launches: dict[int | None, int] = {}
+        #: Compiled parts that its calls ran, where functions are compiled in parts.
+        self.parts: dict[int | None, int] | None = None
         self.work: dict[int | None, float] = {}
         self.ended_steps: dict[int | None, int] = {}  # of each
         #: Instructions that call what launches graphs, with the code, whose identity is then kept.
@@ -87,6 +90,8 @@ class CallSites:
         if filename.startswith("<") and not filename.startswith("<ipython"):
             return MACHINERY
         path = os.path.realpath(filename)
+        if self.generated and path.startswith(self.generated):
+            return FRAMEWORK
         if os.sep + "_xladoctor" + os.sep in path:
             return OURS
         package = self._package(path)

@@ -120,13 +120,17 @@ class ToldCompilations(Compilations):
         with self._lock:
             self.count += 1
             number = self.count
-        state.compiling += spent
         state.step.compilations += 1
-        state.step.compile_ns += min(spent, clock.perf_counter_ns() - state.step.begin)
+        self.more(state, spent)
         self._emit({"event": "compile", "thread": state.id, "step": state.index, "site": site,
                     "during": during, "end_ns": clock.time_ns(), "duration_ns": spent,
                     **details})  # fmt: skip
         return number
+
+    def more(self, state: ThreadState, spent: int) -> None:
+        """Nanoseconds of compiling that make no compilation of their own."""
+        state.compiling += spent
+        state.step.compile_ns += min(spent, clock.perf_counter_ns() - state.step.begin)
 
     def forget_the_past(self) -> None: ...
 

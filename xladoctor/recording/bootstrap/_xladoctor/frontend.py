@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from .recorder import Recorder
     from .step import ThreadState
 
-#: All there are.
-FRONTENDS = ("torch_xla", "jax")
+#: All there are. Others are built on the last, which records where none of them is in use.
+FRONTENDS = ("torch_xla", "jax", "torch")
 
 
 class Frontend(Protocol):
@@ -167,9 +167,13 @@ class Counters(Protocol):
 
 
 class Profiles(Protocol):
-    """The profiler, of which a process can have one session at a time."""
+    """The profiler, of which a process can have one session at a time.
 
-    open: Callable[[], ProfilerSession]
+    Attributes:
+        open: begins one; None if there is none whose timelines are of use.
+    """
+
+    open: Callable[[], ProfilerSession] | None
 
     def hand_over(self, begin: Callable[[], int], end: Callable[[int, str | None], None]) -> None:
         """Tell of the program's own profiles of this process.

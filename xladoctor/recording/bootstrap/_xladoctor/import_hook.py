@@ -138,8 +138,12 @@ class Capture:
 
     @property
     def sessions(self) -> list[Session]:
-        """One for each framework that is captured."""
-        return [session for session in self._sessions if session.running]
+        """One for each framework that is captured, in the order of their start."""
+        if not self._sessions:
+            return []
+        from .session import captures
+
+        return [session for session in captures if session in self._sessions]
 
     @property
     def failed(self) -> bool:
@@ -155,6 +159,6 @@ class Capture:
         """Leave the process as it was."""
         if self._finder is not None:
             self._finder.leave()
-        for session in self.sessions:
+        for session in reversed(self.sessions):  # the latest lies on top of the others
             session.uninstall()
         self._watch.uninstall()

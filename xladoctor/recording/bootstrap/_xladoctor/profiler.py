@@ -65,7 +65,7 @@ class Profiler:
         empty one, which does that one no harm.
         """
         with self.lock:
-            if self._open or self._programs:
+            if self._open or self._programs or self._profiles.open is None:
                 return None
             session = self._profiles.open()
             self._open = True

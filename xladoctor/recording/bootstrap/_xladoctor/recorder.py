@@ -15,6 +15,9 @@ Lines of ``steps.jsonl`` (one JSON object each; ``event`` tells which):
 ``loader``   the call site that made a loader of batches, once for each size of batch
 ``empty``    the same, of a loader a pass over which gave no batch
 ``upload``   a shape that a call site sent to the device for the first time
+``phases``   time of compiling, by phase, that is of no new compilation
+``break``    a place where a function is split into several graphs, once
+``limit``    a function that is not compiled any more, as that was needed too often
 ``outlier``  a step that took much longer than usual
 ``tail``     what a thread did after its last barrier
 
@@ -307,6 +310,10 @@ class Recorder:
             self._emit({**line, **self._growth.snapshot()})
         elif state.index or line.keys() & {"reads", "uploads", "saves", "compilations", "input"}:
             self._emit_event(line)
+
+    def tell(self, line: dict[str, Any]) -> None:
+        """A frontend's own event."""
+        self._emit_event(line)
 
     def _emit_event(self, line: dict[str, Any]) -> None:
         self._events += 1

@@ -13,6 +13,7 @@ import platform
 import socket
 import sys
 import threading
+from dataclasses import replace
 from typing import Any, Callable
 
 from . import clock, disguise, frontend, options, process, settings
@@ -164,7 +165,10 @@ class Session:
         framework, recorder, sites = self._framework, self._recorder, self._sites
         profiles = os.path.join(self._run, "plugins", "profile")
         name = f"{socket.gethostname()}_{os.path.basename(self._folder)[8:]}.xplane.pb"
-        self._timeline = Timeline(self._profiler, self._options, profiles, name)
+        asked = self._options
+        if framework.profiles.open is None:
+            asked = replace(asked, trace_steps=0)
+        self._timeline = Timeline(self._profiler, asked, profiles, name)
         self._modules = framework.modules(self._profiler, recorder, self._folder,
                                           self._options.trace_bytes)  # fmt: skip
         self._probe = framework.probe(recorder, sites, self.fail)

@@ -1,7 +1,7 @@
 """JAX as a frontend: all that the capture knows about it.
 
 JAX has no barriers: a program calls compiled functions, and the call that computes most in a turn
-of a loop ends its step (:mod:`.anchors`). Each compilation is told of by a hook, with what of the
+of a loop ends its step (:mod:`..anchors`). Each compilation is told of by a hook, with what of the
 function's key is new (:mod:`.keys`), and with its module, so that no metrics are needed.
 """
 

@@ -16,17 +16,18 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Callable
 
 from .. import clock
+from ..anchors import Anchors
 from ..calls import Calls
 from ..import_hook import when_imported
 from ..patches import Patches
 from ..step import ThreadState
 from . import buffers
-from .anchors import Anchors
 from .keys import Key, KeyReader, Keys
 from .modules import Modules
+from .settings import ENTRIES, WRAPPERS
 
 if TYPE_CHECKING:
-    from .framework import Counters
+    from ..told import Counters
 
 #: Function that asks for an array's value -> how a read through it is reported.
 _READS = {
@@ -210,7 +211,8 @@ class Adapter:
         state.compiling = 0
         anchors = state.anchors
         if anchors is None:
-            anchors = state.anchors = Anchors(self._work, self._calls.sites.kind)
+            anchors = state.anchors = Anchors(self._work, self._calls.sites.kind,
+                                              ENTRIES, WRAPPERS)  # fmt: skip
         if self._annotated or not anchors.ends_step(site):
             self._recorder.launch(state, site)
             return

@@ -4,56 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any, Callable, Sequence
+from typing import Any, Callable
 
 from ..call_site import CallSites
 from ..calls import Calls
+from ..idle import Probe, SourceLines
 from ..profiler import Profiler
 from ..recorder import Recorder
-from ..step import ThreadState
+from ..told import Counters
 from .adapter import Adapter
 from .modules import Modules
 from .profiles import Profiles
 
 _ACCELERATORS = {"TPU": "/dev/accel0", "GPU": "/dev/nvidia0"}
-
-
-class Counters:
-    """See :class:`..frontend.Counters`; the hooks count."""
-
-    reads: frozenset[str] = frozenset()
-    report: Callable[[], str] | None = None
-    tells_each = True
-
-    def __init__(self) -> None:
-        self.begun = self.ended = self.launches = 0
-        self.compile_ns = 0.0
-
-    def note(self, nanoseconds: float) -> None:
-        """A compilation ended."""
-        self.ended += 1
-        self.compile_ns += nanoseconds
-
-    def compiled(self) -> int | None:
-        return self.begun or None
-
-    def relaunched(self) -> int | None:
-        return self.launches or None
-
-    def value(self, name: str) -> int | None:
-        return None
-
-    def compile_times(self) -> tuple[int, float, Sequence[tuple[float, float]]]:
-        return self.ended, self.compile_ns, ()  # each is told of when it ends
-
-    def names(self) -> list[str]:
-        return []
-
-    def fallbacks(self) -> list[str]:
-        return []
-
-    def is_fallback(self, name: str) -> bool:
-        return False
 
 
 class ImportedJax:
@@ -115,42 +78,3 @@ class ImportedJax:
     def modules(self, profiler: Profiler, recorder: Recorder, folder: str, limit: int) -> Modules:
         self._modules.keep(folder, limit)
         return self._modules
-
-
-class SourceLines:
-    """See :class:`..frontend.SourceLines`: JAX always records them."""
-
-    recording = False
-
-    def begin(self) -> None: ...
-
-    def before_call(self) -> None: ...
-
-    def after_call(self) -> None: ...
-
-    def step(self, quiet: int) -> None: ...
-
-    def forget(self) -> None: ...
-
-    def end(self) -> None: ...
-
-
-class Probe:
-    """See :class:`..frontend.Probe`: nothing falls back."""
-
-    calls = 0
-
-    def __init__(self) -> None:
-        self.rows: dict[tuple[str, int | None], list[int]] = {}
-
-    def is_due(self, state: ThreadState) -> bool:
-        return False
-
-    def at_barrier(self, state: ThreadState) -> None: ...
-
-    def begin(self, state: ThreadState) -> bool:
-        return False
-
-    def end(self, state: ThreadState) -> None: ...
-
-    def stop(self) -> None: ...

@@ -11,13 +11,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import sys
-import weakref
-from types import CodeType
-from typing import Any, Callable
+from typing import Any
 
 from ..calls import Calls
 from ..patches import Patches
-from .dynamo import hide_from_dynamo
+from ..torch.dynamo import Dynamo, Listener
+from ..torch.hiding import hide_from_dynamo
+from ..torch.loaders import Loaders
 
 #: Tensor method -> how a read through it is reported.
 _READS = {
@@ -41,30 +41,26 @@ class Adapter:
         self._recorder = calls.recorder
         self._plain = (torch.Tensor, torch.nn.Parameter)
         self._hook: Any = None
+        self._dynamo = Dynamo(calls, Listener(calls))
         self._patches = Patches()
-        #: By what puts their batches together, where loaders were made.
-        self._made: weakref.WeakKeyDictionary[Any, int | None] = weakref.WeakKeyDictionary()
 
     def install(self) -> None:
         """Wrap all."""
         from torch.optim.optimizer import register_optimizer_step_post_hook
-        from torch.utils.data import dataloader
-        from torch.utils.data._utils import worker
         from torch_xla.core import xla_model
         from torch_xla.distributed import parallel_loader
 
         replace, xlac, calls = self._patches.replace, self._xlac, self._calls
         replace(xlac, "_xla_get_default_device", self._device)
-        replace(worker, "_worker_loop", self._worker_loop)
         replace(xlac, "_xla_step_marker", calls.barrier)
         replace(xlac, "_xla_wait_device_ops", self._wait)
         replace(xlac, "_clear_xla_counters", self._clear)
         replace(xlac, "_xla_tensors_from_aten", self._send)
         replace(xla_model, "_run_step_closures", self._closures)
         replace(parallel_loader.ParallelLoader, "next_item", calls.input)
-        replace(dataloader._BaseDataLoaderIter, "__next__", self._next_batch)
-        replace(dataloader.DataLoader, "__init__", self._loader)
+        Loaders(self._torch, calls, self._patches).install()
         self._install_reads()
+        self._dynamo.install()
         replace(xlac, "_xla_sync_multi", self._touch)
         self._install_saves(xla_model)
         self._hook = register_optimizer_step_post_hook(self._optimizer_stepped)
@@ -73,6 +69,7 @@ class Adapter:
         """Put everything back."""
         if self._hook is not None:
             self._hook.remove()
+        self._dynamo.uninstall()
         self._patches.undo()
 
     def _install_reads(self) -> None:
@@ -104,13 +101,6 @@ class Adapter:
             return device
 
         return get_default_device
-
-    def _worker_loop(self, original: Any) -> Any:
-        def worker_loop(*args: Any, **kwargs: Any) -> Any:
-            self._calls.events.leave_worker()
-            return original(*args, **kwargs)
-
-        return worker_loop
 
     def _read(self, original: Any, kind: str) -> Any:
         recorder, plain, calls = self._recorder, self._plain, self._calls
@@ -176,54 +166,9 @@ class Adapter:
 
         return run_step_closures
 
-    def _loader(self, original: Any) -> Any:
-        def init(loader: Any, *args: Any, **kwargs: Any) -> None:
-            original(loader, *args, **kwargs)
-            if not self._recorder.off:
-                self._calls.note(self._loader_made, loader, self._calls.line())
-
-        return init
-
-    def _loader_made(self, loader: Any, site: int | None) -> None:
-        batches = loader.batch_sampler
-        if type(batches) is self._torch.utils.data.BatchSampler:  # no code of the program's
-            size, drops = batches.batch_size, batches.drop_last
-            collate = self._calls.definition(_code_of(loader.collate_fn))
-            self._made[batches] = site
-            self._recorder.loader(site, size, drops, loader.num_workers, collate)
-
-    def _next_batch(self, original: Any) -> Any:
-        timed = self._calls.input(original)
-
-        def __next__(batches: Any) -> Any:  # noqa: N807
-            try:
-                return timed(batches)
-            except StopIteration:
-                if not batches._num_yielded and not self._recorder.off:
-                    self._calls.note(self._gave_nothing, batches._index_sampler)
-                raise
-
-        return __next__
-
-    def _gave_nothing(self, batches: Any) -> None:
-        """A pass over a loader ended without a batch."""
-        if type(batches) is self._torch.utils.data.BatchSampler:
-            site = self._made.get(batches)
-            self._recorder.empty_pass(site, batches.batch_size, batches.drop_last)
-
     def _optimizer_stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         state = self._recorder.thread()
         self._calls.note(self._recorder.optimizer, state, id(optimizer))
-
-
-def _code_of(function: Callable[..., Any]) -> CodeType | None:
-    """The code that a function, a method, a partial or an object that can be called runs."""
-    while isinstance(function, functools.partial):
-        function = function.func
-    function = getattr(function, "__func__", function)
-    if not hasattr(function, "__code__"):
-        function = type(function).__call__
-    return getattr(function, "__code__", None)
 
 
 def _is_of_dynamo() -> bool:

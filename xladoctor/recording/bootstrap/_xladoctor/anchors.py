@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import sys
 from types import FrameType
-from typing import Callable
+from typing import Callable, Collection
 
-from ..call_site import LIBRARY, OURS, USER
-from ..warmup import LEAST_OF_STEP
-from .settings import ENTRIES, WRAPPERS
+from .call_site import LIBRARY, OURS, USER
+from .warmup import LEAST_OF_STEP
 
 _Call = tuple[int | None, int]  # the call site, and the calls that led there
 
@@ -27,13 +26,19 @@ class Anchors:
         since: launches that ended steps, since an anchor has made all before it next to nothing.
     """
 
-    def __init__(self, work: dict[int | None, float], kind: Callable[[str], int]) -> None:
+    def __init__(
+        self, work: dict[int | None, float], kind: Callable[[str], int],
+        entries: Collection[str] = (), wrappers: Collection[str] = (),
+    ) -> None:  # fmt: skip
         """
         Args:
             work: of the heaviest graph that a call site has launched.
-            kind: of a file, see :mod:`..call_site`.
+            kind: of a file, see :mod:`.call_site`.
+            entries: see :class:`.frontend.Frontend`.
+            wrappers: the same.
         """
         self._kind = kind
+        self._entries, self._wrappers = entries, wrappers
         self.since = 0
         self._work = work
         self._most = self._main = 0.0  # of the loop that does most: in all, and in a launch
@@ -76,7 +81,7 @@ class Anchors:
         return True
 
     def _caller(self, frame: FrameType | None) -> FrameType | None:
-        """The frame that called the function; a call that compiles goes through others of JAX."""
+        """The frame that called the function; a call that compiles goes through the framework's."""
         caller: FrameType | None = None
         while frame is not None:
             kind = self._kind(frame.f_code.co_filename)
@@ -84,11 +89,11 @@ class Anchors:
                 caller = caller or frame
                 if kind in (USER, LIBRARY):
                     break
-            if frame.f_code.co_name in ENTRIES:
+            if frame.f_code.co_name in self._entries:
                 caller = frame.f_back
                 break
             frame = frame.f_back
-        while caller is not None and caller.f_code.co_name in WRAPPERS:
+        while caller is not None and caller.f_code.co_name in self._wrappers:
             caller = caller.f_back
         return caller
 

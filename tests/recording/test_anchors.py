@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from xladoctor.recording.bootstrap._xladoctor.anchors import Anchors
 from xladoctor.recording.bootstrap._xladoctor.call_site import CallSites
-from xladoctor.recording.bootstrap._xladoctor.jax.anchors import Anchors
 
 INIT, TRAIN, METRIC, EVALUATE, UPDATE = range(5)
 WORK: dict[int | None, float] = {INIT: 50, TRAIN: 9000, METRIC: 40, EVALUATE: 3000, UPDATE: 60}

@@ -37,8 +37,9 @@ def hide_from_dynamo(methods: Iterable[Any], patches: Patches, note: Any) -> Non
         if _HERE not in rules.SKIP_DIRS:
             rules.SKIP_DIRS.append(_HERE)
             rules._recompile_re()
-        patches.replace(rules, "get_tensor_method", _with(own))
-        _skip_with_all_below(_OURS)
+        if own:
+            patches.replace(rules, "get_tensor_method", _with(own))
+        skip_with_all_below(value for kind in _OURS for value in vars(kind).values())
 
     when_imported("torch._dynamo.trace_rules", functools.partial(note, hide))
 
@@ -50,12 +51,13 @@ def _with(own: frozenset[Any]) -> Any:
     return make
 
 
-def _skip_with_all_below(kinds: Iterable[type]) -> None:
+def skip_with_all_below(functions: Iterable[Any]) -> None:
+    """Dynamo never compiles these, nor what they call; it has been imported."""
     from torch._C._dynamo.eval_frame import set_code_exec_strategy
     from torch._dynamo.types import FrameAction, FrameExecStrategy
 
-    for method in (value for kind in kinds for value in vars(kind).values()):
-        if isinstance(method, FunctionType):
+    for function in functions:
+        if isinstance(function, FunctionType):
             set_code_exec_strategy(
-                method.__code__, FrameExecStrategy(FrameAction.SKIP, FrameAction.SKIP)
+                function.__code__, FrameExecStrategy(FrameAction.SKIP, FrameAction.SKIP)
             )

@@ -1,0 +1,39 @@
+"""Passes a text that is another one at each step, and is compiled in."""
+
+import torch
+
+BATCH = 16
+WIDTH = 32
+STEPS = 40
+BACKEND = "aot_eager"  # compiles faster; with Inductor it is the same
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Linear(WIDTH, WIDTH)
+        self.last = torch.nn.Linear(WIDTH, 1)
+
+    def forward(self, x, name):
+        return self.last(torch.relu(self.first(x))) + len(name)
+
+
+def train(model):
+    compiled = torch.compile(model, backend=BACKEND)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for step in range(STEPS):
+        name = f"step {step}"
+        loss = compiled(torch.randn(BATCH, WIDTH), name).square().mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    return loss
+
+
+def main():
+    torch.manual_seed(0)
+    print(f"final loss {train(Model()).item():.6g}")
+
+
+if __name__ == "__main__":
+    main()

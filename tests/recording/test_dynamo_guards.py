@@ -1,0 +1,98 @@
+"""What Dynamo's guards tell of why a function is compiled again, as torch 2.9 writes them."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from xladoctor.recording.bootstrap._xladoctor.torch.breaks import function_name, reason
+from xladoctor.recording.bootstrap._xladoctor.torch.guards import Frame, change, compared_with
+
+TENSOR = SimpleNamespace(shape=(3, 4), dtype="torch.float32")
+
+
+class Model:
+    def __init__(self) -> None:
+        self.flag = False
+        self.steps = [1, 2, 3]
+
+    @property
+    def asked(self) -> Any:
+        raise AssertionError("code of the program ran")
+
+
+FRAME = Frame({"x": TENSOR, "k": 1.5, "s": Model(), "cfg": {"a": 1, "b": 2}, "y": None,
+               "___stack1": 2.5},
+              {"limit": 4})  # fmt: skip
+GUARDS = {
+    "0/0: tensor 'x' size mismatch at index 0. expected 2, actual 3": (
+        "shape", "x", "float32[2,4]", "float32[3,4]"),
+    "0/6: tensor 'x' rank mismatch. expected 3, actual 2": (
+        "shape", "x", "3 dimensions", "2 dimensions"),
+    "0/4: tensor 'gone' size mismatch at index 1. expected 4, actual 1": (
+        "shape", "gone", "size 4 of dimension 1", "size 1 of dimension 1"),
+    "0/4: tensor 'x' stride mismatch at index 0. expected 4, actual 1": (
+        "type", "x", "stride 4 of dimension 0", "stride 1 of dimension 0"),
+    "0/4: tensor 'x' dtype mismatch. expected Float, actual Double": (
+        "type", "x", "float", "double"),
+    "0/3: tensor 'x' requires_grad mismatch. expected requires_grad=1": (
+        "type", "x", "requires a gradient", "requires no gradient"),
+    "0/4: expected type of 'y' to be a tensor type, ' but found <class 'NoneType'>": (
+        "structure", "y", "a tensor", "None"),
+    "0/2: GLOBAL_STATE changed: grad_mode ": ("configuration", "grad_mode", "", ""),
+    "0/0: len(cfg) == 1          # if cfg: z = 1  # train.py:18 in forward": (
+        "structure", "cfg", "1 entries", "2 entries"),
+    "0/0: len(s.steps) == 2": ("structure", "s.steps", "2 entries", "3 entries"),
+    "0/2: k == 1      # z = x * k  # train.py:17 in forward": ("static", "k", "1", "1.5"),
+    "0/5: s.flag == True   # if s.flag: z = 1": ("static", "s.flag", "True", "False"),
+    "0/1: s.asked == 3": ("static", "s.asked", "3", ""),
+    "0/1: G['limit'] == 3": ("static", "limit", "3", "4"),
+    "0/2: ___as_tensor(___stack1).item() == 1.25": ("static", "", "1.25", "2.5"),
+    "0/2: ___as_tensor(k).item() == 1.25": ("static", "k", "1.25", "1.5"),
+    "0/2: h is None": ("structure", "h", "None", ""),
+    "0/3: ___check_obj_id(h.__code__, 139847138385472)    # s = h(s)": ("function", "h", "", ""),
+    "0/4: CodeGuardAccessor: Not a function on h.__code__": ("function", "h", "", ""),
+    "0/1: 2 <= x.size()[0]  # s = x.sum()  # train.py:57 in g (user code shown is first)": (
+        "shape", "x", "2 <= x.size()[0]", "[3,4]"),
+    "0/1: what nobody knows": ("guard", "", "what nobody knows", ""),
+    "": ("guard", "", "", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", GUARDS)
+def test_a_guard_tells_what_is_new(text: str) -> None:
+    assert tuple(change(text, FRAME)) == GUARDS[text]
+
+
+def test_a_guard_names_the_compilation_that_it_is_of() -> None:
+    assert compared_with("12/3: k == 1") == "12/3"
+    assert compared_with("12/3_1: k == 1") == "12/3_1"
+    assert compared_with("k == 1") is None
+
+
+BREAK = """Call to `torch._dynamo.graph_break()`
+  Explanation: User-inserted graph break.
+    Message: None
+  Hint: It may be possible to write Dynamo tracing rules for this code.
+  Hint: Remove the call.
+
+  Developer debug context: Called with args `[]`
+
+ For more details about this graph break, please visit: https://example.org
+"""
+
+
+def test_a_break_has_a_reason_and_the_hint_that_is_its_own() -> None:
+    assert reason(BREAK) == (
+        "Call to `torch._dynamo.graph_break()`: User-inserted graph break. Message: None",
+        "Remove the call.",
+    )
+    assert reason("STORE_ATTR-caused graph break") == ("STORE_ATTR-caused graph break", "")
+    assert reason("") == ("unknown", "")
+
+
+def test_the_rest_of_a_function_is_called_after_it() -> None:
+    assert function_name("torch_dynamo_resume_in_forward_at_7") == "forward after line 7"
+    assert function_name("forward") == "forward"

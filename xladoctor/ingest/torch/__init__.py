@@ -1,0 +1,1 @@
+"""What PyTorch itself writes about its compilations."""

@@ -1,0 +1,278 @@
+"""The structured log that Dynamo writes to the folder that ``TORCH_TRACE`` names.
+
+Each record is a line: a head as of glog, then an object of JSON; its payload, if it has one,
+follows on lines that begin with a tab. File names are numbers, given by earlier records. Of the
+many kinds of records, those are read that tell of a compilation: where it was asked for, why, what
+it took, and where the graph broke.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from xladoctor.frontends.vocabulary import vocabulary
+from xladoctor.ingest.compressed import Unpacked
+from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
+from xladoctor.ingest.gathered import Gathered
+from xladoctor.ingest.interface import Ingested, IngestError
+from xladoctor.recording.bootstrap._xladoctor.torch import breaks, guards
+from xladoctor.recording.bootstrap._xladoctor.torch.dynamo import LIMIT, phases_of
+
+FRONTEND = "torch"
+_HEAD = re.compile(r"[VDIWE]\d{4} \d\d:\d\d:\d\d\.\d+ (\d+) [^\]]*\] (?=\{)")
+_BROKEN = re.compile(
+    r"Graph break in user code at (.*):(\d+)\n(?:Graph Break )?Reason: (.*?)"
+    r"(?=\nUser code traceback:|\Z)(?:\nUser code traceback:(.*))?", re.DOTALL
+)  # fmt: skip
+_TRACED = re.compile(r'  File "(.*?)", line (\d+), in (.*)')
+_RESUMED = "torch_dynamo_resume_in_"
+_CACHE = {"fx_graph_cache_hit": True, "fx_graph_cache_miss": False}
+#: Of a function in another's file: what calls it for the first time.
+_ENTRY = ("compile_wrapper", "_fn")
+_LONGEST = 100_000  # characters of a payload that are read
+_TABLES = ("compilation", "compile_phase", "key_change", "graph_break", "compile_limit")
+_UNREADABLE = (TypeError, ValueError, KeyError, AttributeError, IndexError, OverflowError,
+               RecursionError)  # fmt: skip
+_MOST_NS = 2**62
+_MOST_LINES = 2**31 - 1
+
+
+def is_structured_log(head: bytes) -> bool:
+    """Whether a file that begins so is one."""
+    return bool(_HEAD.match(head[:300].decode(errors="replace")))
+
+
+def _ns(microseconds: Any) -> int:
+    return max(0, min(int(microseconds or 0) * 1000, _MOST_NS))
+
+
+def _line(number: Any) -> int:
+    return max(0, min(int(number), _MOST_LINES))
+
+
+class _Record(NamedTuple):
+    """A record: its object, and its payload where that is of use."""
+
+    pid: int
+    fields: dict[str, Any]
+    payload: str
+
+    @property
+    def id(self) -> str:
+        """The compilation that it is of."""
+        return f"{self.fields.get('frame_id')}/{self.fields.get('frame_compile_id')}"
+
+    @property
+    def artifact(self) -> str:
+        """What its payload is."""
+        artifact = self.fields.get("artifact")
+        return str(artifact.get("name", "")) if isinstance(artifact, dict) else ""
+
+
+def read_structured_log(file: Path, process: int, ingested: Ingested) -> None:
+    """Fill the tables of compilations, of what was new in them, and of graph breaks.
+
+    Args:
+        file: the log, packed or not.
+        process: its number in the tables.
+        ingested: where to.
+
+    Raises:
+        IngestError: the file cannot be read.
+    """
+    reader = _Reader(process)
+    try:
+        with io.TextIOWrapper(io.BufferedReader(Unpacked(file)), errors="replace") as lines:
+            for record in _records(lines, file, ingested):
+                try:
+                    reader.take(record)
+                except _UNREADABLE as error:
+                    ingested.lose(f"{file}: a record of compilation {record.id} is none that"
+                                  f" PyTorch writes ({error!r}); skipped", *_TABLES)  # fmt: skip
+    except (OSError, EOFError) as error:
+        raise IngestError(f"{file}: cannot be read: {error}") from error
+    if "process" not in ingested.tables:
+        ingested.add("process", process=process, pid=reader.pid, frontend=FRONTEND, ended=True)
+    elif process not in ingested.tables["process"]["process"]:
+        ingested.notes.append(f"{file}: taken as another process than those of the timelines")
+    reader.finish().move(ingested)
+
+
+def _records(lines: Iterable[str], file: Path, ingested: Ingested) -> Iterator[_Record]:
+    known: tuple[int, dict[str, Any]] | None = None
+    payload: list[str] = []
+    size = 0
+    for number, line in enumerate(lines, 1):
+        if line.startswith("\t"):
+            size += len(line)
+            if size < _LONGEST:
+                payload.append(line[1:])
+            continue
+        if known:
+            yield _Record(*known, "".join(payload))
+        known, size = None, 0
+        payload.clear()
+        match = _HEAD.match(line)
+        if match is None:
+            continue  # another logger's line
+        try:
+            fields = json.loads(line[match.end() :])
+        except (ValueError, RecursionError):
+            end = "" if line.endswith("\n") else ", cut off"
+            ingested.lose(f"{file}, line {number}: not a record{end}; skipped", *_TABLES)
+            continue
+        if isinstance(fields, dict):
+            known = int(match[1]), fields
+    if known:
+        yield _Record(*known, "".join(payload))
+
+
+class _Reader:
+    """Keeps what records tell of a compilation until its last one."""
+
+    def __init__(self, process: int) -> None:
+        self._process = process
+        self._rows = Gathered()
+        for table in _TABLES:
+            self._rows.table(table)
+        self._folders = Folders(framework=vocabulary(FRONTEND).packages)
+        self._files: dict[int, str] = {}
+        self._sites: dict[str, CallSite] = {}
+        self._reasons: dict[str, list[str]] = {}
+        self._cached: dict[str, bool] = {}
+        self._names: dict[str, str] = {}  # of functions, by frame
+        self._numbers: dict[str, int] = {}
+        self._at: dict[tuple[CallSite, str], int] = {}  # site and repetition -> row
+        self._of_site: Counter[CallSite] = Counter()
+        self._compilations: list[dict[str, Any]] = []
+        self._breaks: dict[tuple[str, int, str], dict[str, Any]] = {}
+        self.pid: int | None = None
+
+    def take(self, record: _Record) -> None:
+        fields = record.fields
+        self.pid = self.pid or record.pid
+        if "str" in fields:
+            name, number = fields["str"]
+            self._files[int(number)] = str(name)
+        elif "dynamo_start" in fields:
+            self._sites[record.id] = self._site(fields["dynamo_start"].get("stack") or [])
+        elif record.artifact == "recompile_reasons":
+            reasons = json.loads(record.payload or "[]")
+            self._reasons[record.id] = [str(reason) for reason in reasons]
+        elif record.artifact == "dynamo_graph_break_reason":
+            self._break(record)
+        elif record.artifact in _CACHE:
+            hit = _CACHE[record.artifact]
+            self._cached[record.id] = self._cached.get(record.id, True) and hit
+        elif "compilation_metrics" in fields:
+            self._ended(record.id, fields["compilation_metrics"])
+        elif "bwd_compilation_metrics" in fields:
+            self._spent(self._numbers.get(record.id), fields["bwd_compilation_metrics"])
+
+    def _site(self, stack: list[dict[str, Any]]) -> CallSite:
+        """The line that called the outermost compiled function."""
+        frames = [Frame(self._files.get(frame["filename"], "?"), _line(frame["line"]),
+                        str(frame["name"])) for frame in stack]  # fmt: skip
+        entry = next((number for number, frame in enumerate(frames)
+                      if frame.function in _ENTRY and self._folders.is_machinery(frame.file)),
+                     len(frames))  # fmt: skip
+        site = self._folders.locate(reversed(frames[:entry]))
+        return CallSite(site.file, site.line, site.function, site.user_file, site.user_line,
+                        site.user_function, "")  # fmt: skip
+
+    def _ended(self, of: str, metrics: dict[str, Any]) -> None:
+        frame, _, again = of.partition("/")
+        failed = str(metrics.get("fail_reason") or "")
+        limit = LIMIT.search(failed)
+        if limit:
+            self._limit(of, limit[1])
+            return
+        if metrics.get("co_name") is None or metrics.get("fail_type"):
+            self._spent(None, metrics)
+            return
+        name = str(metrics["co_name"])
+        self._names[frame] = breaks.function_name(name)
+        site = self._sites.get(of, NOWHERE)
+        row = self._at.get((site, again))
+        if name.startswith(_RESUMED) and row is not None:
+            self._numbers[of] = row
+            self._spent(row, metrics)
+            return
+        number = self._numbers[of] = self._at[site, again] = len(self._compilations)
+        ended = _ns(metrics.get("end_time_us"))
+        self._compilations.append({
+            "process": self._process, "thread": None, "index": number, "step": None,
+            "ordinal": self._of_site[site], "launches": None, "graph_hash": None,
+            "cause": f"jit({self._names[frame]})", "inputs": None, "outputs": None,
+            "memory_bytes": None, "callbacks": None, "cached": self._cached.get(of),
+            "end_ns": ended or None, "duration_ns": 0, **site.columns(),
+        })  # fmt: skip
+        self._of_site[site] += 1
+        self._spent(number, metrics)
+        self._changed(of, number)
+
+    def _changed(self, of: str, number: int) -> None:
+        if reasons := self._reasons.get(of):
+            change = guards.change(reasons[0], guards.Frame({}, {}))
+            against = self._numbers.get(guards.compared_with(reasons[0]) or "")
+            if against is not None and against != number:
+                self._rows.add("key_change", process=self._process, index=number, nth=0,
+                               against=against, **change._asdict())  # fmt: skip
+
+    def _spent(self, number: int | None, metrics: dict[str, Any]) -> None:
+        spent = _ns(metrics.get("duration_us"))
+        if number is not None:
+            self._compilations[number]["duration_ns"] += spent
+        phases = phases_of(metrics, spent)
+        for phase, nanoseconds in phases.items():
+            self._rows.add("compile_phase", process=self._process, compilation=number,
+                           phase=phase, duration_ns=min(nanoseconds, _MOST_NS))  # fmt: skip
+
+    def _break(self, record: _Record) -> None:
+        match = _BROKEN.search(record.payload)
+        if match is None:
+            return
+        file, line, text, traced = match[1], _line(match[2]), match[3], match[4]
+        why, hint = breaks.reason(text)
+        stack = [Frame(name, _line(at), function)
+                 for name, at, function in _TRACED.findall(traced or "")]  # fmt: skip
+        within = next((frame.function for frame in reversed(stack)
+                       if (frame.file, frame.line) == (file, line)), None)  # fmt: skip
+        site = self._folders.locate([Frame(file, line, within or "?"), *reversed(stack)])
+        row = self._breaks.setdefault((file, line, why), {
+            "frame": record.id.partition("/")[0], "function": within, "reason": why,
+            "hint": hint or None, "site": site,
+        })  # fmt: skip
+        row["function"] = row["function"] or within
+
+    def _limit(self, of: str, name: str) -> None:
+        reasons = self._reasons.get(of) or [""]
+        change = guards.change(reasons[0], guards.Frame({}, {}))
+        frame = of.partition("/")[0]
+        at = self._numbers.get(f"{frame}/0")
+        site = {name: None if at is None else self._compilations[at][name]
+                for name in CallSite.__dataclass_fields__}  # fmt: skip
+        count = sum(each.partition("/")[0] == frame for each in self._numbers)
+        self._rows.add(
+            "compile_limit", process=self._process, compiled=self._names.get(frame),
+            defined_file=None, defined_line=None, name=name, size=count or None,
+            ordinal=count, launches=None, **change._asdict(), **site,
+        )  # fmt: skip
+
+    def finish(self) -> Gathered:
+        """The tables, after the last record."""
+        rows = self._rows
+        for row in self._compilations:
+            rows.add("compilation", **row)
+        for row in self._breaks.values():
+            compiled = self._names.get(row["frame"]) or row["function"]
+            rows.add("graph_break", process=self._process, compiled=compiled, reason=row["reason"],
+                     hint=row["hint"], whole=row["frame"] not in self._names, count=None,
+                     per_call=None, **row["site"].columns())  # fmt: skip
+        return rows

@@ -1,0 +1,40 @@
+"""PyTorch with ``torch.compile`` as a frontend, for programs that use no other framework.
+
+Dynamo tells of each compilation, and why it was needed; calls of compiled functions are the
+launches. A step ends with the optimizer's update, or without one with the call that computes most
+in a turn of a loop (:mod:`..anchors`). Where another frontend's framework is in use, that one
+records, and this one stays asleep.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import settings
+
+if TYPE_CHECKING:
+    from ..frontend import Frontend
+    from .framework import ImportedTorch
+
+
+class Torch:
+    """See :class:`..frontend.Frontend`."""
+
+    name = "torch"
+    packages = frozenset(("torch", "torchgen", "functorch", "triton"))
+    recorded: tuple[str, ...] = settings.RECORDED
+    ranks: tuple[str, ...] = ("RANK", "LOCAL_RANK", "SLURM_PROCID")
+    entries = settings.ENTRIES
+    wrappers = settings.WRAPPERS
+    logs = False
+
+    def attach(self, module: Any) -> ImportedTorch:
+        from .framework import ImportedTorch
+
+        return ImportedTorch(module)
+
+    def begin_log(self, path: str, users: dict[str, str]) -> str | None:
+        return None  # its logs are asked for before it is imported
+
+
+FRONTEND: Frontend = Torch()

@@ -1,0 +1,246 @@
+"""Which calls of torch are wrapped, as what, where torch.compile is all that compiles.
+
+Nothing is wrapped that a compiled function may call without Dynamo being told to look through it.
+Values are read without a hook: on the CPU there is nothing to wait for, and on a GPU a timeline
+shows the wait.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from typing import Any, Callable
+
+from .. import clock
+from ..anchors import Anchors
+from ..calls import Calls
+from ..import_hook import when_imported
+from ..patches import Patches
+from ..step import ThreadState
+from ..told import Counters
+from . import guards
+from .dynamo import Attempt, Dynamo, Listener, generated_code
+from .hiding import hide_from_dynamo, skip_with_all_below
+from .loaders import Loaders
+from .settings import ENTRIES, WRAPPERS
+
+#: How often Inductor and AOTAutograd found their code on disk, and how often not.
+_CACHED = (("inductor", "fxgraph_cache_hit"), ("aot_autograd", "autograd_cache_hit"))
+_NOT_CACHED = (("inductor", "fxgraph_cache_miss"), ("aot_autograd", "autograd_cache_miss"))
+
+
+class Adapter(Listener):
+    """Installs the hooks, which report to ``calls``."""
+
+    def __init__(self, torch: Any, counters: Counters, calls: Calls) -> None:
+        super().__init__(calls)
+        self._torch = torch
+        self._counters = counters
+        self._events = calls.events
+        self._patches = Patches()
+        self._undo: list[Callable[[], None]] = []
+        self._dynamo = Dynamo(calls, self)
+        self._work = calls.sites.work
+        #: Operations of each frame that a site compiled, and its number.
+        self._operations: dict[int | None, dict[str, int]] = {}
+        self._numbers: dict[str, int] = {}  # of compilations, by id
+        self._latest: dict[Any, int] = {}  # the same of each function
+        self._first: dict[Any, int] = {}  # launches of a site before it compiled a function
+        self._found = (0, 0)
+        self._local = threading.local()  # row: compilation of the call so far, whether of a reason
+        self._before = 0  # parts that were run when the latest call ended
+        self._leaders: dict[int, int] = {}  # the optimizer that ends the steps of a thread
+        self._others: dict[int, int] = {}  # updates of others since
+
+    @property
+    def missing(self) -> dict[str, str]:
+        """Hooks that this release of PyTorch has no place for, with the reason."""
+        return self._dynamo.missing
+
+    def install(self) -> None:
+        """Put all hooks in their places."""
+        torch, replace = self._torch, self._patches.replace
+        self._calls.sites.generated = generated_code()
+        self._dynamo.install()
+        hide_from_dynamo((), self._patches, self._calls.note)
+        for name, install in (
+            ("input", Loaders(torch, self._calls, self._patches).install),
+            ("saves", lambda: replace(torch, "save", self._save)),
+            ("optimizers", self._install_optimizers),
+        ):
+            try:
+                install()
+            except Exception as error:  # private parts of torch, of whatever release
+                self.missing[name] = repr(error)
+
+    def uninstall(self) -> None:
+        """Take them off again."""
+        self._dynamo.uninstall()
+        for undo in self._undo:
+            undo()
+        self._patches.undo()
+
+    def _save(self, original: Any) -> Any:
+        """State of a program that computes with it lies where it computes."""
+
+        def save(*args: Any, **kwargs: Any) -> Any:
+            self._recorder.thread().touched = True
+            return original(*args, **kwargs)
+
+        return self._calls.save(save)
+
+    # -- steps -------------------------------------------------------------------------------
+
+    def _install_optimizers(self) -> None:
+        """By an empty function that each optimizer calls after its update.
+
+        A hook for optimizers would be part of what Dynamo compiles, where that has a step in it.
+        """
+        kind = self._torch.optim.Optimizer
+        events, recorder = self._events, self._recorder
+        traced = kind._optimizer_step_code
+
+        def stepping(original: Any) -> Any:
+            def _optimizer_step_code(self: Any) -> None:  # where profilers look for its `self`
+                if events.awake and not recorder.off:
+                    adapter._calls.note(adapter._stepped, id(self))
+                original(self)
+
+            return _optimizer_step_code
+
+        def hide(_: Any) -> None:
+            from torch._dynamo.decorators import substitute_in_graph
+
+            self._patches.replace(kind, "_optimizer_step_code", stepping)
+            skip_with_all_below([kind._optimizer_step_code])
+            substitute_in_graph(kind._optimizer_step_code, skip_signature_check=True)(traced)
+
+        adapter = self
+        hide_once = functools.partial(self._calls.note, hide)
+        self._undo.append(when_imported("torch._dynamo.polyfills.loader", hide_once))
+
+    def _stepped(self, optimizer: int) -> None:
+        """An optimizer has updated its parameters: of several, one ends the steps."""
+        state = self._recorder.thread()
+        self._recorder.optimizer(state, optimizer)
+        leader = self._leaders.setdefault(state.id, optimizer)
+        if optimizer != leader:
+            self._others[state.id] = self._others.get(state.id, 0) + 1
+            if self._others[state.id] < 2:
+                return
+            self._leaders[state.id] = optimizer
+        self._others[state.id] = 0
+        self._events.step_launched(state, self._calls.sites.here(2), launched=False)
+
+    # -- calls of compiled functions ---------------------------------------------------------
+
+    def called(self) -> None:
+        self._local.row = None
+        if not self._events.awake and not _others_record(self._events):
+            self._events.used()
+
+    def returned(self) -> None:
+        """A call is a launch."""
+        self._local.row = None
+        self._counters.launches += 1
+        state = self._recorder.thread()
+        parts, self._before = self.parts - self._before, self.parts
+        if state.inside or not self._events.awake:
+            return
+        sites = self._calls.sites
+        site = sites.here(4)
+        sites.launches[site] = sites.launches.get(site, 0) + 1
+        if sites.parts is not None:
+            sites.parts[site] = sites.parts.get(site, 0) + parts
+        state.compiling = 0
+        if not self._ends_step(state, site):
+            self._recorder.launch(state, site)
+            return
+        sites.ended_steps[site] = sites.ended_steps.get(site, 0) + 1
+        if not state.anchors.since:
+            self._events.loop_found()
+        self._events.step_launched(state, site)
+
+    def _ends_step(self, state: ThreadState, site: int | None) -> bool:
+        if state.anchors is None:
+            state.anchors = Anchors(self._work, self._calls.sites.kind, ENTRIES, WRAPPERS)
+        if state.id in self._leaders and self._torch.is_grad_enabled():
+            return False
+        return bool(state.anchors.ends_step(site))
+
+    # -- compilations ------------------------------------------------------------------------
+
+    def cached(self, counters: Any) -> bool | None:
+        before = self._found
+        hits, misses = (sum(counters[group][name] for group, name in names)
+                        for names in (_CACHED, _NOT_CACHED))  # fmt: skip
+        self._found = hits, misses
+        if hits < before[0] or misses < before[1]:  # the program cleared them
+            return None
+        return False if misses > before[1] else True if hits > before[0] else None
+
+    def compiled(self, attempt: Attempt) -> None:
+        """What a call compiles after a first frame, and for no reason of its own, goes with it."""
+        if attempt.metrics.get("is_forward") is False:
+            self.spent(attempt)
+            return
+        if not self._events.awake:
+            return
+        self._add_work(attempt)
+        row: tuple[int, bool] | None = getattr(self._local, "row", None)
+        if row is not None and (row[1] or attempt.reason is None):
+            self._numbers[attempt.id] = self._latest[self._key(attempt)] = row[0]
+            self.spent(attempt)
+            return
+        site, function = attempt.site, attempt.function
+        self._counters.begun += 1
+        self._counters.note(attempt.spent)
+        launches = self._calls.sites.launches.get(site, 0)
+        first = self._first.setdefault((site, function), launches)
+        number = self._recorder.compilations.count + 1
+        state = self._recorder.thread()
+        self._recorder.compilations.one(
+            state, state.inside or "launch", site, attempt.spent,
+            {"function": function, "ordinal": launches - first, "phases": attempt.phases,
+             "cached": attempt.cached, **self._changed(attempt)},
+        )  # fmt: skip
+        self._numbers[attempt.id] = self._latest[self._key(attempt)] = number
+        self._local.row = (number, attempt.reason is not None)
+
+    def _add_work(self, attempt: Attempt) -> None:
+        operations = self._operations.setdefault(attempt.site, {})
+        operations[attempt.id.partition("/")[0]] = int(attempt.metrics.get("graph_op_count") or 0)
+        self._work[attempt.site] = 1.0 + sum(operations.values())
+
+    def _key(self, attempt: Attempt) -> Any:
+        metrics = attempt.metrics
+        return metrics.get("co_filename"), metrics.get("co_firstlineno"), metrics.get("co_name")
+
+    def _changed(self, attempt: Attempt) -> dict[str, Any]:
+        change, against = attempt.change, None
+        if change is not None:
+            earlier = guards.compared_with(attempt.reason or "")
+            against = self._numbers.get(earlier or "", self._latest.get(self._key(attempt)))
+        defined = self._calls.definition(attempt.code)
+        changes = [[*change]] if against is not None and change is not None else []
+        return {"defined": defined, "against": against, "changes": changes}
+
+    def spent(self, attempt: Attempt) -> None:
+        if self._events.awake and attempt.spent > 0:
+            state = self._recorder.thread()
+            self._recorder.compilations.more(state, attempt.spent)
+            self._recorder.tell({"event": "phases", "thread": state.id,
+                                 "number": self._numbers.get(attempt.id),
+                                 "end_ns": clock.time_ns(), "phases": attempt.phases})  # fmt: skip
+
+
+@functools.cache
+def _sessions() -> Any:
+    from .. import session
+
+    return session
+
+
+def _others_record(events: Any) -> bool:
+    """Whether the program uses another framework, whose frontend records what it does."""
+    return any(other.awake and other.framework != "torch" for other in _sessions().captures)

@@ -1,0 +1,68 @@
+"""Where Dynamo splits a function into several graphs, and why: as its own records say."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Sequence
+
+from ..call_site import LIBRARY, USER, CallSites, Place
+from ..redaction import redact_text
+
+_RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_(\d+)$")
+_EXPLANATION = re.compile(r"Explanation: (.*?)(?=\n\s*Hint: |\n\s*Developer debug|\n\n|\Z)", re.S)
+_HINT = re.compile(r"Hint: (.*?)(?=\n\s*Hint: |\n\s*Developer debug|\n\n|\Z)", re.S)
+#: Hints that are given with every second break, and say nothing of this one.
+_GENERAL = ("This graph break is fundamental", "It may be possible to write Dynamo tracing rules",
+            "This is likely to be a Dynamo bug", "Please report an issue")  # fmt: skip
+_TEXT = 400  # characters
+
+
+def function_name(name: str) -> str:
+    """As people read it: what Dynamo calls the part of a function that follows a break."""
+    match = _RESUMED.match(name)
+    return f"{match[1]} after line {match[2]}" if match else name
+
+
+def reason(text: str) -> tuple[str, str]:
+    """Why, and what Dynamo suggests, which may be nothing."""
+    found = _EXPLANATION.search(text)
+    title = text.strip().splitlines()[0].strip() if text.strip() else "unknown"
+    why = f"{title}: {_line(found[1])}" if found and found[1].strip() else title
+    hints = [hint for each in _HINT.findall(text) if not (hint := _line(each)).startswith(_GENERAL)]
+    return _short(why), _short(hints[0] if hints else "")
+
+
+def place(sites: CallSites, stack: Sequence[Any], called_at: int | None) -> int | None:
+    """The call site of a break.
+
+    Args:
+        sites: of the process.
+        stack: of the traced code: ``FrameSummary`` from outside in.
+        called_at: the line that called the compiled function.
+    """
+    guilty: Any = None
+    for frame in reversed(stack):
+        kind = sites.kind(frame.filename)
+        if kind == USER:
+            context = (None, None, None) if guilty is None else _line_of(frame)
+            return sites.intern((*_line_of(guilty or frame), *context, ""))
+        if kind == LIBRARY:
+            guilty = guilty or frame
+    if guilty is None:
+        return called_at
+    context = (None, None, None) if called_at is None else sites.rows[called_at][:3]
+    row: Place = (*_line_of(guilty), *context, "")
+    return sites.intern(row)
+
+
+def _line_of(frame: Any) -> tuple[str, int, str]:
+    return frame.filename, frame.lineno or 0, frame.name
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _short(text: str) -> str:
+    text = redact_text(text)
+    return text if len(text) <= _TEXT else text[: _TEXT - 1] + "…"

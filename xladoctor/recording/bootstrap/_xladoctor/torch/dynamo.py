@@ -1,0 +1,339 @@
+"""What Dynamo does: calls of compiled functions, compilations and why, graph breaks.
+
+Each hook is put in its place by itself, when the program imports the module that it is in; one that
+a release of PyTorch lacks leaves the others. All run while Dynamo has put itself aside, so that
+it never compiles them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+import threading
+from types import CodeType, FrameType
+from typing import Any, Callable
+
+from ..calls import Calls
+from ..import_hook import when_imported
+from ..patches import Patches
+from . import breaks, guards
+
+#: What a part of compiling is called -> its time with that of the next, in microseconds.
+_PHASES = {
+    "dynamo": "dynamo_cumulative_compile_time_us",
+    "aot": "aot_autograd_cumulative_compile_time_us",
+    "inductor": "inductor_cumulative_compile_time_us", "triton": "triton_compile_time_us",
+}  # fmt: skip
+_OF_BACKWARD = "backward_cumulative_compile_time_us"
+#: Names the limit in what Dynamo gives up with.
+LIMIT = re.compile(r"\b(\w*(?:recompile|cache_size)_limit)\b")
+
+
+class Dynamo:
+    """Installs the hooks, which tell ``hear``."""
+
+    def __init__(self, calls: Calls, hear: Listener) -> None:
+        self._calls = calls
+        self._recorder = calls.recorder
+        self._hear = hear
+        self._patches = Patches()
+        self._undo: list[Callable[[], None]] = []
+        self._local = threading.local()
+        #: Hooks that this release of PyTorch has no place for, with the reason.
+        self.missing: dict[str, str] = {}
+
+    def install(self) -> None:
+        """Each hook, as soon as its module is there."""
+        for name, module, install in (
+            ("launches", "eval_frame", self._install_calls),
+            ("compilations", "utils", self._install_compilations),
+            ("keys", "convert_frame", self._install_reasons),
+            ("graph breaks", "symbolic_convert", self._install_breaks),
+        ):  # fmt: skip
+            self._undo.append(when_imported(f"torch._dynamo.{module}", self._tried(name, install)))
+
+    def uninstall(self) -> None:
+        """Take them off again."""
+        for undo in self._undo:
+            undo()
+        self._patches.undo()
+
+    def _tried(self, name: str, install: Callable[[Any], None]) -> Callable[[Any], None]:
+        def tell(module: Any) -> None:
+            try:
+                install(module)
+            except Exception as error:  # private parts, of whatever release
+                self.missing[name] = repr(error)
+
+        return tell
+
+    # -- calls of compiled functions ---------------------------------------------------------
+
+    def _install_calls(self, module: Any) -> None:
+        needed = {"_callback_from_stance", "_maybe_set_eval_frame"}
+        code = next(const for const in module._TorchDynamoContext.__call__.__code__.co_consts
+                    if isinstance(const, CodeType) and needed <= {*const.co_names})  # fmt: skip
+        recorder, local = self._recorder, self._local
+
+        def entering(original: Any) -> Any:
+            def callback_from_stance(callback: Any) -> Any:
+                if callback and not recorder.off and getattr(local, "outer", None) is None:
+                    caller = _caller(sys._getframe(1))
+                    if caller.f_code is code:
+                        local.outer, local.entered = caller, False
+                        self._calls.note(self._hear.called)
+                return original(callback)
+
+            return callback_from_stance
+
+        def leaving(original: Any) -> Any:
+            def maybe_set_eval_frame(callback: Any) -> Any:
+                outer = getattr(local, "outer", None)
+                if outer is not None and _caller(sys._getframe(1)) is outer:
+                    if not local.entered:
+                        local.entered = True
+                    else:
+                        local.outer = None
+                        if not recorder.off:
+                            self._calls.note(self._hear.returned)
+                return original(callback)
+
+            return maybe_set_eval_frame
+
+        self._patches.replace(module, "_callback_from_stance", entering)
+        self._patches.replace(module, "_maybe_set_eval_frame", leaving)
+        self._count_parts()
+
+    def _count_parts(self) -> None:
+        """Each look for the code of a frame: that of a function, or of its rest after a break."""
+        from torch._C._dynamo import eval_frame
+
+        hear, local = self._hear, self._local
+
+        def looked(hit: bool) -> bool:
+            if getattr(local, "outer", None) is not None:
+                hear.parts += 1
+            return hit
+
+        before = eval_frame.set_guard_complete_hook(looked)
+        if before is not None:  # somebody else's, who goes first
+            eval_frame.set_guard_complete_hook(before)
+        else:
+            self._undo.append(lambda: eval_frame.set_guard_complete_hook(None) and None)
+
+    def _here(self) -> int | None:
+        """The line that called the outermost compiled function, or else this."""
+        outer: FrameType | None = getattr(self._local, "outer", None)
+        return self._calls.sites.of(outer or sys._getframe(1))
+
+    # -- compilations ------------------------------------------------------------------------
+
+    def _install_compilations(self, module: Any) -> None:
+        context = module._METRICS_CONTEXT
+        original = context._on_exit
+
+        def on_exit(start: int, end: int, metrics: Any, kind: Any, error: Any) -> Any:
+            result = original(start, end, metrics, kind, error)
+            if not self._recorder.off:
+                self._calls.note(self._ended, module, end - start, metrics, error)
+            return result
+
+        context._on_exit = on_exit
+        self._undo.append(lambda: setattr(context, "_on_exit", original))
+
+    def _ended(self, utils: Any, spent: int, metrics: dict[str, Any], error: Any) -> None:
+        from torch._guards import CompileContext
+
+        local = self._local
+        broken, local.breaks = getattr(local, "breaks", []), []
+        known, local.reason = getattr(local, "reason", None), None
+        attempt = Attempt(
+            str(metrics.get("compile_id") or CompileContext.current_compile_id()), spent,
+            phases_of(metrics, spent), metrics, self._here(), error,
+        )  # fmt: skip
+        attempt.cached = self._hear.cached(utils.counters)
+        if known is not None:
+            attempt.code, attempt.reason, attempt.frame = known
+        limit = LIMIT.search(str(error)) if error is not None else None
+        if limit:
+            from torch._dynamo import config
+
+            self._hear.limited(attempt, limit[1], getattr(config, limit[1], None))
+        elif error is None and metrics.get("co_name"):
+            self._hear.compiled(attempt)
+        else:
+            self._hear.spent(attempt)
+        if not broken and type(error).__name__ == "Unsupported":
+            broken = [(str(error), getattr(error, "real_stack", None) or [])]
+        for text, stack in broken:
+            why, hint = breaks.reason(text)
+            place = breaks.place(self._calls.sites, stack, attempt.site)
+            function = stack[0].name if stack else metrics.get("co_name") or ""
+            self._hear.broken(attempt.site, place, breaks.function_name(function), why, hint,
+                              error is not None)  # fmt: skip
+
+    def _install_reasons(self, module: Any) -> None:
+        def asked(original: Any) -> Any:
+            def reasons(entry: Any, frame: Any, *args: Any, **kwargs: Any) -> Any:
+                found = original(entry, frame, *args, **kwargs)
+                known = self._recorder.off or getattr(self._local, "reason", None)
+                if found and not known:
+                    values = guards.Frame(frame.f_locals, frame.f_globals)
+                    self._local.reason = frame.f_code, found[0], values
+                return found
+
+            return reasons
+
+        self._patches.replace(module, "get_and_maybe_log_recompilation_reasons", asked)
+
+    # -- graph breaks ------------------------------------------------------------------------
+
+    def _install_breaks(self, module: Any) -> None:
+        def logged(original: Any) -> Any:
+            def log_graph_break(options: Any, reason: Any = "", *args: Any, **kwargs: Any) -> Any:
+                if not self._recorder.off:
+                    self._calls.note(self._broken, reason, kwargs.get("user_stack"))
+                return original(options, reason, *args, **kwargs)
+
+            return log_graph_break
+
+        self._patches.replace(module, "log_graph_break", logged)
+        if self._calls.sites.parts is None:
+            self._calls.sites.parts = {}  # functions are compiled in parts, which are counted
+
+    def _broken(self, text: Any, stack: Any) -> None:
+        from torch._guards import TracingContext
+
+        if not hasattr(self._local, "breaks"):
+            self._local.breaks = []
+        self._local.breaks.append((str(text), [*(stack or TracingContext.extract_stack())]))
+
+
+class Attempt:
+    """Dynamo tried to compile a frame.
+
+    Attributes:
+        id: as ``3/1``: the second time for the fourth frame.
+        spent: nanoseconds.
+        phases: of each phase alone.
+        metrics: as Dynamo collects them.
+        site: where the compiled function is called.
+        error: why it gave up, if it did.
+        cached: whether the code came from a cache on disk, if that is known.
+        code: of the function, its reason, and its values, where it had been compiled before.
+    """
+
+    cached: bool | None = None
+    code: CodeType | None = None
+    reason: str | None = None
+    frame: guards.Frame | None = None
+
+    def __init__(self, number: str, spent: int, phases: dict[str, int], metrics: dict[str, Any],
+                 site: int | None, error: Any) -> None:  # fmt: skip
+        self.id, self.spent, self.phases = number, spent, phases
+        self.metrics, self.site, self.error = metrics, site, error
+
+    @property
+    def function(self) -> str:
+        """The name of what is compiled."""
+        name = self.metrics.get("co_name") or (self.code.co_name if self.code else "")
+        return breaks.function_name(str(name))
+
+    @property
+    def change(self) -> guards.Change | None:
+        """What is new since the most recent compilation of the function."""
+        if self.reason is None or self.frame is None:
+            return None
+        return guards.change(self.reason, self.frame)
+
+
+class Listener:
+    """Hears of what Dynamo does; :class:`.adapter.Adapter` does more with it.
+
+    Attributes:
+        parts: of compiled functions that were run within calls so far.
+    """
+
+    parts = 0
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+        self._recorder = calls.recorder
+        self._told: set[Any] = set()
+
+    def called(self) -> None:
+        """A compiled function is called, in no other's call."""
+
+    def returned(self) -> None:
+        """That call has returned."""
+
+    def cached(self, counters: Any) -> bool | None:
+        """Whether what was compiled now came from a cache on disk."""
+        return None
+
+    def compiled(self, attempt: Attempt) -> None:
+        """A frame has been compiled."""
+
+    def spent(self, attempt: Attempt) -> None:
+        """It took time, and nothing new came of it, or not yet: the rest comes with backward."""
+
+    def broken(self, site: int | None, place: int | None, function: str, why: str, hint: str,
+               whole: bool) -> None:  # fmt: skip
+        """A graph break; ``whole``: the function cannot be split there, and is not compiled."""
+        if not self._calls.events.awake:
+            return
+        if (place, why) not in self._told:
+            self._told.add((place, why))
+            self._recorder.tell({"event": "break", "site": site, "place": place,
+                                 "function": function, "reason": why, "hint": hint,
+                                 "whole": whole})  # fmt: skip
+
+    def limited(self, attempt: Attempt, name: str, size: Any) -> None:
+        """A function has been compiled so often that Dynamo leaves it alone from now on."""
+        code, change = attempt.code, attempt.change
+        if not self._calls.events.awake or code is None or (code, "limit") in self._told:
+            return
+        self._told.add((code, "limit"))
+        self._recorder.tell({
+            "event": "limit", "site": attempt.site, "function": attempt.function,
+            "defined": self._calls.definition(code), "name": name,
+            "size": size if isinstance(size, int) else None,
+            "ordinal": self._calls.sites.launches.get(attempt.site, 0),
+            "changes": [[*change]] if change else [],
+        })  # fmt: skip
+
+
+def _caller(frame: Any) -> FrameType:
+    """The frame that called a wrapper, around which there may be one of another frontend."""
+    while frame.f_code.co_filename == _HERE:
+        frame = frame.f_back
+    return frame  # type: ignore[no-any-return]
+
+
+def phases_of(metrics: dict[str, Any], spent: int) -> dict[str, int]:
+    """Nanoseconds of each phase without the phases in it.
+
+    Args:
+        metrics: as Dynamo collects them.
+        spent: nanoseconds in all.
+    """
+    times = {name: int(metrics.get(key) or 0) * 1000 for name, key in _PHASES.items()}
+    times["aot"] = max(times["aot"], int(metrics.get(_OF_BACKWARD) or 0) * 1000)
+    times["dynamo"] = max(times["dynamo"], times["aot"])
+    names = [*times]
+    own = {name: max(0, times[name] - (times[names[number + 1]] if number + 1 < len(names) else 0))
+           for number, name in enumerate(names)}  # fmt: skip
+    own["other"] = max(0, spent - sum(own.values()))
+    return {name: time for name, time in own.items() if time}
+
+
+_HERE = _caller.__code__.co_filename
+
+
+def generated_code() -> str:
+    """The folder that Inductor writes its code to: none of it is the program's."""
+    return os.environ.get("TORCHINDUCTOR_CACHE_DIR") or os.path.join(
+        tempfile.gettempdir(), "torchinductor_"
+    )

@@ -1,0 +1,83 @@
+"""The imported torch: what the capture asks of it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, Callable
+
+from ..call_site import CallSites
+from ..calls import Calls
+from ..idle import NoModules, Probe, SourceLines
+from ..profiler import Profiler
+from ..recorder import Recorder
+from ..told import Counters
+from .adapter import Adapter
+
+
+class ImportedTorch:
+    """See :class:`..frontend.Framework`."""
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+        self.counters = Counters()
+        self.profiles = Profiles()
+        self._adapter: Adapter | None = None
+
+    def install(self, calls: Calls) -> None:
+        self._adapter = Adapter(self._module, self.counters, calls)
+        self._adapter.install()
+
+    def uninstall(self) -> None:
+        if self._adapter is not None:
+            self._adapter.uninstall()
+
+    def source_lines(self) -> SourceLines:
+        return SourceLines()
+
+    def probe(self, recorder: Recorder, sites: CallSites,
+              fail: Callable[[Exception], None]) -> Probe:  # fmt: skip
+        return Probe()
+
+    def annotation(self, name: str, **values: Any) -> Any:
+        raise RuntimeError("there is no timeline")
+
+    def versions(self) -> dict[str, str]:
+        triton = getattr(sys.modules.get("triton"), "__version__", None)
+        return {"torch": self._module.__version__, **({"triton": triton} if triton else {})}
+
+    @property
+    def accelerators(self) -> list[str] | None:
+        return ["CUDA"] if os.path.exists("/dev/nvidia0") else []
+
+    def devices(self) -> list[str]:
+        """Without a device in use, it is the CPU that computes."""
+        cuda = sys.modules.get("torch.cuda")
+        if cuda is None or not cuda.is_initialized():
+            return ["CPU:0"]
+        return [f"CUDA:{number}" for number in range(cuda.device_count())]
+
+    @property
+    def rank(self) -> int | None:
+        distributed: Any = sys.modules.get("torch.distributed")
+        if distributed is None or not distributed.is_available():
+            return None
+        return distributed.get_rank() if distributed.is_initialized() else None
+
+    @property
+    def missing(self) -> dict[str, str]:
+        return dict(self._adapter.missing) if self._adapter is not None else {}
+
+    def modules(self, profiler: Profiler, recorder: Recorder, folder: str, limit: int) -> NoModules:
+        return NoModules()
+
+
+class Profiles:
+    """See :class:`..frontend.Profiles`: the capture takes no timeline of its own."""
+
+    open = None
+
+    def hand_over(self, begin: Callable[[], int], end: Callable[[int, str | None], None]) -> None:
+        """The program's own profiles are nothing to give way to."""
+
+    def take_back(self) -> None: ...

@@ -1,0 +1,204 @@
+"""What a guard that failed tells of why a function was compiled again.
+
+Dynamo names the first guard that the most recent compilation of the function fails, as text:
+``0/2: tensor 'x' size mismatch at index 0. expected 2, actual 3`` or ``0/1: self.scale == 2.0``.
+The guard has what was expected; what is there instead is looked up in the frame, where that needs
+no code of the program's.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Mapping, NamedTuple
+
+from ..redaction import redact_text
+
+_TEXT = 160  # characters of a value
+_PREFIX = re.compile(r"(\d+/\d+(?:_\d+)?): ")
+_TENSOR = re.compile(r"tensor '(.*?)' (?:\w+ )*?(\w+) mismatch(?: at index (\d+))?\."
+                     r" expected (.*?), actual (.*)", re.IGNORECASE)  # fmt: skip
+#: What differs of a tensor -> what that is, and its text.
+_OF_TENSOR = {
+    "size": ("shape", "size {0} of dimension {1}"), "rank": ("shape", "{0} dimensions"),
+    "stride": ("type", "stride {0} of dimension {1}"), "index": ("sharding", "device {0}"),
+}  # fmt: skip
+_GRADIENT = re.compile(r"tensor '(.*?)' requires_grad mismatch")
+_NO_TENSOR = re.compile(r"expected type of '(.*?)' to be a tensor type, ' but found (.*)")
+_STATE = re.compile(r"GLOBAL_STATE changed: (.*)")
+_NUMBER_OF = re.compile(r"len\((.+?)\) [=!<>]=? (.+)|list\((.+?)\.keys\(\)\) == (.+)|"
+                        r"(?:not )?___dict_contains\(.*, (.+)\)()")  # fmt: skip
+_OBJECT = re.compile(r"___check_obj_id\((.+?), .*|CodeGuardAccessor: .* on (.+)|"
+                     r"___check_type_id\((.+?), .*")  # fmt: skip
+_SIZE = re.compile(r"([\w.\[\]']+)\.size\(\)\[(\d+)\]")
+_NUMBER = re.compile(r"___as_tensor\((.+?)\)\.item\(\) == (.+)")
+_EQUALS = re.compile(r"(.+?) (==|is) (.+)")
+_STEP = re.compile(r"\.(\w+)|\[(?:'([^']*)'|(\d+))\]")
+_GLOBAL = re.compile(r"G\['([^']+)'\]")
+_PLAIN = (int, float, bool, str, type(None))
+_MISSING = object()
+_Texts = tuple[str, str, str, str]  # of a change
+
+
+class Change(NamedTuple):
+    """One difference; see :class:`..jax.keys.Change`. ``guard``: one that is not understood."""
+
+    what: str
+    argument: str
+    was: str
+    now: str
+
+
+class Frame(NamedTuple):
+    """The values of the frame that was to be compiled."""
+
+    locals: Mapping[str, Any]
+    globals: Mapping[str, Any]
+
+    def value(self, path: str) -> Any:
+        """What an expression of names, attributes and keys is; _MISSING where that takes code."""
+        if match := _GLOBAL.match(path):
+            name, rest, known = match[1], path[match.end() :], self.globals
+        else:
+            name = re.match(r"\w*", path)[0]  # type: ignore[index]
+            rest, known = path[len(name) :], self.locals
+        value = known.get(name, _MISSING)
+        while rest and value is not _MISSING:
+            step = _STEP.match(rest)
+            if step is None:
+                return _MISSING
+            value, rest = _child(value, *step.groups()), rest[step.end() :]
+        return value
+
+
+def _child(value: Any, attribute: str | None, key: str | None, index: str | None) -> Any:
+    if attribute is not None:
+        held = getattr(value, "__dict__", None)
+        return held.get(attribute, _MISSING) if type(held) is dict else _MISSING
+    if type(value) is dict:
+        return value.get(key if key is not None else int(index or 0), _MISSING)
+    if type(value) in (list, tuple) and index is not None and int(index) < len(value):
+        return value[int(index)]
+    return _MISSING
+
+
+def compared_with(reason: str) -> str | None:
+    """The id of the compilation whose guard failed."""
+    match = _PREFIX.match(reason)
+    return match[1] if match else None
+
+
+def change(reason: str, frame: Frame) -> Change:
+    """What is new, by the guard that failed."""
+    text = _PREFIX.sub("", reason, count=1)
+    guard = re.split(r"\s+# |\s{2,}", text)[0].strip()
+    for read in _READERS:
+        if known := read(guard, frame):
+            what, argument, was, now = known
+            return Change(what, _named(argument), _short(was), _short(now))
+    return Change("guard", "", _short(guard), "")
+
+
+def _gradient(guard: str, frame: Frame) -> _Texts | None:
+    match = _GRADIENT.match(guard)
+    if match is None:
+        return None
+    texts = "requires a gradient", "requires no gradient"
+    return "type", match[1], *(texts if "requires_grad=1" in guard else texts[::-1])
+
+
+def _no_tensor(guard: str, frame: Frame) -> _Texts | None:
+    match = _NO_TENSOR.match(guard)
+    if match is None:
+        return None
+    return "structure", match[1], "a tensor", _type_of(frame.value(match[1]), match[2])
+
+
+def _tensor(guard: str, frame: Frame) -> _Texts | None:
+    match = _TENSOR.match(guard)
+    if match is None:
+        return None
+    name, kind, index, expected, actual = match.groups()
+    value = frame.value(name)
+    if kind == "size" and value is not _MISSING:
+        sizes = [*map(str, value.shape)]
+        before = [*sizes[: int(index)], expected, *sizes[int(index) + 1 :]]
+        dtype = str(value.dtype).rpartition(".")[2]
+        return "shape", name, f"{dtype}[{','.join(before)}]", f"{dtype}[{','.join(sizes)}]"
+    what, of = _OF_TENSOR.get(kind, ("type", "{0}"))
+    return what, name, of.format(expected.lower(), index), of.format(actual.lower(), index)
+
+
+def _number(guard: str, frame: Frame) -> _Texts | None:
+    """A number with a fraction; ``___stack0`` is one that the code before a break gave."""
+    match = _NUMBER.match(guard)
+    if match is None:
+        return None
+    name = "" if match[1].startswith("___") else match[1]
+    return "static", name, match[2], _type_of(frame.value(match[1]), "")
+
+
+def _state(guard: str, frame: Frame) -> _Texts | None:
+    match = _STATE.match(guard)
+    return ("configuration", match[1].strip(), "", "") if match else None
+
+
+def _number_of(guard: str, frame: Frame) -> _Texts | None:
+    match = _NUMBER_OF.match(guard)
+    if match is None:
+        return None
+    name = match[1] or match[3] or match[5]
+    value = frame.value(name)
+    now = f"{len(value)} entries" if type(value) in (list, tuple, dict) else ""
+    was = f"{match[2]} entries" if match[1] else match[4] or ""
+    return "structure", name, was, now
+
+
+def _object(guard: str, frame: Frame) -> _Texts | None:
+    match = _OBJECT.match(guard)
+    if match is None:
+        return None
+    name = (match[1] or match[2] or match[3]).removesuffix(".__code__")
+    kind = "type" if match[3] else "function"
+    return kind, name, "", _type_of(frame.value(name), "")
+
+
+def _size(guard: str, frame: Frame) -> _Texts | None:
+    match = _SIZE.search(guard)
+    if match is None:
+        return None
+    shape = getattr(frame.value(match[1]), "shape", None)
+    now = "" if shape is None else f"[{','.join(map(str, shape))}]"
+    return "shape", match[1], guard, now
+
+
+def _equals(guard: str, frame: Frame) -> _Texts | None:
+    match = _EQUALS.fullmatch(guard)
+    if match is None or not re.match(r"[\w.\[\]']+$", match[1]):
+        return None
+    value = frame.value(match[1])
+    plain = match[2] == "==" and (value is _MISSING or isinstance(value, _PLAIN))
+    kind = "static" if plain else "structure"
+    return kind, match[1], match[3], _type_of(value, "")
+
+
+#: The first that understands a guard tells what is new.
+_READERS = (_gradient, _no_tensor, _tensor, _number, _state, _number_of, _object, _size, _equals)
+
+
+def _type_of(value: Any, otherwise: str) -> str:
+    if value is _MISSING:
+        return otherwise
+    if type(value) in _PLAIN:
+        return repr(value)
+    name = value.__qualname__ if type(value).__name__ == "function" else type(value).__name__
+    return str(name)
+
+
+def _named(argument: str) -> str:
+    """``G['limit']`` is the module's variable ``limit``."""
+    return _GLOBAL.sub(r"\1", argument)
+
+
+def _short(text: str) -> str:
+    text = redact_text(text)
+    return text if len(text) <= _TEXT else text[: _TEXT - 1] + "…"

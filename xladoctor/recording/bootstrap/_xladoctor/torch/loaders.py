@@ -1,0 +1,85 @@
+"""Waits for batches of ``torch.utils.data``, and what its loaders are like."""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from types import CodeType
+from typing import Any, Callable
+
+from ..calls import Calls
+from ..patches import Patches
+
+
+class Loaders:
+    """Installs the wrappers, which report to ``calls``."""
+
+    def __init__(self, torch: Any, calls: Calls, patches: Patches) -> None:
+        self._torch = torch
+        self._calls = calls
+        self._recorder = calls.recorder
+        self._patches = patches
+        #: By what puts their batches together, where loaders were made.
+        self._made: weakref.WeakKeyDictionary[Any, int | None] = weakref.WeakKeyDictionary()
+
+    def install(self) -> None:
+        """Wrap all."""
+        from torch.utils.data import dataloader
+        from torch.utils.data._utils import worker
+
+        replace = self._patches.replace
+        replace(worker, "_worker_loop", self._worker_loop)
+        replace(dataloader._BaseDataLoaderIter, "__next__", self._next_batch)
+        replace(dataloader.DataLoader, "__init__", self._loader)
+
+    def _worker_loop(self, original: Any) -> Any:
+        def worker_loop(*args: Any, **kwargs: Any) -> Any:
+            self._calls.events.leave_worker()
+            return original(*args, **kwargs)
+
+        return worker_loop
+
+    def _loader(self, original: Any) -> Any:
+        def init(loader: Any, *args: Any, **kwargs: Any) -> None:
+            original(loader, *args, **kwargs)
+            if not self._recorder.off:
+                self._calls.note(self._loader_made, loader, self._calls.line())
+
+        return init
+
+    def _loader_made(self, loader: Any, site: int | None) -> None:
+        batches = loader.batch_sampler
+        if type(batches) is self._torch.utils.data.BatchSampler:  # no code of the program's
+            size, drops = batches.batch_size, batches.drop_last
+            collate = self._calls.definition(_code_of(loader.collate_fn))
+            self._made[batches] = site
+            self._recorder.loader(site, size, drops, loader.num_workers, collate)
+
+    def _next_batch(self, original: Any) -> Any:
+        timed = self._calls.input(original)
+
+        def __next__(batches: Any) -> Any:  # noqa: N807
+            try:
+                return timed(batches)
+            except StopIteration:
+                if not batches._num_yielded and not self._recorder.off:
+                    self._calls.note(self._gave_nothing, batches._index_sampler)
+                raise
+
+        return __next__
+
+    def _gave_nothing(self, batches: Any) -> None:
+        """A pass over a loader ended without a batch."""
+        if type(batches) is self._torch.utils.data.BatchSampler:
+            site = self._made.get(batches)
+            self._recorder.empty_pass(site, batches.batch_size, batches.drop_last)
+
+
+def _code_of(function: Callable[..., Any]) -> CodeType | None:
+    """The code that a function, a method, a partial or an object that can be called runs."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    function = getattr(function, "__func__", function)
+    if not hasattr(function, "__code__"):
+        function = type(function).__call__
+    return getattr(function, "__code__", None)
