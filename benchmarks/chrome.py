@@ -24,12 +24,12 @@ from pathlib import Path
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.timeline.read import TimelineFile, read_timeline
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 began, used, ingested = time.perf_counter(), time.process_time(), Ingested()
 read_timeline(TimelineFile(Path(sys.argv[1]), 0, alone=True, for_viewers=True), Folders(), ingested)
 took, used = time.perf_counter() - began, time.process_time() - used
 table = ingested.tables["timeline"]
-peak = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
 print(json.dumps([took, used, peak / table["bytes"][0]]))
 """
 THEIRS = """

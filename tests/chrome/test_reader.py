@@ -188,11 +188,11 @@ def test_a_trace_made_of_a_timeline_has_its_planes_and_lacks_the_graphs(tmp_path
     path.write_text(json.dumps({"displayTimeUnit": "ns", "traceEvents": [*rows, {}]}))
     (tmp_path / "perfetto_trace.json.gz").write_bytes(gzip.compress(path.read_bytes()))
     evidence = load_evidence(str(tmp_path))
-    told = evidence.database.table(
-        "SELECT p.host, steps_from, l.name FROM process p"
-        " JOIN timeline USING (process) JOIN line l USING (process)"
-    )
-    assert told[1] == [("vm", "StepTrace", "python")]  # fmt: skip
+    described = evidence.database.table(
+        "SELECT p.host, steps_from, l.name FROM process p JOIN timeline USING (process)"
+        " JOIN line l USING (process)"
+    )[1]
+    assert described == [("vm", "StepTrace", "python")]
     assert evidence.database.table("SELECT step, duration_ns FROM timeline_step")[1] == [
         (0, 9500), (1, 10000), (2, 10000), (3, 10000)
     ]  # fmt: skip

@@ -180,8 +180,8 @@ def _segments(window: _Window, launched: Times, runs: Intervals) -> Columns:
     doing = _lasting(pieces(window.timeline, window.lines))
     calls = _calls(window.timeline, window.lines)
     stops = np.empty(0, np.int64) if window.steps is None else window.steps.end
-    hard = np.unique(np.concatenate((launched, stops, [window.begin, window.end])))
-    cuts = np.unique(np.concatenate((doing.begin, doing.end, calls.begin, calls.end, hard)))
+    hard = _distinct(np.concatenate((launched, stops, [window.begin, window.end])))
+    cuts = _distinct(np.concatenate((doing.begin, doing.end, calls.begin, calls.end, hard)))
     cuts = cuts[(cuts >= window.begin) & (cuts <= window.end)]
     begin, end = cuts[:-1], cuts[1:]
     activity = np.append(doing.activity, _PYTHON)[covering(doing.begin, doing.end, begin)]
@@ -204,6 +204,12 @@ def _segments(window: _Window, launched: Times, runs: Intervals) -> Columns:
                          window.timeline.events.names),
         "line": _or_null(np.append(calls.line, -1)[call]),
     }  # fmt: skip
+
+
+def _distinct(instants: Times) -> Times:
+    """Each once, in order; many times as fast as numpy's own, which makes a hash table."""
+    ordered = np.sort(instants)
+    return ordered[np.diff(ordered, prepend=ordered[:1] - 1) > 0]
 
 
 def _awaited(end: Times, launched: Times, runs: Intervals) -> wire.Ints:
