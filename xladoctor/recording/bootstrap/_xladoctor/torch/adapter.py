@@ -14,13 +14,12 @@ from typing import Any, Callable
 from .. import clock
 from ..anchors import Anchors
 from ..calls import Calls
-from ..import_hook import when_imported
 from ..patches import Patches
 from ..step import ThreadState
 from ..told import Counters
 from . import guards
 from .dynamo import Attempt, Dynamo, Listener, generated_code
-from .hiding import hide_from_dynamo, skip_with_all_below
+from .hiding import hide_from_dynamo
 from .loaders import Loaders
 from .settings import ENTRIES, WRAPPERS
 
@@ -98,26 +97,21 @@ class Adapter(Listener):
         """
         kind = self._torch.optim.Optimizer
         events, recorder = self._events, self._recorder
-        traced = kind._optimizer_step_code
+        is_compiling = self._torch.compiler.is_compiling  # which Dynamo takes for True
 
         def stepping(original: Any) -> Any:
             def _optimizer_step_code(self: Any) -> None:  # where profilers look for its `self`
-                if events.awake and not recorder.off:
+                if not is_compiling() and events.awake and not recorder.off:
                     adapter._calls.note(adapter._stepped, id(self))
                 original(self)
 
+            file = original.__code__.co_filename  # by which Dynamo knows what it may look into
+            code = _optimizer_step_code.__code__.replace(co_filename=file)
+            _optimizer_step_code.__code__ = code
             return _optimizer_step_code
 
-        def hide(_: Any) -> None:
-            from torch._dynamo.decorators import substitute_in_graph
-
-            self._patches.replace(kind, "_optimizer_step_code", stepping)
-            skip_with_all_below([kind._optimizer_step_code])
-            substitute_in_graph(kind._optimizer_step_code, skip_signature_check=True)(traced)
-
         adapter = self
-        hide_once = functools.partial(self._calls.note, hide)
-        self._undo.append(when_imported("torch._dynamo.polyfills.loader", hide_once))
+        self._patches.replace(kind, "_optimizer_step_code", stepping)
 
     def _stepped(self, optimizer: int) -> None:
         """An optimizer has updated its parameters: of several, one ends the steps."""
