@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.live.harness import LIVE, capture, python, write
 
 pytestmark = LIVE
@@ -35,12 +33,11 @@ model = Model()
 for layer in model.layers:
     layer.compile(backend="aot_eager")
 optimizer = torch.optim.Adam(model.parameters())
-update = torch.compile(optimizer.step, backend="eager")
 broken = torch.compile(breaks, backend="eager")
 for number in range(12):
     loss = model(torch.randn(4 + number % 2, 8)).square().mean() + broken(torch.ones(2)).sum()
     loss.backward()
-    update() if number > 5 else optimizer.step()
+    optimizer.step()
     optimizer.zero_grad()
 print(loss.item().hex())
 print({name: dict(counters[name]) for name in ("frames", "stats", "graph_break")})
@@ -56,6 +53,9 @@ def test_frames_graphs_and_results_are_the_same(tmp_path: Path) -> None:
     assert alone.status == run.finished.status == 0
     assert run.finished.stdout == alone.stdout
     assert not run.findings("XD902")
-    (broken,) = run.findings("XD314")
-    assert broken["locations"][0]["line"] in (18, 19)
-    assert run.report["run"]["steps"] == pytest.approx(12, abs=3)
+    broken = {
+        finding["locations"][0]["line"]: finding["count"] for finding in run.findings("XD314")
+    }
+    assert broken == {17: 12, 18: 12}
+    # By the optimizer, whose first update is not known before: layers are compiled one by one.
+    assert 12 <= run.report["steps"]["count"] <= 14

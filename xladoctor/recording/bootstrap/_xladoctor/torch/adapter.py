@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from typing import Any, Callable
+from typing import Any
 
 from .. import clock
 from ..anchors import Anchors
@@ -37,7 +37,6 @@ class Adapter(Listener):
         self._counters = counters
         self._events = calls.events
         self._patches = Patches()
-        self._undo: list[Callable[[], None]] = []
         self._dynamo = Dynamo(calls, self)
         self._work = calls.sites.work
         #: Operations of each frame that a site compiled, and its number.
@@ -75,8 +74,6 @@ class Adapter(Listener):
     def uninstall(self) -> None:
         """Take them off again."""
         self._dynamo.uninstall()
-        for undo in self._undo:
-            undo()
         self._patches.undo()
 
     def _save(self, original: Any) -> Any:
