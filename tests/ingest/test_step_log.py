@@ -139,7 +139,7 @@ def test_compile_upload_optimizer_and_loader_lines() -> None:
     assert table(ingested, "compile_time") == [
         {**base, "step": 4, "during": "read", "end_ns": 99, "duration_ns": 9, "ordinal": None,
          "launches": None, "compiled": None, "memory_bytes": None, "callbacks": None,
-         **SYNC.columns()}
+         "cached": None, **SYNC.columns()}
     ]  # fmt: skip
     sent = {**base, "step": 4, "direction": "to_device", **SYNC.columns()}
     assert table(ingested, "transfer") == [

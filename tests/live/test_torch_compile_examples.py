@@ -48,8 +48,8 @@ SICK = {
     "function_made_anew": Sick("XD112", CALL, AGAIN, LIMIT),
     "tensor_branch": Sick("XD314", "if y.mean()", 40),
     "item_in_step": Sick("XD314", "self.largest = max(", 40, LIMIT | {"XD104"}),
-    "print_in_step": Sick("XD314", "print(", 40),
-    "print_in_layers": Sick("XD314", "print(", 40),
+    "print_in_step": Sick("XD314", 'print("hidden"', 40),
+    "print_in_layers": Sick("XD314", 'print("hidden"', 40),
     "logging_in_step": Sick("XD314", "logging.getLogger(", 40),
 }
 

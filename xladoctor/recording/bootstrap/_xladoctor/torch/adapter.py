@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import functools
 import threading
-from typing import Any, Callable
+from typing import Any
 
 from .. import clock
 from ..anchors import Anchors
 from ..calls import Calls
-from ..import_hook import when_imported
 from ..patches import Patches
 from ..step import ThreadState
 from ..told import Counters
 from . import guards
 from .dynamo import Attempt, Dynamo, Listener, generated_code
-from .hiding import hide_from_dynamo, skip_with_all_below
+from .hiding import hide_from_dynamo
 from .loaders import Loaders
 from .settings import ENTRIES, WRAPPERS
 
@@ -38,7 +37,6 @@ class Adapter(Listener):
         self._counters = counters
         self._events = calls.events
         self._patches = Patches()
-        self._undo: list[Callable[[], None]] = []
         self._dynamo = Dynamo(calls, self)
         self._work = calls.sites.work
         #: Operations of each frame that a site compiled, and its number.
@@ -76,8 +74,6 @@ class Adapter(Listener):
     def uninstall(self) -> None:
         """Take them off again."""
         self._dynamo.uninstall()
-        for undo in self._undo:
-            undo()
         self._patches.undo()
 
     def _save(self, original: Any) -> Any:
@@ -98,26 +94,21 @@ class Adapter(Listener):
         """
         kind = self._torch.optim.Optimizer
         events, recorder = self._events, self._recorder
-        traced = kind._optimizer_step_code
+        is_compiling = self._torch.compiler.is_compiling  # which Dynamo takes for True
 
         def stepping(original: Any) -> Any:
             def _optimizer_step_code(self: Any) -> None:  # where profilers look for its `self`
-                if events.awake and not recorder.off:
+                if not is_compiling() and events.awake and not recorder.off:
                     adapter._calls.note(adapter._stepped, id(self))
                 original(self)
 
+            file = original.__code__.co_filename  # by which Dynamo knows what it may look into
+            code = _optimizer_step_code.__code__.replace(co_filename=file)
+            _optimizer_step_code.__code__ = code
             return _optimizer_step_code
 
-        def hide(_: Any) -> None:
-            from torch._dynamo.decorators import substitute_in_graph
-
-            self._patches.replace(kind, "_optimizer_step_code", stepping)
-            skip_with_all_below([kind._optimizer_step_code])
-            substitute_in_graph(kind._optimizer_step_code, skip_signature_check=True)(traced)
-
         adapter = self
-        hide_once = functools.partial(self._calls.note, hide)
-        self._undo.append(when_imported("torch._dynamo.polyfills.loader", hide_once))
+        self._patches.replace(kind, "_optimizer_step_code", stepping)
 
     def _stepped(self, optimizer: int) -> None:
         """An optimizer has updated its parameters: of several, one ends the steps."""

@@ -1,0 +1,61 @@
+"""A program with torch.compile alone: it stays the same, and is told of as it was."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.live.harness import LIVE, capture, python, write
+
+pytestmark = LIVE
+
+PROGRAM = """
+import torch, warnings
+from torch._dynamo.utils import counters, get_compilation_metrics
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList(torch.nn.Linear(8, 8) for _ in range(3))
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x).relu()
+        return x
+
+def breaks(x):
+    y = x * 2
+    print("a graph break")
+    return y + y.sum().item()
+
+warnings.simplefilter("error")
+torch.manual_seed(0)
+model = Model()
+for layer in model.layers:
+    layer.compile(backend="aot_eager")
+optimizer = torch.optim.Adam(model.parameters())
+broken = torch.compile(breaks, backend="eager")
+for number in range(12):
+    loss = model(torch.randn(4 + number % 2, 8)).square().mean() + broken(torch.ones(2)).sum()
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+print(loss.item().hex())
+print({name: dict(counters[name]) for name in ("frames", "stats", "graph_break")})
+print([(metrics.compile_id, metrics.co_name) for metrics in get_compilation_metrics()])
+"""
+
+
+def test_frames_graphs_and_results_are_the_same(tmp_path: Path) -> None:
+    program = write(tmp_path, "train.py", PROGRAM)
+    alone = python(program)
+    run = capture(tmp_path / "out", program)
+
+    assert alone.status == run.finished.status == 0
+    assert run.finished.stdout == alone.stdout
+    assert not run.findings("XD902")
+    broken = {
+        finding["locations"][0]["line"]: finding["count"] for finding in run.findings("XD314")
+    }
+    assert broken == {17: 12, 18: 12}
+    # By the optimizer, whose first update is not known before: layers are compiled one by one.
+    assert 12 <= run.report["steps"]["count"] <= 14
