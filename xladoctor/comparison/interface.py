@@ -28,7 +28,9 @@ LEAST = 12
 #: Differences between two runs that make comparing them, or their times, misleading.
 Ground = str
 #: Packages whose versions differ are grounds of their own.
-PACKAGES = tuple(package for each in vocabularies().values() for package in each.requires)
+PACKAGES = tuple(dict.fromkeys(
+    package for each in vocabularies().values() for package in each.requires
+))  # fmt: skip
 GROUNDS: tuple[Ground, ...] = (
     "script", "device", "devices", "processes", "host", *PACKAGES, "python", "xladoctor",
     "settings", "shapes", "evidence", "profiler",
