@@ -11,7 +11,7 @@ _RECOMPILATION = {f"XD{number}" for number in (101, 103, 104, 105, 106, 107, 108
 #: Kind of evidence -> rules that can have a finding.
 FIRES: dict[str, set[str]] = {
     "trace": _RECOMPILATION | {"XD110", "XD111", "XD201", "XD301", "XD303", "XD305", "XD309",
-                               "XD308", "XD310", "XD601"},
+                               "XD308", "XD310", "XD601", "XD706"},
     "report": {"XD102", "XD110", "XD111", "XD201", "XD204", "XD301", "XD309", "XD401",
                "XD402"},
     "log": {"XD106", "XD109", "XD110", "XD201", "XD301"},

@@ -159,6 +159,11 @@ class Captured:
         report: dict[str, Any] = json.loads(file.read_text())
         return report
 
+    @property
+    def notes(self) -> list[str]:
+        """Those of the report that are not about the machine, which may be busy with other work."""
+        return [text for text in self.report["warnings"] if "machine was busy" not in text]
+
     def findings(self, rule: str) -> list[dict[str, Any]]:
         """The findings of one rule, by line."""
         findings = [finding for finding in self.report["findings"] if finding["rule"] == rule]

@@ -63,7 +63,7 @@ def test_workers_that_are_forked_for_loading_leave_no_process_folder(tmp_path: P
     assert run.report["run"]["processes"] == len(list(run.directory.glob("process-*"))) == 1
     assert run.report["steps"]["count"] == 16
     assert run.report["time"]["parts"]["input_s"] > 0
-    assert run.report["warnings"] == []
+    assert run.notes == []
 
 
 def test_compiled_program_makes_as_many_graphs_as_without_us(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_compiled_program_makes_as_many_graphs_as_without_us(tmp_path: Path) -> 
 
     assert bare.stdout == run.finished.stdout == "1 graphs\n1 compilations\n"
     assert run.report["findings"] == []
-    assert run.report["warnings"] == []
+    assert run.notes == []
     assert '"reads"' not in (run.process / "steps.jsonl").read_text()  # dynamo's own wait
 
 
@@ -99,7 +99,7 @@ def test_profile_that_a_program_takes_of_itself_is_its_timeline(
 ) -> None:
     run = profiled(tmp_path, how, *steps)
 
-    (told,) = run.report["warnings"]
+    (told,) = run.notes
     assert re.search(r": the timeline is the profile that the program took of itself \(\d+ steps\)",
                      told)  # fmt: skip
     (label,) = run.report["labels"]
@@ -111,7 +111,7 @@ def test_profile_that_a_program_takes_of_itself_is_its_timeline(
 def test_profile_of_warm_up_leaves_the_window_to_the_steps_after_it(tmp_path: Path) -> None:
     run = profiled(tmp_path, "session", 0, 2)
 
-    (told,) = run.report["warnings"]
+    (told,) = run.notes
     assert told.endswith(
         "profiled itself, too (2 steps): --session out-program reads that timeline"
     )
@@ -121,6 +121,6 @@ def test_profile_of_warm_up_leaves_the_window_to_the_steps_after_it(tmp_path: Pa
 def test_profile_that_is_never_ended_is_why_there_is_no_timeline(tmp_path: Path) -> None:
     run = profiled(tmp_path, "session", 0, 40)
 
-    (told,) = run.report["warnings"]
+    (told,) = run.notes
     assert "the program's own profile was not ended" in told
     assert "XD901" not in {finding["rule"] for finding in run.report["findings"]}

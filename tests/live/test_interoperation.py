@@ -120,7 +120,7 @@ def test_program_does_as_without_us_and_its_reads_are_found(tmp_path: Path, name
     run = capture(tmp_path / "out", program, cwd=tmp_path)
 
     assert run.finished == alone
-    assert run.report["warnings"] == []
+    assert run.notes == []
     assert run.report["steps"]["count"] == STEPS
     (finding,) = run.findings("XD201")
     assert finding["count"] == STEPS

@@ -114,7 +114,7 @@ def test_children_of_every_start_method_are_captured(folder: Path) -> None:
     assert {line.split()[0] for line in lines[:3]} == {"fork", "spawn", "forkserver"}
     assert lines[3] == "0 0 0"
     assert all(record["ended"] for record in processes(captured))
-    assert captured.report["warnings"] == []
+    assert captured.notes == []
     assert_causes_are_known(captured, folder, 3)
 
 
@@ -158,7 +158,7 @@ def test_workers_of_loaders_are_as_without_us(folder: Path) -> None:
 
     assert captured.finished.stdout == "fork [0.0, 0.0, 0.0]\nspawn [0.0, 0.0, 0.0]\n"
     assert len(processes(captured)) == 1
-    assert captured.report["warnings"] == []
+    assert captured.notes == []
 
 
 def test_two_programs_in_a_shell_script_are_two_runs(folder: Path) -> None:

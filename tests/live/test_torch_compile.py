@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
-from tests.live.harness import LIVE, capture, python, write
+from tests.live.harness import LIVE, capture, doctor, python, write
 
 pytestmark = LIVE
 
@@ -59,3 +60,10 @@ def test_frames_graphs_and_results_are_the_same(tmp_path: Path) -> None:
     assert broken == {17: 12, 18: 12}
     # By the optimizer, whose first update is not known before: layers are compiled one by one.
     assert 12 <= run.report["steps"]["count"] <= 14
+
+    # The same records of a GPU, which no machine of these tests has: reads are not recorded there.
+    record = run.process / "process.json"
+    record.write_text(record.read_text("utf-8").replace('"CPU:0"', '"CUDA:0"'), "utf-8")
+    on_gpu = json.loads(doctor("analyze", run.directory, "--format", "json").stdout)
+    assert "XD201" in run.report["rules"]["clear"]
+    assert "XD201" in on_gpu["rules"]["not_evaluated"]

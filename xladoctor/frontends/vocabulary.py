@@ -122,6 +122,8 @@ class Vocabulary(BaseModel):
         packages: those whose frames are the framework's, not the user's.
         requires: packages that a captured program needs, and whose versions matter.
         records_steps: whether each step is recorded anew, operation by operation.
+        unrecorded: what a capture does not record where its programs compute on another device than
+            the CPU; there nothing has to wait for it.
         words: how programs write a barrier, what to do where nothing ran on a device (``idle``:
             what is said then, if not of a device of XLA), what logs graphs, the command that
             installs it, and the code that starts its profiler's server on PORT.
@@ -166,6 +168,7 @@ class Vocabulary(BaseModel):
     packages: tuple[str, ...] = ()
     requires: tuple[str, ...] = ()
     records_steps: bool = True
+    unrecorded: tuple[Literal["read"], ...] = ()
     words: dict[Word, str] = {}
     operators: dict[Trait, tuple[str, ...]] = {}
     own_counters: tuple[str, ...] = ()
@@ -279,6 +282,7 @@ def tables(frontend: str) -> dict[str, dict[str, list[Any]]]:
             "instead": [each.instead for each in words.replacements.values()],
             "given": [each.where or None for each in words.replacements.values()],
         },
+        "unrecorded": {"what": [str(what) for what in words.unrecorded]},
         "preparation": {"file": list(words.preparation)},
         "reading_line": {
             "call": [line.call for line in words.reading_lines],

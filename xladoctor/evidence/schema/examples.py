@@ -28,6 +28,7 @@ EXAMPLES = _parsed("""
     ignore_comment: SELECT file, line, text FROM ignore_comment
     reading_line: SELECT call, purpose FROM reading_line
     replacement: SELECT op, instead FROM replacement
+    unrecorded: SELECT what FROM unrecorded
     preparation: SELECT file FROM preparation
     empty_pass: SELECT batch_size, drop_last, file, line FROM empty_pass
     loader: SELECT batch_size, workers, drop_last, file, line FROM loader

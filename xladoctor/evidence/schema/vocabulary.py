@@ -32,6 +32,10 @@ VOCABULARY: dict[str, Table] = {
         purpose VARCHAR as in reading_helper
         cure VARCHAR what to do instead, a sentence
     """)),
+    "unrecorded": Table("what a capture does not record on a device other than the CPU", "frontend",
+                        columns("""
+        what VARCHAR read
+    """)),
     "preparation": Table("libraries that decode, resize, augment or tokenize", "frontend",
                          columns("""
         file VARCHAR regular expression for a part of the path of their files

@@ -132,6 +132,12 @@ UNION SELECT process FROM reported WHERE uploads IS NOT NULL AND upload_growth I
 -- Processes of which it is known whether values are read. A log names only reads before the barrier:
 -- many of them tell, few do not.
 CREATE VIEW read_record AS
-SELECT process FROM operator_counts UNION SELECT process FROM reported WHERE fetched IS NOT NULL
-UNION SELECT process FROM counter WHERE has_trait(name, 'reads_scalar')
-UNION SELECT process FROM logged_read WHERE NOT launches OR count >= 3 AND count > 0.15 * barriers;
+SELECT process FROM (
+    SELECT process FROM operator_counts UNION SELECT process FROM reported WHERE fetched IS NOT NULL
+    UNION SELECT process FROM counter WHERE has_trait(name, 'reads_scalar')
+    UNION SELECT process FROM logged_read WHERE NOT launches OR count >= 3 AND count > 0.15 * barriers
+)
+WHERE process NOT IN (  -- whose frontend records none on such a device
+    SELECT process FROM process
+    WHERE frontend IS NOT NULL AND device_kind <> 'CPU' AND 'read' IN (SELECT what FROM unrecorded)
+);
