@@ -110,8 +110,9 @@ def run(
 
     The program's input, output, arguments and exit status are the same as without xladoctor; the
     report follows on standard output. A step of PyTorch/XLA is what lies between two barriers
-    (torch_xla.sync); one of JAX ends with the call that computes most in a turn of the loop. Exit
-    status: the program's own; 124 after --timeout; 2 if it could not be run or never used XLA.
+    (torch_xla.sync); one of JAX ends with the call that computes most in a turn of the loop, one of
+    torch.compile with the optimizer's update. Exit status: the program's own; 124 after --timeout;
+    2 if it could not be run or computed nothing that these compile.
     """
     from xladoctor import doctor, hang
     from xladoctor.recording import launcher, progress
