@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -197,3 +198,24 @@ def test_a_trace_made_of_a_timeline_has_its_planes_and_lacks_the_graphs(tmp_path
         (0, 9500), (1, 10000), (2, 10000), (3, 10000)
     ]  # fmt: skip
     assert any("without the compiled graphs" in note for note in evidence.notes)
+
+
+def test_labels_are_told_from_other_events_only_where_some_are_marked(tmp_path: Path) -> None:
+    plain = '[{"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 2}]'
+    assert opened(tmp_path, plain).labels is None
+    marked = Trace().event("aten::mm", 2, 3).label("forward", 0, 9).text()
+    assert opened(tmp_path, marked).labels == {"forward"}
+
+
+def test_short_events_take_twice_the_size_of_their_file(tmp_path: Path) -> None:
+    event = '{{"ph":"X","name":"op{}","pid":1,"tid":{},"ts":{}.5,"dur":2.25,"args":{{}}}}'
+    rows = ",\n".join(event.format(at % 500, at % 4, 3_000_000 + at) for at in range(200_000))
+    content = f"[{rows}]".encode()
+    fixed = 8 << 20  # bytes for what is read at a time, whatever the size of the file
+    tracemalloc.start()
+    try:
+        opened(tmp_path, content).decode(())
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 2 * len(content) + fixed

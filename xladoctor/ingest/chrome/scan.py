@@ -4,6 +4,10 @@ Texts are interned by their bytes, so that only distinct ones become objects, an
 as decimals: microseconds of the wall clock with nanoseconds behind the point have more digits than
 a float. What is not JSON is left out up to the next event, or where the file ends. A quote in a
 text that no escape marks is taken as a part of it where what follows can follow no text.
+
+Not msgspec, typed and with ``args`` left as they are written: of 54 to 118 MB it makes objects in
+0.15 to 0.6 s, where this makes columns in 0.12 to 0.4 s; its objects and the file take 2.8 to 5.4
+times the file's size; it reads instants as floats, and nothing of a file that is cut off.
 """
 
 # mypy: disable-error-code="no-any-return, return-value, assignment, arg-type"

@@ -21,7 +21,7 @@ from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.events import Events, Stats
 from xladoctor.ingest.xplane.space import Line, Plane, Space, content_of
 
-_ROWS = 1 << 18  # events that are read at a time
+_ROWS = 1 << 16  # events that are read at a time
 _TEXTS = 1 << 12
 _START = re.compile(rb'"traceEvents"\s*:\s*\[|^\s*\[')
 _FACTS = re.compile(rb'"(baseTimeNanoseconds|host_name|rank)"\s*:\s*"?([^",}\s]*)')
@@ -33,6 +33,7 @@ _METADATA, _COMPLETE, _INSTANT = ord("M"), ord("X"), ord("i")
 _LABELS = "user_annotation"
 #: The argument that a call of the host and what it led to on a device have in common.
 _JOINED = "correlation"
+_LANE = [scan.PROCESS, scan.THREAD, scan.CATEGORY]
 _UNKNOWN = int(np.iinfo(np.int64).min)
 
 
@@ -81,6 +82,8 @@ class ChromeSpace(Space):
     texts: _Texts = field(default_factory=lambda: _Texts.empty(_TEXTS))
     columns: dict[str, wire.Array] = field(default_factory=dict)
     of_planes: bool = False
+    _names: dict[str, int] = field(default_factory=dict)
+    _codes: list[int] = field(default_factory=lambda: [-1])  # of the places in the table, so far
 
     def decode(
         self, wanted: Iterable[str] | None = None, advance: Callable[[int], None] | None = None
@@ -94,10 +97,9 @@ class ChromeSpace(Space):
         value[texts] = codes[value[texts]]
         value[real] = self._reals(value[real])
         kind = np.where(real, np.uint8(wire.DOUBLE), stats.kind)
-        stats = Stats(stats.event, codes[stats.name].astype(np.int32), kind, value)
-        events = Events(names, codes[self.columns["name"]].astype(np.int32),
-                        self.columns["start_ps"], self.columns["duration_ps"], [stats],
-                        self.buffer)  # fmt: skip
+        stats = Stats(stats.event, codes[stats.name], kind, value)
+        events = Events(names, codes[self.columns["name"]], self.columns["start_ps"],
+                        self.columns["duration_ps"], [stats], self.buffer)  # fmt: skip
         if wanted is not None:
             self._name_copies(events)
             self._add_steps(events)
@@ -138,14 +140,12 @@ class ChromeSpace(Space):
         return Stats.joined(parts)
 
     def names(self) -> tuple[list[str], wire.Array]:
-        """All texts, and for each place in the table which one it is; the last is for none."""
+        """All texts, and for each place in the table which one it is; -1 for place 0, of none."""
         count = int(self.texts.places[0, 0])
-        codes = np.full(count + 1, -1, np.int64)
-        names: dict[str, int] = {}
-        for number, (begin, end) in enumerate(self.texts.places[1:count].tolist(), 1):
+        for begin, end in self.texts.places[len(self._codes) : count].tolist():
             text = _plain(self.buffer[begin:end].tobytes())
-            codes[number] = names.setdefault(text, len(names))
-        return list(names), codes
+            self._codes.append(self._names.setdefault(text, len(self._names)))
+        return list(self._names), np.array(self._codes, np.int32)
 
     def _reals(self, places: wire.Ints) -> wire.Ints:
         texts = (self.buffer[at : at + 40].tobytes() for at in places.tolist())
@@ -211,30 +211,85 @@ def read_chrome(path: Path, ingested: Ingested) -> ChromeSpace | None:
         return None
     space = ChromeSpace(path, len(buffer), buffer, damage=np.array([0, -1, 0, -1], np.int64))
     start = _START.search(buffer[:_AROUND].tobytes())
-    rows, base = _rows(space, start.end() if start else space.size)
+    found = _found(space, start.end() if start else space.size)
     facts = _facts(space, start.start() if start else 0)
     since = facts.get("baseTimeNanoseconds", "")
-    origin = (int(since) if re.fullmatch(r"\d{1,18}|[1-8]\d{18}", since) else 0) + 1000 * base
+    origin = (int(since) if re.fullmatch(r"\d{1,18}|[1-8]\d{18}", since) else 0) + 1000 * found.base
     if "host_name" in facts:
         space.hostnames.append(facts["host_name"])
-    _arrange(space, rows, origin)
+    _arrange(space, found, origin)
     if space.of_planes:
         ingested.notes.append(f"{path}: a trace for viewers, without the compiled graphs; the"
                               " .xplane.pb file of the same profile has them")  # fmt: skip
     return space
 
 
-def _rows(space: ChromeSpace, at: int) -> tuple[wire.Array, int]:
-    """The rows of all events, and the microseconds that they count from."""
-    parts, base = [np.empty((0, 8), np.int64)], np.array([_UNKNOWN], np.int64)
-    room = np.empty((_ROWS, 8), np.int64)
+@dataclass(slots=True)
+class _Found:
+    """What is in a file.
+
+    Attributes:
+        columns: those of :class:`ChromeSpace`, in the order of the file, and the lane as a number.
+        lanes: the number of each process, thread and category, which are places of texts.
+        metadata: rows of metadata, of each sort, process and thread the first.
+        base: the microseconds that instants count from.
+    """
+
+    columns: dict[str, wire.Array]
+    lanes: dict[tuple[int, ...], int]
+    metadata: wire.Array
+    base: int
+
+
+def _found(space: ChromeSpace, at: int) -> _Found:
+    """All events, of which little is kept: a file has many, and rows take more than their text."""
+    base, room = np.array([_UNKNOWN], np.int64), np.empty((_ROWS, 8), np.int64)
+    lanes: dict[tuple[int, ...], int] = {}
+    metadata, parts = [room[:0].copy()], [_columns(space, room[:0], lanes)]
     while 0 <= at < space.size:
         count, behind = scan.events(space.buffer, at, room, space.texts.table, base, space.damage)
         if behind == at:
             space.texts.grow()
         at = behind
-        parts.append(room[:count].copy())
-    return np.concatenate(parts), 0 if base[0] == _UNKNOWN else int(base[0])
+        rows = room[:count]
+        named = rows[rows[:, scan.PHASE] == _METADATA]
+        metadata.append(named[_distinct(named, scan.NAME, scan.PROCESS, scan.THREAD)[0]])
+        parts.append(_columns(space, rows, lanes))
+    columns = {key: np.concatenate([part.pop(key) for part in parts]) for key in list(parts[0])}
+    return _Found(columns, lanes, np.concatenate(metadata),
+                  0 if base[0] == _UNKNOWN else int(base[0]))  # fmt: skip
+
+
+def _columns(
+    space: ChromeSpace, rows: wire.Array, lanes: dict[tuple[int, ...], int]
+) -> dict[str, wire.Array]:
+    """What is kept of the events that are shown; ``lanes`` get what is new."""
+    phase = rows[:, scan.PHASE]
+    shown = (phase == _COMPLETE) | (phase == _INSTANT)
+    for column in (scan.START, scan.NAME, scan.PROCESS):
+        shown &= rows[:, column] != _UNKNOWN
+    begin, end = space.texts.places[np.maximum(rows[:, scan.PROCESS], 0)].T
+    rows = rows[shown & (begin < end)]  # without a process: marks of the profiler's own
+    first, lane = _distinct(rows, *_LANE)
+    keys = np.maximum(rows[first][:, _LANE], 0)  # no text has number 0
+    numbers = [lanes.setdefault(tuple(key), len(lanes)) for key in keys.tolist()]
+    return {
+        "name": rows[:, scan.NAME].astype(np.int32), "start_ps": rows[:, scan.START].copy(),
+        "duration_ps": np.maximum(rows[:, scan.DURATION], 0), "args": rows[:, scan.ARGS].copy(),
+        "lane": np.array(numbers, np.int32)[lane],
+    }  # fmt: skip
+
+
+def _distinct(rows: wire.Array, *columns: int) -> tuple[wire.Ints, wire.Ints]:
+    """The first rows with each combination of these columns, and for each row which of these."""
+    first, *others = columns
+    number = np.maximum(rows[:, first], 0)
+    for column in others:
+        if number.max(initial=0) >> 31:
+            _, number = np.unique(number, return_inverse=True)
+        number = (number << 31) + np.maximum(rows[:, column], 0)
+    _, where, which = np.unique(number, return_index=True, return_inverse=True)
+    return where, which
 
 
 def _facts(space: ChromeSpace, start: int) -> dict[str, str]:
@@ -268,34 +323,26 @@ class _Lane:
     sort: str = ""
 
 
-def _arrange(space: ChromeSpace, rows: wire.Array, origin: int) -> None:
+def _arrange(space: ChromeSpace, found: _Found, origin: int) -> None:
     """Put the events into planes and lines, in order of time."""
     names, codes = space.names()
-    called = _called(space, rows[rows[:, scan.PHASE] == _METADATA], names, codes)
+    called = _called(space, found.metadata, names, codes)
     space.of_planes = any(name.startswith("/") for name in called.values())
-    phase = rows[:, scan.PHASE]
-    known = (phase == _COMPLETE) | (phase == _INSTANT)
-    known &= (rows[:, [scan.START, scan.NAME, scan.PROCESS]] != _UNKNOWN).all(axis=1)
-    nowhere = np.flatnonzero(np.diff(space.texts.places[: len(codes) - 1])[:, 0] == 0)
-    rows = rows[known & ~np.isin(rows[:, scan.PROCESS], nowhere)]  # marks of the profiler's own
-    lanes, lane = _lanes(rows, names, codes, called)
+    lanes, numbers = _lanes(found.lanes, names, codes, called)
     planes: dict[str, list[int]] = {}
     for number, each in enumerate(lanes):
         planes.setdefault(_plane_of(each, called), []).append(number)
     ordered = [number for name in sorted(planes, key=_rank) for number in planes[name]]
-    place = np.argsort(np.array(ordered, np.int64))[lane] if len(rows) else lane
-    duration = np.maximum(rows[:, scan.DURATION], 0)
-    order = np.lexsort((-duration, rows[:, scan.START], place))
-    space.columns = {
-        "name": rows[order, scan.NAME], "start_ps": rows[order, scan.START],
-        "duration_ps": duration[order], "args": rows[order, scan.ARGS],
-        "host": np.array([not each.device for each in lanes], bool)[lane[order]],
-    }  # fmt: skip
-    category = next((number for number, code in enumerate(codes.tolist())
-                     if code >= 0 and names[code] == _LABELS), None)  # fmt: skip
-    if category is not None:
+    place = np.argsort(np.array(ordered, np.int64)).astype(np.min_scalar_type(len(lanes)))
+    columns = found.columns
+    if labelled := [number for (_, _, sort), number in found.lanes.items()
+                    if sort and names[codes[sort]] == _LABELS]:  # fmt: skip
         space.labels = {names[codes[code]] for code in np.unique(
-            rows[rows[:, scan.CATEGORY] == category, scan.NAME]).tolist()}  # fmt: skip
+            columns["name"][np.isin(columns["lane"], labelled)]).tolist()}  # fmt: skip
+    lane = numbers[columns.pop("lane")]
+    order = np.lexsort((-columns["duration_ps"], columns["start_ps"], place[lane]))
+    space.columns = {key: columns.pop(key)[order] for key in list(columns)}
+    space.columns["host"] = np.array([not each.device for each in lanes], bool)[lane[order]]
     counts = np.bincount(lane, minlength=len(lanes))
     for name in sorted(planes, key=_rank):
         plane = Plane(len(space.planes), name)
@@ -327,8 +374,7 @@ def _called(
     of_names = [number for number, code in enumerate(codes.tolist())
                 if code >= 0 and names[code] in ("process_name", "thread_name")]  # fmt: skip
     rows = rows[np.isin(rows[:, scan.NAME], of_names)]
-    _, first = np.unique(_numbers(rows, scan.NAME, scan.PROCESS, scan.THREAD), return_index=True)
-    rows = rows[first]
+    rows = rows[_distinct(rows, scan.NAME, scan.PROCESS, scan.THREAD)[0]]
     stats = space.stats(np.ascontiguousarray(rows[:, scan.ARGS]), {"name"})
     texts, places = space.names()
     called = {}
@@ -343,37 +389,21 @@ def _called(
     return called
 
 
-def _numbers(rows: wire.Array, *columns: int) -> wire.Ints:
-    """A number for each row, the same for those with the same texts in these columns."""
-    first, *others = columns
-    number = np.maximum(rows[:, first], 0)  # no text has number 0
-    for column in others:
-        if number.max(initial=0) >> 31:
-            _, number = np.unique(number, return_inverse=True)
-        number = (number << 31) + np.maximum(rows[:, column], 0)
-    return number
-
-
 def _lanes(
-    rows: wire.Array, names: list[str], codes: wire.Array, called: dict[tuple[str, str], str]
-) -> tuple[list[_Lane], wire.Ints]:
-    """The lanes, and the number of each event's."""
-
-    def text(code: int) -> str:
-        return names[codes[code]] if code >= 0 else ""
-
-    columns = [scan.PROCESS, scan.THREAD, scan.CATEGORY]
-    _, first, lane = np.unique(_numbers(rows, *columns), return_index=True, return_inverse=True)
-    parts = [tuple(map(text, row)) for row in rows[first][:, columns].tolist()]
+    found: Iterable[tuple[int, ...]], names: list[str], codes: wire.Array,
+    called: dict[tuple[str, str], str],
+) -> tuple[list[_Lane], wire.Ints]:  # fmt: skip
+    """The lanes, and the number of the one for each process, thread and category."""
+    parts = [tuple(names[codes[place]] if place else "" for place in key) for key in found]
     devices = {process: _WORK[sort.lower()] for process, _, sort in parts
                if sort.lower() in _WORK}  # fmt: skip
-    found: dict[_Lane, int] = {}
+    lanes: dict[_Lane, int] = {}
     numbers = []
     for process, thread, sort in parts:
         beside = sort if process in devices and sort.lower() not in _WORK else ""
         each = _Lane(process, thread, devices.get(process, ""), beside)
-        numbers.append(found.setdefault(each, len(found)))
-    return list(found), np.array(numbers, np.int64)[lane]
+        numbers.append(lanes.setdefault(each, len(lanes)))
+    return list(lanes), np.array(numbers, np.int32)
 
 
 def _plane_of(lane: _Lane, called: dict[tuple[str, str], str]) -> str:

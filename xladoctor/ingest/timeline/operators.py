@@ -33,10 +33,11 @@ def add_operators(
              for plane in timeline.hosts for line in plane.lines]  # fmt: skip
     name, begin, *sums = np.concatenate([nothing, *parts], axis=1)
     step = step_of(steps, numbers, begin)
-    keys, where = np.unique(np.stack((step, name)), axis=1, return_inverse=True)
-    count = np.bincount(where.reshape(-1))
-    total = [np.bincount(where.reshape(-1), part).astype(np.int64) for part in sums]
-    step, name = keys
+    # One number of both: rows of an array are compared as bytes, ten times as slow.
+    keys, where = np.unique((step + 1) * len(names) + name, return_inverse=True)
+    count = np.bincount(where)
+    total = [np.bincount(where, part).astype(np.int64) for part in sums]
+    step, name = keys // len(names) - 1, keys % len(names)
     ingested.append("host_op", {
         "process": np.full(len(step), process), "step": np.ma.masked_array(step, step < 0),
         "name": Interned(name.astype(np.int32), names), "count": count,

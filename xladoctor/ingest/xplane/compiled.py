@@ -108,5 +108,8 @@ def _digest(file: Path) -> bytes:
 
 
 def helper(function: Function) -> Function:
-    """A function that compiled functions call; compiled with them."""
-    return cast(Function, numba.njit(function))
+    """A function that compiled functions call, compiled into them; it makes no arrays.
+
+    So it need not count who refers to one, which takes as long as all else that it does.
+    """
+    return cast(Function, numba.njit(forceinline=True, _nrt=False)(function))
