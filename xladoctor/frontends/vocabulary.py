@@ -122,6 +122,7 @@ class Vocabulary(BaseModel):
         packages: those whose frames are the framework's, not the user's.
         requires: packages that a captured program needs, and whose versions matter.
         records_steps: whether each step is recorded anew, operation by operation.
+        records_reads: whether the capture records where the host reads values.
         words: how programs write a barrier, what to do where nothing ran on a device (``idle``:
             what is said then, if not of a device of XLA), what logs graphs, the command that
             installs it, and the code that starts its profiler's server on PORT.
@@ -166,6 +167,7 @@ class Vocabulary(BaseModel):
     packages: tuple[str, ...] = ()
     requires: tuple[str, ...] = ()
     records_steps: bool = True
+    records_reads: bool = True
     words: dict[Word, str] = {}
     operators: dict[Trait, tuple[str, ...]] = {}
     own_counters: tuple[str, ...] = ()
