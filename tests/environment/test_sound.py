@@ -1,4 +1,4 @@
-"""The whole examination where torch_xla is installed and works."""
+"""The whole examination where a framework is installed and works."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from tests.live.harness import LIVE, ROOT, run
+from tests.live.test_without_xla import interpreter_without
 
 pytestmark = LIVE
 
@@ -41,3 +42,18 @@ def test_settings_that_break_it_are_found_and_nothing_is_written(tmp_path: Path)
     assert done.stdout.count("! settings ") == len(files) + 2
     assert "- profiler" not in done.stdout
     assert list(tmp_path.iterdir()) == []
+
+
+def test_torch_alone(tmp_path: Path) -> None:
+    interpreter = interpreter_without(tmp_path / "venv", "torch_xla", "jax")
+    (tmp_path / "here").mkdir()
+
+    done = run(interpreter, "-m", "xladoctor", "env", "--format", "json", cwd=tmp_path / "here",
+               env={"PYTHONPATH": str(ROOT)})  # fmt: skip
+
+    assert (done.status, done.stderr) == (0, "")
+    found = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
+    assert {"torch_xla", "JAX", "framework"}.isdisjoint(found)
+    assert "torch.compile can be captured" in found["PyTorch"]["found"]
+    assert found["torch.compile"]["found"].startswith("correct, and compiled once for two runs")
+    assert list((tmp_path / "here").iterdir()) == []

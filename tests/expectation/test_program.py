@@ -76,3 +76,31 @@ def test_program(tmp_path: Path) -> None:
     assert "1 compilation" in texts["shape"]
     assert (tmp_path / "out/diagnosis.json").exists()
     assert list((tmp_path / "temporary").glob("xladoctor-expect-*")) == []
+
+
+TORCH_ALONE = """
+import torch
+import xladoctor
+from xladoctor.errors import XladoctorError
+step = torch.compile(lambda x: (x * 2).sum(), backend="eager")
+with xladoctor.expect(compilations=1, fallbacks=0):
+    step(torch.ones(3))
+with xladoctor.expect(compilations=0):
+    step(torch.ones(3)).item()
+for bounds in ({"compilations": 0}, {"host_syncs": 0}):
+    try:
+        with xladoctor.expect(**bounds):
+            step(torch.ones(4))
+    except (AssertionError, XladoctorError) as error:
+        print(error)
+"""
+
+
+def test_compiled_functions_of_torch_alone(tmp_path: Path) -> None:
+    done = run(sys.executable, write(tmp_path, "train.py", TORCH_ALONE), cwd=tmp_path,
+               env={"PYTHONPATH": str(ROOT)})  # fmt: skip
+
+    assert done.status == 0, done.stderr
+    assert "XD101  Argument whose shape keeps changing" in done.stdout
+    assert "XLA" not in done.stdout
+    assert "host_syncs cannot be expected: reads in programs of PyTorch alone" in done.stdout

@@ -41,7 +41,7 @@ for number in range(12):
     optimizer.step()
     optimizer.zero_grad()
 print(loss.item().hex())
-print({name: dict(counters[name]) for name in ("frames", "stats", "graph_break")})
+print({name: dict(found) for name, found in counters.items()})
 print([(metrics.compile_id, metrics.co_name) for metrics in get_compilation_metrics()])
 """
 
@@ -67,3 +67,36 @@ def test_frames_graphs_and_results_are_the_same(tmp_path: Path) -> None:
     on_gpu = json.loads(doctor("analyze", run.directory, "--format", "json").stdout)
     assert "XD201" in run.report["rules"]["clear"]
     assert "XD201" in on_gpu["rules"]["not_evaluated"]
+
+
+SELDOM = """
+import torch
+
+@torch.compile(backend="eager")
+def step(x, say):
+    y = x * 2
+    if say == 3:
+        print("a graph break")
+    if say == 5:
+        raise ValueError("five")
+    return y.sum()
+
+total = 0
+for number in range(30):
+    try:
+        total += step(torch.ones(4), number if number in (3, 5) else 0)
+    except ValueError as error:
+        print(error)
+print(total.item())
+"""
+
+
+def test_break_is_counted_in_the_calls_that_have_it(tmp_path: Path) -> None:
+    run = capture(tmp_path / "out", write(tmp_path, "train.py", SELDOM))
+
+    assert run.finished.status == 0
+    assert [line["whole"] for line in run.log_lines("break")] == [False, True]
+    assert [line["function"] for line in run.log_lines("unbroken")] == ["step"]
+    # The exception leaves the function to Python from then on.
+    (finding,) = run.findings("XD314")
+    assert (finding["locations"][0]["line"], finding["count"]) == (10, 25)

@@ -23,7 +23,7 @@ def env(
     output_format: PlainOption = PlainFormat.terminal,
     color: ColorOption = Color.auto,
 ) -> None:
-    """Check that torch_xla, JAX, their devices and what the capture needs work here.
+    """Check that torch_xla, JAX or torch.compile, and what the capture needs, work here.
 
     Says what is broken and what to do about it. Exit status: 0 nothing failed (there may be
     warnings), 1 something failed.

@@ -9,12 +9,14 @@ from functools import partial
 from xladoctor.environment import capture, host, stacks, storage
 from xladoctor.environment.interface import TIMEOUT_S, Check, Examination, Tell, failure
 from xladoctor.environment.jax import checks as jax
+from xladoctor.environment.torch import checks as torch
+from xladoctor.environment.torch.settings import HINDERING
 from xladoctor.environment.torch_xla import checks as torch_xla
 from xladoctor.environment.torch_xla import settings
 from xladoctor.frontends.vocabulary import captured
 from xladoctor.recording.framework import install_lines
 
-FRAMEWORKS = (torch_xla.FRAMEWORK, jax.FRAMEWORK)
+FRAMEWORKS = (torch_xla.FRAMEWORK, jax.FRAMEWORK, torch.FRAMEWORK)
 
 
 def examine(timeout_s: float = TIMEOUT_S, tell: Tell = lambda _: None) -> Examination:
@@ -44,7 +46,7 @@ def examine(timeout_s: float = TIMEOUT_S, tell: Tell = lambda _: None) -> Examin
 def _none_installed() -> list[Check]:
     if any(framework.installed for framework in FRAMEWORKS):
         return []
-    titles = " nor ".join(each.title for each in captured() if "server" in each.words)
+    titles = " nor ".join(each.title for each in captured())
     return [failure("framework", f"neither {titles} is installed for {sys.executable}",
                     f"{install_lines()}\nor check the Python that has one:"
                     " /path/to/python -m xladoctor env")]  # fmt: skip
@@ -60,7 +62,7 @@ def _before() -> list[Check]:
 
 def _around() -> list[Check]:
     return [
-        *_guarded("settings", settings.settings),
+        *_guarded("settings", partial(settings.settings, others=(*settings.OTHERS, *HINDERING))),
         *_guarded("capture", capture.capture),
         *_guarded("run directory", storage.run_directory),
         *_guarded("decoder cache", storage.decoder_cache),

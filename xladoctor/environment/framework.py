@@ -25,6 +25,7 @@ class Framework:
         steps: their names.
         unset: variables that make it write files.
         checks: by name, each after those that it builds on.
+        unless: a package whose own checks take the place of these where it is installed.
     """
 
     package: str
@@ -32,11 +33,13 @@ class Framework:
     steps: Sequence[str]
     unset: Sequence[str]
     checks: Mapping[str, Callable[[Outcomes], Check]]
+    unless: str | None = None
 
     @property
     def installed(self) -> bool:
         """Whether there is anything to check."""
-        return find_spec(self.package) is not None
+        instead = self.unless is not None and find_spec(self.unless) is not None
+        return find_spec(self.package) is not None and not instead
 
     def probing(self) -> AbstractContextManager[child.Probe]:
         """Start the steps; see :func:`xladoctor.environment.child.probing`."""

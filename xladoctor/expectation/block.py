@@ -5,8 +5,10 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any, NamedTuple
 
+from xladoctor.errors import XladoctorError
 from xladoctor.expectation import session as sessions
 from xladoctor.expectation.interface import Expectation, Happened, Kind, UnmetExpectation
+from xladoctor.frontends.vocabulary import vocabulary
 
 
 class _Counted(NamedTuple):
@@ -53,6 +55,8 @@ class Block:
         if kind is not None:
             return
         happened = _happened(entered)
+        if "host_syncs" in self._bounds:
+            _require_reads()
         if any(sum(each.count(kind) for _, each in happened) > bound
                for kind, bound in self._bounds.items()):  # fmt: skip
             from xladoctor.expectation.failure import message
@@ -69,6 +73,15 @@ def _happened(entered: dict[str, _Counted]) -> list[tuple[Any, Happened]]:
         if after.numbers != before.numbers:
             found.append((session, Happened.between(before, after)))
     return found
+
+
+def _require_reads() -> None:
+    """Raises XladoctorError if no session counts reads: none would be seen."""
+    known = [vocabulary(name) for name in sessions.running()]
+    if known and not any(each.records_reads for each in known):
+        titles = " and ".join(each.title for each in known)
+        raise XladoctorError(f"host_syncs cannot be expected: reads in programs of {titles} alone"
+                             " are not recorded", "leave host_syncs out")  # fmt: skip
 
 
 def _begun_since(entered: dict[str, _Counted]) -> list[_Counted]:
@@ -92,6 +105,7 @@ def expect(
     Raises:
         TypeError: none of them is given, or one is not a number.
         UnmetExpectation: (on leaving) more happened; the message says where and why.
-        XladoctorError: (on entering) the framework is missing, or counting failed.
+        XladoctorError: (on entering) the framework is missing, or counting failed; (on leaving)
+            host_syncs is given, and nothing that the program uses has its reads recorded.
     """
     return Block(Expectation(compilations, host_syncs, fallbacks))

@@ -18,7 +18,8 @@ class FindingBuilder:
 
     def __init__(self, evidence: Evidence) -> None:
         self.evidence = evidence
-        self.rules = doctor.rules()
+        of_frontend = (rule.for_frontend(evidence.frontend) for rule in doctor.rules())
+        self.rules = [rule for rule in of_frontend if rule]
 
     def rules_on(self, events: Events) -> list[Rule]:
         """The rules whose findings count these events."""

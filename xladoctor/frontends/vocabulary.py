@@ -122,8 +122,8 @@ class Vocabulary(BaseModel):
         packages: those whose frames are the framework's, not the user's.
         requires: packages that a captured program needs, and whose versions matter.
         records_steps: whether each step is recorded anew, operation by operation.
-        unrecorded: what a capture does not record where its programs compute on another device than
-            the CPU; there nothing has to wait for it.
+        records_reads: whether the capture records where the host reads values; of programs on the
+            CPU it need not, as nothing waits there.
         words: how programs write a barrier, what to do where nothing ran on a device (``idle``:
             what is said then, if not of a device of XLA), what logs graphs, the command that
             installs it, and the code that starts its profiler's server on PORT.
@@ -168,7 +168,7 @@ class Vocabulary(BaseModel):
     packages: tuple[str, ...] = ()
     requires: tuple[str, ...] = ()
     records_steps: bool = True
-    unrecorded: tuple[Literal["read"], ...] = ()
+    records_reads: bool = True
     words: dict[Word, str] = {}
     operators: dict[Trait, tuple[str, ...]] = {}
     own_counters: tuple[str, ...] = ()
@@ -282,7 +282,7 @@ def tables(frontend: str) -> dict[str, dict[str, list[Any]]]:
             "instead": [each.instead for each in words.replacements.values()],
             "given": [each.where or None for each in words.replacements.values()],
         },
-        "unrecorded": {"what": [str(what) for what in words.unrecorded]},
+        "unrecorded": {"what": [] if words.records_reads else ["read"]},
         "preparation": {"file": list(words.preparation)},
         "reading_line": {
             "call": [line.call for line in words.reading_lines],

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from xladoctor.ingest.timeline.compiling import Compiled
 
 #: What the step log always has; other tables of it only if the capture wrote them.
-_OF_STEPS = ("step", "step_period", "host_sync", "data_wait", "transfer", "optimizer", "empty_pass",
+_OF_STEPS = ("step", "step_period", "data_wait", "transfer", "optimizer", "empty_pass",
              "fallback_count")  # fmt: skip
 _HINT = "a run directory holds run.json and a folder process-<pid> for each process"
 _HINT_WHERE_LOST = (
@@ -261,6 +261,8 @@ def read_process(
     add_process(record, number, folder, ingested)
     _add_sites(sites, number, ingested)
     times, logged = _read_steps(steps, sites, number, ingested)
+    if "step" in ingested.tables and vocabulary(record.frontend).records_reads:
+        ingested.table("host_sync")
     log = None if record.no_analysis_log else _read_log(folder, ingested)
     if record.no_analysis_log:
         ingested.notes.append(f"{folder.name}: no analysis log: {record.no_analysis_log}")

@@ -428,7 +428,8 @@ class Break(Struct, frozen=True, tag_field="event", tag="break"):
     """A function is split there into several graphs, each time that the site calls it.
 
     Attributes:
-        whole: it cannot be split there, and so is not compiled.
+        whole: it cannot be split there, and is not compiled from then on.
+        ordinal: launches of the site before.
     """
 
     site: Number | None
@@ -437,6 +438,14 @@ class Break(Struct, frozen=True, tag_field="event", tag="break"):
     reason: str
     hint: str = ""
     whole: bool = False
+    ordinal: int = 0
+
+
+class Unbroken(Struct, frozen=True, tag_field="event", tag="unbroken"):
+    """A function was compiled with a graph break, and also without, as its arguments differ."""
+
+    site: Number | None
+    function: str
 
 
 class Limit(Struct, frozen=True, tag_field="event", tag="limit"):
@@ -459,7 +468,7 @@ class Limit(Struct, frozen=True, tag_field="event", tag="limit"):
 
 
 StepLine = (Step | Tail | Cut | Compile | Upload | Optimizer | Loader | EmptyPass | Outlier | Phases
-            | Break | Limit)  # fmt: skip
+            | Break | Unbroken | Limit)  # fmt: skip
 #: Every file of records by the pattern of its name, with the type of the file or of a line of it.
 FILES: dict[str, Any] = {
     "run.json": Manifest,

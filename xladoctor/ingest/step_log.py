@@ -38,6 +38,7 @@ from xladoctor.ingest.run_records import (
     Step,
     StepLine,
     Tail,
+    Unbroken,
     Upload,
     line_decoder,
     read_record,
@@ -157,6 +158,8 @@ class _StepLogReader:
         self._shapes: dict[tuple[int, ...], list[int]] = {}
         self._ordinals: dict[tuple[int | None, int | None], int] = {}
         self._barriers: dict[int | None, list[tuple[int, int, bool]]] = {}
+        self._breaks: list[Break] = []
+        self._unbroken: set[tuple[int | None, str]] = set()  # sites and functions
         self.logged = Logged()
         self._cuts: dict[int | None, Cut] = {}  # of each thread's step, those so far
         self._folded: dict[int | None, int] = defaultdict(int)  # steps of a thread that were none
@@ -164,7 +167,8 @@ class _StepLogReader:
             Step: self._step, Tail: self._step, Cut: self._cut, Compile: self._compile,
             Upload: self._upload, Optimizer: self._optimizer, Loader: self._loader,
             EmptyPass: self._empty_pass, Outlier: self._outlier,
-            Phases: self._phases, Break: self._break, Limit: self._limit,
+            Phases: self._phases, Break: self._breaks.append, Limit: self._limit,
+            Unbroken: lambda line: self._unbroken.add((line.site, line.function)),
         }  # fmt: skip
 
     def take(self, line: StepLine) -> None:
@@ -304,9 +308,13 @@ class _StepLogReader:
     def _break(self, line: Break) -> None:
         calls = self._sites.launches.get(line.site)
         parts = (self._sites.parts or {}).get(line.site)
+        count = None if calls is None else max(0, calls - line.ordinal)
+        unbroken = (line.site, line.function) in self._unbroken
+        if count and parts is not None and unbroken and not line.whole:  # split: one part more
+            count = min(count, max(0, parts - (calls or 0)))
         self._rows.add(
             "graph_break", process=self._process, compiled=line.function, reason=line.reason,
-            hint=line.hint or None, whole=line.whole, count=calls,
+            hint=line.hint or None, whole=line.whole, count=count,
             per_call=None if not calls or parts is None else max(0.0, parts / calls - 1),
             site=line.place,
         )  # fmt: skip
@@ -358,6 +366,8 @@ class _StepLogReader:
         stopped, self._cuts = self._cuts, {}
         for cuts in stopped.values():
             self._step(Tail(**msgspec.structs.asdict(cuts)))
+        for line in self._breaks:
+            self._break(line)
         split = () if self._sites.parts is None else ("graph_break", "compile_limit")
         for table in ("upload", "state_save", "outlier", "cut", *split):
             self._rows.table(table)

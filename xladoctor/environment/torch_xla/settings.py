@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from xladoctor.environment.interface import Check, ok, warning
@@ -33,7 +33,8 @@ class Setting:
     advice: str
 
 
-def _switched_on(value: str) -> bool:
+def switched_on(value: str) -> bool:
+    """Whether a variable with this value switches something on."""
     return value.strip().lower() not in ("", "0", "false", "no", "off")
 
 
@@ -43,7 +44,7 @@ def _keeps_few(value: str) -> bool:
 
 
 OTHERS = (
-    Setting(("XLA_USE_BF16", "XLA_DOWNCAST_BF16"), _switched_on,
+    Setting(("XLA_USE_BF16", "XLA_DOWNCAST_BF16"), switched_on,
             "silently turns every float into bfloat16, and is deprecated",
             "unset it and convert the model: model.to(torch.bfloat16) or torch.autocast"),
     Setting(("XLA_COMPILATION_CACHE_SIZE",), _keeps_few,
@@ -51,26 +52,28 @@ OTHERS = (
             "unset it (the default is 2048)"),
     Setting(("XLA_FLAGS",), lambda value: "--xla_dump_to" in value,
             "has --xla_dump_to: each compilation writes its graphs to files", "remove it"),
-    Setting(("XLA_METRICS_FILE",), _switched_on,
+    Setting(("XLA_METRICS_FILE",), switched_on,
             "the whole metrics report is written at each barrier",
             "unset it: `xladoctor run` keeps the metrics every few seconds"),
-    Setting(("XLA_FNTRACKER_FILE",), _switched_on,
+    Setting(("XLA_FNTRACKER_FILE",), switched_on,
             "writes the stack of each operator to a file, which takes milliseconds each",
             "unset it: `xladoctor run` finds the lines of operators without a lowering"),
-    Setting(("XRT_TPU_CONFIG", "XRT_DEVICE_MAP", "XRT_WORKERS"), _switched_on,
+    Setting(("XRT_TPU_CONFIG", "XRT_DEVICE_MAP", "XRT_WORKERS"), switched_on,
             "belongs to the old runtime; torch_xla no longer reads it",
             "unset it, and choose the device with PJRT_DEVICE"),
-    Setting(("XLA_DUMP_HLO_GRAPH",), _switched_on, "torch_xla no longer reads it", "unset it"),
+    Setting(("XLA_DUMP_HLO_GRAPH",), switched_on, "torch_xla no longer reads it", "unset it"),
 )  # fmt: skip
 
 
-def settings(environment: Mapping[str, str] | None = None) -> list[Check]:
+def settings(
+    environment: Mapping[str, str] | None = None, others: Sequence[Setting] = OTHERS
+) -> list[Check]:
     """A warning for each setting that hurts, or one check that none does."""
     given = os.environ if environment is None else environment
     hurting = _debugging(given) + [
         warning("settings", f"{_assignment(name, given[name])}: {setting.why}",
               setting.advice)
-        for setting in OTHERS for name in setting.names
+        for setting in others for name in setting.names
         if name in given and setting.hurts(given[name])
     ]  # fmt: skip
     return hurting or [ok("settings", "none that slows programs down")]

@@ -199,7 +199,7 @@ RUN: dict[str, Table] = {
         reason VARCHAR why, as the compiler says it
         hint VARCHAR what the compiler suggests, if anything
         whole BOOLEAN whether the function cannot be split there, and so is not compiled
-        count BIGINT calls of the function from the line that first met it, where known
+        count BIGINT calls with it from the line that first met it, where known
         per_call DOUBLE breaks in each of these calls, of all places, where known
     """ + SITE)),
     "compile_limit": Table("a function that was compiled so often that it is compiled no more, by"

@@ -163,7 +163,8 @@ class Adapter(Listener):
 
     def cached(self, counters: Any) -> bool | None:
         before = self._found
-        hits, misses = (sum(counters[group][name] for group, name in names)
+        # Without `[]`, which may add a group, or run Counter's Python code, which Dynamo compiles.
+        hits, misses = (sum(counters.get(group, {}).get(name, 0) for group, name in names)
                         for names in (_CACHED, _NOT_CACHED))  # fmt: skip
         self._found = hits, misses
         if hits < before[0] or misses < before[1]:  # the program cleared them

@@ -14,6 +14,7 @@ _HINT = re.compile(r"Hint: (.*?)(?=\n\s*Hint: |\n\s*Developer debug|\n\n|\Z)", r
 #: Hints that are given with every second break, and say nothing of this one.
 _GENERAL = ("This graph break is fundamental", "It may be possible to write Dynamo tracing rules",
             "This is likely to be a Dynamo bug", "Please report an issue")  # fmt: skip
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 _TEXT = 400  # characters
 
 
@@ -64,5 +65,5 @@ def _line(text: str) -> str:
 
 
 def _short(text: str) -> str:
-    text = redact_text(text)
+    text = redact_text(_ADDRESS.sub("", text))
     return text if len(text) <= _TEXT else text[: _TEXT - 1] + "…"

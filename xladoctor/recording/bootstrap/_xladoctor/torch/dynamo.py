@@ -167,6 +167,8 @@ class Dynamo:
             self._hear.spent(attempt)
         if not broken and type(error).__name__ == "Unsupported":
             broken = [(str(error), getattr(error, "real_stack", None) or [])]
+        if metrics.get("is_forward") is not False:
+            self._hear.traced(attempt, bool(broken))
         for text, stack in broken:
             why, hint = breaks.reason(text)
             place = breaks.place(self._calls.sites, stack, attempt.site)
@@ -262,6 +264,7 @@ class Listener:
         self._calls = calls
         self._recorder = calls.recorder
         self._told: set[Any] = set()
+        self._traced: dict[Any, set[bool]] = {}  # site and function: with or without breaks
 
     def called(self) -> None:
         """A compiled function is called, in no other's call."""
@@ -279,6 +282,17 @@ class Listener:
     def spent(self, attempt: Attempt) -> None:
         """It took time, and nothing new came of it, or not yet: the rest comes with backward."""
 
+    def traced(self, attempt: Attempt, broken: bool) -> None:
+        """A function that is split in one compilation, and not in another: not in each call."""
+        if not self._calls.events.awake or (attempt.error is not None and not broken):
+            return
+        ways = self._traced.setdefault((attempt.site, attempt.function), set())
+        if broken not in ways:
+            ways.add(broken)
+            if len(ways) > 1:
+                self._recorder.tell({"event": "unbroken", "site": attempt.site,
+                                     "function": attempt.function})  # fmt: skip
+
     def broken(self, site: int | None, place: int | None, function: str, why: str, hint: str,
                whole: bool) -> None:  # fmt: skip
         """A graph break; ``whole``: the function cannot be split there, and is not compiled."""
@@ -288,7 +302,8 @@ class Listener:
             self._told.add((place, why))
             self._recorder.tell({"event": "break", "site": site, "place": place,
                                  "function": function, "reason": why, "hint": hint,
-                                 "whole": whole})  # fmt: skip
+                                 "whole": whole,
+                                 "ordinal": self._calls.sites.launches.get(site, 0)})  # fmt: skip
 
     def limited(self, attempt: Attempt, name: str, size: Any) -> None:
         """A function has been compiled so often that Dynamo leaves it alone from now on."""

@@ -1,0 +1,1 @@
+"""What is checked of torch.compile, where PyTorch alone is installed."""
