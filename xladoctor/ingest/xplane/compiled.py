@@ -112,4 +112,5 @@ def helper(function: Function) -> Function:
 
     So it need not count who refers to one, which takes as long as all else that it does.
     """
-    return cast(Function, numba.njit(forceinline=True, _nrt=False)(function))
+    options: dict[str, Any] = {"forceinline": True, "_nrt": False}
+    return cast(Function, numba.njit(**options)(function))
