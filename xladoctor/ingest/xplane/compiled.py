@@ -112,5 +112,5 @@ def helper(function: Function) -> Function:
 
     So it need not count who refers to one, which takes as long as all else that it does.
     """
-    inlined: Any = numba.njit  # its types do not know the second option
-    return cast(Function, inlined(forceinline=True, _nrt=False)(function))
+    options: dict[str, Any] = {"forceinline": True, "_nrt": False}
+    return cast(Function, numba.njit(**options)(function))
