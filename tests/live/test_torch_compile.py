@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
-from tests.live.harness import LIVE, capture, python, write
+from tests.live.harness import LIVE, ROOT, capture, python, run, write
 
 pytestmark = LIVE
+OURS = {"PYTHONPATH": str(ROOT)}
 
 PROGRAM = """
 import torch, warnings
@@ -49,24 +51,24 @@ print([(metrics.compile_id, metrics.co_name) for metrics in get_compilation_metr
 def test_frames_graphs_and_results_are_the_same(tmp_path: Path) -> None:
     program = write(tmp_path, "train.py", PROGRAM)
     alone = python(program)
-    run = capture(tmp_path / "out", program)
+    captured = capture(tmp_path / "out", program)
 
-    assert alone.status == run.finished.status == 0
-    assert run.finished.stdout == alone.stdout
-    assert not run.findings("XD902")
+    assert alone.status == captured.finished.status == 0
+    assert captured.finished.stdout == alone.stdout
+    assert not captured.findings("XD902")
     broken = {
-        finding["locations"][0]["line"]: finding["count"] for finding in run.findings("XD314")
+        finding["locations"][0]["line"]: finding["count"] for finding in captured.findings("XD314")
     }
     assert broken == {17: 12, 18: 12}
     # By the optimizer, whose first update is not known before: layers are compiled one by one.
-    assert 12 <= run.report["steps"]["count"] <= 14
+    assert 12 <= captured.report["steps"]["count"] <= 14
 
     # The same records of a GPU, which no machine of these tests has: reads are not recorded there.
-    record = run.process / "process.json"
+    record = captured.process / "process.json"
     record.write_text(record.read_text("utf-8").replace('"CPU:0"', '"CUDA:0"'), "utf-8")
-    again = python("-m", "xladoctor", "analyze", run.directory, "--format", "json")
+    again = python("-m", "xladoctor", "analyze", captured.directory, "--format", "json")
     on_gpu = json.loads(again.stdout)
-    assert "XD201" in run.report["rules"]["clear"]
+    assert "XD201" in captured.report["rules"]["clear"]
     assert "XD201" in on_gpu["rules"]["not_evaluated"]
 
 
@@ -93,11 +95,41 @@ print(total.item())
 
 
 def test_break_is_counted_in_the_calls_that_have_it(tmp_path: Path) -> None:
-    run = capture(tmp_path / "out", write(tmp_path, "train.py", SELDOM))
+    captured = capture(tmp_path / "out", write(tmp_path, "train.py", SELDOM))
 
-    assert run.finished.status == 0
-    assert [line["whole"] for line in run.log_lines("break")] == [False, True]
-    assert [line["function"] for line in run.log_lines("unbroken")] == ["step"]
+    assert captured.finished.status == 0
+    assert [line["whole"] for line in captured.log_lines("break")] == [False, True]
+    assert [line["function"] for line in captured.log_lines("unbroken")] == ["step"]
     # The exception leaves the function to Python from then on.
-    (finding,) = run.findings("XD314")
+    (finding,) = captured.findings("XD314")
     assert (finding["locations"][0]["line"], finding["count"]) == (10, 25)
+
+
+PART = """
+import torch, xladoctor
+
+step = torch.compile(lambda x: (x * 2).sum(), backend="eager", dynamic=False)
+step(torch.ones(2))
+with xladoctor.capture("out"):
+    for number in range(24):
+        step(torch.ones(4 + number % 3))
+print(step(torch.ones(4)).item())
+"""
+
+
+def test_part_of_a_program_is_captured_and_read_by_other_commands(tmp_path: Path) -> None:
+    done = python(write(tmp_path, "train.py", PART), cwd=tmp_path, env=OURS)
+
+    assert (done.status, done.stdout.splitlines()[-1]) == (0, "8.0"), done.stderr
+
+    def said(status: int, *words: str) -> str:
+        told = run(sys.executable, "-m", "xladoctor", *words, cwd=tmp_path, env=OURS)
+        assert told.status == status, told.stderr
+        return " ".join(told.stdout.split())
+
+    assert "input shape f32[4] → f32[5]" in said(0, "compilations", "out")
+    assert "3" in said(0, "query", "out", "SELECT count(*) AS n FROM compilation")
+    compared = said(0, "compare", "out", "out")
+    assert "unknown: host reads a step (A and B: no record of reads)" in compared
+    budget = "--budget", "max_host_syncs_per_step=0"
+    assert "host reads not known" in said(3, "gate", "out", *budget)

@@ -122,7 +122,7 @@ def _waits(evidence: Evidence, process: int) -> dict[str, Any]:
     (row,) = evidence.database.rows(
         "SELECT coalesce(sum(t.dispatch_ns) / nullif(sum(t.dispatch_ns + t.wait_ns), 0), 0)"
         " AS dispatch, 1 - sum(d.idle_ns) / nullif(sum(t.wait_ns), 0) AS busy"
-        " FROM timeline_step t JOIN (SELECT process, step, min(idle_wait_ns) AS idle_ns"
+        " FROM timeline_step t LEFT JOIN (SELECT process, step, min(idle_wait_ns) AS idle_ns"
         " FROM device_step GROUP BY ALL) d USING (process, step) WHERE process = $process",
         {"process": process},
     )

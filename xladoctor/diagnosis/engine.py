@@ -30,6 +30,7 @@ from xladoctor.diagnosis.verdict import reach, verdict
 from xladoctor.diagnosis.whatif import WhatIf
 from xladoctor.evidence.busy import waited_share
 from xladoctor.evidence.interface import Evidence
+from xladoctor.frontends.vocabulary import vocabulary
 
 Row = dict[str, Any]
 _PATIENCE_S = 600.0  # for a query of the pack
@@ -79,7 +80,8 @@ def diagnose(
     return Diagnosis(
         schema_version=SCHEMA_VERSION, tool=Tool("xladoctor", __version__),
         run=run,
-        verdict=verdict(time, ordered, pack, bool(judged), limit, busy, so_far),
+        verdict=verdict(time, ordered, pack, bool(judged), limit, busy, so_far,
+                        vocabulary(evidence.frontend).words.get("dispatch")),
         time=account.explain(evidence, time, ordered, pack), steps=steps, devices=used,
         counts=counts(evidence, steps), findings=ordered,
         rules=outcomes, not_checked=not_checked, ignored=ignored,

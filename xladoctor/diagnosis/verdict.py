@@ -52,6 +52,7 @@ def verdict(
     limit: str | None = None,
     busy: float | None = None,
     so_far: str = "",
+    dispatch: str | None = None,
 ) -> Verdict:
     """What limits the loop, in a sentence that a newcomer understands.
 
@@ -60,11 +61,12 @@ def verdict(
         judged: whether any rule could be evaluated; if none could, nothing is known to be right.
         limit: what a step is limited by once all findings are fixed.
         busy: share of the steady steps in which a device worked, if that is their limit.
+        dispatch: what the host does that launches, where it launches no graphs.
         so_far: how far nothing was found, where that is not the whole program; see :func:`reach`.
     """
     serious = [finding for finding in findings if finding.severity != "info"]
     speedup, basis = _speedup(time, serious)
-    bound_by, text, share = _by_time(time, findings, pack, busy)
+    bound_by, text, share = _by_time(time, findings, pack, busy, dispatch)
     if ruled := _by_rule(serious, pack):
         bound_by, text = ruled
     if serious:
@@ -117,7 +119,11 @@ def _by_rule(serious: Sequence[Finding], pack: Mapping[str, Rule]) -> tuple[Boun
 
 
 def _by_time(
-    time: TimeSpent, findings: Sequence[Finding], pack: Mapping[str, Rule], busy: float | None
+    time: TimeSpent,
+    findings: Sequence[Finding],
+    pack: Mapping[str, Rule],
+    busy: float | None,
+    dispatch: str | None,
 ) -> tuple[BoundBy, str, float]:
     """The largest part of the time, in words, and its share of the whole."""
     if time.parts is None or not time.whole_s:
@@ -125,6 +131,8 @@ def _by_time(
     spent = _spent(time, [finding for finding in findings if pack[finding.rule].waits])
     largest = max(spent, key=lambda part: spent[part])
     bound_by, doing = _PARTS[largest]
+    if bound_by == "dispatch" and dispatch:
+        doing = dispatch
     if largest == "python_s" and not time.parts.tracing_s:
         doing = "Python"  # nothing tells recording operations apart
     base = f"{time.base}'s {duration(time.whole_s)}"

@@ -30,7 +30,7 @@ Event = Literal["barrier", "graph", "launch", "execution", "compilation", "clien
                 "fetch", "send", "call", "step",
                 "backward", "operator", "collective"]  # fmt: skip
 Activity = Literal["compile", "wait", "upload", "input", "save", "dispatch"]
-Word = Literal["barrier", "unused", "idle", "log", "install", "server"]
+Word = Literal["barrier", "dispatch", "unused", "idle", "log", "install", "server"]
 SettingKind = Literal["place", "device"]
 #: What values are read for: to show progress, to decide what to do next, for a check that a helper
 #: of the framework makes, for a metric, for a line of log.
@@ -124,9 +124,10 @@ class Vocabulary(BaseModel):
         records_steps: whether each step is recorded anew, operation by operation.
         records_reads: whether the capture records where the host reads values; of programs on the
             CPU it need not, as nothing waits there.
-        words: how programs write a barrier, what to do where nothing ran on a device (``idle``:
-            what is said then, if not of a device of XLA), what logs graphs, the command that
-            installs it, and the code that starts its profiler's server on PORT.
+        words: how programs write a barrier, what the host does that launches, if that is no graph
+            (``dispatch``), what to do where nothing ran on a device (``idle``: what is said then,
+            if not of a device of XLA), what logs graphs, the command that installs it, and the code
+            that starts its profiler's server on PORT.
         operators: by trait, as counters name them (``a::b``, which modules write ``a__b``).
             ``constant``: a number of the program; ``device_data``: a tensor that lies on the
             device; ``insignificant``: comes and goes with the optimization around it;
