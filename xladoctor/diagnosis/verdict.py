@@ -44,7 +44,7 @@ _MOST = 1000.0
 _NO_GAIN = 1.02
 
 
-def verdict(
+def verdict(  # noqa: PLR0913  # what a sentence on the whole run rests on
     time: TimeSpent,
     findings: Sequence[Finding],
     pack: Mapping[str, Rule],
