@@ -51,6 +51,16 @@ def test_a_loop_that_keeps_the_device_busy_has_no_finding(tmp_path: Path) -> Non
     assert evidence.database.scalar("SELECT count(*) FROM steady_timeline") == 1
 
 
+def test_operators_that_compute_on_the_cpu_wait_for_no_device(tmp_path: Path) -> None:
+    trace = Trace()
+    for number in range(12):
+        trace.step(number, number * 10_000.0, 10_000)
+        trace.event("aten::mm", number * 10_000.0 + 100, 8_000)
+    diagnosis = diagnose(load(tmp_path, trace), load_rules())
+    assert diagnosis.verdict.bound_by == "dispatch"
+    assert "80 % of the loop's 120 ms went to calling operators" in diagnosis.verdict.text
+
+
 def test_waiting_for_batches(tmp_path: Path) -> None:
     trace = Trace()
     for number in range(12):
