@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,11 @@ from hypothesis import settings
 #: How long an example takes is the machine's business.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+# Background jobs of a shell ignore SIGINT, and so do their children: tests and the programs under
+# test must receive it as they do in a terminal.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored under nohup
 
 ROOT = Path(__file__).parents[1]
 #: What takes longest, the longest first: begun late, it would run on with the other worker idle.

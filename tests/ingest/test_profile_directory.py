@@ -122,7 +122,7 @@ def test_a_file_that_is_not_a_timeline(data: bytes, tmp_path: Path) -> None:
     path.write_bytes(data)
     with pytest.raises(IngestError, match=r"x\.xplane\.pb: ") as caught:
         load_evidence(str(path))
-    assert "expected an .xplane.pb file" in caught.value.hint
+    assert "expected a timeline with events: .xplane.pb" in caught.value.hint
 
 
 def test_each_thing_that_is_wrong_with_a_timeline_has_its_line(tmp_path: Path) -> None:

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import os
-import signal
 from pathlib import Path
 
 import pytest
 
 from tests.live.harness import GENERAL, Captured, Captures, marks_of
-
-# Background jobs of a shell ignore SIGINT, and so do their children: programs under test must
-# receive it as they do in a terminal.
-signal.signal(signal.SIGINT, signal.default_int_handler)
-signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored under nohup
 
 
 @pytest.fixture(scope="session")
