@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.support import Row, evidence, step
-from xladoctor.diagnosis.facts import run, steps
-from xladoctor.diagnosis.interface import Steps
+from xladoctor.diagnosis.facts import run, step_groups, steps
+from xladoctor.diagnosis.interface import StepGroup, Steps
 
 SECOND = 10**9
 
@@ -39,6 +39,21 @@ def test_step_of_several_barriers() -> None:
 def test_row_of_several_barriers_is_that_many_steps() -> None:
     rows = [step(i) for i in range(3)] + [step(13, barriers=10, duration_ns=20 * 10**6)]
     assert of(*rows) == Steps(13, 3, 2.0)
+
+
+def test_steps_are_grouped_in_their_order() -> None:
+    rows = [step(i, duration_ns=(i + 1) * 10**6) for i in range(4)]
+    rows[1] |= {"compile_ns": 10**6}
+    assert step_groups(evidence({"step": rows})) == [
+        StepGroup(0, 1, 1.0, 0.0), StepGroup(1, 1, 2.0, 1.0), StepGroup(2, 1, 3.0, 0.0),
+        StepGroup(3, 1, 4.0, 0.0),
+    ]  # fmt: skip
+    groups = step_groups(evidence({"step": [step(i, duration_ns=i * 10**6) for i in range(1000)]}))
+    assert len(groups) == 60
+    assert {group.count for group in groups} == {16, 17}
+    assert sum(group.count for group in groups) == 1000
+    assert (groups[0].first, groups[-1].longest_ms) == (0, 999.0)
+    assert step_groups(evidence({})) == []
 
 
 def test_no_barrier_no_steps() -> None:

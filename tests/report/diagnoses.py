@@ -21,6 +21,7 @@ from xladoctor.diagnosis.interface import (
     RuleOutcomes,
     RunFacts,
     Saving,
+    StepGroup,
     Steps,
     TimeParts,
     TimeSpent,
@@ -56,6 +57,9 @@ SICK = Diagnosis(
          Unexplained("python", 0.36)],
     ),
     steps=Steps(40, 3, 12.1),
+    step_groups=[StepGroup(n, 2, *times) for n, times in zip(range(0, 40, 2), (
+        [(350.0, 500.0)] + [(12.1 + n, 0.0) for n in range(17)] + [(340.0, 320.0), (90.0, 5.0)]),
+        strict=True)],
     devices=[DeviceUse("0", 0, "/device:TPU:0", "TPU", 37, 0.34, {"compile": 0.41, "wait": 0.004,
                        "tracing": 0.246}, [DeviceOp("jit_train", "fusion.7", 40, 0.9, 0.62),
                                            DeviceOp(None, "all-größe.2", 40, 0.5, 0.34)],

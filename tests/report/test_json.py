@@ -66,6 +66,7 @@ def test_core_of_the_contract() -> None:
     assert list(report(SICK)) == [
         "schema_version", "tool", "run", "verdict", "time", "steps", "devices", "counts",
         "findings", "rules", "not_checked", "ignored", "warnings", "total_steps", "labels",
+        "step_groups",
     ]  # fmt: skip
     assert list(first) == [
         "rule", "name", "severity", "severity_by_counts", "title", "locations", "count", "per_step",

@@ -13,6 +13,7 @@ from markdown_it import MarkdownIt
 from tests.report.diagnoses import GATED
 from tests.report.formats import HOSTILE, SICK_REPORT, hostile, many, rendered, sick_of
 from tests.support import finding
+from xladoctor.report.detail import Detail
 from xladoctor.report.github_summary import LIMIT as SUMMARY_LIMIT
 from xladoctor.report.interface import Style
 from xladoctor.report.markdown import LIMIT, MARKER
@@ -163,6 +164,6 @@ def test_summary_unfolds_all_and_the_comment_the_first() -> None:
 @pytest.mark.parametrize("show_ignored", [True, False])
 @pytest.mark.parametrize("name", ["markdown", "github-summary"])
 def test_ignored_findings_are_listed_on_request(name: str, show_ignored: bool) -> None:
-    text = rendered(name, [SICK_REPORT], Style(show_ignored=show_ignored))
+    text = rendered(name, [SICK_REPORT], Style(detail=Detail(ignored=show_ignored)))
     assert ("logged on purpose" in text) == show_ignored
     assert ("ignored at" in text) == show_ignored

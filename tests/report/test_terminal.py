@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from tests.report.diagnoses import SICK, TEXT
 from tests.report.snapshots import assert_as_before
 from tests.support import finding, location
-from xladoctor.diagnosis.interface import Diagnosis, TimeParts, TimeSpent
+from xladoctor.diagnosis.interface import Diagnosis, NotChecked, TimeParts, TimeSpent
+from xladoctor.report.detail import Detail
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.terminal import render
 from xladoctor.report.words import PARTS
@@ -48,9 +49,52 @@ def test_report_is_as_it_was(name: str) -> None:
 
 def test_ignored_findings_are_listed_on_request() -> None:
     assert "ignored at" not in rendered(SICK, Style(120))
-    listed = rendered(SICK, Style(120, show_ignored=True))
+    listed = rendered(SICK, Style(120, detail=Detail(ignored=True)))
     assert "  XD202 ignored at train.py:70: logged on purpose\n" in listed
     assert "  XD202 ignored at train.py:71: no reason given\n" in listed
+
+
+def test_verbose_names_each_rule_that_was_not_evaluated_and_the_values_of_causes() -> None:
+    usual, verbose = (
+        rendered(SICK, Style(120)),
+        rendered(SICK, Style(120, detail=Detail(verbose=True))),
+    )
+    whole = "XD401 not evaluated: no counters (metrics report or step log)"
+    assert whole in verbose
+    assert whole not in usual
+    assert "not evaluated: no counters (1)" in usual
+    known = replace(SICK, findings=[finding(cause={"parameter": 3, "op": None}, example="a = 1")])
+    text = rendered(known, Style(120, detail=Detail(verbose=True)))
+    assert "      parameter: 3\n" in text
+    assert "op:" not in text
+    assert "\n      a = 1\n" in text
+    assert "parameter: 3" not in rendered(known, Style(120))
+
+
+def test_rule_that_failed_is_told_in_full() -> None:
+    failed = NotChecked("ACME1", "its query failed: no such column, line 3", failed=True)
+    text = rendered(replace(SICK, not_checked=[failed, *SICK.not_checked]), Style(120))
+    assert "ACME1 not evaluated: its query failed: no such column, line 3" in text
+
+
+def test_top_leaves_out_findings_and_says_so() -> None:
+    text = rendered(SICK, Style(120, detail=Detail(top=1)))
+    assert text.count("    fix  ") == 1
+    assert "3 more, which --top 4 shows" in text
+
+
+def test_steps_are_drawn_with_what_compiled() -> None:
+    (line,) = [x for x in rendered(SICK, Style(120)).splitlines() if "median step" in x]
+    drawn = line.split()[0]
+    assert len(drawn) == len(SICK.step_groups)
+    assert [n for n, block in enumerate(drawn) if block == "█"] == [
+        n for n, group in enumerate(SICK.step_groups) if group.compile_ms > group.longest_ms / 2
+    ]
+    alike = [replace(group, longest_ms=5.0, compile_ms=0.0) for group in SICK.step_groups]
+    assert (
+        "compiling"
+        not in rendered(replace(SICK, step_groups=alike), Style(120)).split("median")[1][:40]
+    )
 
 
 def test_every_snapshot_is_of_a_case() -> None:
@@ -119,5 +163,7 @@ def test_bar_is_as_wide_as_the_report_and_in_proportion(width: int, seconds: lis
     bar = next(line for line in lines if line and set(line) <= set(DRAWN))
 
     assert len(bar) == min(width, 100)
+    large = sum(part for part in seconds if part >= 0.005 * total)
     for character, part in zip(DRAWN, seconds, strict=True):
-        assert abs(bar.count(character) - part / total * len(bar)) <= 1
+        share = part / large if part >= 0.005 * total else 0.0
+        assert abs(bar.count(character) - share * len(bar)) <= 1

@@ -19,10 +19,13 @@ from xladoctor.cli.output import (
     ColorOption,
     FormatOption,
     ShowIgnoredOption,
+    TopOption,
     TotalStepsOption,
+    VerboseOption,
     add_ignores,
     parse_outputs,
 )
+from xladoctor.report.detail import Detail
 from xladoctor.report.output import Color, deliver
 
 
@@ -46,6 +49,8 @@ def analyze(
     select: SelectOption = [],  # noqa: B006
     ignore: IgnoreOption = [],  # noqa: B006
     show_ignored: ShowIgnoredOption = False,
+    verbose: VerboseOption = False,
+    top: TopOption = None,
     adds_ignores: AddIgnoresOption = False,
     formats: FormatOption = [],  # noqa: B006  # typer reads it
     color: ColorOption = Color.auto,
@@ -58,7 +63,7 @@ def analyze(
     from xladoctor.cli.progress_bar import progress_bar
     from xladoctor.report.interface import Report
 
-    outputs = parse_outputs(formats, show_ignored=show_ignored)
+    outputs = parse_outputs(formats, detail=Detail(show_ignored, verbose, top))
     chosen = doctor.selection(configured(Asked(config, select, ignore, rules=rules)))
     with progress_bar() as bar:
         diagnosis = doctor.examine(paths, chosen, total_steps, session=session, progress=bar)

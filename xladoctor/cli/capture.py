@@ -19,9 +19,12 @@ from xladoctor.cli.output import (
     ColorOption,
     FormatOption,
     ShowIgnoredOption,
+    TopOption,
     TotalStepsOption,
+    VerboseOption,
     parse_outputs,
 )
+from xladoctor.report.detail import Detail
 from xladoctor.report.output import Color, deliver, say
 
 if TYPE_CHECKING:
@@ -64,6 +67,8 @@ def capture(
     select: SelectOption = [],  # noqa: B006
     ignore: IgnoreOption = [],  # noqa: B006  # typer reads it
     show_ignored: ShowIgnoredOption = False,
+    verbose: VerboseOption = False,
+    top: TopOption = None,
     formats: FormatOption = [],  # noqa: B006  # typer reads it
     color: ColorOption = Color.auto,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
@@ -85,7 +90,7 @@ def capture(
     from xladoctor.recording.remote.interface import RemoteRequest
     from xladoctor.report.interface import Report
 
-    outputs = parse_outputs(formats, show_ignored=show_ignored)
+    outputs = parse_outputs(formats, detail=Detail(show_ignored, verbose, top))
     chosen = doctor.selection(configured(Asked(config, select, ignore, rules=rules)))
     request = RemoteRequest(
         addresses=parse_addresses(addresses),

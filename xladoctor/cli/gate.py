@@ -26,11 +26,14 @@ from xladoctor.cli.output import (
     ColorOption,
     FormatOption,
     ShowIgnoredOption,
+    TopOption,
+    VerboseOption,
     add_ignores,
     parse_outputs,
 )
 from xladoctor.cli.request import after_dashes, request_for
 from xladoctor.foreign import clean, quoted
+from xladoctor.report.detail import Detail
 from xladoctor.report.output import Color, Output, deliver, emit
 
 if TYPE_CHECKING:
@@ -108,6 +111,8 @@ def gate(
     select: SelectOption = [],  # noqa: B006
     ignore: IgnoreOption = [],  # noqa: B006
     show_ignored: ShowIgnoredOption = False,
+    verbose: VerboseOption = False,
+    top: TopOption = None,
     adds_ignores: AddIgnoresOption = False,
     formats: FormatOption = [],  # noqa: B006
     color: ColorOption = Color.auto,
@@ -122,7 +127,7 @@ def gate(
     """
     from xladoctor.recording import launcher
 
-    outputs = parse_outputs(formats, show_ignored=show_ignored)
+    outputs = parse_outputs(formats, detail=Detail(show_ignored, verbose, top))
     changes = {"fail_on": fail_on, "time": time, "allow_missing": allow_missing}
     with launcher.signals_kept():  # libraries start threads when they are imported
         from xladoctor.gate.programs import programs

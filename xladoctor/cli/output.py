@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from xladoctor.report.detail import USUAL, Detail
 from xladoctor.report.output import Color, Format, Output, say
 
 if TYPE_CHECKING:
@@ -51,6 +52,19 @@ ShowIgnoredOption = Annotated[
     bool, typer.Option("--show-ignored", help="List the findings that are ignored, and why.")
 ]
 
+VerboseOption = Annotated[
+    bool,
+    typer.Option(
+        "--verbose", "-v",
+        help="Show all that is known: values of causes, examples, each rule that was not"
+        " evaluated.",
+    ),
+]  # fmt: skip
+TopOption = Annotated[
+    int | None,
+    typer.Option(min=1, show_default=False, help="Show the first N findings in full."),
+]
+
 
 AddIgnoresOption = Annotated[
     bool,
@@ -71,14 +85,14 @@ def add_ignores(diagnoses: Sequence[Diagnosis]) -> None:
 
 
 def parse_outputs(
-    words: Sequence[str], known: Sequence[Format] = tuple(Format), *, show_ignored: bool = False
+    words: Sequence[str], known: Sequence[Format] = tuple(Format), detail: Detail = USUAL
 ) -> list[Output]:
     """What ``--format`` asks for.
 
     Args:
         words: ``FORMAT`` or ``FORMAT=FILE`` each; none means the terminal's.
         known: formats that the command has.
-        show_ignored: whether texts list the findings that are ignored.
+        detail: how much of a report is shown to people.
 
     Raises:
         BadParameter: no such format, or two for the same place.
@@ -90,7 +104,7 @@ def parse_outputs(
     if twice is None:
         raise typer.BadParameter("two formats for standard output: write one of them to a file:"
                                  " --format sarif=out.sarif", param_hint="--format")  # fmt: skip
-    return [replace(output, show_ignored=show_ignored) for output in outputs]
+    return [replace(output, detail=detail) for output in outputs]
 
 
 def _output(word: str, known: Sequence[Format]) -> Output:

@@ -22,12 +22,15 @@ from xladoctor.cli.output import (
     ColorOption,
     FormatOption,
     ShowIgnoredOption,
+    TopOption,
     TotalStepsOption,
+    VerboseOption,
     add_ignores,
     parse_outputs,
 )
 from xladoctor.cli.request import after_dashes, request_for
 from xladoctor.quantities import parse_size
+from xladoctor.report.detail import Detail
 from xladoctor.report.output import Color, deliver
 
 if TYPE_CHECKING:
@@ -101,6 +104,8 @@ def run(
     select: SelectOption = [],  # noqa: B006
     ignore: IgnoreOption = [],  # noqa: B006
     show_ignored: ShowIgnoredOption = False,
+    verbose: VerboseOption = False,
+    top: TopOption = None,
     adds_ignores: AddIgnoresOption = False,
     formats: FormatOption = [],  # noqa: B006  # typer reads it
     color: ColorOption = Color.auto,
@@ -118,7 +123,7 @@ def run(
     from xladoctor.recording import launcher, progress
     from xladoctor.recording.bootstrap._xladoctor.options import Options
 
-    outputs = parse_outputs(formats, show_ignored=show_ignored)
+    outputs = parse_outputs(formats, detail=Detail(show_ignored, verbose, top))
     with launcher.signals_kept():  # libraries start threads when they are imported
         from xladoctor.cli.gate import decided, delivered, policy_of
         from xladoctor.gate.programs import programs

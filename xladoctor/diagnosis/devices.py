@@ -42,14 +42,13 @@ def _use(row: dict[str, Any], evidence: Evidence) -> DeviceUse:
 
 def _top(device: dict[str, Any], evidence: Evidence) -> list[DeviceOp]:
     rows = evidence.database.rows(
-        "SELECT hlo_module, hlo_op, count, self_ns / 1e9 AS self_s,"
-        " self_ns / greatest(sum(self_ns) OVER (), 1) AS share FROM device_op"
-        " WHERE process = $process AND device = $device"
-        " ORDER BY self_ns DESC, hlo_module, hlo_op LIMIT $top",
+        "SELECT module, op, count, self_ns / 1e9 AS self_s, share, file, line, function"
+        " FROM operation_time WHERE process = $process AND device = $device"
+        " ORDER BY self_ns DESC, op, file, line LIMIT $top",
         {"process": device["process"], "device": device["device"], "top": _TOP},
     )
-    return [DeviceOp(r["hlo_module"], r["hlo_op"], r["count"], r["self_s"], r["share"])
-            for r in rows]  # fmt: skip
+    return [DeviceOp(**row | {"file": row["file"] and evidence.portable(row["file"])})
+            for row in rows]  # fmt: skip
 
 
 def _scopes(device: dict[str, Any], evidence: Evidence) -> list[DeviceScope]:

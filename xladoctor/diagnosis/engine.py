@@ -64,7 +64,7 @@ def diagnose(
     for rule in rules:
         found, reason = _outcome(rule, evidence, time, savings, strict=strict)
         if reason:
-            not_checked.append(NotChecked(rule.id, reason))
+            not_checked.append(reason)
         else:
             judged.append((rule, bool(found)))
             raw += found
@@ -86,27 +86,29 @@ def diagnose(
         counts=counts(evidence, steps), findings=ordered,
         rules=outcomes, not_checked=not_checked, ignored=ignored,
         warnings=[*evidence.notes, *suppression.notes(outcomes.judged, known)],
-        total_steps=total_steps, labels=label_times(evidence), pack=pack,
+        total_steps=total_steps, labels=label_times(evidence),
+        step_groups=facts.step_groups(evidence), pack=pack,
     )  # fmt: skip
 
 
 def _outcome(
     rule: Rule, evidence: Evidence, time: TimeSpent, savings: Savings, *, strict: bool
-) -> tuple[list[Finding], str | None]:
+) -> tuple[list[Finding], NotChecked | None]:
     """The findings of a rule, or why it cannot be judged."""
     if reason := _missing(rule, evidence.available) or _empty(rule, evidence):
-        return [], reason
+        return [], NotChecked(rule.id, reason)
     try:
         found = findings.from_rows(rule, judge(rule, evidence), evidence, time, savings)
     except RuleError as error:
         if strict and not rule.foreign:
             raise
-        return [], error.what.removeprefix(f"{rule.id}: ")
+        return [], NotChecked(rule.id, error.what.removeprefix(f"{rule.id}: "), failed=True)
     except Exception as error:  # rows can have anything in them
         if not rule.foreign:
             raise
-        return [], f"its rows cannot be used: {error!r}"
-    return found, None if found else _cut(rule, evidence)
+        return [], NotChecked(rule.id, f"its rows cannot be used: {error!r}", failed=True)
+    cut = None if found else _cut(rule, evidence)
+    return found, NotChecked(rule.id, cut) if cut else None
 
 
 def _cut(rule: Rule, evidence: Evidence) -> str | None:

@@ -4,13 +4,30 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from xladoctor.diagnosis.interface import RunFacts, Steps
+from xladoctor.diagnosis.interface import RunFacts, StepGroup, Steps
 from xladoctor.evidence.interface import Evidence
 from xladoctor.warmup import WARMUP
 
 _PROCESSES = """
     SELECT count(*) FROM (SELECT DISTINCT host, pid,
                                  row_number() OVER (PARTITION BY host, pid, frontend) FROM process)
+"""
+
+_GROUPS = 60
+_GROUPED = """
+    WITH counted AS (
+        SELECT *, row_number() OVER (ORDER BY begin_ns) - 1 AS nth, count(*) OVER () AS steps
+        FROM ({steps})
+    )
+    SELECT min(nth) AS first, count(*) AS count, max(duration_ns) / 1e6 AS longest_ms,
+           sum(compile_ns) / 1e6 AS compile_ms
+    FROM counted GROUP BY nth * least(steps, $groups) // steps ORDER BY first
+"""
+_STEPS_OF_LOG = "SELECT s.* FROM lead l JOIN step s USING (process, thread) WHERE NOT s.tail"
+_STEPS_OF_TIMELINE = """
+    SELECT * FROM timeline_step
+    WHERE process = (SELECT process FROM timeline_step GROUP BY process
+                     ORDER BY sum(duration_ns) DESC, process LIMIT 1)
 """
 
 
@@ -85,3 +102,13 @@ def _steps_of_timeline(evidence: Evidence) -> Steps | None:
     median = rows[0]["median_ms"]
     return Steps(rows[0]["count"], min(WARMUP, rows[0]["count"]),
                  None if median is None else round(median, 4))  # fmt: skip
+
+
+def step_groups(evidence: Evidence) -> list[StepGroup]:
+    """How long the steps of that thread took as the loop went on: at most 60 groups."""
+    for steps in (_STEPS_OF_LOG, _STEPS_OF_TIMELINE):
+        query = _GROUPED.format(steps=steps)
+        if rows := evidence.database.rows(query, {"groups": _GROUPS}):
+            return [StepGroup(row["first"], row["count"], round(row["longest_ms"], 4),
+                              round(row["compile_ms"], 4)) for row in rows]  # fmt: skip
+    return []

@@ -157,10 +157,15 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class NotChecked:
-    """A rule that could not be evaluated, and why."""
+    """A rule that could not be evaluated, and why.
+
+    Attributes:
+        failed: whether the rule itself failed; otherwise the evidence lacks what it needs.
+    """
 
     rule: str
     reason: str
+    failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,14 +365,42 @@ class Steps:
 
 
 @dataclass(frozen=True, slots=True)
+class StepGroup:
+    """Steps that follow one another; the groups of a loop have about the same number each.
+
+    Attributes:
+        first: index of the first.
+        count: how many.
+        longest_ms: the longest of them.
+        compile_ms: what compiling took in all of them.
+    """
+
+    first: int
+    count: int
+    longest_ms: float
+    compile_ms: float
+
+
+@dataclass(frozen=True, slots=True)
 class DeviceOp:
-    """An operation on a device: its self time in seconds, and as a share of all self time."""
+    """An operation of the program on a device: its self time in seconds, and as a share of all that
+    the device ran. What has one name and one line is one operation, in whatever modules it is.
+
+    Attributes:
+        module: the compiled module, if it is in one alone.
+        op: the framework's operation that it comes from (``aten::mm``, ``dot_general``), where the
+            compiled module tells; else the device's own name for it.
+        file, line, function: of the line that called it, where that is known.
+    """
 
     module: str | None
     op: str
     count: int
     self_s: float
     share: float
+    file: str | None = None
+    line: int | None = None
+    function: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -507,4 +540,5 @@ class Diagnosis:
     warnings: list[str]
     total_steps: int | None = None
     labels: list[LabelTime] = field(default_factory=list)
+    step_groups: list[StepGroup] = field(default_factory=list)
     pack: Annotated[Mapping[str, Rule], Field(exclude=True)] = field(default_factory=dict)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from xladoctor.diagnosis.interface import DeviceUse
+from pathlib import PurePath
+
+from xladoctor.diagnosis.interface import DeviceOp, DeviceUse
 from xladoctor.quantities import percent
 
 _WORDS = {
@@ -26,8 +28,16 @@ def describe(devices: list[DeviceUse]) -> list[str]:
              if share >= _WORTH_NAMING]  # fmt: skip
     if named:
         text += f"; idle meanwhile: {', '.join(named)}"
-    ops = [f"{op.op} {percent(op.share)}" for op in least.top_ops[:_TOP]]
+    ops = [f"{_operation(op)} {percent(op.share)}" for op in least.top_ops[:_TOP]
+           if op.share >= _WORTH_NAMING]  # fmt: skip
     scopes = [f"{scope.scope} {percent(scope.share)}" for scope in least.top_scopes[:_TOP]
               if scope.share >= _WORTH_NAMING]  # fmt: skip
     longest = {"longest operations": ops, "longest named scopes": scopes}
-    return [text, *(f"{what}: {', '.join(named)}" for what, named in longest.items() if named)]
+    told = [f"{what}, of the device's time: {', '.join(named)}"
+            for what, named in longest.items() if named]  # fmt: skip
+    return [text, *told]
+
+
+def _operation(op: DeviceOp) -> str:
+    """As ``aten::mm at train.py:40``."""
+    return op.op if op.file is None else f"{op.op} at {PurePath(op.file).name}:{op.line}"

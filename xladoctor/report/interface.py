@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TextIO
 
 from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.gate.interface import GateOutcome
+from xladoctor.report.detail import Detail
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,13 +19,13 @@ class Style:
         width: columns.
         color: whether to use colours.
         unicode: whether the encoding carries block characters and arrows.
-        show_ignored: whether a report lists the findings that are ignored.
+        detail: how much to show.
     """
 
     width: int = 80
     color: bool = False
     unicode: bool = True
-    show_ignored: bool = False
+    detail: Detail = field(default_factory=Detail)
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,7 @@ def blocks(reports: Sequence[Report], style: Style, unfolded: int | None) -> lis
         replace(block_, text=plain(block_.text, style, lines=True))
         for report in reports
         for block_ in _section(
-            printable(report, style), report.diagnosis, unfolded, style.show_ignored
+            printable(report, style), report.diagnosis, unfolded, style.detail.ignored
         )
     ]
 

@@ -1,4 +1,4 @@
-"""The one command that gives what evidence from elsewhere lacks."""
+"""The one command that helps most now."""
 
 from __future__ import annotations
 
@@ -9,10 +9,14 @@ _OURS = ("run", "remote")
 
 
 def next_command(diagnosis: Diagnosis) -> tuple[str, str] | None:
-    """What for, and the command; None for what xladoctor recorded itself, which has everything."""
+    """What for, and the command: for evidence from elsewhere, what gives that which it lacks; for
+    what xladoctor recorded itself, more on the first finding. None if there is nothing to do.
+    """
     run = diagnosis.run
     if run.kind in _OURS:
-        return None
+        if not diagnosis.findings:
+            return None
+        return "for an example of the fix", f"xladoctor explain {diagnosis.findings[0].rule}"
     has_timeline = run.kind == "timeline" or bool(diagnosis.devices)
     if has_timeline and diagnosis.steps is None:
         return ("for a timeline with whole steps, of a program that runs",

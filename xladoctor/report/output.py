@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from xladoctor.errors import XladoctorError
 from xladoctor.foreign import clean, harmless
+from xladoctor.report.detail import Detail
 
 if TYPE_CHECKING:
     from xladoctor.report.interface import Renderer, Report, Style
@@ -38,12 +39,12 @@ class Output:
     """A format, and the file that it goes to; None for standard output.
 
     Attributes:
-        show_ignored: as in :class:`~xladoctor.report.interface.Style`.
+        detail: how much of a report to show.
     """
 
     format: Format
     path: Path | None = None
-    show_ignored: bool = False
+    detail: Detail = field(default_factory=Detail)
 
 
 class OutputError(XladoctorError):
@@ -114,11 +115,11 @@ def write_each(
     for output in sorted(outputs, key=lambda output: output.path is None):
         text, commands = io.StringIO(), output.format is Format.github
         if output.path is None:
-            style = replace(style_for(sys.stdout, color), show_ignored=output.show_ignored)
+            style = replace(style_for(sys.stdout, color), detail=output.detail)
             render(output.format, text, style)
             emit(text.getvalue(), colored=style.color, commands=commands)
         else:
-            render(output.format, text, Style(show_ignored=output.show_ignored))
+            render(output.format, text, Style(detail=output.detail))
             _write(output.path, harmless(text.getvalue(), commands=commands))
 
 

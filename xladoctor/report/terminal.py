@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import PurePath
 from typing import TextIO
 
 from rich.console import Group, OverflowMethod, RenderableType
@@ -11,25 +12,23 @@ from rich.table import Table
 from rich.text import Text
 
 from xladoctor.diagnosis.interface import Diagnosis, Finding, Location, PartName, TimeParts
-from xladoctor.foreign import quoted
 from xladoctor.quantities import duration, percent
 from xladoctor.report import devices, gate, labels
+from xladoctor.report.closing import closing
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.levels import judgements
-from xladoctor.report.next_command import next_command
+from xladoctor.report.step_times import scale, step_times
 from xladoctor.report.text import Hanging, plain, printable, write
 from xladoctor.report.words import (
     PARTS,
     ROLES,
     STATES,
     cost_of,
-    ignored_ones,
-    outcomes,
+    gain_of,
     program,
     saving_of,
     steps_of,
     unexplained,
-    unjudged,
 )
 
 #: How the bar draws each part: with blocks, in ASCII, and its colour.
@@ -43,6 +42,8 @@ _DRAWN: dict[PartName, tuple[str, str, str]] = {
 _WORTH_SHOWING, _WORTH_SAYING = 0.005, 0.02  # of the whole
 _SEVERITY = {"error": "bold red", "warning": "bold yellow", "info": "bold cyan"}
 _NARROW = 60
+_MANY, _LISTED = 3, 8  # findings that are listed before they are told
+_WHERE = ("guilty", "caller")
 
 Spent = Sequence[tuple[PartName, float, float]]  # seconds, and share of the whole
 
@@ -63,18 +64,27 @@ def _sections(raw: Report, style: Style) -> list[RenderableType]:
     sections: list[RenderableType] = [_heading(diagnosis, style), _verdict(diagnosis)]
     if diagnosis.time.parts is not None and diagnosis.time.whole_s:
         sections.append(_time(diagnosis, diagnosis.time.parts, style))
-    if diagnosis.labels:
-        sections.append(labels.table(diagnosis.labels, style))
+    if (steps := _steps(diagnosis, style)) is not None:
+        sections.append(steps)
+    if len(shown) >= _MANY and style.width >= _NARROW:
+        sections.append(ranking(shown, style))
+    in_full = shown[: style.detail.top]
     sections += [
-        _finding(number, finding, report, style) for number, finding in enumerate(shown, 1)
+        _finding(number, finding, report, style) for number, finding in enumerate(in_full, 1)
     ]
+    if left := shown[len(in_full) :]:
+        sections.append(Text(f"{len(left)} more, which --top {len(shown)} shows", style="dim"))
     if rest := unexplained(diagnosis.time):
         head, *below = (Text(plain(text, style), style="dim") for text in rest)
         head.stylize("bold")
         sections.append(Group(head, *below))
+    if used := devices.describe(diagnosis.devices):
+        sections.append(Group(*(Text(plain(text, style), style="dim") for text in used)))
+    if diagnosis.labels:
+        sections.append(labels.table(diagnosis.labels, style))
     if outcome is not None and (rows := gate.passed_by(report, style)):
         sections.append(Group(*rows))
-    sections.append(_closing(diagnosis, raw.diagnosis, style))
+    sections.append(closing(diagnosis, raw.diagnosis, style))
     if outcome is not None:
         sections.append(gate.decision(raw, outcome, style))
     return sections
@@ -91,17 +101,29 @@ def _verdict(diagnosis: Diagnosis) -> Text:
 
 
 def _time(diagnosis: Diagnosis, parts: TimeParts, style: Style) -> Group:
+    least = _WORTH_SHOWING * diagnosis.time.whole_s
     spent = [(part, seconds, seconds / diagnosis.time.whole_s) for part in PARTS
-             if (seconds := getattr(parts, f"{part}_s"))]  # fmt: skip
+             if (seconds := getattr(parts, f"{part}_s")) >= least]  # fmt: skip
     rows: list[RenderableType] = [_bar(spent, style), _legend(spent, style)]
     device, waited = diagnosis.time.device_s, parts.read_s + parts.barrier_s
     if device is not None and waited >= _WORTH_SAYING * diagnosis.time.whole_s:
         rows.append(Text(plain(f"the device worked for {duration(device)} of the time that"
                                " the host waited for it", style), style="dim"))  # fmt: skip
-    if diagnosis.steps is not None:
-        rows.append(Text(plain("; ".join(steps_of(diagnosis.steps)), style), style="dim"))
-    rows += [Text(plain(text, style), style="dim") for text in devices.describe(diagnosis.devices)]
     return Group(*rows)
+
+
+def _steps(diagnosis: Diagnosis, style: Style) -> Group | None:
+    """How many, how long, and how that went on."""
+    if diagnosis.steps is None:
+        return None
+    said, course = steps_of(diagnosis.steps), step_times(diagnosis.step_groups, style)
+    if course is None:
+        return Group(Text(plain("; ".join(said), style), style="dim"))
+    said.append(scale(diagnosis.step_groups, style))
+    told = Text(plain("; ".join(said), style), style="dim")
+    if len(course) + 2 + len(told) <= style.width:
+        return Group(course.append("  ").append_text(told))
+    return Group(course, told)
 
 
 def _drawn(part: PartName, style: Style) -> tuple[str, str]:
@@ -113,8 +135,9 @@ def _bar(spent: Spent, style: Style) -> Text:
     """One line, the parts in proportion; each part keeps its own character without colour."""
     width = min(style.width, 100)
     bar, done, filled = Text(), 0.0, 0
+    whole = sum(share for *_, share in spent)  # without the parts that are too small to show
     for part, _, share in spent:
-        done += share
+        done += share / whole
         upto = min(width, round(done * width))
         character, color = _drawn(part, style)
         bar.append(character * (upto - filled), style=color)
@@ -126,8 +149,6 @@ def _legend(spent: Spent, style: Style) -> Text:
     """The parts with their figures, as many on a line as there is room for."""
     legend, column = Text(), 0
     for part, seconds, share in spent:
-        if share < _WORTH_SHOWING:
-            continue
         entry = plain(f"{PARTS[part]} {duration(seconds)} {percent(share)}", style)
         if column and column + len(entry) + 3 > style.width:
             legend.append("\n")
@@ -154,17 +175,52 @@ def _finding(number: int, finding: Finding, report: Report, style: Style) -> Ren
 
 
 def explained(finding: Finding, style: Style) -> list[RenderableType]:
-    """The lines, the cause and the fix."""
+    """The line, the cause and the fix; then the lines that explain it."""
     rows: list[RenderableType] = []
     for location in finding.locations:
-        rows += _location(location, style)
+        if location.role in _WHERE:
+            rows += _location(location, style)
     if not finding.locations:
         place = finding.place or "no line in this evidence"
         rows.append(Text(plain(place, style), style="bold cyan" if finding.place else "dim"))
     rows.append(_labelled("why", finding.message, style))
     rows += [_labelled("also", text + ".", style) for text in finding.consequences]
     rows.append(_labelled("fix", " ".join(finding.fix.split()), style))
+    for location in finding.locations:
+        if location.role not in _WHERE:
+            rows += _location(location, style)
+    return rows + (_known(finding, style) if style.detail.verbose else [])
+
+
+def _known(finding: Finding, style: Style) -> list[RenderableType]:
+    """What the finding rests on: the values of its cause, and its rule's example."""
+    values = [f"{name}: {value}" for name, value in finding.cause.items()
+              if value not in (None, [], "")]  # fmt: skip
+    rows: list[RenderableType] = [Hanging(Text(plain(text, style), style="dim")) for text in values]
+    example = finding.example.rstrip().splitlines()
+    rows += [Text(plain(f"  {line}", style), style="dim") for line in example]
     return rows
+
+
+def ranking(findings: Sequence[Finding], style: Style) -> RenderableType:
+    """A line for each finding: what, where, and what fixing it saves."""
+    grid = Table.grid(padding=(0, 1))
+    ends: OverflowMethod = "ellipsis" if style.unicode else "crop"
+    grid.add_column(width=2, justify="right")
+    grid.add_column(ratio=3, no_wrap=True, overflow=ends)
+    grid.add_column(ratio=2, no_wrap=True, overflow=ends)
+    grid.add_column(justify="right", no_wrap=True, overflow=ends)
+    for number, finding in enumerate(findings[:_LISTED], 1):
+        place = finding.locations[0] if finding.locations else None
+        where = f"{PurePath(place.file).name}:{place.line}" if place else finding.place or ""
+        grid.add_row(Text(str(number)), Text(finding.title, style=_SEVERITY[finding.severity]),
+                     Text(plain(where, style), style="cyan"),
+                     Text(plain(gain_of(finding), style)))  # fmt: skip
+    more = len(findings) - _LISTED
+    rows: list[RenderableType] = [grid]
+    if more > 0:
+        rows.append(Text(f"   and {more} more", style="dim"))
+    return Group(*rows)
 
 
 def indented(body: list[RenderableType], style: Style) -> RenderableType:
@@ -195,27 +251,3 @@ def _labelled(label: str, text: str, style: Style) -> RenderableType:
     grid.add_row(Text(label, style="bold green" if label == "fix" else "bold"),
                  Text(plain(text, style)))  # fmt: skip
     return grid
-
-
-def _closing(diagnosis: Diagnosis, raw: Diagnosis, style: Style) -> Group:
-    """What was judged, and commands, in which names stand as they are."""
-    path = quoted(raw.run.path)
-    rows: list[RenderableType] = [Text(outcomes(diagnosis), style="bold")]
-    ignored = ignored_ones(diagnosis.ignored) if style.show_ignored else []
-    said = [*unjudged(diagnosis.not_checked), *ignored]
-    rows += [Hanging(Text(plain(text, style), style="dim")) for text in said]
-    rows += [Hanging(Text(plain(f"note: {w}", style), style="yellow")) for w in diagnosis.warnings]
-    if diagnosis.findings:
-        first = diagnosis.findings[0].rule
-        rows.append(Text(f"  about a rule: xladoctor explain {first}", style="dim"))
-    one_path = diagnosis.run.kind != "files"
-    if one_path and any(finding.compilations for finding in diagnosis.findings):
-        rows.append(Text(f"  every compilation: xladoctor compilations {path}",
-                         style="dim", overflow="fold"))  # fmt: skip
-    if diagnosis.run.kind in ("run", "remote"):
-        rows.append(Text(f"  run directory: {diagnosis.run.path}", overflow="fold"))
-        rows.append(Text(f"  again: xladoctor analyze {path}", style="dim",
-                         overflow="fold"))  # fmt: skip
-    elif following := next_command(raw):
-        rows.append(Text(f"  {following[0]}: {following[1]}", overflow="fold"))
-    return Group(*rows)

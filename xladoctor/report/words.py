@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import signal
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path, PurePath
 
 from xladoctor.diagnosis.interface import (
@@ -50,6 +52,8 @@ COUNTS: dict[CountName, tuple[str, str]] = {
     "step_ms": ("median step", " ms"),
     "peak_memory": ("peak memory of a graph", ""),
 }
+_FIRST_PART = re.compile(r"[,;:]| \(")  # of a reason: what is lacking, without what it would tell
+_REASONS = 3
 _BASIS = {"measured": "", "estimate": "about ", "bound": "at most ", "none": ""}
 _NEXT_TO_NOTHING = 0.005  # of the loop
 _LESS = 0.8  # of a saving that better fixes leave, below which the report says so
@@ -159,6 +163,28 @@ def unjudged(skipped: Iterable[NotChecked]) -> list[str]:
     for rule in skipped:
         reasons.setdefault(rule.reason, []).append(rule.rule)
     return [f"{', '.join(ids)} not evaluated: {reason}" for reason, ids in reasons.items()]
+
+
+def unjudged_in_short(skipped: Sequence[NotChecked]) -> list[str]:
+    """The same in a sentence: what most of them lack; in full only the rules that failed."""
+    failed = [rule for rule in skipped if rule.failed]
+    lacks = Counter(_FIRST_PART.split(rule.reason)[0] for rule in skipped if not rule.failed)
+    said = unjudged(failed)
+    if lacks:
+        most = [f"{reason} ({count})" for reason, count in lacks.most_common(_REASONS)]
+        others = lacks.total() - sum(count for _, count in lacks.most_common(_REASONS))
+        if others:
+            most.append(f"other reasons ({others})")
+        said.append(f"not evaluated: {'; '.join(most)}. --verbose lists them")
+    return said
+
+
+def gain_of(finding: Finding) -> str:
+    """What fixing it saves, or else what it costs, in a word or two; empty if that is not known."""
+    saving, cost = finding.saving, finding.cost
+    if saving.seconds is not None:
+        return f"saves {_BASIS[saving.basis]}{duration(saving.seconds)}"
+    return "" if cost.seconds is None else f"costs {_BASIS[cost.basis]}{duration(cost.seconds)}"
 
 
 def cost_of(finding: Finding, base: str) -> str:

@@ -74,3 +74,21 @@ FROM (SELECT *, sum(self_ns) OVER (PARTITION BY process, device) AS all_ns FROM 
 JOIN named n USING (process, hlo_module, hlo_op)
 WHERE n.scope <> ''
 GROUP BY o.process, o.device, n.scope;
+
+-- Internal: Time on each device by what the program calls: the framework's operation and its line, where the compiled
+-- module tells them, else the device's own name. Compilers number what they make, so that one name in two modules need
+-- not be one operation, and one operation has many names.
+CREATE VIEW operation_time AS
+WITH named AS (
+    SELECT DISTINCT ON (i.process, m.name, i.name) i.process, m.name AS hlo_module, i.name AS hlo_op,
+           nullif(replace(i.op_type, '__', '::'), '') AS op, i.file, i.line, i.function
+    FROM hlo_instruction i JOIN hlo_module m USING (process, program_id)
+    ORDER BY i.process, m.name, i.name, i.program_id
+)
+SELECT o.process, o.device, coalesce(n.op, o.hlo_op) AS op, n.file, n.line, any_value(n.function) AS function,
+       CASE WHEN count(DISTINCT o.hlo_module) = 1 THEN any_value(o.hlo_module) END AS module,
+       sum(o.count)::BIGINT AS count, sum(o.self_ns)::BIGINT AS self_ns,
+       sum(o.self_ns) / greatest(any_value(o.all_ns), 1) AS share
+FROM (SELECT *, sum(self_ns) OVER (PARTITION BY process, device) AS all_ns FROM device_op) o
+LEFT JOIN named n USING (process, hlo_module, hlo_op)
+GROUP BY o.process, o.device, coalesce(n.op, o.hlo_op), n.file, n.line;

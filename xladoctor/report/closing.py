@@ -1,0 +1,43 @@
+"""The end of a report on a terminal: what was judged, notes, and what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from xladoctor.diagnosis.interface import Diagnosis
+from xladoctor.foreign import quoted
+from xladoctor.report.interface import Style
+from xladoctor.report.next_command import next_command
+from xladoctor.report.text import Hanging, plain
+from xladoctor.report.words import ignored_ones, outcomes, unjudged, unjudged_in_short
+
+
+def closing(diagnosis: Diagnosis, raw: Diagnosis, style: Style) -> Group:
+    """What was judged, and commands, in which names stand as they are.
+
+    Args:
+        raw: the same with its texts as they are.
+    """
+    rows: list[RenderableType] = [Text(outcomes(diagnosis), style="bold")]
+    skipped = diagnosis.not_checked
+    said = unjudged(skipped) if style.detail.verbose else unjudged_in_short(skipped)
+    said += ignored_ones(diagnosis.ignored) if style.detail.ignored else []
+    rows += [Hanging(Text(plain(text, style), style="dim")) for text in said]
+    rows += [Hanging(Text(plain(f"note: {w}", style), style="yellow")) for w in diagnosis.warnings]
+    rows += [Text(f"  {text}", overflow="fold") for text in _commands(diagnosis, raw, style)]
+    return Group(*rows)
+
+
+def _commands(diagnosis: Diagnosis, raw: Diagnosis, style: Style) -> Iterator[str]:
+    path, ours = quoted(raw.run.path), diagnosis.run.kind in ("run", "remote")
+    if ours:
+        yield f"run directory: {path}"
+    if style.detail.verbose and diagnosis.run.kind != "files":
+        yield f"this report again: xladoctor analyze {path}"
+        if any(finding.compilations for finding in diagnosis.findings):
+            yield f"every compilation: xladoctor compilations {path}"
+    if following := next_command(raw):
+        yield f"next, {following[0]}: {following[1]}"
