@@ -15,7 +15,10 @@ from functools import partial
 from typing import Any
 
 _HALVES = re.compile("[\ud800-\udfff]")
-_SHADES = re.compile(r"(\x1b\[[\d;]*m)")
+#: Colours, and links to files as rich writes them.
+_SHADES = re.compile(
+    r"(\x1b\[[\d;]*m|\x1b\]8;(?:id=[\w-]+;file:///[\w%./~+@:,=-]*#\d+|;)\x1b\\)", re.ASCII
+)
 #: What GitHub and its relatives obey: at the beginning of a line, and anywhere in it.
 _COMMAND = re.compile(r"^([^\S\n]*)(?=::)", re.MULTILINE)
 _ANYWHERE = re.compile(r"(?<=#)#(?=\[|vso\[|teamcity\[)")
@@ -49,7 +52,7 @@ def harmless(text: str, *, colored: bool = False, commands: bool = False) -> str
     """A whole output: what is not printable escaped, no line of it a command.
 
     Args:
-        colored: whether colours are meant.
+        colored: whether colours and links to files are meant.
         commands: whether lines that begin with ``::`` are meant.
     """
     if not text.replace("\n", "").isprintable():

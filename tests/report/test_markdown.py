@@ -45,7 +45,7 @@ class Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         self.text += data
-        self.uncoded += "" if self._code else data
+        self.uncoded += "\0" if self._code else data  # which keeps apart what is beside it
 
 
 def spaced(text: str) -> str:

@@ -16,6 +16,7 @@ from tests.report.diagnoses import SICK, TEXT
 from tests.report.snapshots import assert_as_before
 from tests.support import finding, location
 from xladoctor.diagnosis.interface import Diagnosis, NotChecked, TimeParts, TimeSpent
+from xladoctor.foreign import harmless
 from xladoctor.report.detail import Detail
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.terminal import render
@@ -167,3 +168,28 @@ def test_bar_is_as_wide_as_the_report_and_in_proportion(width: int, seconds: lis
     for character, part in zip(DRAWN, seconds, strict=True):
         share = part / large if part >= 0.005 * total else 0.0
         assert abs(bar.count(character) - share * len(bar)) <= 1
+
+
+LINK = re.compile(r"\x1b\]8;([^\x1b]*)\x1b\\")
+
+
+def test_lines_of_files_that_are_here_are_links_where_the_terminal_follows_them(
+    tmp_path: Path,
+) -> None:
+    for name in ("größe 1.py", "a.py"):
+        (tmp_path / name).touch()
+    places = [location(name, 41) for name in ("größe 1.py", "a.py", "gone.py", "x\0")]
+    seen = replace(SICK, run=replace(SICK.run, cwd=str(tmp_path)),
+                   findings=[finding(locations=[place]) for place in places])  # fmt: skip
+    drawn = rendered(seen, Style(80, color=True, links=True))
+    targets = [found.split(";", 1)[1] for found in LINK.findall(harmless(drawn, colored=True))]
+    here = tmp_path.as_uri()
+    assert targets == [
+        f"{here}/gr%C3%B6%C3%9Fe%201.py#41", "", f"{here}/a.py#41", "",
+    ]  # fmt: skip
+    assert LINK.sub("", drawn) == rendered(seen, Style(80, color=True))
+
+
+@given(st.text(max_size=20))
+def test_what_a_program_prints_is_no_link(text: str) -> None:
+    assert "\x1b]" not in harmless(f"\x1b]8;;http://{text}\x1b\\", colored=True)

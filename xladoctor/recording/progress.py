@@ -10,39 +10,32 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
-from xladoctor.regular_files import LOG, open_regular
+from xladoctor.recording.pace import LATELY_S, Logs, Pace
 
 _SAVE, _RESTORE, _CLEAR_LINE = "\x1b7", "\x1b8", "\x1b[2K"
 _DOWN, _UP = "\x1bD", "\x1b[1A"  # keep the column, unlike a line feed: the program may be mid-line
 
 
 class StatusLine:
-    """Shows steps, compilations and elapsed time; follows the step logs as they grow."""
+    """Shows how the program is doing and for how long, from its step logs as they grow."""
 
     def __init__(self) -> None:
         self._rows = 0
         self._began = 0.0
-        self._directory: Path | None = None
-        self._offsets: dict[Path, int] = {}
-        self._steps = self._compilations = 0
+        self._logs: Logs | None = None
 
     def started(self, directory: Path) -> None:
         """Follow the step logs that will come in ``directory``."""
-        self._directory = directory
+        self._logs = Logs(directory)
         self._began = time.monotonic()
 
     def tick(self) -> None:
         """Redraw the line."""
-        self._follow()
-        minutes, seconds = divmod(int(time.monotonic() - self._began), 60)
-        text = (
-            f"xladoctor: {self._steps} step{'s' * (self._steps != 1)},"
-            f" {self._compilations} compilation{'s' * (self._compilations != 1)}, "
-            f"{minutes}:{seconds:02d}"
-        )
-        self._draw(text)
+        if self._logs is not None:
+            self._draw(self._logs.pace())
 
     def ended(self) -> None:
         """Give the last row back to the program's terminal."""
@@ -50,10 +43,11 @@ class StatusLine:
             self._write(f"{_SAVE}\x1b[r\x1b[{self._rows};1H{_CLEAR_LINE}{_RESTORE}")
             self._rows = 0
 
-    def _draw(self, text: str) -> None:
+    def _draw(self, pace: Pace) -> None:
         columns, rows = os.get_terminal_size(sys.stderr.fileno())
         if rows < 4:
             return
+        text = described(pace, time.monotonic() - self._began, columns)
         reserve = ""
         if rows != self._rows:  # make room below the cursor, then keep the last row for us
             reserve = f"{_DOWN}{_UP}{_SAVE}\x1b[1;{rows - 1}r{_RESTORE}"
@@ -66,21 +60,37 @@ class StatusLine:
         terminal.write(text)
         terminal.flush()
 
-    def _follow(self) -> None:
-        if self._directory is None:
-            return
-        for log in self._directory.glob("process-*/steps.jsonl"):
-            offset = self._offsets.get(log, 0)
-            try:
-                with open_regular(log, LOG) as file:
-                    file.seek(offset)
-                    fresh = file.read()
-            except OSError:  # gone, or what the program put in its place
-                continue
-            whole = fresh[: fresh.rfind(b"\n") + 1]
-            self._offsets[log] = offset + len(whole)
-            self._steps += whole.count(b'{"event":"step"')
-            self._compilations += whole.count(b'{"event":"compile"')
+
+def described(pace: Pace, elapsed_s: float, width: int) -> str:
+    """As much of it as there is room for, the most telling first."""
+    minutes, seconds = divmod(int(elapsed_s), 60)
+    text = (
+        f"xladoctor: {_number(pace.steps, 'step')}, {_number(pace.compilations, 'compilation')},"
+        f" {minutes}:{seconds:02d}"
+    )
+    return text + "".join(part for part, end in _parts(pace, len(text)) if end < width)
+
+
+def _parts(pace: Pace, end: int) -> Iterator[tuple[str, int]]:
+    """What else there is to tell, each with the column that it ends at."""
+    steps, compilations, reads = pace.lately
+    told = [f"{compilations} compiled"] * bool(compilations) + [f"{reads} read"] * bool(reads)
+    parts = [f"in {LATELY_S:.0f} s: {', '.join(told)}"] * bool(told)
+    if steps and pace.last_ms is not None:
+        usual = "" if pace.median_ms is None else f" (median {_time(pace.median_ms)})"
+        parts += [f"last {_time(pace.last_ms)}{usual}", f"{steps / LATELY_S:.3g} steps a second"]
+    for part in parts:
+        end += len(part) + 2
+        yield f"; {part}", end
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
+def _time(milliseconds: float) -> str:
+    """In characters that any terminal has."""
+    return f"{milliseconds / 1e3:.3g} s" if milliseconds >= 1e3 else f"{milliseconds:.3g} ms"
 
 
 class Silence:

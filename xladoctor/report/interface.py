@@ -19,12 +19,14 @@ class Style:
         width: columns.
         color: whether to use colours.
         unicode: whether the encoding carries block characters and arrows.
+        links: whether the terminal follows links.
         detail: how much to show.
     """
 
     width: int = 80
     color: bool = False
     unicode: bool = True
+    links: bool = False
     detail: Detail = field(default_factory=Detail)
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TextIO
 from xladoctor.errors import XladoctorError
 from xladoctor.foreign import clean, harmless
 from xladoctor.report.detail import Detail
+from xladoctor.report.links import followed
 
 if TYPE_CHECKING:
     from xladoctor.report.interface import Renderer, Report, Style
@@ -67,7 +68,8 @@ def style_for(stream: TextIO, color: Color) -> Style:
     width = (
         shutil.get_terminal_size((80, 24)).columns if terminal or "COLUMNS" in os.environ else 80
     )
-    return Style(width=max(width, 20), color=_colored(color, terminal), unicode=_carries(stream))
+    colored = _colored(color, terminal)
+    return Style(max(width, 20), colored, _carries(stream), terminal and colored and followed())
 
 
 def _colored(color: Color, terminal: bool) -> bool:

@@ -8,6 +8,7 @@ from typing import TextIO
 
 from rich.console import Group, OverflowMethod, RenderableType
 from rich.padding import Padding
+from rich.style import Style as RichStyle
 from rich.table import Table
 from rich.text import Text
 
@@ -17,6 +18,7 @@ from xladoctor.report import devices, gate, labels
 from xladoctor.report.closing import closing
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.levels import judgements
+from xladoctor.report.links import link
 from xladoctor.report.step_times import scale, step_times
 from xladoctor.report.text import Hanging, plain, printable, write
 from xladoctor.report.words import (
@@ -170,16 +172,20 @@ def _finding(number: int, finding: Finding, report: Report, style: Style) -> Ren
     gain = saving_of(finding, report.diagnosis)
     if gain:
         body.append(Text(plain(f"fixed: {gain}", style)))
-    body += explained(finding, style)
+    body += explained(finding, style, report.diagnosis.run.cwd)
     return Group(head, indented(body, style))
 
 
-def explained(finding: Finding, style: Style) -> list[RenderableType]:
-    """The line, the cause and the fix; then the lines that explain it."""
+def explained(finding: Finding, style: Style, cwd: str | None = None) -> list[RenderableType]:
+    """The line, the cause and the fix; then the lines that explain it.
+
+    Args:
+        cwd: what paths are relative to, for links.
+    """
     rows: list[RenderableType] = []
     for location in finding.locations:
         if location.role in _WHERE:
-            rows += _location(location, style)
+            rows += _location(location, style, cwd)
     if not finding.locations:
         place = finding.place or "no line in this evidence"
         rows.append(Text(plain(place, style), style="bold cyan" if finding.place else "dim"))
@@ -188,7 +194,7 @@ def explained(finding: Finding, style: Style) -> list[RenderableType]:
     rows.append(_labelled("fix", " ".join(finding.fix.split()), style))
     for location in finding.locations:
         if location.role not in _WHERE:
-            rows += _location(location, style)
+            rows += _location(location, style, cwd)
     return rows + (_known(finding, style) if style.detail.verbose else [])
 
 
@@ -228,10 +234,13 @@ def indented(body: list[RenderableType], style: Style) -> RenderableType:
     return Padding(Group(*body), (0, 0, 0, 4 if style.width >= _NARROW else 1))
 
 
-def _location(location: Location, style: Style) -> list[RenderableType]:
+def _location(location: Location, style: Style, cwd: str | None) -> list[RenderableType]:
     label = ROLES.get(location.role)
     place = Text(f"{label} " if label else "", style="dim")
-    place.append(f"{location.file}:{location.line}", style="" if label else "bold cyan")
+    look = RichStyle.parse("" if label else "bold cyan")
+    if style.links and (target := link(location.file, location.line, cwd)):
+        look += RichStyle(link=target)
+    place.append(f"{location.file}:{location.line}", style=look)
     if location.function and location.function != "<module>":
         place.append(f"  in {location.function}", style="dim")
     rows: list[RenderableType] = [place]
