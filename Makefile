@@ -6,7 +6,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PJRT_DEVICE ?= CPU
 
-.PHONY: demo demo-jax test test-all test-busy fuzz lint docs snapshots samples benchmark benchmark-long \
+.PHONY: demo demo-jax test test-all test-busy fuzz lint docs site snapshots samples benchmark benchmark-long \
         benchmark-ingest benchmark-recompilation benchmark-savings benchmark-scaling clean help
 
 help:            ## list the targets
@@ -41,6 +41,9 @@ lint: $(VENV)/.xla $(VENV)/.dev ## formatting, ruff, mypy --strict, and generate
 docs: $(VENV)/.test ## write the pages that are made from rules, schema and commands
 	python docs/generate.py
 
+site: $(VENV)/.docs ## make a site of docs/ in site/, with search; fails where a link leads nowhere
+	zensical build --strict
+
 snapshots: $(VENV)/.test ## accept the terminal reports as they are now
 	XLADOCTOR_UPDATE_SNAPSHOTS=1 python -m pytest -q tests/report
 
@@ -67,8 +70,12 @@ benchmark-scaling: $(VENV)/.base ## how time and memory of the readers grow with
 benchmark-savings: $(VENV)/.xla ## predicted against measured savings of all examples (40 minutes)
 	python -m benchmarks.savings
 
+$(VENV)/.docs: $(VENV)/.base pyproject.toml
+	$(BIN)/python -m pip install --quiet --group docs
+	@touch $@
+
 clean:           ## remove the environment and all caches
-	rm -rf $(VENV) .venv-jax .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+	rm -rf $(VENV) .venv-jax site .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
 
 $(VENV)/.base:
 	@echo "making $(VENV) with $$($(PYTHON) --version)"

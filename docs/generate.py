@@ -38,19 +38,28 @@ from xladoctor.rule_cases.defaults import BASE, DEFAULTS
 
 DOCS = Path(__file__).resolve().parent
 SAMPLE = "sample_traces/recompiling"
-README = DOCS.parent / "README.md"
 COMMANDS = ("run", "analyze", "gate", "compare", "capture", "compilations", "query", "stacks",
             "env", "rules", "rules list", "rules new", "rules check", "rules test",
             "explain")  # fmt: skip
+FAMILIES = {
+    "XD1": "compiling", "XD2": "reads and uploads", "XD3": "what a step is made of",
+    "XD4": "operators without a lowering", "XD5": "the host is the limit",
+    "XD6": "the device's own time", "XD7": "settings and versions", "XD9": "the evidence itself",
+}  # fmt: skip
 CONFIGURATION = DOCS / "configuration.md"
 CASES = DOCS / "rule-cases.md"
-RULES = DOCS / "rules.md"
+RULES = DOCS / "rule-files.md"
 
 
-def rule_table(rules: list[Rule], folder: str) -> str:
-    """The rules as a Markdown table that links their pages."""
-    rows = [f"| [{rule.id}]({folder}{rule.id}.md) | {rule.name} | {rule.title} |" for rule in rules]
-    return "\n".join(["| Rule | Name | What it finds |", "| --- | --- | --- |", *rows]) + "\n"
+def rules_page(rules: list[Rule]) -> str:
+    """The rules by family, in tables that link their pages."""
+    parts = ["# Rules\n"]
+    for family, what in FAMILIES.items():
+        rows = [f"| [{rule.id}]({rule.id}.md) | {rule.name} | {rule.title} |"
+                for rule in rules if rule.id.startswith(family)]  # fmt: skip
+        table = ["| Rule | Name | What it finds |", "| --- | --- | --- |", *rows]
+        parts.append(f"## {family}: {what}\n\n" + "\n".join(table) + "\n")
+    return "\n".join(parts)
 
 
 def filled(path: Path, **parts: str) -> str:
@@ -183,7 +192,6 @@ def main() -> int:
     os.chdir(DOCS.parent)  # so that the picture shows a relative path
     rules = load_rules()
     pages = {
-        README: filled(README, rules=rule_table(rules, "docs/rules/")),
         CONFIGURATION: filled(CONFIGURATION, keys=key_tables(configuration.schema())),
         RULES: filled(
             RULES, keys=described("Key", rule_schema.KEYS), columns=described("Column", ROW_COLUMNS)
@@ -191,7 +199,7 @@ def main() -> int:
         CASES: filled(CASES, defaults=row_defaults(), values=expected_values()),
         DOCS / "rule.schema.json": json.dumps(rule_schema.schema(), indent=1) + "\n",
         DOCS / "configuration.schema.json": json.dumps(configuration.schema(), indent=1) + "\n",
-        DOCS / "rules" / "README.md": f"# Rules\n\n{rule_table(rules, '')}",
+        DOCS / "rules" / "README.md": rules_page(rules),
         DOCS / "run-directory.schema.json": json.dumps(run_records.schema(), indent=1) + "\n",
         DOCS / "report.schema.json": json.dumps(schema(), indent=1) + "\n",
         DOCS / "comparison.schema.json": json.dumps(comparison_json.schema(), indent=1) + "\n",

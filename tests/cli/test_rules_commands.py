@@ -139,7 +139,7 @@ def test_query_and_message_are_held_against_the_evidence(rule: Path) -> None:
     assert [line.split(": ", 1)[1] for line in told] == [
         "query: column line is VARCHAR: expected a number",
         "query: returns also_file without also_role",
-        "query: returns unknown columns: often (docs/rules.md has those that may be)",
+        "query: returns unknown columns: often (docs/rule-files.md has those that may be)",
         "message: the query returns no counts",
         "message: cause has no sorts",
     ]

@@ -187,7 +187,7 @@ def test_all_defects_of_all_files_are_told_at_once(tmp_path: Path) -> None:
     assert [line.split(": ")[0] for line in caught.value.what.splitlines()] == [
         f"{first}:1:1", f"{first}:9:1", f"{second}:1:1",
     ]  # fmt: skip
-    assert "docs/rules.md" in caught.value.hint
+    assert "docs/rule-files.md" in caught.value.hint
 
 
 def test_two_rules_with_one_id(tmp_path: Path) -> None:

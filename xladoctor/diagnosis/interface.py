@@ -388,8 +388,8 @@ class DeviceOp:
 
     Attributes:
         module: the compiled module, if it is in one alone.
-        op: the framework's operation that it comes from (``aten::mm``, ``dot_general``), where the
-            compiled module tells; else the device's own name for it.
+        op: the framework's operation that it comes from, where the compiled module tells; else the
+            device's own name for it.
         file, line, function: of the line that called it, where that is known.
     """
 

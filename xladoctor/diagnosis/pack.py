@@ -18,7 +18,7 @@ from xladoctor.repository import from_here
 
 #: Entry points that name a package with rules: ``package``, or ``package:folder`` in it.
 GROUP = "xladoctor.rules"
-_HINT = "see docs/rules.md for the format of a rule"
+_HINT = "see docs/rule-files.md for the format of a rule"
 
 
 def all_rules(folders: Iterable[Path] = ()) -> tuple[list[Rule], list[str]]:

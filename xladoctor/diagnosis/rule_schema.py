@@ -60,7 +60,7 @@ def schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **rule,
         "title": "A rule of xladoctor",
-        "description": "A rule file; docs/rules.md and docs/writing-rules.md explain it.",
+        "description": "A rule file; docs/rule-files.md and docs/writing-rules.md explain it.",
     }
 
 

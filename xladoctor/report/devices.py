@@ -39,5 +39,5 @@ def describe(devices: list[DeviceUse]) -> list[str]:
 
 
 def _operation(op: DeviceOp) -> str:
-    """As ``aten::mm at train.py:40``."""
+    """As ``mm at train.py:40``."""
     return op.op if op.file is None else f"{op.op} at {PurePath(op.file).name}:{op.line}"
