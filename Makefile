@@ -45,7 +45,7 @@ site: $(VENV)/.docs ## make a site of docs/ in site/, with search; fails where a
 	zensical build --strict
 
 snapshots: $(VENV)/.test ## accept the terminal reports as they are now
-	XLADOCTOR_UPDATE_SNAPSHOTS=1 python -m pytest -q tests/report
+	XLADOCTOR_UPDATE_SNAPSHOTS=1 python -m pytest -q tests/report tests/chrome
 
 samples: $(VENV)/.xla ## capture the sample traces anew
 	python sample_traces/capture.py
