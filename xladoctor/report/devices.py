@@ -22,7 +22,7 @@ def describe(devices: list[DeviceUse]) -> list[str]:
     steps = f"{least.steps} step{'s' * (least.steps != 1)}"
     text = f"{whose} busy {percent(least.busy)} of {steps} in the timeline"
     reasons = sorted(least.idle.items(), key=lambda item: -item[1])
-    named = [f"{_WORDS[reason]} {percent(share)}" for reason, share in reasons
+    named = [f"{doing(reason)} {percent(share)}" for reason, share in reasons
              if share >= _WORTH_NAMING]  # fmt: skip
     if named:
         text += f"; idle meanwhile: {', '.join(named)}"
@@ -31,3 +31,8 @@ def describe(devices: list[DeviceUse]) -> list[str]:
               if scope.share >= _WORTH_NAMING]  # fmt: skip
     longest = {"longest operations": ops, "longest named scopes": scopes}
     return [text, *(f"{what}: {', '.join(named)}" for what, named in longest.items() if named)]
+
+
+def doing(reason: str) -> str:
+    """What the host did while a device was idle, in a word."""
+    return _WORDS.get(reason, reason)
