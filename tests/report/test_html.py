@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 
 from tests.report.diagnoses import SICK, TEXT
+from tests.report.drawn import drawn
 from tests.report.formats import CASES, HOSTILE, hostile, rendered
 from xladoctor.foreign import harmless
 from xladoctor.report.interface import Report, Style
@@ -140,3 +141,17 @@ def test_page_for_an_encoding_without_unicode_is_ascii() -> None:
     text = rendered("html", [Report(SICK)], Style(unicode=False))
     assert text.isascii()
     assert_safe(text)
+
+
+def test_pictures_are_as_safe_and_stay_small() -> None:
+    assert_safe(rendered("html", [Report(drawn(BAD))]))
+    text = rendered("html", [Report(drawn(steps=30_000))])
+    assert len(text.encode()) < 3_000_000
+    assert "var uPlot=" in text
+    assert "var uPlot=" not in rendered("html", [Report(TEXT)])
+
+
+def test_library_comes_with_its_licence() -> None:
+    text = rendered("html", [Report(drawn())])
+    assert "The MIT License" in text
+    assert "Leon Sorokin" in text

@@ -21,6 +21,7 @@ from xladoctor.cli.output import (
     ShowIgnoredOption,
     TotalStepsOption,
     add_ignores,
+    draws,
     parse_outputs,
 )
 from xladoctor.report.output import Color, deliver
@@ -61,7 +62,8 @@ def analyze(
     outputs = parse_outputs(formats, show_ignored=show_ignored)
     chosen = doctor.selection(configured(Asked(config, select, ignore, rules=rules)))
     with progress_bar() as bar:
-        diagnosis = doctor.examine(paths, chosen, total_steps, session=session, progress=bar)
+        diagnosis = doctor.examine(paths, chosen, total_steps, session=session, progress=bar,
+                                   pictures=draws(outputs))  # fmt: skip
     deliver([Report(diagnosis)], outputs, color)
     if adds_ignores:
         add_ignores([diagnosis])

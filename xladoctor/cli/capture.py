@@ -20,6 +20,7 @@ from xladoctor.cli.output import (
     FormatOption,
     ShowIgnoredOption,
     TotalStepsOption,
+    draws,
     parse_outputs,
 )
 from xladoctor.report.output import Color, deliver, say
@@ -96,7 +97,8 @@ def capture(
     )
     directory = fetch(request, _Progress(quiet)).directory
     with progress_bar() as bar:
-        diagnosis = doctor.examine_run(directory, chosen, total_steps, progress=bar)
+        diagnosis = doctor.examine_run(directory, chosen, total_steps, progress=bar,
+                                       pictures=draws(outputs))  # fmt: skip
     deliver([Report(diagnosis)], outputs, color)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, TextIO
@@ -17,16 +17,19 @@ from typing import Any, TextIO
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from xladoctor.diagnosis.interface import Diagnosis, Finding
+from xladoctor.diagnosis.interface import Diagnosis, Finding, Location
+from xladoctor.diagnosis.pictures.interface import Lane, Pictures, Row, StepSeries
 from xladoctor.foreign import clean
 from xladoctor.quantities import duration, percent
 from xladoctor.report import devices, gate, words
+from xladoctor.report.compilations import phrase, place
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.levels import judgements
 from xladoctor.report.next_command import next_command
 from xladoctor.report.text import printable
 
 _HERE = Path(__file__).parent
+_MOST_STEPS = 20  # in the table of the longest
 _SAVES = {"estimate": "saves about", "bound": "saves at most", "none": ""}
 
 
@@ -36,17 +39,24 @@ def render(reports: Sequence[Report], output: TextIO, style: Style) -> None:
     raw = [report.diagnosis for report in reports]
     title = ", ".join(dict.fromkeys(words.name_of(report.diagnosis.run) for report in shown))
     parts = list(zip(shown, raw, strict=True))
-    write("reports.html", output, style, title=title, parts=parts)
+    drawn = any(each.pictures and each.pictures.steps for each in raw)
+    write("reports.html", output, style, title=title, parts=parts, drawn=drawn)
 
 
 def write(template: str, output: TextIO, style: Style, **content: Any) -> None:
     """Write a page from a template, whole in ASCII where the encoding asks for it."""
-    css, script = asset("page.css"), ""
+    drawn = bool(content.get("drawn"))
+    css = asset("vendor/uPlot.min.css") * drawn + asset("page.css")
+    script = _library() * drawn + asset("page.js")
     text = _environment().get_template(template).render(
         content, style=style, css=Markup(css), script=Markup(script),  # noqa: S704  # our own files
         policy=_policy(css, script),
     )  # fmt: skip
     output.write(text if style.unicode else text.encode("ascii", "xmlcharrefreplace").decode())
+
+
+def _library() -> str:
+    return f"/*\n{asset('vendor/uPlot.LICENSE')}*/\n{asset('vendor/uPlot.iife.min.js')}\n"
 
 
 def _policy(css: str, script: str) -> str:
@@ -77,7 +87,9 @@ def _environment() -> Environment:
     made.globals |= {
         "words": words, "gate": gate, "devices": devices, "judgements": judgements,
         "next_command": next_command, "spent": spent, "saves": saves, "before": before,
-        "explained": explained,
+        "explained": explained, "drawing": drawing, "excerpt": excerpt, "compiled": compiled,
+        "summary": summary, "phrase": phrase, "place": place, "share_of": share_of,
+        "longest": longest,
     }  # fmt: skip
     return made
 
@@ -137,3 +149,51 @@ def before(finding: Finding, diagnosis: Diagnosis) -> str | None:
     """The rule's code that triggers it, where the rule is known."""
     rule = diagnosis.pack.get(finding.rule)
     return rule.example.before.rstrip() if rule else None
+
+
+def drawing(steps: StepSeries) -> Row:
+    """The steps as the script takes them."""
+    parts = [[part, words.PARTS[part], steps.parts[part]] for part in words.PARTS
+             if part in steps.parts]  # fmt: skip
+    return {"first": steps.first, "every": steps.every, "parts": parts,
+            "longest": steps.longest, "compilations": steps.compilations}  # fmt: skip
+
+
+def excerpt(location: Location, pictures: Pictures | None) -> list[tuple[int, str]]:
+    """The line with those around it, as far as they are known."""
+    around = pictures.excerpts.get(f"{location.file}:{location.line}") if pictures else None
+    if around:
+        indent = min((len(text) - len(text.lstrip()) for _, text in around if text.strip()),
+                     default=0)  # fmt: skip
+        return [(number, text[indent:]) for number, text in around]
+    source = (location.source or "").strip()
+    return [(location.line, source)] if source else []
+
+
+def compiled(finding: Finding, pictures: Pictures | None) -> list[Row]:
+    """The compilations that a finding is about."""
+    rows = pictures.compilations if pictures else []
+    process = finding.saving.process
+    return [row for row in rows if row["index"] in finding.compilations
+            and process in (None, row["process"])]  # fmt: skip
+
+
+def summary(lane: Lane, duration_ns: int) -> str:
+    """What a lane shows, for those who do not see it."""
+    spent: dict[str, int] = {}
+    for span in lane.spans:
+        spent[span.kind] = spent.get(span.kind, 0) + span.duration_ns
+    kinds = sorted(spent, key=lambda kind: -spent[kind])
+    names: Mapping[Any, str] = words.PARTS
+    told = [f"{names.get(kind, kind)} {percent(spent[kind] / duration_ns)}" for kind in kinds]
+    return f"{lane.name}: {', '.join(told)}"
+
+
+def share_of(part: int, whole: int) -> str:
+    """A share as a coordinate of a picture that is 1000 wide."""
+    return f"{1000 * part / whole:.2f}"
+
+
+def longest(steps: StepSeries) -> list[int]:
+    """The rows with the longest steps, these first."""
+    return sorted(range(len(steps.longest)), key=lambda row: -steps.longest[row])[:_MOST_STEPS]
