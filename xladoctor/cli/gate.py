@@ -265,9 +265,7 @@ def _with_python(command: tuple[str, ...]) -> tuple[str, ...]:
     return (sys.executable, *command) if is_script else command
 
 
-def _of_directory(
-    words: Sequence[str], configuration: Configured, *, pictures: bool
-) -> Diagnosis:
+def _of_directory(words: Sequence[str], configuration: Configured, *, pictures: bool) -> Diagnosis:
     from xladoctor import doctor
     from xladoctor.cli.progress_bar import progress_bar
 

@@ -25,6 +25,7 @@ class StepSeries:
             is that of the step.
         longest: microseconds of the longest step of the row.
         compilations: graphs that were compiled in the row.
+        shared: whether dispatch and tracing are told apart by their share in the whole loop.
     """
 
     first: list[int]
@@ -33,6 +34,7 @@ class StepSeries:
     parts: dict[str, list[int]]
     longest: list[int]
     compilations: list[int]
+    shared: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,8 @@ _GAPS = """
     ORDER BY g.process, g.device, seconds DESC LIMIT 60
 """
 
+_SETTINGS = "SELECT DISTINCT name, value, set_by, file, line FROM environment ORDER BY ALL"
+
 
 def pictures(evidence: Evidence, diagnosis: Diagnosis) -> Pictures:
     """What can be drawn of this evidence; what it lacks is empty."""
@@ -37,8 +39,7 @@ def pictures(evidence: Evidence, diagnosis: Diagnosis) -> Pictures:
         sites=[_placed(row, evidence) for row in sites[:_MOST_SITES]], compiled=len(compilations),
         differences=dict(_differences(evidence, diagnosis, compilations)),
         gaps=rows(_GAPS),
-        settings=rows("SELECT DISTINCT name, value, set_by, file, line FROM environment"
-                      " ORDER BY ALL"),
+        settings=[{**row, "file": evidence.shown(row["file"])} for row in rows(_SETTINGS)],
     )  # fmt: skip
 
 

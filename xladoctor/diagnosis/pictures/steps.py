@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from xladoctor.diagnosis.pictures.interface import StepSeries
+from xladoctor.diagnosis.account import told_apart
+from xladoctor.diagnosis.pictures.interface import Row, StepSeries
 from xladoctor.evidence.interface import Evidence
 
 _MOST = 32_768  # rows
@@ -30,6 +31,7 @@ _TRACED = """
         SELECT process FROM timeline_step GROUP BY process ORDER BY sum(duration_ns) DESC, process
         LIMIT 1)
 """
+_LOOP = "SELECT process, thread FROM account"
 _ROWS = """
     WITH told AS ({steps}),
     numbered AS (SELECT *, (row_number() OVER (ORDER BY index) - 1) // $every AS row FROM told)
@@ -56,11 +58,29 @@ def _series(evidence: Evidence, steps: str, every: int) -> StepSeries:
     )
     query = _ROWS.format(steps=steps, parts=means)
     rows = evidence.database.rows(query, {"every": every})
-    parts = {part: [row[part] for row in rows] for part in _PARTS}
-    rest = [max(0, row["whole"] - sum(row[part] for part in _PARTS)) for row in rows]
+    for row in rows:
+        row["python"] = max(0, row["whole"] - sum(row[part] for part in _PARTS))
+    if steps is _LOGGED:
+        _tell_apart(rows, evidence)
     return StepSeries(
         first=[row["first"] for row in rows], every=every, period=rows[0]["period"],
-        parts={part: told for part, told in {**parts, "python": rest}.items() if any(told)},
+        parts={part: [row[part] for row in rows] for part in (*_PARTS, "python")
+               if any(row[part] for row in rows)},
         longest=[row["longest"] for row in rows],
         compilations=[row["compilations"] for row in rows],
+        shared=any(row["dispatch"] or row["tracing"] for row in rows) and steps is _LOGGED,
     )  # fmt: skip
+
+
+def _tell_apart(rows: list[Row], evidence: Evidence) -> None:
+    """Dispatch and tracing by their shares in the whole loop, as the account has them."""
+    for loop in evidence.database.rows(_LOOP):
+        shares = told_apart(evidence, loop)
+        for row in rows:
+            launching, calling, recording = (
+                round(row["barrier"] * shares.launching), round(row["python"] * shares.calling),
+                round(row["python"] * shares.recording),
+            )  # fmt: skip
+            row["dispatch"], row["tracing"] = launching + calling, recording
+            row["barrier"] -= launching
+            row["python"] -= calling + recording
