@@ -20,7 +20,7 @@ def series(count: int, **parts: int) -> StepSeries:
     compiling = [1_000_000 if nth % 100 == 50 else 0 for nth in range(count)]
     usual = sum(parts.values())
     return StepSeries(
-        list(range(count)), 1, 1,
+        list(range(count)), [1] * count, 1,
         {"compile": compiling, **{part: [us] * count for part, us in parts.items()}},
         [usual + us for us in compiling], [int(us > 0) for us in compiling],
     )  # fmt: skip

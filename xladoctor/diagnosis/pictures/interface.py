@@ -19,22 +19,24 @@ class StepSeries:
 
     Attributes:
         first: number of the first step of each row.
-        every: how many steps a row stands for.
+        counts: how many steps each row stands for.
         period: how many steps make one iteration.
         parts: microseconds of a step in the mean of a row, by the names of ``PartName``; their sum
             is that of the step.
-        longest: microseconds of the longest step of the row.
+        longest: microseconds of the longest step of the row, as far as its steps were told apart.
         compilations: graphs that were compiled in the row.
         shared: whether dispatch and tracing are told apart by their share in the whole loop.
+        merged_from: the step from which the capture itself kept several together.
     """
 
     first: list[int]
-    every: int
+    counts: list[int]
     period: int
     parts: dict[str, list[int]]
     longest: list[int]
     compilations: list[int]
     shared: bool = False
+    merged_from: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
+from dataclasses import replace
 
 from xladoctor.causes.difference import Difference, difference
+from xladoctor.causes.interface import Place
 from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.diagnosis.pictures.interface import Pictures, Row
 from xladoctor.diagnosis.pictures.lanes import step_pictures
@@ -85,5 +87,16 @@ def _differences(
             except XladoctorError:  # the other graph is not in the evidence
                 continue
             made += 1
-            yield finding.fingerprint, compared
+            yield finding.fingerprint, _shown(compared, evidence)
             break
+
+
+def _shown(difference: Difference, evidence: Evidence) -> Difference:
+    """With paths as reports show them."""
+
+    def place(line: Place) -> Place:
+        return line._replace(file=evidence.shown(line.file))
+
+    inputs = (replace(each, place=place(each.place)) for each in difference.inputs)
+    lines = (replace(each, place=place(each.place)) for each in difference.lines)
+    return replace(difference, inputs=tuple(inputs), lines=tuple(lines))

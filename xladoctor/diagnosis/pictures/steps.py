@@ -10,7 +10,8 @@ _MOST = 32_768  # rows
 _PARTS = ("warmup_compile", "compile", "read", "barrier", "input", "upload", "save", "dispatch",
           "tracing")  # fmt: skip
 _LOGGED = """
-    SELECT s.index, greatest(s.barriers, 1) AS steps, s.duration_ns, s.compilations,
+    SELECT s.index - greatest(s.barriers, 1) + 1 AS index, greatest(s.barriers, 1) AS steps,
+           s.duration_ns, s.compilations,
            coalesce(p.barriers, 1) AS period,
            if(s.ordinal < warmup() * period, s.compile_ns, 0) AS warmup_compile,
            if(s.ordinal < warmup() * period, 0, s.compile_ns) AS compile,
@@ -35,7 +36,8 @@ _LOOP = "SELECT process, thread FROM account"
 _ROWS = """
     WITH told AS ({steps}),
     numbered AS (SELECT *, (row_number() OVER (ORDER BY index) - 1) // $every AS row FROM told)
-    SELECT min(index) AS first, max(period) AS period, {parts},
+    SELECT min(index) AS first, sum(steps)::BIGINT AS steps, max(period) AS period, {parts},
+           min(index) FILTER (steps > 1) AS merged,
            (sum(duration_ns) / sum(steps) / 1e3)::BIGINT AS whole,
            (max(duration_ns / steps) / 1e3)::BIGINT AS longest,
            sum(coalesce(compilations, 0))::BIGINT AS compilations
@@ -63,12 +65,14 @@ def _series(evidence: Evidence, steps: str, every: int) -> StepSeries:
     if steps is _LOGGED:
         _tell_apart(rows, evidence)
     return StepSeries(
-        first=[row["first"] for row in rows], every=every, period=rows[0]["period"],
+        first=[row["first"] for row in rows], counts=[row["steps"] for row in rows],
+        period=rows[0]["period"],
         parts={part: [row[part] for row in rows] for part in (*_PARTS, "python")
                if any(row[part] for row in rows)},
         longest=[row["longest"] for row in rows],
         compilations=[row["compilations"] for row in rows],
         shared=any(row["dispatch"] or row["tracing"] for row in rows) and steps is _LOGGED,
+        merged_from=min((row["merged"] for row in rows if row["merged"] is not None), default=None),
     )  # fmt: skip
 
 

@@ -20,7 +20,7 @@
 
   // Steps over time: stacked parts, as many steps together as there are for three pixels.
   const steps = (root, data) => {
-    const count = data.first.length, last = data.first[count - 1] + data.every;
+    const count = data.first.length, last = data.first[count - 1] + data.counts[count - 1];
     let view = [0, count], whole = false, plot = null, bins = [], paper = false;
     const tools = make("div", { class: "tools" });
     const hint = "Drag to zoom, double-click for all steps; by keyboard: arrows move, + and - zoom, 0 shows all.";
@@ -33,11 +33,14 @@
       for (let from = view[0]; from < view[1]; from += each) {
         const to = Math.min(view[1], from + each);
         const bin = { from, to, parts: data.parts.map(() => 0), longest: 0, compilations: 0 };
+        let covered = 0;
         for (let row = from; row < to; row += 1) {
-          data.parts.forEach((part, nth) => { bin.parts[nth] += part[2][row] / (to - from); });
+          covered += data.counts[row];
+          data.parts.forEach((part, nth) => { bin.parts[nth] += part[2][row] * data.counts[row]; });
           bin.longest = Math.max(bin.longest, data.longest[row]);
           bin.compilations += data.compilations[row];
         }
+        bin.parts = bin.parts.map((sum) => sum / covered);
         bins.push(bin);
       }
       const x = bins.map((bin) => data.first[bin.from]);
@@ -93,7 +96,7 @@
       const stepped = uPlot.paths.stepped({ align: 1 });
       const series = data.parts.map((part) => (
         { fill: color(`--${part[0]}`), width: 0, paths: stepped, points: { show: false } })).reverse();
-      const several = () => view[1] - view[0] > bins.length || data.every > 1;
+      const several = () => view[1] - view[0] > bins.length || data.counts.some((each) => each > 1);
       series.push({ stroke: () => (several() ? ink : "transparent"), width: 1,
         paths: stepped, points: { show: false } });
       if (plot) plot.destroy();
@@ -103,7 +106,7 @@
           bind: { dblclick: () => () => { show(0, count); return null; } } },
         scales: { x: { time: false, range: (u) => [u.data[0][0], u.data[0][u.data[0].length - 1]] },
           y: { range: () => [0, top()] } },
-        axes: [{ ...axis, label: data.every > 1 ? `step (each stands for ${data.every})` : "step", labelSize: 18, labelFont: "12px system-ui", font: "12px system-ui",
+        axes: [{ ...axis, label: "step", labelSize: 18, labelFont: "12px system-ui", font: "12px system-ui",
           values: (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? String(tick) : "")) },
           { ...axis, size: 62, font: "12px system-ui", values: (_, ticks) => ticks.map((tick) => (tick ? shown(tick) : "0")) }],
         series: [{}, ...series],

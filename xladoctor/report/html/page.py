@@ -155,7 +155,7 @@ def drawing(steps: StepSeries) -> Row:
     """The steps as the script takes them."""
     parts = [[part, words.PARTS[part], steps.parts[part]] for part in words.PARTS
              if part in steps.parts]  # fmt: skip
-    return {"first": steps.first, "every": steps.every, "parts": parts,
+    return {"first": steps.first, "counts": steps.counts, "parts": parts,
             "longest": steps.longest, "compilations": steps.compilations}  # fmt: skip
 
 
