@@ -76,17 +76,23 @@ def evidence_of(ingested: Ingested, within: Period | None = None, **origin: obje
     return derive(build(ingested, origin), within)
 
 
-def diagnose(evidence: Evidence, selection: Selection, total_steps: int | None = None) -> Diagnosis:
+def diagnose(
+    evidence: Evidence, selection: Selection, total_steps: int | None = None, *,
+    pictures: bool = False,
+) -> Diagnosis:  # fmt: skip
     """Judge evidence by the rules that are selected; one that fails is not evaluated.
 
     Args:
         total_steps: length of a run that savings are projected to.
+        pictures: whether a format is asked for that draws.
     """
     from xladoctor.diagnosis import engine
+    from xladoctor.diagnosis.pictures import make
 
     diagnosis = engine.diagnose(evidence, selection.rules, total_steps, selection.off,
                                 selection.errors, selection.ignored_in, strict=False)  # fmt: skip
-    return replace(diagnosis, warnings=[*diagnosis.warnings, *selection.notes])
+    drawn = make.pictures(evidence, diagnosis) if pictures else None
+    return replace(diagnosis, warnings=[*diagnosis.warnings, *selection.notes], pictures=drawn)
 
 
 def judge(
@@ -128,18 +134,21 @@ def _known(configured: Configured) -> tuple[list[Rule], list[str]]:
 def examine(
     path: str | Sequence[str], selection: Selection, total_steps: int | None = None, *,
     session: str | None = None, progress: Progress | None = None, lost: tuple[str, ...] = (),
+    pictures: bool = False,
 ) -> Diagnosis:  # fmt: skip
     """Load a path, and diagnose it; arguments and errors as above."""
-    return diagnose(load_evidence(path, session, progress, lost), selection, total_steps)
+    evidence = load_evidence(path, session, progress, lost)
+    return diagnose(evidence, selection, total_steps, pictures=pictures)
 
 
 def examine_run(
     run: RunDirectory, selection: Selection, total_steps: int | None = None, *,
-    progress: Progress | None = None, lost: tuple[str, ...] = (),
+    progress: Progress | None = None, lost: tuple[str, ...] = (), pictures: bool = False,
 ) -> Diagnosis:  # fmt: skip
     """The same for a run directory, in which the diagnosis is kept if it can be written."""
     path = str(from_here(run.path))
-    diagnosis = examine(path, selection, total_steps, progress=progress, lost=lost)
+    diagnosis = examine(path, selection, total_steps, progress=progress, lost=lost,
+                        pictures=pictures)  # fmt: skip
     try:
         _keep(run, diagnosis)
     except OSError as error:
@@ -150,8 +159,9 @@ def examine_run(
 
 
 def examine_outcome(
-    outcome: RunOutcome, selection: Selection, total_steps: int | None = None
-) -> Iterator[Diagnosis]:
+    outcome: RunOutcome, selection: Selection, total_steps: int | None = None, *,
+    pictures: bool = False,
+) -> Iterator[Diagnosis]:  # fmt: skip
     """The diagnosis of each program that a command ran, in order.
 
     Raises:
@@ -166,7 +176,8 @@ def examine_outcome(
             raise CaptureError(f"the run directory {run.path} is gone, and what was captured with"
                                " it", "something removed it while the program ran")  # fmt: skip
         try:
-            diagnosis = examine_run(run, selection, total_steps, lost=outcome.lost)
+            diagnosis = examine_run(run, selection, total_steps, lost=outcome.lost,
+                                    pictures=pictures)  # fmt: skip
         except IngestError as error:
             raise IngestError([*error.what.splitlines(), *outcome.lost], error.hint) from error
         yield diagnosis

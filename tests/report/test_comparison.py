@@ -12,13 +12,16 @@ import pytest
 
 from tests.comparison.runs import captured, compared, told
 from tests.report.diagnoses import SICK
+from tests.report.drawn import drawn
 from tests.report.snapshots import assert_as_before
+from tests.report.test_html import Page, assert_safe
 from tests.report.test_terminal import columns
 from tests.support import finding, location
 from xladoctor.comparison.interface import Comparison, Run
 from xladoctor.diagnosis.interface import NotChecked, Steps
 from xladoctor.report import comparison as terminal
 from xladoctor.report import comparison_json, comparison_markdown
+from xladoctor.report.html import comparison as comparison_html
 from xladoctor.report.interface import Style
 
 SNAPSHOTS = Path(__file__).parent / "comparison_snapshots"
@@ -145,3 +148,20 @@ def test_markdown_begins_with_its_mark_and_fits_a_comment() -> None:
     assert 60_000 < len(text) <= 65_536
     assert text.endswith("shows everything.\n")
     assert text.rstrip().splitlines()[-3].endswith("|")
+
+
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_page_is_safe_and_says_what_markdown_does(name: str) -> None:
+    comparison = COMPARISONS[name]
+    output = io.StringIO()
+    comparison_html.render(comparison, [drawn(HOSTILE), drawn(HOSTILE)], output, Style())
+    assert_safe(output.getvalue())
+    text = Page(output.getvalue()).text
+    ids = [a["id"] for _, a in Page(output.getvalue()).elements if "id" in a]
+    assert len(ids) == len(set(ids))
+    for said in (comparison.verdict.text, terminal.comparability(comparison),
+                 terminal.step_line(comparison), "Steps of A over time", "Findings in B",
+                 *(change.title for change in comparison.findings if change.state != "same"),
+                 *(difference.what for difference in comparison.differences
+                   if difference.what != "unknown")):  # fmt: skip
+        assert " ".join(said.split()) in text

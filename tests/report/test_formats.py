@@ -49,7 +49,7 @@ def test_every_snapshot_is_of_a_case() -> None:
 
 def test_every_format_has_a_renderer_and_is_described() -> None:
     page = (Path(__file__).parents[2] / "docs" / "formats.md").read_text(encoding="utf-8")
-    assert set(Format) == {*FORMATS, "terminal", "json"}
+    assert set(Format) == {*FORMATS, "terminal", "json", "html"}  # test_html.py
     assert [name for name in Format if f"| `{name}` |" not in page] == []
 
 

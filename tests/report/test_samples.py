@@ -1,4 +1,4 @@
-"""Whole reports on the sample traces, and on parts of them, as terminals of two widths show them."""
+"""Whole reports on the samples, and on parts of them, as terminals of two widths show them."""
 
 from __future__ import annotations
 

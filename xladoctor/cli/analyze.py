@@ -23,6 +23,7 @@ from xladoctor.cli.output import (
     TotalStepsOption,
     VerboseOption,
     add_ignores,
+    draws,
     parse_outputs,
 )
 from xladoctor.report.detail import Detail
@@ -66,7 +67,8 @@ def analyze(
     outputs = parse_outputs(formats, detail=Detail(show_ignored, verbose, top))
     chosen = doctor.selection(configured(Asked(config, select, ignore, rules=rules)))
     with progress_bar() as bar:
-        diagnosis = doctor.examine(paths, chosen, total_steps, session=session, progress=bar)
+        diagnosis = doctor.examine(paths, chosen, total_steps, session=session, progress=bar,
+                                   pictures=draws(outputs))  # fmt: skip
     deliver([Report(diagnosis)], outputs, color)
     if adds_ignores:
         add_ignores([diagnosis])

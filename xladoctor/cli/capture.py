@@ -22,6 +22,7 @@ from xladoctor.cli.output import (
     TopOption,
     TotalStepsOption,
     VerboseOption,
+    draws,
     parse_outputs,
 )
 from xladoctor.report.detail import Detail
@@ -101,7 +102,8 @@ def capture(
     )
     directory = fetch(request, _Progress(quiet)).directory
     with progress_bar() as bar:
-        diagnosis = doctor.examine_run(directory, chosen, total_steps, progress=bar)
+        diagnosis = doctor.examine_run(directory, chosen, total_steps, progress=bar,
+                                       pictures=draws(outputs))  # fmt: skip
     deliver([Report(diagnosis)], outputs, color)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
@@ -15,7 +16,7 @@ from xladoctor.cli.configured import (
     SelectOption,
     configured,
 )
-from xladoctor.cli.output import ColorOption, parse_outputs
+from xladoctor.cli.output import ColorOption, draws, parse_outputs
 from xladoctor.report.output import Color, Format, write_each
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from xladoctor.ingest.interface import Progress
     from xladoctor.report.interface import Style
 
-_FORMATS = (Format.terminal, Format.json, Format.markdown)
+_FORMATS = (Format.terminal, Format.html, Format.json, Format.markdown)
 
 
 def compare(
@@ -75,18 +76,20 @@ def compare(
     demand = Demand(configuration.settings.gate.fail_on, limit, _grounds(despite))
     chosen = doctor.selection(configuration)
     with progress_bar() as bar:
-        runs = [_run(path, chosen, bar) for path in (a, b)]
+        runs = [_run(path, chosen, bar, pictures=draws(outputs)) for path in (a, b)]
     comparison = compare_runs(runs[0], runs[1], chosen.rules, demand)
-    write_each(outputs, color, lambda name, text, style: _render(comparison, name, text, style))
+    write_each(
+        outputs, color, lambda name, text, style: _render(comparison, runs, name, text, style)
+    )
     raise typer.Exit(comparison.status)
 
 
-def _run(path: str, chosen: Selection, progress: Progress | None) -> Run:
+def _run(path: str, chosen: Selection, progress: Progress | None, *, pictures: bool) -> Run:
     from xladoctor import doctor
     from xladoctor.comparison.interface import Run
 
     evidence = doctor.load_evidence(path, progress=progress)
-    return Run(evidence, doctor.diagnose(evidence, chosen))
+    return Run(evidence, doctor.diagnose(evidence, chosen, pictures=pictures))
 
 
 def _share(text: str) -> float:
@@ -110,9 +113,16 @@ def _grounds(names: list[str]) -> frozenset[Ground]:
     return frozenset(ground for ground in GROUNDS if ground in names)
 
 
-def _render(comparison: Comparison, name: Format, output: TextIO, style: Style) -> None:
+def _render(
+    comparison: Comparison, runs: Sequence[Run], name: Format, output: TextIO, style: Style
+) -> None:
     from xladoctor.report import comparison as terminal
     from xladoctor.report import comparison_json, comparison_markdown
 
+    if name is Format.html:
+        from xladoctor.report.html.comparison import render
+
+        render(comparison, [run.diagnosis for run in runs], output, style)
+        return
     modules = {Format.json: comparison_json, Format.markdown: comparison_markdown}
     modules.get(name, terminal).render(comparison, output, style)

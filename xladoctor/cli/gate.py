@@ -29,6 +29,7 @@ from xladoctor.cli.output import (
     TopOption,
     VerboseOption,
     add_ignores,
+    draws,
     parse_outputs,
 )
 from xladoctor.cli.request import after_dashes, request_for
@@ -138,14 +139,14 @@ def gate(
     if after_dashes(words) and words:
         options = _options(stop_after)
         repeat = _Repeat(tuple(words), output, timeout, runs, quiet)
-        diagnoses = _run(repeat, options, configuration)
+        diagnoses = _run(repeat, options, configuration, pictures=draws(outputs))
     else:
         of_command = {"--runs": runs > 1, "--output": output, "--stop-after": stop_after,
                       "--timeout": timeout}  # fmt: skip
         if needless := [option for option, given in of_command.items() if given]:
             raise typer.BadParameter("only valid with a command: -- python train.py",
                                      param_hint=needless[0])  # fmt: skip
-        diagnoses = [[_of_directory(words, configuration)]]
+        diagnoses = [[_of_directory(words, configuration, pictures=draws(outputs))]]
     judged = programs(diagnoses, script)
     if update_baseline:
         policy = policy.updated(judged)
@@ -235,7 +236,9 @@ def _options(stop_after: int | None) -> Options:
     return Options(stop_after=stop_after or 0)
 
 
-def _run(repeat: _Repeat, options: Options, configuration: Configured) -> list[list[Diagnosis]]:
+def _run(
+    repeat: _Repeat, options: Options, configuration: Configured, *, pictures: bool
+) -> list[list[Diagnosis]]:
     """Run the command under capture; one that fails is not judged."""
     from xladoctor import doctor, hang
     from xladoctor.gate.interface import GateError
@@ -256,7 +259,8 @@ def _run(repeat: _Repeat, options: Options, configuration: Configured) -> list[l
             raise GateError(f"the command ended with status {outcome.status}: not judged",
                             f"to see what was captured: xladoctor analyze {where}")  # fmt: skip
         with launcher.signals_kept():
-            diagnoses.append(list(doctor.examine_outcome(outcome, selection)))
+            made = doctor.examine_outcome(outcome, selection, pictures=pictures)
+            diagnoses.append(list(made))
     return diagnoses
 
 
@@ -266,7 +270,7 @@ def _with_python(command: tuple[str, ...]) -> tuple[str, ...]:
     return (sys.executable, *command) if is_script else command
 
 
-def _of_directory(words: Sequence[str], configuration: Configured) -> Diagnosis:
+def _of_directory(words: Sequence[str], configuration: Configured, *, pictures: bool) -> Diagnosis:
     from xladoctor import doctor
     from xladoctor.cli.progress_bar import progress_bar
 
@@ -278,8 +282,9 @@ def _of_directory(words: Sequence[str], configuration: Configured) -> Diagnosis:
                                  param_hint="RUN")  # fmt: skip
     with progress_bar() as bar:
         return doctor.examine(
-            words[0] if words else _newest(), doctor.selection(configuration), progress=bar
-        )
+            words[0] if words else _newest(), doctor.selection(configuration), progress=bar,
+            pictures=pictures,
+        )  # fmt: skip
 
 
 def _newest() -> str:

@@ -18,6 +18,7 @@ from xladoctor.cli import (
     env,
     gate,
     query,
+    report,
     rules,
     run,
     stacks,
@@ -37,6 +38,7 @@ app = typer.Typer(
 )
 app.command("run", context_settings={"allow_interspersed_args": False})(run.run)
 app.command("analyze")(analyze.analyze)
+app.command("report")(report.report)
 app.command("gate")(gate.gate)
 app.command("compare")(compare.compare)
 app.command("capture")(capture.capture)

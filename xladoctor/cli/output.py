@@ -107,6 +107,11 @@ def parse_outputs(
     return [replace(output, detail=detail) for output in outputs]
 
 
+def draws(outputs: Sequence[Output]) -> bool:
+    """Whether a format is asked for that draws pictures."""
+    return any(output.format is Format.html for output in outputs)
+
+
 def _output(word: str, known: Sequence[Format]) -> Output:
     name, equals, file = word.partition("=")
     if name not in known or (equals and not file):

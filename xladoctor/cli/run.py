@@ -26,6 +26,7 @@ from xladoctor.cli.output import (
     TotalStepsOption,
     VerboseOption,
     add_ignores,
+    draws,
     parse_outputs,
 )
 from xladoctor.cli.request import after_dashes, request_for
@@ -144,7 +145,10 @@ def run(
     diagnoses: list[Diagnosis] = []
     try:
         try:
-            diagnoses.extend(doctor.examine_outcome(outcome, selection, total_steps))
+            pictures = draws(outputs)
+            diagnoses.extend(
+                doctor.examine_outcome(outcome, selection, total_steps, pictures=pictures)
+            )
             if policy and not outcome.status:
                 reports = decided(policy, programs([diagnoses]))
             else:

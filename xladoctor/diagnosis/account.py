@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from xladoctor.diagnosis.interface import (
     Explained,
@@ -61,16 +61,14 @@ def time_spent(evidence: Evidence) -> TimeSpent:
     python = max(0.0, seconds["python"] - seconds["setup"])
     eager = min(python, _eager_compile(evidence, row["process"]))
     python -= eager
-    in_framework = _tracing_share(evidence, row)
-    recording = in_framework if vocabulary(evidence.frontend).records_steps else 0.0
-    waits = _waits(evidence, row["process"])
-    dispatch = seconds["barrier"] * waits["dispatch"]
+    shares = told_apart(evidence, row)
+    dispatch = seconds["barrier"] * shares.launching
     parts = TimeParts(
         warmup_compile_s=warmup, compile_s=seconds["compile"] - warmup + eager,
         read_s=seconds["read"], barrier_s=seconds["barrier"] - dispatch,
         input_s=seconds["input"], upload_s=seconds["upload"], save_s=seconds["save"],
-        dispatch_s=dispatch + python * (in_framework - recording),
-        tracing_s=python * recording, python_s=python * (1 - in_framework),
+        dispatch_s=dispatch + python * shares.calling, tracing_s=python * shares.recording,
+        python_s=python * (1 - shares.calling - shares.recording),
     )  # fmt: skip
     loop = sum(asdict(parts).values())
     began = evidence.origin.get("began_ns")
@@ -86,9 +84,27 @@ def time_spent(evidence: Evidence) -> TimeSpent:
         total = None
         parts = replace(parts, python_s=parts.python_s + seconds["setup"])
         loop += seconds["setup"]
-    busy = waits["busy"]
+    busy = _waits(evidence, row["process"])["busy"]
     device = None if busy is None else busy * (parts.read_s + parts.barrier_s)
     return TimeSpent(total, loop, parts, warmup, device)
+
+
+class Shares(NamedTuple):
+    """What timeline and samples tell apart in the loop: the part of its barriers that is dispatch,
+    and the parts of its Python that are dispatch and tracing; 0 to 1.
+    """
+
+    launching: float
+    calling: float
+    recording: float
+
+
+def told_apart(evidence: Evidence, loop: dict[str, Any]) -> Shares:
+    """The shares in a loop, a row of ``account``."""
+    in_framework = _tracing_share(evidence, loop)
+    recording = in_framework if vocabulary(evidence.frontend).records_steps else 0.0
+    launching = _waits(evidence, loop["process"])["dispatch"]
+    return Shares(launching, in_framework - recording, recording)
 
 
 def _tracing_share(evidence: Evidence, loop: dict[str, Any]) -> float:

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from xladoctor.diagnosis.naming import fit
+from xladoctor.diagnosis.pictures.interface import Pictures
 from xladoctor.diagnosis.rule import BoundBy, Rule, Severity
 
 SCHEMA_VERSION = 3
@@ -523,6 +524,7 @@ class Diagnosis:
     Attributes:
         total_steps: length of the run that savings are projected to, if one was given.
         pack: all rules that were selected, by id; not part of the JSON report.
+        pictures: what formats that draw need besides, if one was asked for; likewise.
     """
 
     schema_version: int
@@ -542,3 +544,4 @@ class Diagnosis:
     labels: list[LabelTime] = field(default_factory=list)
     step_groups: list[StepGroup] = field(default_factory=list)
     pack: Annotated[Mapping[str, Rule], Field(exclude=True)] = field(default_factory=dict)
+    pictures: Annotated[Pictures | None, Field(exclude=True)] = None

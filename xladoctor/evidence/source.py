@@ -33,6 +33,19 @@ def source_line(evidence: Evidence, file: str, line: int) -> str | None:
     return redact_code(linecache.getline(file, line).rstrip("\n")) or None
 
 
+def lines_around(evidence: Evidence, file: str, line: int, around: int) -> list[tuple[int, str]]:
+    """The lines from ``around`` above to ``around`` below, each with its number, without secrets.
+
+    None at all where the file is not as it ran.
+    """
+    if not is_as_it_ran(evidence, file):
+        return []
+    lines = linecache.getlines(file)
+    first, end = max(1, line - around), min(len(lines), line + around)
+    return [(number, redact_code(lines[number - 1].rstrip("\n")))
+            for number in range(first, end + 1)]  # fmt: skip
+
+
 def ignores_in(evidence: Evidence, file: str) -> list[Ignore]:
     """The comments in a file, as far as they can be known."""
     rows = evidence.database.rows(

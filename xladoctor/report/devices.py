@@ -24,7 +24,7 @@ def describe(devices: list[DeviceUse]) -> list[str]:
     steps = f"{least.steps} step{'s' * (least.steps != 1)}"
     text = f"{whose} busy {percent(least.busy)} of {steps} in the timeline"
     reasons = sorted(least.idle.items(), key=lambda item: -item[1])
-    named = [f"{_WORDS[reason]} {percent(share)}" for reason, share in reasons
+    named = [f"{doing(reason)} {percent(share)}" for reason, share in reasons
              if share >= _WORTH_NAMING]  # fmt: skip
     if named:
         text += f"; idle meanwhile: {', '.join(named)}"
@@ -41,3 +41,8 @@ def describe(devices: list[DeviceUse]) -> list[str]:
 def _operation(op: DeviceOp) -> str:
     """As ``mm at train.py:40``."""
     return op.op if op.file is None else f"{op.op} at {PurePath(op.file).name}:{op.line}"
+
+
+def doing(reason: str) -> str:
+    """What the host did while a device was idle, in a word."""
+    return _WORDS.get(reason, reason)

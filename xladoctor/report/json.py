@@ -22,8 +22,8 @@ def render(reports: Sequence[Report], output: TextIO, style: Style) -> None:
 def contents(report: Report) -> dict[str, Any]:
     """The diagnosis, field by field, and the gate's decision as ``gate``."""
     outcome = report.outcome
-    fields = asdict(replace(report.diagnosis, pack={}))
-    del fields["pack"]
+    fields = asdict(replace(report.diagnosis, pack={}, pictures=None))
+    del fields["pack"], fields["pictures"]
     return fields if outcome is None else {**fields, "gate": asdict(outcome)}
 
 

@@ -27,6 +27,7 @@ class Format(StrEnum):
 
     terminal = "terminal"
     json = "json"
+    html = "html"
     markdown = "markdown"
     github_summary = "github-summary"
     github = "github"

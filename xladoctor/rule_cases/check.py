@@ -111,7 +111,8 @@ def _fields(query: str, parameters: dict[str, Any], evidence: Evidence) -> set[s
 
 def _misfits(columns: dict[str, str]) -> Iterator[str]:
     if unknown := sorted(set(columns) - set(ROW_COLUMNS)):
-        yield f"returns unknown columns: {', '.join(unknown)} (docs/rule-files.md has those that may be)"
+        named = ", ".join(unknown)
+        yield f"returns unknown columns: {named} (docs/rule-files.md has those that may be)"
     for name in [column for column in columns if column in ROW_COLUMNS]:
         pattern, expected = _expected(_COLUMNS[name])
         if columns[name] != '"NULL"' and not re.fullmatch(pattern, columns[name]):

@@ -1,0 +1,157 @@
+"""The page as text: what is in it, and what can never be."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given, settings
+
+from tests.report.diagnoses import SICK, TEXT
+from tests.report.drawn import drawn
+from tests.report.formats import CASES, HOSTILE, hostile, rendered
+from xladoctor.foreign import harmless
+from xladoctor.report.interface import Report, Style
+
+BAD = '</script><img src=x onerror="alert(1)"><style>*{}</style>\x1b[2J\u202e" \' `'
+
+
+class Page(HTMLParser):
+    """What a browser finds in a page: its elements, its words, its scripts and styles."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self.inside: dict[str, list[str]] = {"script": [], "style": []}
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        kind = self.lasttag if self.lasttag in self.inside and self.cdata_elem else None
+        (self.inside[kind] if kind else self.words).append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+    @property
+    def policy(self) -> str:
+        return next(
+            a["content"] or "" for _, a in self.elements
+            if a.get("http-equiv") == "Content-Security-Policy"
+        )  # fmt: skip
+
+
+def page(*reports: Report) -> Page:
+    return Page(rendered("html", reports))
+
+
+def digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def assert_safe(text: str) -> None:
+    """Nothing runs or loads but the page's own script and style."""
+    shown = Page(text)
+    assert "default-src 'none'" in shown.policy
+    assert "unsafe" not in shown.policy
+    (style,) = shown.inside["style"]
+    assert f"style-src {digest(style)};" in shown.policy
+    for tag, attributes in shown.elements:
+        assert tag not in {"img", "iframe", "object", "embed", "link", "base", "form"}
+        assert not [
+            name for name in attributes if name.startswith("on") or name in ("style", "src")
+        ]
+        assert (attributes.get("href") or "#").startswith("#")
+    scripts = [a for tag, a in shown.elements if tag == "script"]
+    run = [text for text, a in zip(shown.inside["script"], scripts, strict=True) if not a]
+    assert all(f"script-src {digest(text)};" in shown.policy for text in run)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_page_loads_and_runs_nothing_but_its_own(case: str) -> None:
+    text = rendered("html", CASES[case])
+    assert_safe(text)
+    assert text == rendered("html", CASES[case])
+    assert text == harmless(text)  # else the digests would be of something else
+
+
+def test_page_says_what_the_report_has() -> None:
+    text = page(Report(SICK)).text
+    for said in (
+        SICK.verdict.text, "compile 5.6 s", "XD101", "data.py:88", "Pad each batch", "40 steps",
+        "not evaluated: no counters", "encoder > größe", "train > forward größe", "2.9.0",
+        "model.py:41", SICK.warnings[0],
+    ):  # fmt: skip
+        assert said in text, said
+
+
+def test_sections_without_anything_to_say_are_absent() -> None:
+    text = page(Report(TEXT)).text
+    for title in ("Where the time went", "Your labels", "Devices", "Counts"):
+        assert title in page(Report(SICK)).text
+        assert title not in text
+    assert "No rule that could be judged found anything" in text
+
+
+def test_gate_decision_comes_first() -> None:
+    text = page(*CASES["gated"]).text
+    assert text.index("gate failed: train.py") < text.index(SICK.verdict.text)
+    assert "known: in the baseline" in text
+    assert "max_host_syncs_per_step" in text
+
+
+def test_several_programs_have_ids_of_their_own() -> None:
+    ids = [a["id"] for _, a in page(*CASES["several"]).elements if "id" in a]
+    assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize("text", [BAD, "x" * 20_000])
+def test_adversarial_text_is_shown_and_not_obeyed(text: str) -> None:
+    bad = hostile(text)
+    assert_safe(rendered("html", [bad]))
+    shown = page(bad).text
+    assert ("<img src=x onerror=" in shown) == (text == BAD)
+    assert ("\\x1b[2J\\u202e" in shown) == (text == BAD)
+
+
+@settings(max_examples=25, deadline=None)
+@given(text=HOSTILE)
+def test_whatever_a_program_says_stays_text(text: str) -> None:
+    shown = rendered("html", [hostile(text)])
+    assert_safe(shown)
+    assert shown.encode()
+    assert not [c for c in shown if not c.isprintable() and c not in "\n\t"]
+
+
+def test_rule_that_others_wrote_is_text_too() -> None:
+    rule = SICK.pack["XD101"]
+    example = rule.example.model_copy(update={"before": BAD})
+    pack = dict(SICK.pack) | {"XD101": rule.model_copy(update={"example": example})}
+    assert_safe(rendered("html", [Report(replace(SICK, pack=pack))]))
+
+
+def test_page_for_an_encoding_without_unicode_is_ascii() -> None:
+    text = rendered("html", [Report(SICK)], Style(unicode=False))
+    assert text.isascii()
+    assert_safe(text)
+
+
+def test_pictures_are_as_safe_and_stay_small() -> None:
+    assert_safe(rendered("html", [Report(drawn(BAD))]))
+    text = rendered("html", [Report(drawn(steps=30_000))])
+    assert len(text.encode()) < 3_000_000
+    assert "var uPlot=" in text
+    assert "var uPlot=" not in rendered("html", [Report(TEXT)])
+
+
+def test_library_comes_with_its_licence() -> None:
+    text = rendered("html", [Report(drawn())])
+    assert "The MIT License" in text
+    assert "Leon Sorokin" in text

@@ -1,0 +1,176 @@
+"""The page in a browser: it says what it should, answers keys and clicks, and breaks no rule."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.report.diagnoses import GATED, TEXT
+from tests.report.drawn import drawn
+from tests.report.formats import rendered
+from tests.report.test_html import BAD
+from xladoctor.report.interface import Report
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+if not os.environ.get("CI"):
+    pytest.importorskip("playwright", reason="playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("chromium is not installed", allow_module_level=True)
+
+from axe_playwright_python.sync_playwright import Axe  # noqa: E402
+from playwright.sync_api import Browser, Page, expect, sync_playwright  # noqa: E402
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        yield playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+
+
+@pytest.fixture
+def opened(browser: Browser, tmp_path: Path) -> Iterator[Open]:
+    """Opens a page from disk; whatever it asks for or complains about fails the test."""
+    wrong: list[str] = []
+    contexts = []
+
+    def asked(url: str) -> None:
+        if not url.startswith("file://"):
+            wrong.append(url)
+
+    def open_(*reports: Report, **options: Any) -> Page:
+        file = tmp_path / "report.html"
+        file.write_text(rendered("html", reports), encoding="utf-8")
+        context = browser.new_context(**options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("request", lambda request: asked(request.url))
+        page.on("console", lambda message: wrong.append(message.text))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("dialog", lambda dialog: wrong.append(dialog.message))
+        page.goto(file.as_uri())
+        return page
+
+    yield open_
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+DRAWN = Report(drawn())
+
+
+def test_findings_fold_and_show_their_lines(opened: Open) -> None:
+    page = opened(DRAWN)
+    first, second = page.locator(".finding").all()[:2]
+    expect(first.locator(".guilty")).to_contain_text("guilty()")
+    expect(first.locator(".body > h3").first).to_be_visible()
+    expect(second.locator(".body")).to_be_hidden()
+    second.locator("summary").first.click()
+    expect(second.locator(".body")).to_be_visible()
+    first.get_by_text("Two of the graphs, side by side").click()
+    expect(first.locator("td.was").last).to_have_text("add")
+    expect(first.locator("td.now").last).to_have_text("mul")
+
+
+def test_steps_answer_the_pointer(opened: Open) -> None:
+    page = opened(DRAWN)
+    plot, told = page.locator(".plot .u-over"), page.locator(".readout")
+    plot.scroll_into_view_if_needed()
+    box = plot.bounding_box()
+    assert box
+    plot.hover(position={"x": box["width"] * 150.5 / 200, "y": 30})
+    expect(told).to_contain_text("step 150: 1 s: compile 1 s, Python 2 ms, reads 700 µs")
+    expect(told).to_contain_text("1 compilation")
+    page.mouse.move(box["x"] + box["width"] * 0.25, box["y"] + 50)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.35, box["y"] + 50)
+    page.mouse.up()
+    plot.hover(position={"x": 1, "y": 30})
+    expect(told).to_have_text(re.compile("^step (49|50): "))
+    plot.dblclick(position={"x": 5, "y": 30})
+    plot.hover(position={"x": 1, "y": 30})
+    expect(told).to_contain_text("step 0: 2.7 ms")
+
+
+def test_steps_answer_keys_and_buttons(opened: Open) -> None:
+    page = opened(DRAWN)
+    plot, told = page.locator(".plot"), page.locator(".readout")
+    plot.focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    expect(told).to_contain_text("step 2:")
+    page.keyboard.press("+")
+    page.keyboard.press("ArrowLeft")
+    expect(told).to_contain_text("step 51:")
+    page.keyboard.press("0")
+    spikes = page.get_by_role("button", name="Whole spikes")
+    spikes.click()
+    expect(spikes).to_have_attribute("aria-pressed", "true")
+
+
+def test_very_many_steps_are_drawn_several_together(opened: Open) -> None:
+    page = opened(Report(drawn(steps=30_000)))
+    plot, told = page.locator(".plot .u-over"), page.locator(".readout")
+    plot.hover(position={"x": 1, "y": 30})
+    expect(told).to_contain_text("in the mean")
+    expect(told).to_contain_text("the longest 1 s")  # however few of them there are
+    page.locator(".plot").focus()
+    for _ in range(12):
+        page.keyboard.press("+")
+    plot.hover(position={"x": 1, "y": 30})
+    expect(told).not_to_contain_text("in the mean")
+
+
+def test_lanes_zoom_together(opened: Open) -> None:
+    page = opened(DRAWN)
+    step = page.locator(".lanes").first
+    step.get_by_role("button", name="Zoom in").click()
+    boxes = {svg.get_attribute("viewBox") for svg in step.locator(".lane > svg").all()}
+    assert boxes == {"250 0 500 1"}
+    step.get_by_role("button", name="Whole step").click()
+    expect(step.locator(".lane > svg").first).to_have_attribute("viewBox", "0 0 1000 1")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("report", [DRAWN, Report(TEXT), GATED], ids=["drawn", "text", "gated"])
+def test_page_is_usable_by_all(opened: Open, report: Report, scheme: str) -> None:
+    page = opened(report, color_scheme=scheme)
+    page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+    results = Axe().run(page)
+    found = results.response["violations"]
+    assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == [], (
+        results.generate_report()
+    )
+
+
+def test_page_reads_without_scripts(opened: Open) -> None:
+    page = opened(DRAWN, java_script_enabled=False)
+    expect(page.locator(".finding").first.locator(".guilty")).to_be_visible()
+    expect(page.locator("noscript .note")).to_be_visible()
+    expect(page.locator(".lane > svg").first).to_be_visible()
+
+
+def test_printing_unfolds_everything(opened: Open) -> None:
+    page = opened(DRAWN)
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("details:not([open])").count() == 0
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator("details:not([open])").count() > 0
+
+
+@pytest.mark.parametrize("text", [BAD, "x" * 5_000])
+def test_adversarial_text_changes_nothing(opened: Open, text: str) -> None:
+    """The fixture fails if a script of it runs, or the policy had to stop one."""
+    page = opened(Report(drawn(text)))
+    page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+    assert page.locator("img, main style, main script:not([type])").count() == 0
+    width = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    assert width <= 0  # no long name makes all of the page wider

@@ -1,0 +1,220 @@
+"""Some steps of the timeline, thread by thread, with what findings claim."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from xladoctor.diagnosis.interface import Claim, Finding
+from xladoctor.diagnosis.pictures.interface import Lane, Row, Span, StepPicture
+from xladoctor.evidence.interface import Evidence
+from xladoctor.quantities import percent
+from xladoctor.warmup import WARMUP
+
+_FINEST = 300  # parts of a step, below which stretches are drawn together
+_MOST_DEVICES, _MOST_THREADS, _MOST_DEPTHS, _MOST_FINDINGS = 4, 6, 3, 4
+_LONGEST = 160  # characters of a name
+_MOST_EVENTS = 1_000_000  # of timelines whose other threads are drawn: these are decoded for it
+_WORTH_NAMING = 0.005  # of a step, for a gap
+_STEPS = """
+    SELECT step, steady, begin_ns, duration_ns, compile_ns FROM timeline_step
+    WHERE process = $process AND duration_ns > 0 ORDER BY begin_ns
+"""
+_PROCESS = """
+    SELECT process FROM timeline_step
+    GROUP BY process ORDER BY process = (SELECT process FROM lead) DESC NULLS LAST,
+             sum(duration_ns) DESC, process LIMIT 1
+"""
+_WITHIN = "process = $process AND {begin} < $end AND {begin} + duration_ns > $begin"
+
+
+def step_pictures(evidence: Evidence, findings: Sequence[Finding]) -> list[StepPicture]:
+    """A typical step, the slowest and the first that compiled; none without a timeline."""
+    process = evidence.database.scalar(_PROCESS)
+    if process is None:
+        return []
+    steps = evidence.database.rows(_STEPS, {"process": process})
+    chosen: dict[int, tuple[Row, list[str]]] = {}
+    for title, step in _chosen(steps):
+        chosen.setdefault(step["step"], (step, []))[1].append(title)
+    return [
+        _Step(evidence, process, step).picture(titles, findings) for step, titles in chosen.values()
+    ]
+
+
+def _chosen(steps: list[Row]) -> Iterator[tuple[str, Row]]:
+    if not steps:
+        return
+    usual = [s for s in steps if s["steady"]] or steps[WARMUP:] or steps
+    usual.sort(key=lambda s: s["duration_ns"])
+    yield "a typical step", usual[len(usual) // 2]
+    yield "the slowest step", max(steps, key=lambda s: s["duration_ns"])
+    if compiling := [s for s in steps if s["compile_ns"]]:
+        yield "the first step that compiled", compiling[0]
+
+
+class _Step:
+    """A step of a process, and what the evidence has of it."""
+
+    def __init__(self, evidence: Evidence, process: int, step: Row) -> None:
+        self._evidence, self._database = evidence, evidence.database
+        self._process, self._step = process, step
+        self._begin, self._length = step["begin_ns"], step["duration_ns"]
+        self._finest = self._length / _FINEST
+
+    def picture(self, titles: list[str], findings: Sequence[Finding]) -> StepPicture:
+        segments = self._rows(
+            "SELECT activity, region, file, line, begin_ns, duration_ns FROM host_segment"
+            " WHERE {within} ORDER BY segment"
+        )
+        lanes = [
+            *self._labels(),
+            Lane("loop's thread", self._drawn(segments, _activity, self._where)),
+            *self._claims(segments, findings), *self._devices(),
+        ]  # fmt: skip
+        events = self._database.scalar("SELECT sum(events) FROM timeline")
+        left_out = None
+        if events and events > _MOST_EVENTS:
+            left_out = f"Other threads are not drawn: the timeline has {events:,} events."
+        else:
+            lanes += self._threads()
+        return StepPicture(
+            titles, self._step["step"], self._length, [lane for lane in lanes if lane.spans],
+            left_out,
+        )  # fmt: skip
+
+    def _rows(self, query: str, begin: str = "begin_ns") -> list[Row]:
+        """The rows within the step, their instants from its beginning and cut at its ends."""
+        given = {"process": self._process, "begin": self._begin, "end": self._begin + self._length}
+        rows = self._database.rows(query.format(within=_WITHIN.format(begin=begin)), given)
+        for row in rows:
+            at = max(0, row[begin] - self._begin)
+            end = min(self._length, row[begin] - self._begin + row["duration_ns"])
+            row["at"], row["duration_ns"] = at, end - at
+        return rows
+
+    def _where(self, row: Row) -> str:
+        what = row["region"] or row["activity"]
+        at = f" at {self._evidence.shown(row['file'])}:{row['line']}" if row["file"] else ""
+        return f"{what}{at}"
+
+    def _drawn(
+        self, rows: Iterable[Row], kind: Callable[[Row], str], text: Callable[[Row], str]
+    ) -> list[Span]:
+        """A span for each row; short ones that follow each other together, as the longest kind."""
+        spans: list[Span] = []
+        short: list[Span] = []
+        for row in rows:
+            span = Span(row["at"], row["duration_ns"], kind(row), text(row)[:_LONGEST])
+            if span.duration_ns >= self._finest:
+                spans += [*_together(short), span]
+                short = []
+                continue
+            if short and self._apart(short, span):
+                spans += _together(short)
+                short = []
+            short.append(span)
+        return [*spans, *_together(short)]
+
+    def _apart(self, short: Sequence[Span], span: Span) -> bool:
+        """Whether a span is too far from the short ones before it to be drawn with them."""
+        gap = span.at_ns - short[-1].at_ns - short[-1].duration_ns
+        length = span.at_ns + span.duration_ns - short[0].at_ns
+        return bool(gap > self._finest or length > 4 * self._finest)
+
+    def _labels(self) -> Iterator[Lane]:
+        rows = self._rows("SELECT name, path, begin_ns, duration_ns FROM region"
+                          " WHERE {within} ORDER BY region")  # fmt: skip
+        for depth in range(_MOST_DEPTHS):
+            there = [row for row in rows if row["path"].count(" > ") == depth]
+            spans = self._drawn(there, lambda _: "label", lambda row: str(row["path"]))
+            yield Lane("your labels" if not depth else "…within", spans)
+
+    def _claims(self, segments: Sequence[Row], findings: Sequence[Finding]) -> Iterator[Lane]:
+        for number, finding in enumerate(findings[:_MOST_FINDINGS], 1):
+            claims = [c for c in finding.saving.assumes if finding.saving.process == self._process]
+            rows = [row for row in segments if any(self._covers(c, row) for c in claims)]
+            spans = self._drawn(rows, lambda _: "claim", self._where)
+            yield Lane(f"finding {number}: {finding.rule}", spans, finding.fingerprint)
+
+    def _covers(self, claim: Claim, segment: Row) -> bool:
+        """Whether a claim is about a stretch; what it says of all Python is of no one stretch."""
+        if claim.what == "compile":
+            return bool(segment["activity"] == "compile" and self._compiled(claim.compilations))
+        if claim.what != (segment["region"] or segment["activity"]):
+            return False
+        return claim.file is None or (claim.file, claim.line) == (segment["file"], segment["line"])
+
+    def _compiled(self, compilations: Sequence[int]) -> bool:
+        """Whether one of these compilations, or any if none is named, was made in the step."""
+        return not compilations or bool(self._database.scalar(
+            "SELECT count(*) FROM compilation WHERE process = $process AND step = $step"
+            " AND list_contains($compilations, index)",
+            {"process": self._process, "step": self._step["step"],
+             "compilations": list(compilations)},
+        ))  # fmt: skip
+
+    def _devices(self) -> Iterator[Lane]:
+        """For each device when it ran something, which is when it had no gap."""
+        gaps = self._rows("SELECT device, begin_ns, duration_ns, reason FROM idle_gap"
+                          " WHERE {within} ORDER BY device, begin_ns")  # fmt: skip
+        devices = self._database.rows(
+            "SELECT device, name, s.busy_ns FROM device JOIN device_step s USING (process, device)"
+            " WHERE process = $process AND step = $step ORDER BY device LIMIT $most",
+            {"process": self._process, "step": self._step["step"], "most": _MOST_DEVICES},
+        )
+        for device in devices:
+            own = [gap for gap in gaps if gap["device"] == device["device"]]
+            busy = self._drawn(list(self._between(own)), lambda _: "busy", lambda _: "ran")
+            idle = [
+                Span(gap["at"], gap["duration_ns"], "gap", f"idle: {gap['reason']}")
+                for gap in own
+                if gap["duration_ns"] >= _WORTH_NAMING * self._length
+            ]
+            name = f"{device['name']}, busy {percent(device['busy_ns'] / self._length)}"
+            yield Lane(name, sorted(busy + idle, key=lambda span: span.at_ns))
+
+    def _between(self, gaps: Sequence[Row]) -> Iterator[Row]:
+        """The stretches of the step that none of the gaps covers."""
+        ends = [0, *(gap["at"] + gap["duration_ns"] for gap in gaps)]
+        begins = [*(gap["at"] for gap in gaps), self._length]
+        for end, begin in zip(ends, begins, strict=True):
+            if begin > end:
+                yield {"at": end, "duration_ns": begin - end}
+
+    def _threads(self) -> Iterator[Lane]:
+        """The outermost events of the threads beside the loop's that were longest in any."""
+        rows = self._rows(
+            "SELECT * FROM (SELECT process, line, name, start_ns, duration_ns FROM event"
+            " WHERE {within} AND depth = 0 AND duration_ns > 0)"
+            " JOIN (SELECT l.process, l.line, l.name AS thread FROM line l JOIN plane p"
+            " USING (process, plane) WHERE p.kind = 'host' AND l.main IS NOT TRUE)"
+            " USING (process, line) ORDER BY start_ns",
+            "start_ns",
+        )
+        lines: dict[int, list[Row]] = {}
+        for row in rows:
+            lines.setdefault(row["line"], []).append(row)
+        longest = sorted(lines.values(), key=lambda own: -sum(row["duration_ns"] for row in own))
+        for own in longest[:_MOST_THREADS]:
+            spans = self._drawn(own, lambda _: "thread", lambda row: str(row["name"]))
+            yield Lane(f"thread {own[0]['thread'] or own[0]['line']}", spans)
+
+
+def _activity(segment: Row) -> str:
+    """The part of the time that a stretch belongs to."""
+    activity = str(segment["activity"])
+    if activity == "wait":
+        return "read" if segment["region"] == "read" else "barrier"
+    return activity
+
+
+def _together(short: Sequence[Span]) -> Iterator[Span]:
+    """Short spans as one: of the kind that most of their time is."""
+    if not short:
+        return
+    spent: dict[str, int] = {}
+    for span in short:
+        spent[span.kind] = spent.get(span.kind, 0) + span.duration_ns
+    at, end = short[0].at_ns, short[-1].at_ns + short[-1].duration_ns
+    more = f" and {len(short) - 1} more" if len(short) > 1 else ""
+    yield Span(at, end - at, max(spent, key=lambda kind: spent[kind]), f"{short[0].text}{more}")

@@ -1,0 +1,102 @@
+"""Makes the pictures of a run."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+from dataclasses import replace
+
+from xladoctor.causes.difference import Difference, difference
+from xladoctor.causes.interface import Place
+from xladoctor.diagnosis.interface import Diagnosis
+from xladoctor.diagnosis.pictures.interface import Pictures, Row
+from xladoctor.diagnosis.pictures.lanes import step_pictures
+from xladoctor.diagnosis.pictures.steps import step_series
+from xladoctor.errors import XladoctorError
+from xladoctor.evidence.interface import Evidence
+from xladoctor.evidence.source import lines_around
+
+_AROUND = 2  # lines above and below a named one
+_MOST_COMPILATIONS, _MOST_SITES, _MOST_DIFFERENCES = 300, 100, 4
+_GAPS = """
+    SELECT d.name AS device, g.reason, count(*) AS count, sum(g.duration_ns) / 1e9 AS seconds,
+           max(g.duration_ns) / 1e9 AS longest
+    FROM idle_gap g JOIN device d USING (process, device)
+    GROUP BY g.process, g.device, d.name, g.reason
+    ORDER BY g.process, g.device, seconds DESC LIMIT 60
+"""
+
+_SETTINGS = "SELECT DISTINCT name, value, set_by, file, line FROM environment ORDER BY ALL"
+
+
+def pictures(evidence: Evidence, diagnosis: Diagnosis) -> Pictures:
+    """What can be drawn of this evidence; what it lacks is empty."""
+    rows = evidence.database.rows
+    compilations = rows("SELECT * FROM explained_compilation ORDER BY process, index")
+    sites = rows("SELECT * EXCLUDE first FROM compiled_site ORDER BY process, first")
+    return Pictures(
+        steps=step_series(evidence), shown=step_pictures(evidence, diagnosis.findings),
+        excerpts=_excerpts(evidence, diagnosis),
+        compilations=[_placed(row, evidence) for row in compilations[:_MOST_COMPILATIONS]],
+        sites=[_placed(row, evidence) for row in sites[:_MOST_SITES]], compiled=len(compilations),
+        differences=dict(_differences(evidence, diagnosis, compilations)),
+        gaps=rows(_GAPS),
+        settings=[{**row, "file": evidence.shown(row["file"])} for row in rows(_SETTINGS)],
+    )  # fmt: skip
+
+
+def _placed(row: Row, evidence: Evidence) -> Row:
+    """With paths as reports show them."""
+    shown = {key: evidence.shown(row[key]) for key in ("file", "user_file")}
+    cause = row.get("cause")
+    return {**row, **shown, **({"cause": _placed(cause, evidence)} if cause else {})}
+
+
+def _excerpts(evidence: Evidence, diagnosis: Diagnosis) -> dict[str, list[tuple[int, str]]]:
+    """Around the lines of findings, as far as their files are still those that ran."""
+    places = {
+        (location.file, location.line): location.source
+        for finding in diagnosis.findings
+        for location in finding.locations
+    }
+    found = {}
+    for (file, line), source in places.items():
+        path = posixpath.join(evidence.cwd or "", file)
+        lines = lines_around(evidence, path, line, _AROUND)
+        if source and source.rstrip("\n") in [text for number, text in lines if number == line]:
+            found[f"{file}:{line}"] = lines
+    return found
+
+
+def _differences(
+    evidence: Evidence, diagnosis: Diagnosis, compilations: list[Row]
+) -> Iterator[tuple[str, Difference]]:
+    """For findings about compilations the last two graphs of one that the timeline has."""
+    made = 0
+    for finding in diagnosis.findings:
+        if not finding.compilations or made >= _MOST_DIFFERENCES:
+            continue
+        known = [row for row in compilations if row["index"] in finding.compilations
+                 and finding.saving.process in (None, row["process"])
+                 and row["in_timeline"] and row["cause"]]  # fmt: skip
+        for row in reversed(known):
+            try:
+                compared = difference(
+                    evidence.database, row["process"], row["cause"]["against"], row["index"]
+                )
+            except XladoctorError:  # the other graph is not in the evidence
+                continue
+            made += 1
+            yield finding.fingerprint, _shown(compared, evidence)
+            break
+
+
+def _shown(difference: Difference, evidence: Evidence) -> Difference:
+    """With paths as reports show them."""
+
+    def place(line: Place) -> Place:
+        return line._replace(file=evidence.shown(line.file))
+
+    inputs = (replace(each, place=place(each.place)) for each in difference.inputs)
+    lines = (replace(each, place=place(each.place)) for each in difference.lines)
+    return replace(difference, inputs=tuple(inputs), lines=tuple(lines))

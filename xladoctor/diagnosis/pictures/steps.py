@@ -1,0 +1,90 @@
+"""The steps over time."""
+
+from __future__ import annotations
+
+from xladoctor.diagnosis.account import told_apart
+from xladoctor.diagnosis.pictures.interface import Row, StepSeries
+from xladoctor.evidence.interface import Evidence
+
+_MOST = 32_768  # rows
+_PARTS = ("warmup_compile", "compile", "read", "barrier", "input", "upload", "save", "dispatch",
+          "tracing")  # fmt: skip
+_LOGGED = """
+    SELECT s.index - greatest(s.barriers, 1) + 1 AS index, greatest(s.barriers, 1) AS steps,
+           s.duration_ns, s.compilations,
+           coalesce(p.barriers, 1) AS period,
+           if(s.ordinal < warmup() * period, s.compile_ns, 0) AS warmup_compile,
+           if(s.ordinal < warmup() * period, 0, s.compile_ns) AS compile,
+           s.read_ns AS read, s.barrier_ns AS barrier, s.input_ns AS input, s.upload_ns AS upload,
+           s.save_ns AS save, 0 AS dispatch, 0 AS tracing
+    FROM lead l JOIN step s ON s.process = l.process AND s.thread IS NOT DISTINCT FROM l.thread
+    LEFT JOIN step_period p ON p.process = l.process AND p.thread IS NOT DISTINCT FROM l.thread
+    WHERE NOT s.tail
+"""
+_TRACED = """
+    SELECT step AS index, 1 AS steps, duration_ns, (compile_ns > 0)::BIGINT AS compilations,
+           1 AS period,
+           if(row_number() OVER (ORDER BY begin_ns) <= warmup(), compile_ns, 0) AS warmup_compile,
+           compile_ns - warmup_compile AS compile, 0 AS read, wait_ns AS barrier,
+           input_ns AS input, upload_ns AS upload, save_ns AS save, dispatch_ns AS dispatch,
+           tracing_ns AS tracing
+    FROM timeline_step WHERE process = (
+        SELECT process FROM timeline_step GROUP BY process ORDER BY sum(duration_ns) DESC, process
+        LIMIT 1)
+"""
+_LOOP = "SELECT process, thread FROM account"
+_ROWS = """
+    WITH told AS ({steps}),
+    numbered AS (SELECT *, (row_number() OVER (ORDER BY index) - 1) // $every AS row FROM told)
+    SELECT min(index) AS first, sum(steps)::BIGINT AS steps, max(period) AS period, {parts},
+           min(index) FILTER (steps > 1) AS merged,
+           (sum(duration_ns) / sum(steps) / 1e3)::BIGINT AS whole,
+           (max(duration_ns / steps) / 1e3)::BIGINT AS longest,
+           sum(coalesce(compilations, 0))::BIGINT AS compilations
+    FROM numbered GROUP BY row ORDER BY row
+"""
+
+
+def step_series(evidence: Evidence) -> StepSeries | None:
+    """Those of the step log, else of the timeline; None without any."""
+    for steps in (_LOGGED, _TRACED):
+        count = evidence.database.scalar(f"SELECT count(*) FROM ({steps})")  # noqa: S608  # ours
+        if count:
+            return _series(evidence, steps, -(-count // _MOST))
+    return None
+
+
+def _series(evidence: Evidence, steps: str, every: int) -> StepSeries:
+    means = ", ".join(
+        f"(sum(coalesce({part}, 0)) / sum(steps) / 1e3)::BIGINT AS {part}" for part in _PARTS
+    )
+    query = _ROWS.format(steps=steps, parts=means)
+    rows = evidence.database.rows(query, {"every": every})
+    for row in rows:
+        row["python"] = max(0, row["whole"] - sum(row[part] for part in _PARTS))
+    if steps is _LOGGED:
+        _tell_apart(rows, evidence)
+    return StepSeries(
+        first=[row["first"] for row in rows], counts=[row["steps"] for row in rows],
+        period=rows[0]["period"],
+        parts={part: [row[part] for row in rows] for part in (*_PARTS, "python")
+               if any(row[part] for row in rows)},
+        longest=[row["longest"] for row in rows],
+        compilations=[row["compilations"] for row in rows],
+        shared=any(row["dispatch"] or row["tracing"] for row in rows) and steps is _LOGGED,
+        merged_from=min((row["merged"] for row in rows if row["merged"] is not None), default=None),
+    )  # fmt: skip
+
+
+def _tell_apart(rows: list[Row], evidence: Evidence) -> None:
+    """Dispatch and tracing by their shares in the whole loop, as the account has them."""
+    for loop in evidence.database.rows(_LOOP):
+        shares = told_apart(evidence, loop)
+        for row in rows:
+            launching, calling, recording = (
+                round(row["barrier"] * shares.launching), round(row["python"] * shares.calling),
+                round(row["python"] * shares.recording),
+            )  # fmt: skip
+            row["dispatch"], row["tracing"] = launching + calling, recording
+            row["barrier"] -= launching
+            row["python"] -= calling + recording

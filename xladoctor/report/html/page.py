@@ -1,0 +1,199 @@
+"""The page: templates, one style sheet and one script, all within the file.
+
+Everything from programs, traces and sources is text: escaped by the templates, made printable
+before. The policy in the page allows the style and the script by their digests, and nothing else.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, TextIO
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from xladoctor.diagnosis.interface import Diagnosis, Finding, Location
+from xladoctor.diagnosis.pictures.interface import Lane, Pictures, Row, StepSeries
+from xladoctor.foreign import clean
+from xladoctor.quantities import duration, percent
+from xladoctor.report import devices, gate, words
+from xladoctor.report.compilations import phrase, place
+from xladoctor.report.interface import Report, Style
+from xladoctor.report.levels import judgements
+from xladoctor.report.next_command import next_command
+from xladoctor.report.text import printable
+
+_HERE = Path(__file__).parent
+_MOST_STEPS = 20  # in the table of the longest
+_SAVES = {"estimate": "saves about", "bound": "saves at most", "none": ""}
+
+
+def render(reports: Sequence[Report], output: TextIO, style: Style) -> None:
+    """Write a page with a part for each program."""
+    shown = [printable(report, style) for report in reports]
+    raw = [report.diagnosis for report in reports]
+    title = ", ".join(dict.fromkeys(words.name_of(report.diagnosis.run) for report in shown))
+    parts = list(zip(shown, raw, strict=True))
+    drawn = any(each.pictures and each.pictures.steps for each in raw)
+    write("reports.html", output, style, title=title, parts=parts, drawn=drawn)
+
+
+def write(template: str, output: TextIO, style: Style, **content: Any) -> None:
+    """Write a page from a template, whole in ASCII where the encoding asks for it."""
+    drawn = bool(content.get("drawn"))
+    css = asset("vendor/uPlot.min.css") * drawn + asset("page.css")
+    script = _library() * drawn + asset("page.js")
+    text = _environment().get_template(template).render(
+        content, style=style, css=Markup(css), script=Markup(script),  # noqa: S704  # our own files
+        policy=_policy(css, script),
+    )  # fmt: skip
+    output.write(text if style.unicode else text.encode("ascii", "xmlcharrefreplace").decode())
+
+
+def _library() -> str:
+    return f"/*\n{asset('vendor/uPlot.LICENSE')}*/\n{asset('vendor/uPlot.iife.min.js')}\n"
+
+
+def _policy(css: str, script: str) -> str:
+    """What the page may load and run: its own style and script, and no more."""
+    return (
+        f"default-src 'none'; style-src {_digest(css)}; script-src {_digest(script)};"
+        " base-uri 'none'; form-action 'none'"
+    )
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+@cache
+def asset(name: str) -> str:
+    """A file that the page contains."""
+    return (_HERE / name).read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(_HERE / "templates"), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True, finalize=_printable,
+    )  # fmt: skip
+    made.filters |= {"duration": duration, "percent": percent, "prose": _prose}
+    made.globals |= {
+        "words": words, "gate": gate, "devices": devices, "judgements": judgements,
+        "next_command": next_command, "spent": spent, "saves": saves, "before": before,
+        "explained": explained, "drawing": drawing, "excerpt": excerpt, "compiled": compiled,
+        "summary": summary, "phrase": phrase, "place": place, "share_of": share_of,
+        "longest": longest,
+    }  # fmt: skip
+    return made
+
+
+def _printable(value: Any) -> Any:
+    """Each text of the page; rules that others wrote come here as they are."""
+    return clean(value, lines=True) if type(value) is str else value
+
+
+def _prose(text: str) -> Markup:
+    """A text in which what stands between backticks is code."""
+    parts = re.split("`([^`]+)`", clean(text, lines=True))
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if nth % 2 else escape(part)
+        for nth, part in enumerate(parts)
+    )
+
+
+def spent(diagnosis: Diagnosis) -> list[dict[str, Any]]:
+    """The parts of the whole time, in the order of reports, each with where it begins: 0 to 1."""
+    parts, whole = diagnosis.time.parts, diagnosis.time.whole_s
+    rows: list[dict[str, Any]] = []
+    if parts is None or not whole:
+        return rows
+    done = 0.0
+    for part, name in words.PARTS.items():
+        if seconds := getattr(parts, f"{part}_s"):
+            rows.append({"part": part, "name": name, "seconds": seconds, "share": seconds / whole,
+                         "from": done})  # fmt: skip
+            done += seconds / whole
+    return rows
+
+
+def explained(diagnosis: Diagnosis) -> list[tuple[str, float]]:
+    """What accounts for the whole time, as shares of it; the last is what nothing does."""
+    told, whole = diagnosis.time.explained, diagnosis.time.whole_s
+    if told is None or not whole:
+        return []
+    named = {
+        "device work": told.device_s, "start-up, end and capture": told.overhead_s,
+        "findings": told.findings_s, "lines named below": told.named_s,
+    }  # fmt: skip
+    return [*((name, seconds / whole) for name, seconds in named.items()),
+            ("not explained", max(0.0, 1.0 - told.share))]  # fmt: skip
+
+
+def saves(finding: Finding) -> str:
+    """What a fix saves, in a phrase; empty where that is not known."""
+    saving = finding.saving
+    if saving.seconds is None or not _SAVES[saving.basis]:
+        return ""
+    share = f" ({percent(saving.share)})" if saving.share is not None else ""
+    return f"{_SAVES[saving.basis]} {duration(saving.seconds)}{share}"
+
+
+def before(finding: Finding, diagnosis: Diagnosis) -> str | None:
+    """The rule's code that triggers it, where the rule is known."""
+    rule = diagnosis.pack.get(finding.rule)
+    return rule.example.before.rstrip() if rule else None
+
+
+def drawing(steps: StepSeries) -> Row:
+    """The steps as the script takes them."""
+    parts = [[part, words.PARTS[part], steps.parts[part]] for part in words.PARTS
+             if part in steps.parts]  # fmt: skip
+    return {"first": steps.first, "counts": steps.counts, "parts": parts,
+            "longest": steps.longest, "compilations": steps.compilations}  # fmt: skip
+
+
+def excerpt(location: Location, pictures: Pictures | None) -> list[tuple[int, str]]:
+    """The line with those around it, as far as they are known."""
+    around = pictures.excerpts.get(f"{location.file}:{location.line}") if pictures else None
+    if around:
+        indent = min((len(text) - len(text.lstrip()) for _, text in around if text.strip()),
+                     default=0)  # fmt: skip
+        return [(number, text[indent:]) for number, text in around]
+    source = (location.source or "").strip()
+    return [(location.line, source)] if source else []
+
+
+def compiled(finding: Finding, pictures: Pictures | None) -> list[Row]:
+    """The compilations that a finding is about."""
+    rows = pictures.compilations if pictures else []
+    process = finding.saving.process
+    return [row for row in rows if row["index"] in finding.compilations
+            and process in (None, row["process"])]  # fmt: skip
+
+
+def summary(lane: Lane, duration_ns: int) -> str:
+    """What a lane shows, for those who do not see it."""
+    spent: dict[str, int] = {}
+    for span in lane.spans:
+        spent[span.kind] = spent.get(span.kind, 0) + span.duration_ns
+    kinds = sorted(spent, key=lambda kind: -spent[kind])
+    names: Mapping[Any, str] = words.PARTS
+    told = [f"{names.get(kind, kind)} {percent(spent[kind] / duration_ns)}" for kind in kinds]
+    return f"{lane.name}: {', '.join(told)}"
+
+
+def share_of(part: int, whole: int) -> str:
+    """A share as a coordinate of a picture that is 1000 wide."""
+    return f"{1000 * part / whole:.2f}"
+
+
+def longest(steps: StepSeries) -> list[int]:
+    """The rows with the longest steps, these first."""
+    return sorted(range(len(steps.longest)), key=lambda row: -steps.longest[row])[:_MOST_STEPS]
