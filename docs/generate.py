@@ -39,8 +39,8 @@ from xladoctor.rule_cases.defaults import BASE, DEFAULTS
 DOCS = Path(__file__).resolve().parent
 SAMPLE = "sample_traces/recompiling"
 README = DOCS.parent / "README.md"
-COMMANDS = ("run", "analyze", "gate", "compare", "capture", "compilations", "query", "stacks",
-            "env", "rules", "rules list", "rules new", "rules check", "rules test",
+COMMANDS = ("run", "analyze", "gate", "compare", "capture", "compilations", "query", "view",
+            "stacks", "env", "rules", "rules list", "rules new", "rules check", "rules test",
             "explain")  # fmt: skip
 CONFIGURATION = DOCS / "configuration.md"
 CASES = DOCS / "rule-cases.md"

@@ -1,0 +1,141 @@
+"""Rows for viewers: the steps, what the loop's thread did, and when each finding happened."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from xladoctor.diagnosis.interface import Claim, Diagnosis, Finding
+from xladoctor.diagnosis.whatif.claims import items_of
+from xladoctor.diagnosis.whatif.program import Program, read_program
+from xladoctor.evidence.interface import Evidence
+from xladoctor.view.interface import Slices, Track, slices
+
+Row = tuple[str, int, int]
+_SEGMENTS = """
+    SELECT begin_ns, duration_ns, coalesce(call, -1)::BIGINT AS call
+    FROM host_segment WHERE process = {process} ORDER BY segment
+"""
+_COMPILATIONS = """
+    SELECT index, end_ns - duration_ns AS begin_ns, duration_ns, file, line
+    FROM compilation JOIN timeline t USING (process)
+    WHERE process = $process AND list_contains($numbers, index)
+      AND end_ns - duration_ns >= t.begin_ns AND compilation.end_ns <= t.end_ns
+    ORDER BY compilation.end_ns
+"""
+
+
+def steps(evidence: Evidence, process: int) -> Slices:
+    """The steps of a process's timeline."""
+    rows = evidence.database.table(
+        "SELECT 'step ' || step, begin_ns, duration_ns FROM timeline_step"
+        " WHERE process = $process ORDER BY begin_ns",
+        {"process": process},
+    )[1]
+    return slices([(str(name), begin, duration) for name, begin, duration in rows])
+
+
+def loop(evidence: Evidence, process: int) -> Track:
+    """What the loop's thread did, without gaps."""
+    rows = evidence.database.table(
+        "SELECT activity, region, file, line, begin_ns, duration_ns FROM host_segment"
+        " WHERE process = $process ORDER BY segment",
+        {"process": process},
+    )[1]
+    named: list[Row] = [
+        (_within(activity, region, _site(evidence, file, line)), begin, duration)
+        for activity, region, file, line, begin, duration in rows
+    ]
+    return Track("loop", slices(named))
+
+
+def _within(activity: str, region: str | None, site: str) -> str:
+    return f"{activity} ({' '.join(filter(None, (region, site)))})" if region else activity
+
+
+def _site(evidence: Evidence, file: str | None, line: int | None) -> str:
+    return f"{evidence.shown(file)}:{line}" if file else ""
+
+
+def findings(evidence: Evidence, diagnosis: Diagnosis, process: int) -> list[Track]:
+    """A row for each finding that has an instant in a process's timeline, in their order."""
+    program = read_program(evidence.database, process)
+    tracks = []
+    for finding in diagnosis.findings:
+        if str(process) in finding.processes:
+            rows = _of_compilations(finding, evidence, process)
+            if program is not None:
+                rows += _of_calls(finding, evidence, process, program)
+            if rows:
+                tracks.append(Track(name_of(finding), slices(rows)))
+    return tracks
+
+
+def name_of(finding: Finding) -> str:
+    """The name of a finding's row."""
+    site = next((f" {place.file}:{place.line}" for place in finding.locations), "")
+    subject = f" ({finding.subject})" if finding.subject else ""
+    return f"{finding.rule}{site} {finding.title}{subject}"
+
+
+def _of_compilations(finding: Finding, evidence: Evidence, process: int) -> list[Row]:
+    """The finding's compilations, whose numbers are those of one process."""
+    numbers = {
+        *finding.compilations,
+        *(number for claim in finding.saving.assumes for number in claim.compilations),
+    }
+    theirs = finding.saving.process if len(finding.processes) > 1 else process
+    if not numbers or theirs != process:
+        return []
+    rows = evidence.database.rows(_COMPILATIONS, {"process": process, "numbers": sorted(numbers)})
+    return [(f"{finding.rule} compilation {row['index']}"
+             f" {_site(evidence, row['file'], row['line'])}".rstrip(),
+             row["begin_ns"], row["duration_ns"]) for row in rows]  # fmt: skip
+
+
+def _of_calls(finding: Finding, evidence: Evidence, process: int, program: Program) -> list[Row]:
+    """What the finding's fix is taken to change; else the calls at its lines."""
+    claims = [claim for claim in finding.saving.assumes if claim.what != "compile"]
+    segments = evidence.database.arrays(_SEGMENTS.format(process=process))
+    if claims:
+        return [row for claim in claims
+                for row in _merged(f"{finding.rule} {_told(claim, evidence)}",
+                                   items_of(program, claim), segments)]  # fmt: skip
+    if finding.compilations:
+        return []
+    found: list[Row] = []
+    for place in finding.locations:
+        number = _place(program, evidence, place.file, place.line)
+        if place.role in ("guilty", "caller") and number is not None:
+            name = f"{finding.rule} {place.file}:{place.line}"
+            found += _merged(name, program.place == number, segments)
+    return found
+
+
+def _told(claim: Claim, evidence: Evidence) -> str:
+    site = _site(evidence, claim.file, claim.line)
+    part = f"({claim.part:.0%} of these)" if claim.part < 1 else ""
+    return " ".join(filter(None, (claim.what, site, part)))
+
+
+def _place(program: Program, evidence: Evidence, file: str, line: int) -> int | None:
+    shown = [(evidence.shown(path), number) for path, number in program.places]
+    return shown.index((file, line)) if (file, line) in shown else None
+
+
+def _merged(name: str, chosen: Any, segments: dict[str, Any]) -> list[Row]:
+    """The chosen segments; those of one call that follow each other are one."""
+    which = np.flatnonzero(chosen)
+    if not len(which):
+        return []
+    begin, call = segments["begin_ns"][which], segments["call"][which]
+    end = begin + segments["duration_ns"][which]
+    new = np.ones(len(which), bool)
+    new[1:] = (which[1:] != which[:-1] + 1) | (call[1:] != call[:-1])
+    first = np.flatnonzero(new)
+    last = np.append(first[1:], len(which)) - 1
+    return [
+        (name, start, stop - start)
+        for start, stop in zip(begin[first].tolist(), end[last].tolist(), strict=True)
+    ]
