@@ -50,5 +50,10 @@ def slices(rows: list[tuple[str, int, int]]) -> Slices:
     codes = np.array([names.setdefault(name, len(names)) for name, _, _ in rows], np.int32)
     begin = np.array([begin for _, begin, _ in rows], np.int64)
     duration = np.array([duration for _, _, duration in rows], np.int64)
+    return sliced(list(names), codes, begin, duration)
+
+
+def sliced(names: list[str], name: wire.Array, begin: wire.Ints, duration: wire.Ints) -> Slices:
+    """Slices of columns, in nanoseconds."""
     origin = int(begin.min()) if len(begin) else 0
-    return Slices(list(names), codes, (begin - origin) * 1000, duration * 1000, origin)
+    return Slices(names, name, (begin - origin) * 1000, duration * 1000, origin)

@@ -87,7 +87,7 @@ class PerfettoTrace:
         pid = self._free_pid(shown)
         host = next(iter(shown.timeline.space.hostnames), "")
         name = " ".join(filter(None, (host, f"process {shown.pid or shown.process}")))
-        process = self._track(process={"pid": pid, "process_name": name})
+        process = self.add_track(process={"pid": pid, "process_name": name})
         if shown.timeline.begin > _WALL_NS and not self._sequence:
             clocks = [{"clock_id": clock, "timestamp": shown.timeline.begin}
                       for clock in (_BOOTTIME, _REALTIME)]  # fmt: skip
@@ -97,29 +97,34 @@ class PerfettoTrace:
         for plane in shown.timeline.space.planes:
             parent = process
             if plane.lines and kind_of(plane.name) != "host":
-                parent = self._track(name=plane.name, parent_uuid=process)
+                parent = self.add_track(name=plane.name, parent_uuid=process)
             for line in plane.lines:
                 if parent == process:
                     self._tid += 1
                     thread = {"pid": pid, "tid": self._tid, "thread_name": line.name}
-                    track = self._track(thread=thread)
+                    track = self.add_track(thread=thread)
                 else:
-                    track = self._track(name=line.name, parent_uuid=parent)
+                    track = self.add_track(name=line.name, parent_uuid=parent)
                 self._add_slices(track, line.name, shown.of_line(line))
 
     def _add_rows(self, process: int, steps: Slices, rows: Iterable[Track]) -> None:
-        group = self._track(name="xladoctor", parent_uuid=process, child_ordering=_EXPLICIT)
+        group = self.add_track(name="xladoctor", parent_uuid=process, child_ordering=_EXPLICIT)
         for rank, row in enumerate((Track("steps", steps), *rows), 2):
-            track = self._track(name=row.name, parent_uuid=group, sibling_order_rank=rank)
-            self._begin_sequence(row.slices.names)
-            self._add_slices(track, row.name, row.slices)
-        counter = self._track(name="step time", parent_uuid=group, sibling_order_rank=1,
+            self.add_row(
+                self.add_track(name=row.name, parent_uuid=group, sibling_order_rank=rank), row
+            )
+        counter = self.add_track(name="step time", parent_uuid=group, sibling_order_rank=1,
                               counter={"unit": _NANOSECONDS})  # fmt: skip
         for begin, duration in zip((steps.begin_ps // 1000).tolist(),
                                    (steps.duration_ps // 1000).tolist(), strict=True):  # fmt: skip
             self._write(timestamp=steps.origin_ns + begin, sequence=self._sequence,
                         track_event={"type": _COUNTER, "track_uuid": counter,
                                      "counter_value": duration})  # fmt: skip
+
+    def add_row(self, track: int, row: Track) -> None:
+        """A row of slices on a track."""
+        self._begin_sequence(row.slices.names)
+        self._add_slices(track, row.name, row.slices)
 
     def _free_pid(self, shown: Shown) -> int:
         """Its own, unless another host has a process of that number."""
@@ -129,7 +134,7 @@ class PerfettoTrace:
         self._pids.add(pid)
         return pid
 
-    def _track(self, **descriptor: object) -> int:
+    def add_track(self, **descriptor: object) -> int:
         """A new track; its number in the trace."""
         self._uuid += 1
         self._write(track_descriptor={"uuid": self._uuid, **descriptor})
@@ -169,7 +174,7 @@ class PerfettoTrace:
             if last or not over:
                 return
             names, begin, duration = names[~fits], begin[~fits], duration[~fits]
-            below = self._track(name=name, parent_uuid=track)
+            below = self.add_track(name=name, parent_uuid=track)
 
     def _write_slices(self, track: int, given: Slices, ends: wire.Ints) -> None:
         """Slices that nest; ``ends`` is room for as many."""

@@ -10,7 +10,7 @@ from xladoctor.diagnosis.interface import Claim, Diagnosis, Finding
 from xladoctor.diagnosis.whatif.claims import items_of
 from xladoctor.diagnosis.whatif.program import Program, read_program
 from xladoctor.evidence.interface import Evidence
-from xladoctor.view.interface import Slices, Track, slices
+from xladoctor.view.interface import Slices, Track, sliced, slices
 
 Row = tuple[str, int, int]
 _SEGMENTS = """
@@ -18,11 +18,11 @@ _SEGMENTS = """
     FROM host_segment WHERE process = {process} ORDER BY segment
 """
 _COMPILATIONS = """
-    SELECT index, end_ns - duration_ns AS begin_ns, duration_ns, file, line
-    FROM compilation JOIN timeline t USING (process)
-    WHERE process = $process AND list_contains($numbers, index)
-      AND end_ns - duration_ns >= t.begin_ns AND compilation.end_ns <= t.end_ns
-    ORDER BY compilation.end_ns
+    SELECT c.index, c.end_ns - c.duration_ns AS begin_ns, c.duration_ns, c.file, c.line
+    FROM compilation c JOIN timeline t USING (process)
+    WHERE c.process = $process AND list_contains($numbers, c.index)
+      AND c.end_ns - c.duration_ns >= t.begin_ns AND c.end_ns <= t.end_ns
+    ORDER BY c.end_ns
 """
 
 
@@ -38,16 +38,18 @@ def steps(evidence: Evidence, process: int) -> Slices:
 
 def loop(evidence: Evidence, process: int) -> Track:
     """What the loop's thread did, without gaps."""
-    rows = evidence.database.table(
-        "SELECT activity, region, file, line, begin_ns, duration_ns FROM host_segment"
-        " WHERE process = $process ORDER BY segment",
+    groups = evidence.database.table(
+        "SELECT activity, region, file, line, list(begin_ns), list(duration_ns) FROM host_segment"
+        " WHERE process = $process GROUP BY ALL",
         {"process": process},
     )[1]
-    named: list[Row] = [
-        (_within(activity, region, _site(evidence, file, line)), begin, duration)
-        for activity, region, file, line, begin, duration in rows
-    ]
-    return Track("loop", slices(named))
+    names = [_within(activity, region, _site(evidence, file, line))
+             for activity, region, file, line, *_ in groups]  # fmt: skip
+    name = np.repeat(np.arange(len(groups), dtype=np.int32), [len(group[4]) for group in groups])
+    begin = np.array([begin for group in groups for begin in group[4]], np.int64)
+    duration = np.array([duration for group in groups for duration in group[5]], np.int64)
+    order = np.argsort(begin, kind="stable")
+    return Track("loop", sliced(names, name[order], begin[order], duration[order]))
 
 
 def _within(activity: str, region: str | None, site: str) -> str:
