@@ -1,10 +1,11 @@
-"""What `--perfetto` writes, read back with Perfetto's own messages and held against the evidence."""
+"""What `--perfetto` writes, read with Perfetto's own messages and held against the evidence."""
 
 from __future__ import annotations
 
 import gzip
 import io
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ from tests.xspace import builder, devices
 from xladoctor import doctor
 from xladoctor.configuration.interface import Configured
 from xladoctor.evidence.interface import Evidence
-from xladoctor.view.interface import Slices, Track as Row, slices
+from xladoctor.view.interface import Slices, slices
+from xladoctor.view.interface import Track as Row
 from xladoctor.view.perfetto import PerfettoTrace
 from xladoctor.view.show import Outcome, write_perfetto
 
@@ -41,7 +43,7 @@ def written(path: Path, folder: Path) -> tuple[Evidence, dict[int, Track], Outco
 
 
 def events_of(evidence: Evidence, *, depth: bool = True) -> Counter[tuple[Any, ...]]:
-    """Line, name, begin, duration and depth of each event, the capture's named as they should be."""
+    """Line, name, begin, duration and depth of each event; the capture's with their new names."""
     counted: Counter[tuple[Any, ...]] = Counter()
     for line, name, begin, lasted, deep, file, number, kind in evidence.database.table(_EVENTS)[1]:
         shown = name
@@ -110,8 +112,7 @@ def test_loop_has_no_gaps(tmp_path: Path) -> None:
     _, tracks, _ = written(SAMPLES / "scalar_read", tmp_path)
     slices = named(tracks, "loop").slices
     assert len(slices) > 500
-    assert all(before[1] + before[2] == after[1]
-               for before, after in zip(slices, slices[1:], strict=False))  # fmt: skip
+    assert all(before[1] + before[2] == after[1] for before, after in pairwise(slices))
 
 
 def test_compilations_of_a_finding_are_where_they_happened(tmp_path: Path) -> None:
@@ -220,7 +221,6 @@ def test_what_is_left_of_a_damaged_timeline_is_written(tmp_path: Path) -> None:
     evidence, tracks, _ = written(file, tmp_path)
     assert [note for note in evidence.notes if "cut off" in note]
     assert slices_of(tracks) == events_of(evidence)
-
 
 
 def test_a_run_without_a_timeline_is_an_error(tmp_path: Path) -> None:
