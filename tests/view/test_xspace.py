@@ -12,12 +12,14 @@ import pytest
 from tests.chrome.builder import training
 from tests.cli.test_cli import ROOT
 from tests.ingest.loop_trace import loop
+from tests.view.decoded import decoded
+from tests.xspace import builder
 from xladoctor import doctor
 from xladoctor.configuration.interface import Configured
 from xladoctor.evidence.interface import Evidence
 from xladoctor.ingest.protobuf_schema import message
 from xladoctor.view.interface import ViewError
-from xladoctor.view.show import Outcome, write_logdir
+from xladoctor.view.show import Outcome, write_logdir, write_perfetto
 
 SAMPLE = ROOT / "sample_traces/scalar_read"
 OURS = "/device:CUSTOM:xladoctor"
@@ -122,6 +124,24 @@ def test_processes_of_one_name_are_kept_apart(tmp_path: Path) -> None:
     write_logdir(evidence, doctor.diagnose(evidence, chosen), tmp_path / "log")
     assert [name.split("/")[1] for name in files(tmp_path / "log")] == [
         "host-1.xplane.pb", "host.xplane.pb"]  # fmt: skip
+
+
+@pytest.mark.parametrize("started", [0, (1 << 64) - 1])
+@pytest.mark.parametrize(("origin", "offset"), [(-5, -1), ((1 << 63) - 1, (1 << 63) - 1)])
+def test_instants_that_cannot_be(started: int, origin: int, offset: int, tmp_path: Path) -> None:
+    trace = loop()
+    trace.space.plane("Task Environment", profile_start_time=builder.Unsigned(started))
+    line = trace.space.plane("/host:CPU").line("odd", timestamp_ns=origin)
+    line.event("SyncTensorsGraph", 0, 5)
+    event = trace.space._space.planes[0].lines[-1].events[0]
+    event.offset_ps, event.duration_ps = offset, (1 << 63) - 1
+    (tmp_path / "host.xplane.pb").write_bytes(trace.space.bytes())
+    written(tmp_path / "host.xplane.pb", tmp_path / "log")
+    evidence = doctor.load_evidence(str(tmp_path / "host.xplane.pb"))
+    chosen = doctor.selection(Configured(folder=tmp_path))
+    outcome = write_perfetto(evidence, doctor.diagnose(evidence, chosen), tmp_path / "trace")
+    shown = sum(len(track.slices) for track in decoded(tmp_path / "trace").values())
+    assert shown == outcome.slices > evidence.database.scalar("SELECT count(*) FROM event")
 
 
 def test_names_of_a_foreign_file_are_no_paths(tmp_path: Path) -> None:

@@ -9,6 +9,10 @@ import numpy as np
 from xladoctor.errors import XladoctorError
 from xladoctor.ingest.xplane import wire
 
+#: Bound of instants and durations, so that two can be added: in picoseconds 26 days. Only damaged
+#: files have others.
+MOST = 1 << 61
+
 
 class ViewError(XladoctorError):
     """A run that cannot be shown, or a viewer that cannot be started."""
@@ -55,5 +59,7 @@ def slices(rows: list[tuple[str, int, int]]) -> Slices:
 
 def sliced(names: list[str], name: wire.Array, begin: wire.Ints, duration: wire.Ints) -> Slices:
     """Slices of columns, in nanoseconds."""
+    begin = np.clip(begin, -MOST, MOST)
     origin = int(begin.min()) if len(begin) else 0
-    return Slices(names, name, (begin - origin) * 1000, duration * 1000, origin)
+    since, lasted = (np.clip(column, 0, MOST // 1000) for column in (begin - origin, duration))
+    return Slices(names, name, since * 1000, lasted * 1000, origin)

@@ -117,7 +117,7 @@ class PerfettoTrace:
                               counter={"unit": _NANOSECONDS})  # fmt: skip
         for begin, duration in zip((steps.begin_ps // 1000).tolist(),
                                    (steps.duration_ps // 1000).tolist(), strict=True):  # fmt: skip
-            self._write(timestamp=steps.origin_ns + begin, sequence=self._sequence,
+            self._write(timestamp=max(0, steps.origin_ns + begin), sequence=self._sequence,
                         track_event={"type": _COUNTER, "track_uuid": counter,
                                      "counter_value": duration})  # fmt: skip
 

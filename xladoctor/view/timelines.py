@@ -17,11 +17,10 @@ from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.events import Events, Stats
 from xladoctor.ingest.xplane.space import Line, read_space
-from xladoctor.view.interface import Slices, Track, ViewError
+from xladoctor.view.interface import MOST, Slices, Track, ViewError
 
 _OURS = "xladoctor."  # what the names of the capture's own annotations begin with
 _STATS = ("file", "line", "kind")  # of these
-_MOST_PS = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +61,8 @@ class Shown:
 
     def _chosen(self, line: Line, which: wire.Array | slice) -> Slices:
         events, part = self.timeline.events, line.events
-        begin = np.clip(events.start_ps[part][which], -_MOST_PS, _MOST_PS)
-        duration = np.clip(events.duration_ps[part][which], 0, _MOST_PS)
+        begin = np.clip(events.start_ps[part][which], -MOST, MOST)
+        duration = np.clip(events.duration_ps[part][which], 0, MOST)
         return Slices(events.names, events.name[part][which], begin, duration,
                       self.timeline.origin(line))  # fmt: skip
 

@@ -15,7 +15,7 @@ from xladoctor.ingest.protobuf_schema import message
 from xladoctor.ingest.recognition import SUFFIX, named_after
 from xladoctor.ingest.xplane import wire
 from xladoctor.view import encode
-from xladoctor.view.interface import Slices, Track
+from xladoctor.view.interface import MOST, Slices, Track
 from xladoctor.view.timelines import Shown
 
 #: Names that begin so are planes of programs' own to XProf's trace viewer.
@@ -88,8 +88,8 @@ def _write_plane(file: BinaryIO, name: str, lines: Iterable[Track], base_ns: int
 def _line(number: int, name: str, given: Slices, names: wire.Array, base_ns: int) -> bytes:
     first = int(given.begin_ps.min()) // 1000 if len(given) else 0
     begin = given.begin_ps - first * 1000
-    line = message("XLine")(id=number, name=encodable(name),
-                            timestamp_ns=given.origin_ns + first - base_ns)  # fmt: skip
+    instant = max(-MOST, min(given.origin_ns + first - base_ns, MOST))
+    line = message("XLine")(id=number, name=encodable(name), timestamp_ns=instant)
     parts = [line.SerializeToString()]
     for at in range(0, len(given), _PART):
         part = slice(at, at + _PART)
