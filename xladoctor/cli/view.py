@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -75,17 +74,27 @@ def view(
         emit(f"{perfetto}: {outcome.slices:,} slices; open it at https://ui.perfetto.dev\n")
         return
     xprof.require()
-    signal.signal(signal.SIGTERM, _end)  # so that the copy is removed
-    with temporary_folder() as folder, suppress(KeyboardInterrupt):
-        logdir = Path(folder) / "logdir"
+    for ending in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ending, _end)  # so that the copy is removed
+    with temporary_folder() as folder:
         from xladoctor.view.show import write_logdir
 
+        logdir = Path(folder) / "logdir"
         _shown(path, session, asked, partial(write_logdir, logdir=logdir))
-        with xprof.serving(logdir, Path(folder) / "xprof.log") as server:
-            emit(f"XProf at {server.url} (Ctrl-C ends it)\n")
-            if browser:
-                webbrowser.open(server.url)
-            server.wait()
+        with suppress(KeyboardInterrupt):
+            _serve(logdir, Path(folder) / "xprof.log", browser)
+
+
+def _serve(logdir: Path, log: Path, browser: bool) -> None:
+    import webbrowser
+
+    from xladoctor.view import xprof
+
+    with xprof.serving(logdir, log) as server:
+        emit(f"XProf at {server.url} (Ctrl-C ends it)\n")
+        if browser:
+            webbrowser.open(server.url)
+        server.wait()
 
 
 def _shown(

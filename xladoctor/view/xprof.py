@@ -35,7 +35,7 @@ def require() -> None:
     """Raises ViewError: it is not installed."""
     if importlib.util.find_spec("xprof") is None:
         raise ViewError("XProf, the viewer, is not installed",
-                        "pip install 'xladoctor[view]'    (that is xprof, some 250 MB with what it"
+                        "pip install 'xladoctor[view]'    (that is xprof, some 200 MB with what it"
                         " needs)\n--perfetto FILE writes a trace for ui.perfetto.dev without it"
                         )  # fmt: skip
 
@@ -51,7 +51,8 @@ def serving(logdir: Path, log: Path) -> Iterator[Server]:
         ViewError: it is not installed, or ends.
     """
     require()
-    command = [sys.executable, "-P", "-m", "xladoctor.view.server", str(logdir)]
+    program = Path(__file__).with_name("server.py")
+    command = [sys.executable, "-P", str(program), str(logdir)]
     with log.open("w", encoding="utf-8") as said, subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said, text=True,
         start_new_session=True,  # Ctrl-C is for us, who end it
@@ -69,5 +70,6 @@ def serving(logdir: Path, log: Path) -> Iterator[Server]:
 def _ended(process: subprocess.Popen[str], log: Path) -> ViewError:
     status = process.returncode
     how = f"signal {-status}" if status < 0 else f"status {status}"
-    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-    return ViewError(f"XProf ended with {how}", "\n".join(lines[-_SAID:]))
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-_SAID:]
+    tried = "this works with xprof 2.24; others may be made differently"
+    return ViewError(f"XProf ended with {how}", "\n".join([*lines, tried]))
