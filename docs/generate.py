@@ -39,7 +39,7 @@ from xladoctor.rule_cases.defaults import BASE, DEFAULTS
 DOCS = Path(__file__).resolve().parent
 SAMPLE = "sample_traces/recompiling"
 COMMANDS = ("run", "analyze", "report", "gate", "compare", "capture", "compilations", "query",
-            "stacks", "env", "rules", "rules list", "rules new", "rules check", "rules test",
+            "view", "stacks", "env", "rules", "rules list", "rules new", "rules check", "rules test",
             "explain")  # fmt: skip
 FAMILIES = {
     "XD1": "compiling", "XD2": "reads and uploads", "XD3": "what a step is made of",

@@ -22,6 +22,7 @@ from xladoctor.cli import (
     rules,
     run,
     stacks,
+    view,
 )
 from xladoctor.cli.boundary import boundary, leave
 from xladoctor.foreign import harmless
@@ -44,6 +45,7 @@ app.command("compare")(compare.compare)
 app.command("capture")(capture.capture)
 app.command("compilations")(compilations.compilations)
 app.command("query")(query.query)
+app.command("view")(view.view)
 app.command("stacks")(stacks.stacks)
 app.command("env")(env.env)
 app.add_typer(rules.app, name="rules")

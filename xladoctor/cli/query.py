@@ -141,7 +141,7 @@ def _show(checked: Query, output: Path | None, limit: int, color: Color) -> None
 
 def _write(evidence: Evidence, text: str, timeout: float, rows: Rows, output: Path | None) -> None:
     """Through a file of our own: the only one that the closed database may write."""
-    with _temporary_folder() as folder:
+    with temporary_folder() as folder:
         file = Path(folder) / f"rows.{rows}"
         _closed(evidence, text, timeout, file).write(file, rows)
         with file.open("rb") as source, _target(output) as target:
@@ -153,7 +153,8 @@ def _write(evidence: Evidence, text: str, timeout: float, rows: Rows, output: Pa
                 target.writelines(line.encode() for line in fit)
 
 
-def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
+def temporary_folder() -> tempfile.TemporaryDirectory[str]:
+    """A folder that is removed at the end of the block."""
     try:
         return tempfile.TemporaryDirectory(prefix="xladoctor-")
     except OSError as error:

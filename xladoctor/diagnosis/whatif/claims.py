@@ -82,7 +82,7 @@ def apply(program: Program, claims: Iterable[Claim]) -> Applied:
     for claim in claims:
         if claim.what == "compile":
             continue
-        items = _items(program, claim)
+        items = items_of(program, claim)
         change = change | _changed(program, claim, items)
         if claim.what not in (*_PYTHON_KINDS, "barrier"):  # barriers are as frequent as steps
             calls = program.call[items & program.rest]
@@ -93,7 +93,7 @@ def apply(program: Program, claims: Iterable[Claim]) -> Applied:
     return Applied(change, float(covered.sum()), present)
 
 
-def _items(program: Program, claim: Claim) -> Array:
+def items_of(program: Program, claim: Claim) -> Array:
     """The host items that a claim covers."""
     if claim.what in _PYTHON_KINDS:
         python = (program.activity == PYTHON) & (program.region < 0)

@@ -14,6 +14,7 @@ from xladoctor.ingest.xplane.events import Events
 from xladoctor.ingest.xplane.space import Line, Plane, Space
 
 _ABSOLUTE_NS = 1 << 59  # 2^59 ns is in 1988: an origin beyond it is a wall clock, not an offset
+_LATEST_NS = 1 << 62  # in 2116; only damaged files say something later
 
 #: Stats that the analysis needs; the rest are decoded when a query asks for them.
 NEEDED = ("hlo_op", "hlo_module", "graph_hash", "step_num", "_r", "file", "line")
@@ -37,8 +38,8 @@ class Timeline:
         Profilers write offsets from the start of the profile, or instants of the wall clock.
         """
         if line.origin_ns > _ABSOLUTE_NS:
-            return line.origin_ns
-        return line.origin_ns + (self.space.started_ns or 0)
+            return _instant(line.origin_ns)
+        return _instant(line.origin_ns + (self.space.started_ns or 0))
 
     def begins(self, line: Line, which: wire.Array | slice = slice(None)) -> Times:
         """When events of a line began; ``which`` are their numbers in the line."""
@@ -76,7 +77,7 @@ class Timeline:
     def begin(self) -> int:
         """Start of the profile, or of its first event."""
         if self.space.started_ns is not None:
-            return self.space.started_ns
+            return _instant(self.space.started_ns)
         return min((int(self.begins(line).min()) for line in self._filled), default=0)
 
     @cached_property
@@ -87,6 +88,11 @@ class Timeline:
     @property
     def _filled(self) -> list[Line]:
         return [line for line in self.space.lines if line.count]
+
+
+def _instant(nanoseconds: int) -> int:
+    """An instant of a file, so bounded that offsets can be added to it."""
+    return max(-_LATEST_NS, min(nanoseconds, _LATEST_NS))
 
 
 def kind_of(plane: str) -> str:

@@ -1,0 +1,116 @@
+"""``xladoctor view``: the timeline of a run in XProf, or as a Perfetto trace."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from xladoctor.cli.configured import (
+    Asked,
+    ConfigOption,
+    IgnoreOption,
+    RulesOption,
+    SelectOption,
+    configured,
+)
+from xladoctor.cli.query import load_evidence, temporary_folder
+from xladoctor.report.output import emit, say
+
+if TYPE_CHECKING:
+    from xladoctor.diagnosis.interface import Diagnosis
+    from xladoctor.evidence.interface import Evidence
+    from xladoctor.view.show import Outcome
+
+
+def view(
+    path: Annotated[
+        str,
+        typer.Argument(
+            metavar="RUN",
+            help="A run directory, log directory, .xplane.pb file or Chrome trace, as for analyze.",
+        ),
+    ],
+    session: Annotated[
+        str | None,
+        typer.Option(help="Which timeline to show, if there are several.", show_default=False),
+    ] = None,
+    perfetto: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Only write a trace for ui.perfetto.dev to this file, packed if its name ends with"
+            " .gz.",
+            show_default=False,
+        ),
+    ] = None,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open XProf in the browser.")
+    ] = True,
+    config: ConfigOption = None,
+    rules: RulesOption = [],  # noqa: B006
+    select: SelectOption = [],  # noqa: B006
+    ignore: IgnoreOption = [],  # noqa: B006
+) -> None:
+    """Show a run's timeline, with its steps, calls and findings, in XProf.
+
+    XProf runs on this machine until Ctrl-C, on a copy of the timeline. It needs pip install
+    'xladoctor[view]'; --perfetto needs nothing. Exit status: 0 shown or written, 2 there is no
+    timeline, or the viewer cannot be started.
+    """
+    from xladoctor.view import xprof
+
+    asked = Asked(config, select, ignore, rules=rules)
+    if perfetto is not None:
+        from xladoctor.view.show import write_perfetto
+
+        outcome = _shown(path, session, asked, partial(write_perfetto, path=perfetto))
+        emit(f"{perfetto}: {outcome.slices:,} slices; open it at https://ui.perfetto.dev\n")
+        return
+    xprof.require()
+    for ending in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ending, _end)  # so that the copy is removed
+    with temporary_folder() as folder:
+        from xladoctor.view.show import write_logdir
+
+        logdir = Path(folder) / "logdir"
+        _shown(path, session, asked, partial(write_logdir, logdir=logdir))
+        with suppress(KeyboardInterrupt):
+            _serve(logdir, Path(folder) / "xprof.log", browser)
+
+
+def _serve(logdir: Path, log: Path, browser: bool) -> None:
+    import webbrowser
+
+    from xladoctor.view import xprof
+
+    with xprof.serving(logdir, log) as server:
+        emit(f"XProf at {server.url} (Ctrl-C ends it)\n")
+        if browser:
+            webbrowser.open(server.url)
+        server.wait()
+
+
+def _shown(
+    path: str, session: str | None, asked: Asked, write: Callable[[Evidence, Diagnosis], Outcome]
+) -> Outcome:
+    """Read, judge and write; what was read is forgotten."""
+    from xladoctor import doctor
+
+    chosen = doctor.selection(configured(asked))
+    evidence = load_evidence(path, session)
+    diagnosis = doctor.diagnose(evidence, chosen)
+    outcome = write(evidence, diagnosis)
+    for note in (*diagnosis.warnings, *outcome.notes):
+        say(f"note: {note}")
+    return outcome
+
+
+def _end(number: int, frame: FrameType | None) -> NoReturn:
+    raise SystemExit(128 + number)
