@@ -16,12 +16,15 @@ import sys
 import threading
 from functools import partial
 from importlib import import_module
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 from ..patches import Patches
 
-_LOG_LEVEL = "KINETO_LOG_LEVEL"
-_NOTHING = "9"  # above the level of errors
+#: For Kineto while it begins and ends: to say nothing of a machine without a GPU on the console; to
+#: leave CUPTI as it is in the end, as torch.profiler does, since CUDA graphs may crash otherwise.
+_SETTINGS = {
+    "KINETO_LOG_LEVEL": "9", "TEARDOWN_CUPTI": "0", "DISABLE_CUPTI_LAZY_REINIT": "1",
+}  # fmt: skip
 _DEVICES = ("cuda", "xpu")
 _begun: list[bool] = []  # whether this process, or that which it was forked from, had its session
 
@@ -94,7 +97,6 @@ class _Session:
 
     @classmethod
     def open(cls, config: Any) -> _Session:
-        """Begin; what Kineto says on the console of a machine without a GPU is kept from it."""
         from torch._C._autograd import _enable_profiler, _prepare_profiler
         from torch._C._profiler import ProfilerActivity
 
@@ -103,15 +105,9 @@ class _Session:
         _begun.append(True)
         devices = [name for name in _DEVICES if _is_in_use(name)]
         recorded = {getattr(ProfilerActivity, name.upper()) for name in ("cpu", *devices)}
-        quiet = _LOG_LEVEL not in os.environ
-        if quiet:
-            os.environ[_LOG_LEVEL] = _NOTHING
-        try:
+        with _set():
             _prepare_profiler(config, recorded)
-        finally:
-            if quiet:
-                del os.environ[_LOG_LEVEL]
-        _enable_profiler(config, recorded)
+            _enable_profiler(config, recorded)
         return cls([sys.modules[f"torch.{name}"] for name in devices])
 
     def stop(self) -> Callable[[str], None]:
@@ -120,7 +116,20 @@ class _Session:
         for device in self._devices:
             with contextlib.suppress(Exception):  # the program will meet it, too
                 device.synchronize()
-        return partial(_write, _disable_profiler())
+        with _set():
+            return partial(_write, _disable_profiler())
+
+
+@contextlib.contextmanager
+def _set() -> Iterator[None]:
+    """Settings that the program has not chosen itself."""
+    added = _SETTINGS.keys() - os.environ.keys()
+    os.environ.update({name: _SETTINGS[name] for name in added})
+    try:
+        yield
+    finally:
+        for name in added:
+            os.environ.pop(name, None)
 
 
 def _config() -> Any:
