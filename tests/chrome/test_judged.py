@@ -121,3 +121,57 @@ def test_the_sample_is_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_sample_is_what_its_generator_writes() -> None:
     packed = (SAMPLE / "rank0.pt.trace.json.gz").read_bytes()
     assert gzip.decompress(packed).decode() == launch_bound().text()
+
+
+def beside_compiled() -> Trace:
+    """A loop on the CPU that compiles its model, and neither its loss nor its optimizer's step."""
+    trace = Trace()
+    for number in range(12):
+        at = number * 40_000.0
+        trace.step(number, at, 40_000)
+        trace.label("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", at, 3_000)
+        trace.event("aten::stack", at + 10, 2_900)
+        trace.event("Torch-Compiled Region: 0/0", at + 3_000, 5_000)
+        trace.event("CompiledFunction", at + 3_010, 4_900).event("aten::addmm", at + 3_020, 4_000)
+        trace.event("aten::tanh", at + 9_000, 20_000).event("aten::empty", at + 9_010, 100)
+        backward = "autograd::engine::evaluate_function: "
+        trace.event(f"{backward}TanhBackward0", at + 30_000, 2_000)
+        trace.event("aten::tanh_backward", at + 30_010, 1_900)
+        trace.event(f"{backward}CompiledFunctionBackward", at + 32_000, 4_000)
+        trace.event("CompiledFunctionBackward", at + 32_010, 3_900)
+        trace.event("aten::mm", at + 32_020, 3_800)
+        trace.label("Optimizer.step#AdamW.step", at + 37_000, 2_000)
+        trace.event("aten::lerp_", at + 37_100, 1_000)
+    return trace
+
+
+def test_operators_outside_of_compiled_functions(tmp_path: Path) -> None:
+    evidence = load(tmp_path, beside_compiled())
+    assert evidence.database.table(
+        "SELECT place, name, count, duration_ns, launches FROM eager_op WHERE step = 4"
+        " ORDER BY duration_ns"
+    )[1] == [
+        ("optimizer", "aten::lerp_", 1, 1_000_000, 0),
+        ("backward", "aten::tanh_backward", 1, 1_900_000, 0),
+        ("loop", "aten::tanh", 1, 20_000_000, 0),
+    ]
+    diagnosis = diagnose(evidence, load_rules())
+    (finding,) = diagnosis.findings
+    assert (finding.rule, round(finding.cause["share"], 3)) == ("XD315", 0.573)
+    sentences = {each.rule: each.reason for each in diagnosis.not_checked}
+    assert sentences["XD501"].startswith("no timeline with a device")
+
+
+def test_a_program_that_compiles_nothing_has_no_operators_beside(tmp_path: Path) -> None:
+    assert "eager_op" not in load(tmp_path, launch_bound()).available
+
+
+def test_steps_are_those_that_the_capture_marks(tmp_path: Path) -> None:
+    trace = Trace()
+    for number in range(8):
+        trace.step(number, number * 1_000.0, 1_000)
+        trace.event(f"xladoctor.step#{number + 20}", number * 1_000.0 + 600, 2)
+    assert load(tmp_path, trace).database.table(
+        "SELECT steps_from, min(step), max(step), min(duration_ns), count(*)"
+        " FROM timeline JOIN timeline_step USING (process) GROUP BY ALL"
+    )[1] == [("xladoctor.step", 21, 27, 1_000_000, 7)]

@@ -5,11 +5,18 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
-from tests.live.harness import LIVE, ROOT, capture, python, run, write
+from tests.live.harness import LIVE, ROOT, Captured, capture, python, run, write
+from xladoctor.doctor import load_evidence
 
 pytestmark = LIVE
 OURS = {"PYTHONPATH": str(ROOT)}
+
+
+def rows(captured: Captured, query: str) -> list[Any]:
+    return load_evidence(str(captured.directory)).database.table(query)[1]
+
 
 PROGRAM = """
 import torch, warnings
@@ -37,7 +44,7 @@ for layer in model.layers:
     layer.compile(backend="aot_eager")
 optimizer = torch.optim.Adam(model.parameters())
 broken = torch.compile(breaks, backend="eager")
-for number in range(12):
+for number in range(16):
     loss = model(torch.randn(4 + number % 2, 8)).square().mean() + broken(torch.ones(2)).sum()
     loss.backward()
     optimizer.step()
@@ -59,9 +66,16 @@ def test_frames_graphs_and_results_are_the_same(tmp_path: Path) -> None:
     broken = {
         finding["locations"][0]["line"]: finding["count"] for finding in captured.findings("XD314")
     }
-    assert broken == {17: 12, 18: 12}
+    assert broken == {17: 16, 18: 16}
     # By the optimizer, whose first update is not known before: layers are compiled one by one.
-    assert 12 <= captured.report["steps"]["count"] <= 14
+    assert 16 <= captured.report["steps"]["count"] <= 18
+    assert rows(captured, "SELECT steps_from, count(*) > 3, bool_and(joined) FROM timeline"
+                         " JOIN timeline_step USING (process) GROUP BY ALL") == [
+        ("xladoctor.step", True, True)
+    ]  # fmt: skip
+    assert rows(captured, "SELECT DISTINCT place FROM eager_op WHERE name = 'aten::addcdiv_'") == [
+        ("optimizer",)
+    ]
 
     # The same records of a GPU, which no machine of these tests has: reads are not recorded there.
     record = captured.process / "process.json"
@@ -70,6 +84,69 @@ def test_frames_graphs_and_results_are_the_same(tmp_path: Path) -> None:
     on_gpu = json.loads(again.stdout)
     assert "XD201" in captured.report["rules"]["clear"]
     assert "XD201" in on_gpu["rules"]["not_evaluated"]
+
+
+PROFILED = """
+import torch
+from torch.profiler import ProfilerActivity, profile, record_function, schedule
+
+torch.manual_seed(0)
+model = torch.nn.Linear(8, 8)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+step = torch.compile(model, backend="eager")
+events = []
+plan = schedule(wait=12, warmup=1, active=3, repeat=2)
+with record_function("all of it"), profile(
+    activities=[ProfilerActivity.CPU], schedule=plan, on_trace_ready=lambda p: events.append(p)
+) as profiler:
+    for number in range(48):
+        with record_function("a label"):
+            step(torch.randn(4, 8)).sum().backward()
+        optimizer.step()
+        profiler.step()
+assert torch._C._autograd._profiler_enabled() is False
+print([sorted({e.name for e in p.events() if e.name.startswith("a")}) for p in events])
+"""
+
+
+def test_profiles_of_the_program_go_first(tmp_path: Path) -> None:
+    program = write(tmp_path, "train.py", PROFILED)
+    alone = python(program)
+    captured = capture(tmp_path / "out", program)
+
+    assert (captured.finished.status, captured.finished.stdout) == (0, alone.stdout)
+    assert alone.stdout.count("a label") == 2
+    windows = rows(captured, "SELECT of_program, ended_by FROM capture_window ORDER BY begin_ns")
+    assert windows == [(False, "the program's own profile"), (True, "the program")]
+    assert not captured.findings("XD902")
+
+
+FORKED = """
+import os, torch
+
+model = torch.compile(torch.nn.Linear(8, 8), backend="eager")
+for number in range(30):
+    model(torch.randn(4, 8)).sum()
+    if number == 20:
+        if not os.fork():
+            model(torch.randn(4, 8))
+            os._exit(0)
+        os.wait()
+"""
+
+
+def test_window_ends_before_a_fork(tmp_path: Path) -> None:
+    captured = capture(tmp_path / "out", write(tmp_path, "train.py", FORKED))
+
+    assert captured.finished.status == 0
+    assert rows(captured, "SELECT ended_by FROM capture_window") == [("a fork of the process",)]
+
+
+def test_no_window_is_asked_for(tmp_path: Path) -> None:
+    captured = capture(tmp_path / "out", write(tmp_path, "train.py", FORKED), trace_steps=0)
+
+    assert captured.finished.status == 0
+    assert not [*captured.directory.glob("plugins/profile/*/*")]
 
 
 SELDOM = """

@@ -26,6 +26,7 @@ class Profiler:
         self.made = 0
         self.stopped: list[int] = []
         self.busy = self.is_the_programs = False
+        self.light = True
 
     def start(self) -> int | None:
         if self.busy or self.is_the_programs:
@@ -41,9 +42,10 @@ class Profiler:
 class World:
     """A timeline, and what it can see: clock, memory, profiler, disk."""
 
-    def __init__(self, folder: Path, options: Options) -> None:
+    def __init__(self, folder: Path, options: Options, light: bool) -> None:
         self.folder = folder
         self.profiler = Profiler()
+        self.profiler.light = light
         profiler: Any = self.profiler
         self.timeline = Timeline(profiler, options, str(folder), "vm_42.xplane.pb")
         self.seconds = 1000.0
@@ -72,8 +74,8 @@ class World:
 
 @pytest.fixture
 def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., World]:
-    def make(**options: Any) -> World:
-        world = World(tmp_path, Options(session="s", **options))
+    def make(*, light: bool = True, **options: Any) -> World:
+        world = World(tmp_path, Options(session="s", **options), light)
         clock = SimpleNamespace(
             monotonic=lambda: world.seconds, time_ns=lambda: int(world.seconds * 1e9),
             perf_counter_ns=lambda: int(world.seconds * 1e9), jumped_ns=lambda: world.jumped,
@@ -358,6 +360,72 @@ def test_fault_after_the_window_leaves_the_window(make: Callable[..., World]) ->
     assert world.files == {"s/vm_42.xplane.pb": b"session 1"}
 
 
+# A profiler that is not light: of all threads, in Python objects, with a pause at its end
+
+
+@pytest.fixture
+def heavy(make: Callable[..., World]) -> Callable[..., World]:
+    return lambda **options: make(light=False, **options)
+
+
+def test_heavy_one_records_no_warm_up(heavy: Callable[..., World]) -> None:
+    world = heavy()
+    world.timeline.used()
+    world.steps(2)
+    assert world.profiler.made == 0
+    world.steps(1, begin=3)
+    assert world.timeline.active
+    asked = heavy(trace_after=0)
+    asked.timeline.used()
+    assert asked.timeline.active
+
+
+@pytest.mark.parametrize(
+    ("seconds", "steps"), [(0.01, 60), (0.1, 15), (0.3, 10), (0.5, 8), (1.0, 4), (2.0, 4)]
+)  # of a step, and how many are recorded
+def test_heavy_one_is_short(heavy: Callable[..., World], seconds: float, steps: int) -> None:
+    world = heavy(trace_after=1)
+    for number in range(80):
+        world.steps(1, begin=number)
+        world.seconds += seconds
+    assert [window["steps"] for window in world.timeline.windows] == [steps]
+
+
+def test_heavy_one_is_the_only_one(heavy: Callable[..., World]) -> None:
+    world = heavy(trace_after=1, trace_steps=5)
+    world.steps(20)
+    assert not world.timeline.outlier()
+    asked = heavy(trace_after=1)
+    asked.steps(5)
+    asked.timeline.before_fork()
+    asked.steps(60, begin=6)
+    assert asked.ended_by == ["a fork of the process"]
+    given = heavy(trace_after=1)
+    given.steps(5)
+    profile(given, 6, 8, None)
+    given.steps(60, begin=14)
+    assert given.ended_by == ["the program's own profile"]
+    assert [each.profiler.made for each in (world, asked, given)] == [1, 1, 1]
+
+
+def test_heavy_one_of_what_was_not_the_loop_is_none(heavy: Callable[..., World]) -> None:
+    world = heavy(trace_steps=5)
+    world.steps(10)
+    world.timeline.write()
+    assert world.files
+    world.timeline.begin_anew()
+    world.steps(60)
+    world.timeline.write()
+    assert (world.profiler.made, world.timeline.windows, world.files) == (1, [], {})
+
+
+def test_light_one_goes_on_after_a_fork(make: Callable[..., World]) -> None:
+    world = make(trace_after=1)
+    world.steps(4)
+    world.timeline.before_fork()
+    assert world.timeline.active
+
+
 # What is written
 
 
@@ -371,6 +439,16 @@ def test_file_is_written_by_the_next_tick_and_described(make: Callable[..., Worl
         "begin_ns": 10**12, "steps": 2, "end_ns": 10**12, "ended_by": "step limit", "bytes": 9,
         "stop_ns": 77, "session": "s", "file": "vm_42.xplane.pb", "write_ns": 0,
     }]  # fmt: skip
+
+
+def test_what_writes_its_file_itself_does(make: Callable[..., World]) -> None:
+    world = make(trace_steps=2, trace_after=1)
+    stop: Any = lambda session: (lambda path: Path(path).write_bytes(b"four"), 1)  # noqa: E731
+    world.profiler.stop = stop  # type: ignore[method-assign]
+    world.steps(3)
+    world.ticks(0.25)
+    assert world.files == {"s/vm_42.xplane.pb": b"four"}
+    assert world.timeline.windows[0]["bytes"] == 4
 
 
 def test_file_that_could_not_be_written_is_none_of_the_window(

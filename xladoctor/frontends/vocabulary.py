@@ -28,7 +28,7 @@ Meaning = Literal["compile", "execute", "read", "upload", "sent", "eager_compile
                   "handles"]  # fmt: skip
 Event = Literal["barrier", "graph", "launch", "execution", "compilation", "client_compilation",
                 "fetch", "send", "call", "step",
-                "backward", "operator", "collective"]  # fmt: skip
+                "backward", "operator", "compiled", "update", "collective"]  # fmt: skip
 Activity = Literal["compile", "wait", "upload", "input", "save", "dispatch"]
 Word = Literal["barrier", "dispatch", "unused", "idle", "log", "install", "server"]
 SettingKind = Literal["place", "device"]
@@ -150,7 +150,8 @@ class Vocabulary(BaseModel):
             compiled function, in names that begin so and end in the function's and a bracket;
             ``step``: of the loop, in names that begin so and end in its number; ``backward``: of a
             thread that runs the backward pass, and ``operator``: that the host runs one by one, in
-            names that begin so; ``collective``: of a device that exchanges with others, likewise.
+            names that begin so; ``compiled``: compiled code runs instead, ``update``: the optimizer
+            does, and ``collective``: a device exchanges with others, likewise.
         modules: how the names of its modules begin.
         activities: regular expression for the whole name of events in which the host does that.
         files: names of the framework's own Python files, without the suffix.

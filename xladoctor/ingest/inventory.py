@@ -22,7 +22,7 @@ _OF_MODULES = ("hlo_module", "hlo_instruction", "hlo_parameter", "hlo_frame", "r
                "graph_change")  # fmt: skip
 _OF_TIMELINE = (
     "timeline", "plane", "line", "event", "event_stat", "timeline_step", "host_segment", "region",
-    "device", "device_step", "device_execution", "device_op", "idle_gap", "host_op",
+    "device", "device_step", "device_execution", "device_op", "idle_gap", "host_op", "eager_op",
 )  # fmt: skip
 #: Tables that have rows of a file, by the pattern of its name; no table has rows of other files.
 TABLES: dict[str, tuple[str, ...]] = {
@@ -31,6 +31,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "analysis*.log": ("compilation", "execution", "recompilation"),
     "modules*.xplane.pb": _OF_MODULES,
     "*.xplane.pb": (*_OF_TIMELINE, *_OF_MODULES),
+    "*.trace.json.gz": _OF_TIMELINE,
     "call_sites.json": ("enclosing_loop", "fallback", "ignore_comment", "source_line"),
     "host_samples.json": ("host_sample",),
     "processor.jsonl": ("processor_use",),

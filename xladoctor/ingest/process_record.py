@@ -17,6 +17,7 @@ _OF_HOOK = {
     "launches": ("step", "cut", "launch"), "compilations": ("compilation",),
     "keys": ("key_change",), "reads": ("host_sync",), "memory reads": ("host_sync",),
     "graph breaks": ("graph_break",),
+    "timelines": tables_of(".xplane.pb"),
     "uploads": ("upload", "transfer"), "input": ("data_wait",), "saves": ("state_save",),
 }  # fmt: skip
 _FEW = 10  # steps of a window, from which on it needs no other

@@ -13,6 +13,8 @@ from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.torch.structured_log import is_structured_log
 
 SUFFIX = ".xplane.pb"
+#: How timelines in a run directory end: elsewhere, the others are many other things, too.
+CAPTURED = (SUFFIX, ".pt.trace.json.gz")
 _MOST_FILES = 10_000  # in a directory
 _OF_TEXTS = frozenset({"", ".txt", ".log", ".out", ".err", ".dump"})
 _OF_TRACES = (".json", f".json{PACKED}")

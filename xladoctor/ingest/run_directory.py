@@ -24,7 +24,7 @@ from xladoctor.ingest.process_record import (
     read_process_record,
     without_jumps,
 )
-from xladoctor.ingest.recognition import SUFFIX
+from xladoctor.ingest.recognition import CAPTURED, SUFFIX
 from xladoctor.ingest.regular import defect, open_text, own_files, read_text
 from xladoctor.ingest.remote_capture import read_remote_capture
 from xladoctor.ingest.run_queue import read_run_queue
@@ -89,7 +89,7 @@ def read_run_directory(
     ingested = Ingested()
     folders = sorted(p for p in own_files(path, path.glob("process-*"), ingested) if p.is_dir())
     check(path, manifest.files or _listed_by_processes(folders), ingested)
-    timelines = session_files(path, session, ingested, manifest.session)
+    timelines = session_files(path, session, ingested, manifest.session, captured=True)
     timelines = own_files(path, timelines, ingested)
     number = 0
     for folder in folders:
@@ -268,7 +268,7 @@ def read_process(
         ingested.notes.append(f"{folder.name}: no analysis log: {record.no_analysis_log}")
     modules = read_modules(folder, record, folders, ingested)
     compiled: list[Compiled] = []
-    own = f"_{folder.name.removeprefix('process-')}{SUFFIX}"
+    own = tuple(f"_{folder.name.removeprefix('process-')}{suffix}" for suffix in CAPTURED)
     timeline = next((path for path in timelines if path.name.endswith(own)), None)
     if not asked_for:
         program = profile_of_program(record, folder, timeline, ingested)
@@ -280,7 +280,8 @@ def read_process(
     if timeline is not None:
         from xladoctor.ingest.timeline.read import TimelineFile, read_timeline  # loads numba
 
-        file = TimelineFile(timeline, number, record.host, modules=not modules.files)
+        file = TimelineFile(timeline, number, record.host, modules=not modules.files,
+                            for_viewers=not timeline.name.endswith(SUFFIX))  # fmt: skip
         compiled = read_timeline(file, folders, ingested, progress).found
     if log and not record.ended and ended_ns:
         times = _with_unfinished(log, times, (record.began_ns, ended_ns), number, ingested)

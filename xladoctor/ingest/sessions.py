@@ -10,7 +10,7 @@ from pathlib import Path
 from xladoctor.foreign import quoted
 from xladoctor.ingest.compressed import PACKED
 from xladoctor.ingest.interface import Ingested, IngestError
-from xladoctor.ingest.recognition import SUFFIX, is_timeline
+from xladoctor.ingest.recognition import CAPTURED, SUFFIX, is_timeline
 
 #: A log directory, a folder of sessions, or a session.
 _PATTERNS = (f"plugins/profile/*/*{SUFFIX}*", f"profile/*/*{SUFFIX}*", f"*/*{SUFFIX}*",
@@ -18,15 +18,16 @@ _PATTERNS = (f"plugins/profile/*/*{SUFFIX}*", f"profile/*/*{SUFFIX}*", f"*/*{SUF
 
 
 def session_files(
-    path: Path, session: str | None, ingested: Ingested, main: str | None = None
-) -> list[Path]:
+    path: Path, session: str | None, ingested: Ingested, main: str | None = None,
+    captured: bool = False,
+) -> list[Path]:  # fmt: skip
     """The timelines of one session: the one asked for (an unambiguous beginning of its name is
-    enough), else the main one, else the newest, with a note.
+    enough), else the main one, else the newest, with a note; ``captured``: in a run directory.
 
     Raises:
         IngestError: the session is not there.
     """
-    sessions = find_sessions(path)
+    sessions = _captured_sessions(path) if captured else find_sessions(path)
     alike = [name for name in sessions if session and name.startswith(session)]
     session = alike[0] if len(alike) == 1 else session
     if session is not None and session not in sessions:
@@ -55,10 +56,20 @@ def find_sessions(path: Path) -> dict[str, list[Path]]:
                 continue  # the second: packed beside the file itself
             sessions.setdefault(file.parent.name, []).append(file)
         if sessions:
-            return dict(
-                sorted(sessions.items(), key=lambda session: (_age(session[1]), session[0]))
-            )
+            return _by_age(sessions)
     return {}
+
+
+def _captured_sessions(path: Path) -> dict[str, list[Path]]:
+    sessions: dict[str, list[Path]] = {}
+    for file in sorted(path.glob("plugins/profile/*/*")):
+        if file.name.endswith(CAPTURED):
+            sessions.setdefault(file.parent.name, []).append(file)
+    return _by_age(sessions)
+
+
+def _by_age(sessions: dict[str, list[Path]]) -> dict[str, list[Path]]:
+    return dict(sorted(sessions.items(), key=lambda session: (_age(session[1]), session[0])))
 
 
 def _age(files: list[Path]) -> float:

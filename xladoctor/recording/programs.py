@@ -47,7 +47,7 @@ def _move(
     own.path.mkdir()
     for folder, _ in group:
         number_of = folder.name.removeprefix("process-")
-        for timeline in directory.path.glob(f"plugins/profile/*/*_{number_of}.xplane.pb"):
+        for timeline in directory.path.glob(f"plugins/profile/*/*_{number_of}.*"):
             target = own.path / timeline.relative_to(directory.path)
             target.parent.mkdir(parents=True, exist_ok=True)
             timeline.rename(target)

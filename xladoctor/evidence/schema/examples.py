@@ -60,6 +60,7 @@ EXAMPLES = _parsed("""
     idle_gap: SELECT reason, sum(duration_ns) AS ns FROM idle_gap GROUP BY reason
     scope_time: SELECT scope, share FROM scope_time ORDER BY self_ns DESC
     scope_of: SELECT DISTINCT scope_of(op_name) AS scope FROM hlo_instruction
+    eager_op: SELECT place, name, sum(duration_ns) FROM eager_op GROUP BY ALL ORDER BY 3 DESC
     host_op: SELECT name, sum(launches) FROM host_op GROUP BY name ORDER BY 2 DESC LIMIT 10
     device_op: SELECT hlo_op, count, self_ns FROM device_op ORDER BY self_ns DESC LIMIT 10
     host_sample: SELECT file, line, sum(count) AS samples FROM host_sample GROUP BY file, line

@@ -175,6 +175,17 @@ TIMELINE: dict[str, Table] = {
         launches BIGINT operations of devices that it led to, what ran inside it included
         device_ns BIGINT how long these ran
     """)),
+    "eager_op": Table("an operator that the loop called outside of compiled functions in a step,"
+                      " all calls of one name and place together, where it calls such functions;"
+                      " without what makes batches", "derived", columns(PROCESS + """
+        step INTEGER step that it began in
+        place VARCHAR where: optimizer, backward, or else loop
+        name VARCHAR name of the outermost operator
+        count BIGINT how often
+        duration_ns BIGINT time in it
+        launches INTEGER operations of devices that it led to, where the timeline joins these
+        device_ns BIGINT how long these ran
+    """)),
     "host_sample": Table("where Python was in the threads that run the loop or make its batches",
                          "host_samples.json",
                          columns(PROCESS + """

@@ -34,6 +34,9 @@ CREATE MACRO processor_wait_of(process_) AS coalesce(
     (SELECT max(w.share) FROM processor_wait w WHERE w.process = process_), 0
 );
 
+-- Internal: Steady steps of the timeline, with a device in it or without.
+CREATE VIEW warmed_up AS SELECT * FROM timeline_step WHERE steady;
+
 -- Steady steps of the timeline, added up, with the time that no device had work: of several devices
 -- the least idle counts, since the others may wait for it or belong to another thread.
 CREATE TABLE steady_timeline AS

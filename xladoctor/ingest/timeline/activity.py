@@ -127,6 +127,12 @@ def runtime_names(names: list[str]) -> wire.Array:
     return np.isin(_kinds(names), [NAMES.index(name) for name in _RUNTIME])
 
 
+def input_names(names: list[str]) -> list[str]:
+    """Those of these events in which a thread waits for the next batch, or makes it."""
+    kinds = _kinds(names)
+    return [name for name, kind in zip(names, kinds, strict=True) if kind == NAMES.index("input")]
+
+
 def _kinds(names: list[str]) -> wire.Array:
     """The activity of each name, -1 for none."""
     patterns = [re.compile("|".join(_patterns(activity))) for activity in _ACTIVITIES]

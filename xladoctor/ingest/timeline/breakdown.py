@@ -90,7 +90,8 @@ def _of_log(steps: Steps, process: int, ingested: Ingested) -> dict[str, Any]:
     nothing = np.zeros(len(steps.end), np.int64)
     best = {"joined": nothing.astype(bool), "probed": nothing.astype(bool), "index": nothing,
             "ordinal": nothing}  # fmt: skip
-    threads = np.unique(log["thread"][own]).tolist() if steps.barriers else []
+    in_log = steps.barriers or steps.logged
+    threads = np.unique(log["thread"][own]).tolist() if in_log else []
     for thread in threads:
         rows = {name: values[own & (log["thread"] == thread)] for name, values in log.items()}
         thread_log = _joined(steps, rows)
@@ -101,9 +102,12 @@ def _of_log(steps: Steps, process: int, ingested: Ingested) -> dict[str, Any]:
 
 def _joined(steps: Steps, log: dict[str, Any]) -> dict[str, Any]:
     """Each step's row of one thread's log, by time."""
-    at = np.minimum(np.searchsorted(log["end_ns"], steps.end - _CLOCKS_NS), len(log["end_ns"]) - 1)
+    keys = ("index", steps.number) if steps.logged else ("end_ns", steps.end - _CLOCKS_NS)
+    at = np.minimum(np.searchsorted(log[keys[0]], keys[1]), len(log["end_ns"]) - 1)
     joined = (log["begin_ns"][at] < steps.end) & (log["barriers"][at] == 1)
     joined &= steps.end <= log["end_ns"][at] + _CLOCKS_NS
+    if steps.logged:
+        joined &= log["index"][at] == steps.number
     joined[1:] &= at[1:] != at[:-1]
     return {"joined": joined, "probed": joined & log["probed"][at].astype(bool),
             "index": log["index"][at], "ordinal": log["ordinal"][at]}  # fmt: skip

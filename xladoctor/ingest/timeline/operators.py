@@ -1,18 +1,22 @@
 """What the host ran by name in each step, and what that launched on the devices.
 
-For timelines that join calls of the host with the work that they led to.
+For timelines that join calls of the host with the work that they led to; beside compiled functions,
+for all.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from xladoctor.frontends.vocabulary import Event, events
 from xladoctor.ingest.interface import Ingested, Interned
+from xladoctor.ingest.timeline.activity import input_names
 from xladoctor.ingest.timeline.breakdown import step_of
 from xladoctor.ingest.timeline.clock import Timeline
-from xladoctor.ingest.timeline.intervals import Times
+from xladoctor.ingest.timeline.intervals import Intervals, Times, covering
 from xladoctor.ingest.timeline.python_frames import is_frame
-from xladoctor.ingest.timeline.steps import Steps
+from xladoctor.ingest.timeline.steps import Steps, outermost
+from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.nesting import nest
 from xladoctor.ingest.xplane.space import Line
 
@@ -44,6 +48,63 @@ def add_operators(
         "duration_ns": total[0] // 1000, "self_ns": total[1] // 1000, "launches": total[2],
         "device_ns": total[3] // 1000,
     })  # fmt: skip
+
+
+#: Where an operator is called, the surest first: each with the events that it lies in.
+_PLACES: tuple[tuple[str, Event], ...] = (("optimizer", "update"), ("backward", "backward"))
+_ELSEWHERE = "loop"
+
+
+def add_eager(
+    timeline: Timeline, lines: list[Line], steps: Steps | None, numbers: Times | None,
+    process: int, ingested: Ingested,
+) -> None:  # fmt: skip
+    """Fill ``eager_op``, if the loop's threads (``lines``) run compiled functions."""
+    making = timeline.choice(input_names(timeline.events.names))
+    compiled = [_in(timeline, line, _beginning(timeline, "compiled")) for line in lines]
+    if not any(len(inside.begin) for inside in compiled):
+        return
+    calls, works = timeline.space.joined(timeline.events)
+    lasted, names = timeline.events.duration_ps[works], timeline.events.names
+    shown = np.array([name.startswith(events("operator")) for name in names], bool)
+    parts = [np.empty((6, 0), np.int64)]
+    for line, inside in zip(lines, compiled, strict=True):
+        rows = _of_line(timeline, line, shown, calls, lasted)
+        begin, end = rows[1], rows[1] + rows[2] // 1000
+        outer = np.zeros(len(begin), bool)
+        outer[outermost(begin, end)] = True
+        for other in (inside, _in(timeline, line, making)):
+            outer &= covering(other.begin, other.end, begin) < 0
+        place = np.full(len(begin), len(_PLACES), np.int64)
+        for number, (_, event) in reversed([*enumerate(_PLACES)]):
+            around = _in(timeline, line, _beginning(timeline, event))
+            place[covering(around.begin, around.end, begin) >= 0] = number
+        parts.append(np.stack((*rows[:3], rows[4], rows[5], place))[:, outer])
+    name, begin, lasted_ps, launches, device_ps, place = np.concatenate(parts, axis=1)
+    step = step_of(steps, numbers, begin)
+    keys, where = np.unique(((step + 1) * len(names) + name) * 3 + place, return_inverse=True)
+    rest, place = np.divmod(keys, 3)
+    step, name = rest // len(names) - 1, rest % len(names)
+    total = [np.bincount(where, part, len(keys)).astype(np.int64)
+             for part in (lasted_ps, launches, device_ps)]  # fmt: skip
+    ingested.append("eager_op", {
+        "process": np.full(len(step), process), "step": np.ma.masked_array(step, step < 0),
+        "place": Interned(place.astype(np.int32), [*(name for name, _ in _PLACES), _ELSEWHERE]),
+        "name": Interned(name.astype(np.int32), names), "count": np.bincount(where),
+        "duration_ns": total[0] // 1000, "launches": total[1], "device_ns": total[2] // 1000,
+    })  # fmt: skip
+
+
+def _beginning(timeline: Timeline, meaning: Event) -> wire.Array:
+    """The names of events of a meaning, which begin so."""
+    beginnings = events(meaning)
+    return timeline.choice(name for name in timeline.events.names if name.startswith(beginnings))
+
+
+def _in(timeline: Timeline, line: Line, choice: wire.Array) -> Intervals:
+    """When a thread was in events with one of these names."""
+    which = timeline.chosen(line, choice)
+    return Intervals.union(timeline.begins(line, which), timeline.ends(line, which))
 
 
 def _of_line(

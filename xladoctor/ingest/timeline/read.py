@@ -19,7 +19,7 @@ from xladoctor.ingest.timeline.clock import Timeline, kind_of
 from xladoctor.ingest.timeline.dependencies import add_dependencies
 from xladoctor.ingest.timeline.devices import find_devices
 from xladoctor.ingest.timeline.intervals import Times
-from xladoctor.ingest.timeline.operators import add_operators
+from xladoctor.ingest.timeline.operators import add_eager, add_operators
 from xladoctor.ingest.timeline.records import add_records
 from xladoctor.ingest.timeline.regions import (
     add_regions,
@@ -91,6 +91,7 @@ def _read(
     breakdown.add_devices(timeline, doing, steps, numbers, devices, file.process, ingested)
     add_dependencies(timeline, lines, steps, numbers, devices, file.process, ingested)
     add_operators(timeline, steps, numbers, file.process, ingested)
+    add_eager(timeline, lines, steps, numbers, file.process, ingested)
     regions = find_regions(timeline, lines)
     add_regions(regions, steps, numbers, devices, file.process, ingested)
     _defer_events(timeline, steps, numbers, file.process, ingested)

@@ -60,6 +60,7 @@ def find_regions(timeline: Timeline, lines: list[Line]) -> Regions:
     """The labels of one sequence of events, which may be spread over several threads."""
     names = timeline.events.names
     if (labels := timeline.space.labels) is not None:  # then they may lie anywhere
+        labels = {name for name in labels if not own_events().fullmatch(name)}
         runtime, possible = np.zeros(len(names), bool), np.isin(names, list(labels))
     else:
         runtime = runtime_names(names)

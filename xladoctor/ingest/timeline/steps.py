@@ -16,6 +16,8 @@ from xladoctor.ingest.timeline.intervals import Intervals, Times
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.space import Line
 
+#: What the capture marks the end of a step by, with the step's number in the log behind it.
+MARK = "xladoctor.step#"
 #: How the names of XLA's own events that launch a program begin.
 _RUNTIME = ("PjRtCpuExecutable::Execute", "TfrtCpuExecutable::Execute")
 _REPEATED = 3
@@ -26,10 +28,12 @@ class Steps:
     """Disjoint steps in order, in nanoseconds.
 
     Attributes:
-        source: StepMarker, StepTrace, ProfilerStep, Steps or executions: what marked them.
+        source: StepMarker, StepTrace, ProfilerStep, Steps or executions: what marked them; the
+            capture's own marks.
         barriers: whether they go from barrier to barrier.
         number: the program's own, else counted from 0.
         counted: whether the program's own numbers are those of its steps, from 0.
+        logged: whether they are those of the step log.
     """
 
     source: str
@@ -38,6 +42,7 @@ class Steps:
     number: Times
     barriers: bool = False
     counted: bool = False
+    logged: bool = False
 
 
 def main_line(timeline: Timeline) -> Line | None:
@@ -120,6 +125,9 @@ def _by_annotations(timeline: Timeline, main: Line) -> Steps | None:
     rows = timeline.events.rows_of("step_num")
     own = (rows.event >= main.first) & (rows.event < main.events.stop)
     rows = rows.select(own)
+    marks = np.array([name.startswith(MARK) for name in timeline.events.names], bool)
+    if (captured := marks[timeline.events.name[rows.event]]).any():  # beside the program's own
+        rows = rows.select(captured)
     if not len(rows.event):
         return None
     which = rows.event - main.first
@@ -128,7 +136,17 @@ def _by_annotations(timeline: Timeline, main: Line) -> Steps | None:
     names = (timeline.events.names[code] for code in np.unique(timeline.events.name[rows.event]))
     marker = next((mark for name in names for mark in events("step") if name.startswith(mark)), "")
     steps = _until(ends[outer], int(begins.min()), rows.value[outer], "StepTrace")
+    if marker == MARK:
+        return _after_first(steps)
     return replace(steps, source=marker.strip("#"), counted=True) if marker else steps
+
+
+def _after_first(steps: Steps) -> Steps | None:
+    """The first mark of the capture's ends a step that the timeline may not have from its begin."""
+    if len(steps.end) < 2:
+        return None
+    return Steps(MARK.strip("#"), steps.begin[1:], steps.end[1:], steps.number[1:], counted=True,
+                 logged=True)  # fmt: skip
 
 
 def _by_device(timeline: Timeline) -> Steps | None:

@@ -126,7 +126,10 @@ class Events:
         step.executions += launched
         self._recorder.step(state, site, end)
         self._step_closed(state, looked_at, end)
-        state.previous = clock.perf_counter_ns()
+        step, now = state.step, clock.perf_counter_ns()
+        step.capture_ns += now - end
+        step.begin += now - max(end, step.begin)
+        state.previous = now
         if self.enough(state):
             raise SystemExit(0)  # which the program's own `finally` and `atexit` see
 

@@ -171,9 +171,14 @@ class Profiles(Protocol):
 
     Attributes:
         open: begins one; None if there is none whose timelines are of use.
+        suffix: how the names of its timelines end.
+        light: whether it can record again and again, as a warm-up only to throw it away, ends at
+            once whatever it has recorded, and records nothing in a forked child.
     """
 
     open: Callable[[], ProfilerSession] | None
+    suffix: str
+    light: bool
 
     def hand_over(self, begin: Callable[[], int], end: Callable[[int, str | None], None]) -> None:
         """Tell of the program's own profiles of this process.
@@ -187,9 +192,13 @@ class Profiles(Protocol):
         """As it was before."""
 
 
+#: A serialized XSpace, or what writes a timeline to a file of this path.
+Recorded = bytes | Callable[[str], None]
+
+
 class ProfilerSession(Protocol):
-    def stop(self) -> bytes:
-        """The serialized XSpace. Raises RuntimeError where another session was open."""
+    def stop(self) -> Recorded:
+        """What it recorded. Raises RuntimeError where another session was open."""
 
 
 class SourceLines(Protocol):

@@ -62,7 +62,7 @@ class Modules:
                 return
             space, spent = self._profiler.stop(session)
         self._next = clock.monotonic() + max(_PAUSE_S, _SHARE * spent / 1e9)
-        if space is None:
+        if not isinstance(space, bytes):
             return
         name = self._name(compiled)
         replace_file(os.path.join(self._folder, name), space)

@@ -6,7 +6,7 @@ import threading
 from typing import Callable
 
 from . import clock
-from .frontend import ProfilerSession, Profiles
+from .frontend import ProfilerSession, Profiles, Recorded
 
 
 class Profiler:
@@ -54,6 +54,11 @@ class Profiler:
         self._programs.clear()
 
     @property
+    def light(self) -> bool:
+        """See :class:`.frontend.Profiles`."""
+        return self._profiles.light
+
+    @property
     def is_the_programs(self) -> bool:
         """Whether a profile of the program is under way."""
         return bool(self._programs)
@@ -67,12 +72,15 @@ class Profiler:
         with self.lock:
             if self._open or self._programs or self._profiles.open is None:
                 return None
-            session = self._profiles.open()
+            try:
+                session = self._profiles.open()
+            except RuntimeError:  # there is one already
+                return None
             self._open = True
             return session
 
-    def stop(self, session: ProfilerSession) -> tuple[bytes | None, int]:
-        """The serialized XSpace, and the nanoseconds that making it took.
+    def stop(self, session: ProfilerSession) -> tuple[Recorded | None, int]:
+        """What it recorded, and the nanoseconds that ending it took.
 
         None where somebody else's session was open before, as of the profiler server. The
         interpreter is held for that long.

@@ -104,6 +104,11 @@ class Session:
         (self._lines.end if process.undecodable_file() else self._lines.begin)()
         self._events.reset(self._lines)
 
+    def before_fork(self) -> None:
+        """The process is about to be forked."""
+        if self.awake:
+            self._guarded(self._timeline.before_fork)
+
     def begin_anew(self) -> None:
         """In a forked child: it shares no files, locks or faults with the parent."""
         if self._gone:
@@ -164,7 +169,8 @@ class Session:
     def _make_parts(self, late: bool) -> None:
         framework, recorder, sites = self._framework, self._recorder, self._sites
         profiles = os.path.join(self._run, "plugins", "profile")
-        name = f"{socket.gethostname()}_{os.path.basename(self._folder)[8:]}.xplane.pb"
+        name = f"{socket.gethostname()}_{os.path.basename(self._folder)[8:]}"
+        name += framework.profiles.suffix
         asked = self._options
         if framework.profiles.open is None:
             asked = replace(asked, trace_steps=0)
@@ -297,9 +303,14 @@ class Session:
 captures: list[Session] = []
 
 
+def _before_fork() -> None:
+    for session in captures:
+        session.before_fork()
+
+
 def _after_fork() -> None:
     for session in captures:
         session.begin_anew()
 
 
-os.register_at_fork(after_in_child=_after_fork)
+os.register_at_fork(before=_before_fork, after_in_child=_after_fork)

@@ -19,6 +19,7 @@ from typing import Any
 
 from . import clock
 from .files import replace_file
+from .frontend import Recorded
 from .options import Options
 from .profiler import Profiler
 from .warmup import WARMUP
@@ -28,6 +29,9 @@ _RESTLESS = 10  # barriers, after which it is opened whatever the loop does
 _OUTLIER_STEPS = 20
 _RESIDENT_A_BYTE = 36  # of the file, while it is recorded: 2 GB for 55 MB were measured
 _WITHOUT_BARRIERS_S = 5.0  # then the modules are wanted, for which the profiler must be free
+#: Steps, and seconds after which they are enough where the profiler is not light: its end takes
+#: some half of the time that calls without a pause were recorded for.
+_SHORT = ((10, 1.5), (4, 4.0))
 _LEAST_STEPS = 3  # before memory closes the window, which the program may have taken itself
 _ENOUGH = 10  # steady steps in the program's own profile, so that ours is not wanted any more
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -46,12 +50,13 @@ class Timeline:
         self._writing = threading.Lock()
         self._session: Any = None
         self._limit = options.trace_steps
-        self._waiting = self._second = options.trace_steps > 0
+        self._waiting = options.trace_steps > 0
+        self._second = self._waiting and profiler.light
         self._provisional = self._barriers = False
         self._spent = self._opened = 0.0
         self._last_tick = clock.monotonic()
         self._resident = 0
-        self._unwritten: list[tuple[dict[str, Any], str, bytes]] = []
+        self._unwritten: list[tuple[dict[str, Any], str, Recorded]] = []
         self._wanted = options.trace_steps > 0
         self.windows: list[dict[str, Any]] = []
         self._following: dict[str, Any] | None = None  # the program's profile, while it lasts
@@ -77,9 +82,14 @@ class Timeline:
         with self._lock:
             if self._profiler.is_the_programs:
                 self.give_way()
-            if self._waiting and not self._options.trace_after:
+            at_once = self._options.trace_after == 0
+            if self._waiting and (at_once or self._records_warm_up):
                 self._waiting = not self._open()
                 self._provisional = self.active and self._options.trace_after is None
+
+    @property
+    def _records_warm_up(self) -> bool:
+        return self._options.trace_after is None and self._profiler.light
 
     def barrier(self, barriers: int, quiet: int) -> None:
         """A thread closed a step: how many by now, and how many since the last compilation."""
@@ -101,16 +111,23 @@ class Timeline:
     def begin_anew(self) -> None:
         """What took place so far was not the program's loop."""
         with self._lock:
-            fixed = self._options.trace_after is not None or self._following or not self._second
+            over = self._profiler.light and not self._second
+            fixed = self._options.trace_after is not None or self._following or over
             if fixed or self._waiting or self._provisional:
                 return
             if self.active:
                 session, self._session = self._session, None
                 self._profiler.stop(session)
             if self.windows:
-                window = self.windows.pop()
-                self._unwritten = [row for row in self._unwritten if row[0] is not window]
-            self._waiting = self._wanted
+                self._forget(self.windows.pop())
+            self._waiting = self._wanted and self._profiler.light
+
+    def _forget(self, window: dict[str, Any]) -> None:
+        with self._writing:
+            self._unwritten = [row for row in self._unwritten if row[0] is not window]
+            if "file" in window:
+                with contextlib.suppress(OSError):
+                    os.remove(os.path.join(self._folder, window["session"], self._name))
 
     def read(self) -> None:
         """A value was read: in a program without barriers, what its loop can be cut by."""
@@ -123,6 +140,12 @@ class Timeline:
                 self.windows[-1]["steps"] += 1
                 if self.windows[-1]["steps"] >= self._limit and not self._in_warm_up:
                     self.end("step limit")
+                elif not self._profiler.light and self._is_long_enough():
+                    self.end("time limit")
+
+    def _is_long_enough(self) -> bool:
+        passed, had = clock.monotonic() - self._opened, self.windows[-1]["steps"]
+        return any(had >= steps and passed >= seconds for steps, seconds in _SHORT)
 
     @property
     def _in_warm_up(self) -> bool:
@@ -151,6 +174,12 @@ class Timeline:
                 self._provisional, self._waiting = False, True
                 self.windows.pop()
                 self._profiler.stop(session)
+
+    def before_fork(self) -> None:
+        """What the child does would be recorded in its memory, and never ended."""
+        with self._lock:
+            if self.active and not self._profiler.light:
+                self.end("a fork of the process")
 
     def _open(self) -> bool:
         session = self._profiler.start()
@@ -215,7 +244,7 @@ class Timeline:
                 window["ended_by"] = "another profile of the program"
                 return
             name = self._options.session + ("-outlier" if len(self.windows) > 1 else "")
-            window |= {"bytes": len(space), "stop_ns": spent, "session": name}
+            window |= {"stop_ns": spent, "session": name}
             self._unwritten.append((window, os.path.join(self._folder, name, self._name), space))
 
     def give_way(self) -> None:
@@ -281,8 +310,12 @@ class Timeline:
                 window, path, space = self._unwritten[0]
                 began = clock.perf_counter_ns()
                 os.makedirs(os.path.dirname(path), exist_ok=True)
-                replace_file(path, space)
-                window |= {"file": self._name, "write_ns": clock.perf_counter_ns() - began}
+                if callable(space):
+                    space(path)
+                else:
+                    replace_file(path, space)
+                window |= {"bytes": os.path.getsize(path), "file": self._name,
+                           "write_ns": clock.perf_counter_ns() - began}  # fmt: skip
                 del self._unwritten[0]
 
 

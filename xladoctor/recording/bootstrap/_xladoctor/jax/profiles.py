@@ -17,6 +17,9 @@ from ..written_profile import written
 class Profiles:
     """See :class:`..frontend.Profiles`."""
 
+    suffix = ".xplane.pb"
+    light = True
+
     def __init__(self) -> None:
         self._patches = Patches()
         self._number: int | None = None

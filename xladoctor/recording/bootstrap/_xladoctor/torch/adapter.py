@@ -121,7 +121,12 @@ class Adapter(Listener):
                 return
             self._leaders[state.id] = optimizer
         self._others[state.id] = 0
-        self._events.step_launched(state, self._calls.sites.here(2), launched=False)
+        self._end_step(state, self._calls.sites.here(2), launched=False)
+
+    def _end_step(self, state: ThreadState, site: int | None, launched: bool = True) -> None:
+        with self._events.annotation(f"step#{state.index}", None):
+            pass  # that it ends here is what the timeline is to show
+        self._events.step_launched(state, site, launched)
 
     # -- calls of compiled functions ---------------------------------------------------------
 
@@ -150,7 +155,7 @@ class Adapter(Listener):
         sites.ended_steps[site] = sites.ended_steps.get(site, 0) + 1
         if not state.anchors.since:
             self._events.loop_found()
-        self._events.step_launched(state, site)
+        self._end_step(state, site)
 
     def _ends_step(self, state: ThreadState, site: int | None) -> bool:
         if state.anchors is None:

@@ -13,6 +13,7 @@ from ..profiler import Profiler
 from ..recorder import Recorder
 from ..told import Counters
 from .adapter import Adapter
+from .profiles import Profiles
 
 
 class ImportedTorch:
@@ -40,7 +41,9 @@ class ImportedTorch:
         return Probe()
 
     def annotation(self, name: str, **values: Any) -> Any:
-        raise RuntimeError("there is no timeline")
+        from torch._C._profiler import _RecordFunctionFast
+
+        return _RecordFunctionFast(name)  # values are recorded with the shapes of arguments alone
 
     def versions(self) -> dict[str, str]:
         triton = getattr(sys.modules.get("triton"), "__version__", None)
@@ -66,18 +69,8 @@ class ImportedTorch:
 
     @property
     def missing(self) -> dict[str, str]:
-        return dict(self._adapter.missing) if self._adapter is not None else {}
+        own = self._adapter.missing if self._adapter is not None else {}
+        return {**own, **self.profiles.missing}
 
     def modules(self, profiler: Profiler, recorder: Recorder, folder: str, limit: int) -> NoModules:
         return NoModules()
-
-
-class Profiles:
-    """See :class:`..frontend.Profiles`: the capture takes no timeline of its own."""
-
-    open = None
-
-    def hand_over(self, begin: Callable[[], int], end: Callable[[int, str | None], None]) -> None:
-        """The program's own profiles are nothing to give way to."""
-
-    def take_back(self) -> None: ...

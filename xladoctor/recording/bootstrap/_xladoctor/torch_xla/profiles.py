@@ -26,6 +26,9 @@ class Profiles:
     which takes as long again.
     """
 
+    suffix = ".xplane.pb"
+    light = True
+
     def __init__(self, xlac: Any) -> None:
         self._owner = xlac.profiler
         self.open = xlac.profiler.TslProfilerSessionWrapper
