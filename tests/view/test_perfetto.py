@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from tests.chrome.builder import launch_bound, training
 from tests.cli.test_cli import ROOT, called
+from tests.hostile.corpus import HOSTILE, run_directory
 from tests.ingest.loop_trace import loop
 from tests.view.decoded import Track, decoded, named
 from tests.xspace import builder, devices
@@ -212,6 +213,15 @@ def test_file_is_packed_by_its_name(tmp_path: Path) -> None:
         assert done.stdout == f"{file}: 14,410 slices; open it at https://ui.perfetto.dev\n"
     assert gzip.decompress(packed.read_bytes()) == plain.read_bytes()
     assert sum(len(track.slices) for track in decoded(packed).values()) == 14410
+
+
+def test_what_others_wrote_is_shown_as_text(tmp_path: Path) -> None:
+    run = run_directory(tmp_path)
+    file = tmp_path / HOSTILE.replace("/", " ")[:100]
+    done = called("view", run, "--perfetto", file)
+    assert (done.returncode, done.stdout.count("\n")) == (0, 1), done.stderr
+    assert {c for c in done.stdout + done.stderr if not c.isprintable()} == {"\n"}
+    assert sum(len(track.slices) for track in decoded(file).values()) > 1000
 
 
 def test_what_is_left_of_a_damaged_timeline_is_written(tmp_path: Path) -> None:

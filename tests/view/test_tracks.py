@@ -15,7 +15,7 @@ from xladoctor.evidence.interface import Evidence
 from xladoctor.view.interface import Track
 from xladoctor.view.tracks import findings
 
-PLACE = {"file": "programs/scalar_read.py", "line": 35}
+PLACE: dict[str, Any] = {"file": "programs/scalar_read.py", "line": 35}
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -150,6 +151,14 @@ def test_names_of_a_foreign_file_are_no_paths(tmp_path: Path) -> None:
     (folder / "x y.xplane.pb").write_bytes(loop().space.bytes())
     written(folder, tmp_path / "log")
     assert list(files(tmp_path / "log")) == ["odd \n name/x y.xplane.pb"]
+
+
+def test_names_need_not_be_texts(tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"run \xff")
+    folder.mkdir()
+    (folder / os.fsdecode(b"host \xfe.xplane.pb")).write_bytes(loop().space.bytes())
+    written(folder, tmp_path / "log")
+    assert list(files(tmp_path / "log")) == [r"run \xff/host \xfe.xplane.pb"]
 
 
 def test_without_a_timeline_nothing_is_written(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from xladoctor.evidence.interface import Evidence
 from xladoctor.view import tracks, xspace
 from xladoctor.view.interface import Slices, Track, ViewError
 from xladoctor.view.perfetto import PerfettoTrace, opened
-from xladoctor.view.timelines import Shown, timelines
+from xladoctor.view.timelines import Shown, place_of, timelines
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ def write_perfetto(evidence: Evidence, diagnosis: Diagnosis, path: Path) -> Outc
     given = _rows(evidence, diagnosis, outcome)
     first = next(given)  # before the file is emptied
     for (file,) in evidence.database.table("SELECT file FROM timeline")[1]:
-        if path.exists() and path.samefile(file):
+        if path.exists() and path.samefile(place_of(file, evidence)):
             raise ViewError(f"{path}: is the timeline itself", "name another file")
     with opened(path) as file:
         trace = PerfettoTrace(file)

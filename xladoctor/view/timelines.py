@@ -84,7 +84,15 @@ def timelines(evidence: Evidence) -> Iterator[Shown]:
             " early",
         )
     for row in rows:
-        yield _shown(Path(row["file"]), row["process"], row["pid"], evidence)
+        yield _shown(place_of(row["file"], evidence), row["process"], row["pid"], evidence)
+
+
+def place_of(file: str, evidence: Evidence) -> Path:
+    """A file of the evidence, whose tables escape what in a path is not UTF-8."""
+    path, root = Path(file), Path(str(evidence.origin["path"]))
+    if path.exists():
+        return path
+    return next((each for each in (root, *root.rglob("*")) if encodable(str(each)) == file), path)
 
 
 def _shown(path: Path, process: int, pid: int | None, evidence: Evidence) -> Shown:
