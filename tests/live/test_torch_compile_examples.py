@@ -23,6 +23,8 @@ FOLDER = EXAMPLES / "torch_compile"
 PROGRAMS = sorted(FOLDER.glob("*.py"))
 #: What they find depends on what else the machine does; each is tested on made evidence.
 BY_TIME = {rule.id for rule in load_rules() if rule.judged_by == "time"}
+#: What they judge is launched on a GPU.
+OF_A_GPU = {rule.id for rule in load_rules() if "host_op" in rule.needs}
 #: Compiled after warm-up, until the limit of eight is reached; calls after that.
 AGAIN, LATER = 5, 32
 #: Run each time; the others are thorough.
@@ -103,4 +105,5 @@ def test_healed_program_has_nothing_to_fix_and_every_rule_looked(example: Captur
 
     serious = {f["rule"] for f in report["findings"] if f["severity"] != "info"}
     assert serious - BY_TIME == set()
-    assert set(report["rules"]["not_evaluated"]) - BY_TIME == set()
+    assert set(report["rules"]["not_evaluated"]) - BY_TIME - OF_A_GPU == set()
+    assert "XD315" in report["rules"]["clear"]

@@ -33,7 +33,7 @@ class Profiles:
     """See :class:`..frontend.Profiles`."""
 
     suffix = ".pt.trace.json.gz"
-    light = False  # 3 µs an event when it ends, at which Python stands still; 8 have been seen
+    light = False  # Python stands still while it ends and is written, 8 µs for each event
 
     def __init__(self) -> None:
         self._patches = Patches()
