@@ -217,6 +217,8 @@ def read_chrome(path: Path, ingested: Ingested) -> ChromeSpace | None:
     origin = (int(since) if re.fullmatch(r"\d{1,18}|[1-8]\d{18}", since) else 0) + 1000 * found.base
     if "host_name" in facts:
         space.hostnames.append(facts["host_name"])
+    if re.fullmatch(r"\d{1,9}", facts.get("rank", "")):
+        space.rank = int(facts["rank"])
     _arrange(space, found, origin)
     if space.of_planes:
         ingested.notes.append(f"{path}: a trace for viewers, without the compiled graphs; the"
@@ -293,8 +295,8 @@ def _distinct(rows: wire.Array, *columns: int) -> tuple[wire.Ints, wire.Ints]:
 
 
 def _facts(space: ChromeSpace, start: int) -> dict[str, str]:
-    """What is said of the whole, before the events or behind them."""
-    around = (space.buffer[:start], space.buffer[max(start, space.size - _AROUND) :])
+    """What is said of the whole, behind the events or, which counts, before them."""
+    around = (space.buffer[max(start, space.size - _AROUND) :], space.buffer[:start])
     return {key.decode(): value.decode(errors="replace")
             for part in around for key, value in _FACTS.findall(part.tobytes())}  # fmt: skip
 
@@ -329,6 +331,9 @@ def _arrange(space: ChromeSpace, found: _Found, origin: int) -> None:
     called = _called(space, found.metadata, names, codes)
     space.of_planes = any(name.startswith("/") for name in called.values())
     lanes, numbers = _lanes(found.lanes, names, codes, called)
+    hosts = {each.process for each in lanes if not each.device and each.process.isdecimal()}
+    if len(hosts) == 1 and not space.of_planes:
+        space.pid = int(*hosts)
     planes: dict[str, list[int]] = {}
     for number, each in enumerate(lanes):
         planes.setdefault(_plane_of(each, called), []).append(number)
