@@ -133,3 +133,8 @@ JOIN (
 ) n USING (process)
 WHERE t.compile_ns = 0
 GROUP BY process, frame;
+
+-- Internal: what so many steady steps of the timeline lose, for all steps of the loop.
+CREATE MACRO over_loop(process_, ns, steps_) AS (
+    ns * greatest(1, coalesce((SELECT max(steps) FROM loop l WHERE l.process = process_), 0) / steps_)
+)::BIGINT;
