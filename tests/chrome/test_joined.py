@@ -90,7 +90,7 @@ def test_findings_of_the_log_say_how_much_of_a_step_the_function_takes(tmp_path:
     ).findings}  # fmt: skip
 
     for rule in ("XD101", "XD314"):
-        assert "A step without compiling takes 1000 µs, the function 500 µs" in found[rule].message
+        assert "A step without compiling takes 1 ms, the function 0.5 ms" in found[rule].message
     assert found["XD101"].count == 4
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 from pathlib import Path
 
 import pytest
@@ -116,6 +117,26 @@ def test_the_sample_is_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
     diagnosis = diagnose(load_evidence("rank0.pt.trace.json.gz"), load_rules())
     render([Report(diagnosis)], output, Style(80))
     assert_as_before(SAMPLE / "report.txt", output.getvalue())
+
+
+def test_the_sample_with_a_compilers_log_is_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(SAMPLE.parent)
+    output = io.StringIO()
+    evidence = load_evidence("graph_breaks")
+    render([Report(diagnose(evidence, load_rules()))], output, Style(80))
+    assert_as_before(Path("graph_breaks", "report.txt").absolute(), output.getvalue())
+    placed = evidence.database.table("SELECT step, count(*) FROM compilation GROUP BY ALL"
+                                     " ORDER BY 1")[1]  # fmt: skip
+    assert placed == [(3, 2), (7, 2), (11, 2), (17, 2), (None, 4)]
+
+
+def test_the_sample_has_nothing_of_the_machine_that_it_was_made_on() -> None:
+    files = sorted((SAMPLE.parent / "graph_breaks").glob("*.gz"))
+    assert sum(file.stat().st_size for file in files) < 1_000_000
+    for file in files:
+        text = gzip.decompress(file.read_bytes()).decode()
+        assert "/samples/programs/profiled/graph_breaks.py" in text or "Torch-Compiled" in text
+        assert set(re.findall(r"\"/([a-z]+)/", text)) <= {"samples", "venv", "usr", "xladoctor"}
 
 
 def test_the_sample_is_what_its_generator_writes() -> None:

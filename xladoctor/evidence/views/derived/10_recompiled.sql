@@ -145,7 +145,7 @@ SELECT
         'pattern': pattern, 'seen': seen, 'possible': possible,
         'full': "full", 'loaders': loaders,
         'compilations': indices[:20], 'graphs': graphs, 'launches': launches,
-        'settled': NOT unsettled, 'captured': captured, 'frame_us': frame_ns / 1e3, 'step_us': step_ns / 1e3,
+        'settled': NOT unsettled, 'captured': captured, 'frame_ms': frame_ns / 1e6, 'step_ms': step_ns / 1e6,
         'changed_lines': CASE WHEN kind IN ('operations', 'growing') THEN lines[:6] END
     } AS cause
 FROM (
