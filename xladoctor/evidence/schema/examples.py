@@ -61,6 +61,7 @@ EXAMPLES = _parsed("""
     idle_gap: SELECT reason, sum(duration_ns) AS ns FROM idle_gap GROUP BY reason
     scope_time: SELECT scope, share FROM scope_time ORDER BY self_ns DESC
     scope_of: SELECT DISTINCT scope_of(op_name) AS scope FROM hlo_instruction
+    kernel_site: SELECT hlo_op, file, line FROM kernel_site WHERE share > 0.5
     host_op: SELECT name, sum(launches) FROM host_op GROUP BY name ORDER BY 2 DESC LIMIT 10
     device_op: SELECT hlo_op, count, self_ns FROM device_op ORDER BY self_ns DESC LIMIT 10
     host_sample: SELECT file, line, sum(count) AS samples FROM host_sample GROUP BY file, line

@@ -174,6 +174,15 @@ TIMELINE: dict[str, Table] = {
         duration_ns BIGINT time in it
         self_ns BIGINT time in it, without what ran inside it
     """)),
+    "kernel_site": Table("a function of the program that asked for an operation of a device, or"
+                         " for what that is the gradient of, where Python was recorded",
+                         "derived", columns(PROCESS + """
+        hlo_op VARCHAR name of the operation, as in device_op
+        file VARCHAR file of the function, as the profiler names it
+        line BIGINT line at which it begins
+        function VARCHAR its name
+        share DOUBLE of the operation's time; of very many, of those looked at
+    """)),
     "host_op": Table("what the host ran by name in a step, all of one name together, where the"
                      " timeline joins it with what it launched", "derived", columns(PROCESS + """
         step INTEGER step that it began in

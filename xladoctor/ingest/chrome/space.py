@@ -33,6 +33,8 @@ _METADATA, _COMPLETE, _INSTANT = ord("M"), ord("X"), ord("i")
 _LABELS = "user_annotation"
 #: The argument that a call of the host and what it led to on a device have in common.
 _JOINED = "correlation"
+#: The one that an operator and its gradient have in common.
+_SEQUENCE = "Sequence number"
 _LANE = [scan.PROCESS, scan.THREAD, scan.CATEGORY]
 _UNKNOWN = int(np.iinfo(np.int64).min)
 
@@ -89,7 +91,7 @@ class ChromeSpace(Space):
         self, wanted: Iterable[str] | None = None, advance: Callable[[int], None] | None = None
     ) -> Events:
         """All events as columns, with those of their arguments that are ``wanted`` (None: all)."""
-        keys = None if wanted is None else {*wanted, _JOINED}
+        keys = None if wanted is None else {*wanted, _JOINED, _SEQUENCE}
         stats = self.stats(self.columns["args"], keys)
         names, codes = self.names()
         value = stats.value.copy()
@@ -177,6 +179,12 @@ class ChromeSpace(Space):
         at = np.searchsorted(numbers, works.value)
         found = np.append(numbers, -1)[at] == works.value
         return calls.event[first][at[found]].astype(np.int64), works.event[found].astype(np.int64)
+
+    def numbered(self, events: Events) -> tuple[wire.Ints, wire.Ints]:
+        """Operators that are numbered in the order of the forward pass, and their numbers."""
+        rows = events.rows_of(_SEQUENCE)
+        rows = rows.select((rows.kind == wire.INT64) & (rows.value >= 0))
+        return rows.event.astype(np.int64), rows.value
 
     def _add_flows(self, events: Events) -> None:
         """Number what joins calls and work as an XSpace does: ``_p`` produces, ``_c`` consumes."""

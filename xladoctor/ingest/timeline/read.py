@@ -20,6 +20,7 @@ from xladoctor.ingest.timeline.compiled_parts import add_compiled_parts
 from xladoctor.ingest.timeline.dependencies import add_dependencies
 from xladoctor.ingest.timeline.devices import find_devices
 from xladoctor.ingest.timeline.intervals import Times
+from xladoctor.ingest.timeline.kernel_sites import add_kernel_sites
 from xladoctor.ingest.timeline.operators import add_operators
 from xladoctor.ingest.timeline.records import add_records
 from xladoctor.ingest.timeline.regions import (
@@ -92,6 +93,7 @@ def _read(
     breakdown.add_devices(timeline, doing, steps, numbers, devices, file.process, ingested)
     add_dependencies(timeline, lines, steps, numbers, devices, file.process, ingested)
     add_operators(timeline, steps, numbers, file.process, ingested)
+    add_kernel_sites(timeline, lines, file.process, ingested)
     add_compiled_parts(timeline, steps, numbers, file.process, ingested)
     regions = find_regions(timeline, lines)
     add_regions(regions, steps, numbers, devices, file.process, ingested)

@@ -141,6 +141,10 @@ class Space:
         """For work of devices, the number of the call that led to it, and its own; none here."""
         return np.empty(0, np.int64), np.empty(0, np.int64)
 
+    def numbered(self, events: Events) -> tuple[wire.Ints, wire.Ints]:
+        """Operators that are numbered in the order of the forward pass, and their numbers; none."""
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+
     def add_damage(self, damage: wire.Ints) -> None:
         """Add what a part of the file counted; the same place, such as the file's end, once."""
         if damage[0] and damage[1] != self.damage[1]:
