@@ -1,11 +1,14 @@
 """Captures the sample traces anew: each program of `programs/` under `xladoctor run`.
 
-Each `<name>/` here is a run directory, written by the real tool from `programs/<name>.py`. Paths of
-this checkout and of its environment are replaced, so that a sample reads the same everywhere.
+Each `<name>/` here is a run directory, written by the real tool from `programs/<name>.py`; or what
+`torch.profiler` and `TORCH_TRACE` wrote of `programs/profiled/<name>.py`, with the report on it.
+Paths of this checkout and of its environment are replaced, so that a sample reads the same
+everywhere.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import shutil
@@ -21,6 +24,7 @@ from xladoctor.recording.manifest import inventory
 
 HERE = Path(__file__).parent
 PROGRAMS = sorted((HERE / "programs").glob("*.py"))
+PROFILED = sorted((HERE / "programs" / "profiled").glob("*.py"))
 
 
 def capture(program: Path) -> None:
@@ -36,8 +40,27 @@ def capture(program: Path) -> None:
     neutralize(target)
 
 
-def neutralize(target: Path) -> None:
-    """Replace the paths and the host name of this machine in all files."""
+def profile(program: Path) -> None:
+    """Run one program that profiles itself, with the compiler's log, and keep both."""
+    target = HERE / program.stem
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir()
+    command = [sys.executable, str(program.relative_to(HERE)), f"{target}/rank0.pt.trace.json"]
+    environment = {**os.environ, "TORCH_TRACE": str(target)}
+    subprocess.run(command, cwd=HERE, env=environment, check=True, capture_output=True)
+    for path in sorted(target.iterdir()):
+        name = "torch_trace.log" if path.suffix == ".log" else path.name
+        packed = gzip.compress(neutral(path.read_text()).encode(), mtime=0)
+        (target / f"{name}.gz").write_bytes(packed)
+        path.unlink()
+    report = [sys.executable, "-m", "xladoctor", "analyze", target.name, "--fail-on", "never"]
+    shown = subprocess.run(report, cwd=HERE, check=True, capture_output=True, text=True,
+                           env={**os.environ, "COLUMNS": "80"})  # fmt: skip
+    (target / "report.txt").write_text(shown.stdout)
+
+
+def neutral(text: str) -> str:
+    """A text with other paths and another name of the host than this machine's."""
     replaced = {
         str(HERE.resolve()): "/samples",
         sysconfig.get_paths()["purelib"]: "/venv/lib/python3.11/site-packages",
@@ -46,17 +69,19 @@ def neutralize(target: Path) -> None:
         f'"{socket.gethostname()}"': '"host"',
     }
 
-    def shown(text: str) -> str:
-        for old, new in replaced.items():
-            text = text.replace(old, new)
-        return text
+    for old, new in replaced.items():
+        text = text.replace(old, new)
+    return text
 
+
+def neutralize(target: Path) -> None:
+    """Replace the paths and the host name of this machine in all files."""
     for path in sorted(p for p in target.rglob("*") if p.is_file()):
         if path.suffix == ".pb":
-            neutralize_timeline(path, shown)
+            neutralize_timeline(path, neutral)
             path.rename(path.with_name(path.name.replace(socket.gethostname(), "host")))
         else:
-            path.write_text(shown(path.read_text()))
+            path.write_text(neutral(path.read_text()))
     record = json.loads((target / "run.json").read_text())
     record["files"] = inventory(target)  # the sizes are others now
     (target / "run.json").write_text(json.dumps(record, indent=1) + "\n")
@@ -92,7 +117,7 @@ def neutral_module(proto: bytes, shown: Callable[[str], str]) -> bytes:
 
 
 if __name__ == "__main__":
-    for program in PROGRAMS:
-        capture(program)
+    for program in (*PROGRAMS, *PROFILED):
+        (profile if program in PROFILED else capture)(program)
         size = sum(p.stat().st_size for p in (HERE / program.stem).rglob("*") if p.is_file())
         print(f"{program.stem}: {size / 1e6:.2f} MB")

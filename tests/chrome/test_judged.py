@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 from pathlib import Path
 
 import pytest
 
-from tests.chrome.builder import Trace, launch_bound, training
+from tests.chrome.builder import BACKWARD, Trace, launch_bound, training
 from tests.report.snapshots import assert_as_before
 from xladoctor.diagnosis.engine import diagnose
 from xladoctor.diagnosis.pack import load_rules
@@ -71,6 +72,41 @@ def test_waiting_for_batches(tmp_path: Path) -> None:
     assert fired(load(tmp_path, trace)) == {"XD501"}
 
 
+def test_kernels_of_the_backward_pass_are_of_the_function_that_called_the_operator(
+    tmp_path: Path,
+) -> None:
+    trace = Trace()
+    for number in range(12):
+        at = number * 10_000.0
+        trace.step(number, at, 10_000)
+        trace.event("train.py(9): train", at, 10_000, "python_function")
+        for place, (function, name) in enumerate((("net.py(21): forward", "relu"),
+                                                  ("net.py(40): loss_of", "mul"))):  # fmt: skip
+            begin, sequence = at + 100 + 300 * place, 2 * number + place
+            trace.event(function, begin, 200, "python_function")
+            trace.event("aten::empty", begin + 5, 5, Sequence_number=sequence)
+            trace.event(f"aten::{name}", begin + 20, 50, Sequence_number=sequence)
+            trace.launch(f"{name}_elementwise_kernel", begin + 30, begin + 40, 50)
+            after = at + 1_500 - 400 * place
+            trace.event(f"autograd::engine::evaluate_function: {name}Backward0", after, 100,
+                        thread=BACKWARD, Sequence_number=sequence)  # fmt: skip
+            for kernel in range(10):
+                begin = at + 2_000 + 3_500 * place + 300 * kernel
+                trace.launch(f"{name}_backward_elementwise_kernel", after + 10 + kernel, begin,
+                             250 + 40 * place, thread=BACKWARD)  # fmt: skip
+    evidence = load(tmp_path, trace)
+
+    assert evidence.database.table("SELECT hlo_op, file, line, function, share FROM kernel_site"
+                                   " ORDER BY hlo_op")[1] == [
+        ("mul_backward_elementwise_kernel", "net.py", 40, "loss_of", 1.0),
+        ("mul_elementwise_kernel", "net.py", 40, "loss_of", 1.0),
+        ("relu_backward_elementwise_kernel", "net.py", 21, "forward", 1.0),
+        ("relu_elementwise_kernel", "net.py", 21, "forward", 1.0),
+    ]  # fmt: skip
+    (found,) = diagnose(evidence, load_rules()).findings
+    assert (found.rule, found.locations[0].file, found.locations[0].line) == ("XD608", "net.py", 40)
+
+
 def test_copies_that_do_not_wait_are_no_reads(tmp_path: Path) -> None:
     trace = training(12, kernels=2)
     for number in range(12):
@@ -116,6 +152,26 @@ def test_the_sample_is_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
     diagnosis = diagnose(load_evidence("rank0.pt.trace.json.gz"), load_rules())
     render([Report(diagnosis)], output, Style(80))
     assert_as_before(SAMPLE / "report.txt", output.getvalue())
+
+
+def test_the_sample_with_a_compilers_log_is_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(SAMPLE.parent)
+    output = io.StringIO()
+    evidence = load_evidence("graph_breaks")
+    render([Report(diagnose(evidence, load_rules()))], output, Style(80))
+    assert_as_before(Path("graph_breaks", "report.txt").absolute(), output.getvalue())
+    placed = evidence.database.table("SELECT step, count(*) FROM compilation GROUP BY ALL"
+                                     " ORDER BY 1")[1]  # fmt: skip
+    assert placed == [(3, 2), (7, 2), (11, 2), (17, 2), (None, 4)]
+
+
+def test_the_sample_has_nothing_of_the_machine_that_it_was_made_on() -> None:
+    files = sorted((SAMPLE.parent / "graph_breaks").glob("*.gz"))
+    assert sum(file.stat().st_size for file in files) < 1_000_000
+    for file in files:
+        text = gzip.decompress(file.read_bytes()).decode()
+        assert "/samples/programs/profiled/graph_breaks.py" in text or "Torch-Compiled" in text
+        assert set(re.findall(r"\"/([a-z]+)/", text)) <= {"samples", "venv", "usr", "xladoctor"}
 
 
 def test_the_sample_is_what_its_generator_writes() -> None:

@@ -100,7 +100,7 @@ HALF, LITTLE, BOUND, UNKNOWN = saves(6.0, 5.0), saves(6.0, 0.1), saves(6.0), sav
         ([HALF], None, "1 finding to fix for a loop 2 times as fast."),
         ([HALF, saves(6.0, 2.5)], "upload", "2 findings to fix for a loop 4 times as fast, then"
          " limited by uploads."),
-        ([HALF, BOUND], None, "2 findings to fix for a loop 2 times as fast."),
+        ([HALF, BOUND], None, "2 findings to fix for a loop 2 times as fast or more."),
         ([HALF, UNKNOWN], "host", "2 findings to fix for a loop 2 times as fast or more, then"
          " limited by other Python on the host."),
         ([HALF, saves(9.0, 4.0, severity="info")], None, "1 finding to fix for a loop 2 times as"

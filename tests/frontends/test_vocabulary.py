@@ -50,7 +50,7 @@ def test_patterns_are_regular_expressions(words: Vocabulary) -> None:
 def test_the_default_frontend_has_a_name_for_everything() -> None:
     words = vocabularies()[DEFAULT]
     assert next(iter(vocabularies())) == DEFAULT
-    others = {"call", "step", "backward", "operator", "compiled", "update", "collective"}
+    others = {"call", "step", "backward", "operator", "compiled", "update", "collective", "part"}
     assert set(words.events) == set(get_args(Event)) - others
     assert set(words.activities) <= set(get_args(Activity))
     assert words.words["barrier"] == "torch_xla.sync"

@@ -64,7 +64,7 @@ def test_as_many_blocks_as_times_are_joined_in_order() -> None:
     assert compilations[1] == {
         "process": 0, "thread": 1, "index": 1, "step": 1, "ordinal": 1, "launches": 1,
         "graph_hash": "b", "cause": SYNC, "inputs": 2, "outputs": 3,
-        "memory_bytes": None, "callbacks": None, "cached": None, "end_ns": 1009,
+        "memory_bytes": None, "callbacks": None, "cached": None, "compile_id": None, "end_ns": 1009,
         "duration_ns": 9, "file": PROGRAM, "line": 40, "function": "train", "user_file": None,
         "user_line": None, "user_function": None, "via": "",
     }  # fmt: skip

@@ -172,7 +172,7 @@ def _of_timeline(evidence: Evidence, total: float | None) -> TimeSpent:
 
 def _warmup_compile(evidence: Evidence, process: int) -> float:
     query = """
-        SELECT coalesce(sum(duration_ns), 0) / 1e9 FROM compilation
+        SELECT coalesce(sum(duration_ns), 0) / 1e9 FROM compilation_in_loop
         LEFT JOIN (SELECT process, thread, barriers FROM step_period) USING (process, thread)
         WHERE process = $process AND ordinal < $warmup * coalesce(barriers, 1)
           AND process NOT IN (SELECT process FROM missing_barrier)

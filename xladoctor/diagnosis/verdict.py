@@ -34,7 +34,7 @@ _LITTLE = 0.02
 #: What can limit a step, in words.
 LIMITS = {
     "compilation": "compiling", "host_sync": "synchronization", "input": "input",
-    "upload": "uploads", "checkpoint": "saving checkpoints", "dispatch": "launching graphs",
+    "upload": "uploads", "checkpoint": "saving checkpoints", "dispatch": "launching work",
     "tracing": "tracing on the host", "host": "other Python on the host", "device": "the device",
 }  # fmt: skip
 _UNKNOWN = "No step log in this evidence, so what limits the program is not known"
@@ -185,8 +185,8 @@ def _of_warmup(saving: Saving) -> bool:
 def _gain(
     serious: Sequence[Finding], speedup: float | None, basis: SavingBasis, limit: str | None
 ) -> str:
-    """What fixing all of them brings; it may be more where what some of them bring is unknown."""
-    more = any(finding.saving.basis == "none" for finding in serious)
+    """What fixing all of them brings; it may be more where some have no estimate."""
+    more = any(finding.saving.basis in ("none", "bound") for finding in serious)
     if speedup is None or basis == "bound" or (more and speedup < _NO_GAIN):
         return ""
     then = f", then limited by {LIMITS[limit]}" if limit else ""

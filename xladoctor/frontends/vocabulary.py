@@ -28,7 +28,7 @@ Meaning = Literal["compile", "execute", "read", "upload", "sent", "eager_compile
                   "handles"]  # fmt: skip
 Event = Literal["barrier", "graph", "launch", "execution", "compilation", "client_compilation",
                 "fetch", "send", "call", "step",
-                "backward", "operator", "compiled", "update", "collective"]  # fmt: skip
+                "backward", "operator", "compiled", "update", "collective", "part"]  # fmt: skip
 Activity = Literal["compile", "wait", "upload", "input", "save", "dispatch"]
 Word = Literal["barrier", "dispatch", "unused", "idle", "log", "install", "server"]
 SettingKind = Literal["place", "device"]
@@ -151,7 +151,9 @@ class Vocabulary(BaseModel):
             ``step``: of the loop, in names that begin so and end in its number; ``backward``: of a
             thread that runs the backward pass, and ``operator``: that the host runs one by one, in
             names that begin so; ``compiled``: compiled code runs instead, ``update``: the optimizer
-            does, and ``collective``: a device exchanges with others, likewise.
+            does, and ``collective``: a device exchanges with others, likewise; ``part``: of a
+            compiled function, in names that begin so and end in the number that its compiler gave
+            it, FUNCTION/VERSION.
         modules: how the names of its modules begin.
         activities: regular expression for the whole name of events in which the host does that.
         files: names of the framework's own Python files, without the suffix.
@@ -227,6 +229,12 @@ def called(event: str) -> str | None:
     """The compiled function that an event is a call of; None if it is of no call."""
     begins = (name for name in events("call") if event.startswith(name))
     return next((event.removeprefix(name).removesuffix(")") for name in begins), None)
+
+
+def part_of(event: str) -> str | None:
+    """The number of the part of a compiled function that an event is a call of, as 0/1; or None."""
+    begins = (name for name in events("part") if event.startswith(name))
+    return next((event.removeprefix(name) for name in begins), None)
 
 
 def written_in(names: Collection[str]) -> str | None:

@@ -265,7 +265,7 @@ def _add(
         cause=block.true_cause() if block else timed.cause,
         inputs=block.inputs if block else None, outputs=block.outputs if block else None,
         memory_bytes=block.memory_bytes if block else timed.memory_bytes,
-        callbacks=timed.callbacks, cached=timed.cached,
+        callbacks=timed.callbacks, cached=timed.cached, compile_id=None,
         end_ns=timed.end_ns, duration_ns=timed.duration_ns, **site.columns(),
     )  # fmt: skip
 

@@ -22,7 +22,8 @@ _OF_MODULES = ("hlo_module", "hlo_instruction", "hlo_parameter", "hlo_frame", "r
                "graph_change")  # fmt: skip
 _OF_TIMELINE = (
     "timeline", "plane", "line", "event", "event_stat", "timeline_step", "host_segment", "region",
-    "device", "device_step", "device_execution", "device_op", "idle_gap", "host_op", "eager_op",
+    "compiled_part", "device", "device_step", "device_execution", "device_op", "idle_gap",
+    "host_op", "eager_op", "kernel_site",
 )  # fmt: skip
 #: Tables that have rows of a file, by the pattern of its name; no table has rows of other files.
 TABLES: dict[str, tuple[str, ...]] = {

@@ -20,6 +20,7 @@ _OF_TEXTS = frozenset({"", ".txt", ".log", ".out", ".err", ".dump"})
 _OF_TRACES = (".json", f".json{PACKED}")
 _ENDINGS = (".pt.trace.json", ".trace.json", ".json")
 _PART = re.compile(r"(.+?)\.(\d{10,})\.pt\.trace\.json(?:\.gz)?")
+_RANK = re.compile(r"(?<![a-z])rank[-_]?(\d{1,9})(?!\d)", re.IGNORECASE)
 _COPY = "perfetto_trace."  # of the trace beside it
 _PLANES = b"\n"  # field 1 of an XSpace; texts that begin so have no zero byte
 _EVENTS = b'"traceEvents"'
@@ -93,6 +94,12 @@ def named_after(trace: Path) -> str | None:
         return part[1]
     ending = next((each for each in _ENDINGS if name.endswith(each)), "")
     return name.removesuffix(ending) if ending else None
+
+
+def rank_of(file: Path) -> int | None:
+    """The rank in a distributed job that a file is named after, as profilers' scripts do."""
+    match = _RANK.search(file.name)
+    return int(match[1]) if match else None
 
 
 def _kind_by_name(file: Path) -> Kind | None:

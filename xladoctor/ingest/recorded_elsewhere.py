@@ -26,9 +26,10 @@ from xladoctor.ingest.recognition import (
     kind_of,
     named_after,
     newest_traces,
+    rank_of,
 )
 from xladoctor.ingest.sessions import find_sessions, session_files
-from xladoctor.ingest.torch.structured_log import read_structured_log
+from xladoctor.ingest.torch.structured_log import FRONTEND, process_id, read_structured_log
 from xladoctor.ingest.torch_xla.analysis_log import AnalysisLog
 from xladoctor.ingest.torch_xla.text_file import (
     Text,
@@ -102,10 +103,47 @@ def _sort(path: Path, session: str | None, held: ByKind, ingested: Ingested) -> 
 
 
 def _add_compilers_logs(files: list[Path], timelines: int, ingested: Ingested) -> None:
-    """Each is of a process; of the timeline's, if there is one of each."""
-    first = 0 if timelines == len(files) == 1 else timelines
-    for number, file in enumerate(files, first):
+    """Each is of a process: that of the one timeline with its rank or its process id."""
+    known = ingested.tables.get("process", {})
+    processes = dict(zip(known.get("process", ()), _origins(known), strict=True))
+    others = count(timelines)
+    for file in files:
+        origin = process_id(file), rank_of(file)
+        number = _whose(origin, processes, timelines == len(files) == 1)
+        if number is None:
+            number = next(others)
+            ingested.add("process", process=number, pid=origin[0], rank=origin[1], host=None,
+                         frontend=FRONTEND, device_kind=None, devices=None,
+                         ended=True)  # fmt: skip
+            if timelines:
+                ingested.notes.append(f"{file}: {_no_timeline(origin)}; taken as another process")
+        processes.pop(number, None)
         read_structured_log(file, number, ingested)
+
+
+#: A process's id and its rank, None where they are unknown.
+_Origin = tuple[int | None, int | None]
+
+
+def _origins(table: Columns) -> Iterator[_Origin]:
+    return zip(table.get("pid", ()), table.get("rank", ()), strict=True)
+
+
+def _whose(origin: _Origin, processes: dict[int, _Origin], alone: bool) -> int | None:
+    """The process that a log is of; if there is one of each, they need not say it themselves."""
+    same: list[int] = []
+    for number, other in processes.items():
+        told = [mine == its for mine, its in zip(origin, other, strict=True)
+                if mine is not None and its is not None]  # fmt: skip
+        if all(told) and (told or alone):
+            same.append(number)
+    return same[0] if len(same) == 1 else None
+
+
+def _no_timeline(origin: _Origin) -> str:
+    named = [f"{what} {number}" for what, number in zip(("process", "rank"), origin, strict=True)
+             if number is not None]  # fmt: skip
+    return f"no timeline is of its {', '.join(named)}" if named else "not told whose it is"
 
 
 def _add_modules(modules: list[Path], ingested: Ingested) -> None:
@@ -227,14 +265,15 @@ def _read(
 
 
 def _add_process(file: Path, number: int, ingested: Ingested) -> None:
-    hosts = ingested.tables.get("timeline", {})
-    host = dict(zip(hosts.get("process", ()), hosts.get("host", ()), strict=True)).get(number)
+    table = ingested.tables.get("timeline", {})
+    told = {name: values[table["process"].index(number)] for name, values in table.items()}
     rows = ingested.tables.get("device", {})
     kinds = [kind for owner, kind in zip(rows.get("process", ()), rows.get("kind", ()), strict=True)
              if owner == number]  # fmt: skip
-    host = host or named_after(file) or file.name.removesuffix(PACKED).removesuffix(SUFFIX)
-    ingested.add("process", process=number, host=host,
-                 device_kind=kinds[0] if kinds else None, devices=len(kinds),
+    host = told["host"] or named_after(file) or file.name.removesuffix(PACKED).removesuffix(SUFFIX)
+    rank = rank_of(file) if told["rank"] is None else told["rank"]
+    ingested.add("process", process=number, pid=told["pid"], rank=rank, host=host,
+                 frontend=None, device_kind=kinds[0] if kinds else None, devices=len(kinds),
                  ended=True)  # fmt: skip
 
 

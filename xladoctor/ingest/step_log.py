@@ -316,7 +316,7 @@ class _StepLogReader:
             "graph_break", process=self._process, compiled=line.function, reason=line.reason,
             hint=line.hint or None, whole=line.whole, count=count,
             per_call=None if not calls or parts is None else max(0.0, parts / calls - 1),
-            site=line.place,
+            frame=None, site=line.place,
         )  # fmt: skip
 
     def _limit(self, line: Limit) -> None:

@@ -54,6 +54,7 @@ EXAMPLES = _parsed("""
     timeline_step: SELECT step, duration_ns, wait_ns, tracing_ns FROM timeline_step WHERE steady
     host_segment: SELECT activity, sum(duration_ns) AS ns FROM host_segment GROUP BY activity
     region: SELECT path, sum(self_ns) AS ns FROM region GROUP BY path
+    compiled_part: SELECT compile_id, avg(duration_ns) AS ns FROM compiled_part GROUP BY compile_id
     device_execution: SELECT execution, begin_ns - launched_ns AS queued_ns FROM device_execution
     device: SELECT name, busy_ns / (busy_ns + idle_ns) AS busy FROM device
     device_step: SELECT step, busy_ns, idle_input_ns FROM device_step
@@ -61,6 +62,7 @@ EXAMPLES = _parsed("""
     scope_time: SELECT scope, share FROM scope_time ORDER BY self_ns DESC
     scope_of: SELECT DISTINCT scope_of(op_name) AS scope FROM hlo_instruction
     eager_op: SELECT place, name, sum(duration_ns) FROM eager_op GROUP BY ALL ORDER BY 3 DESC
+    kernel_site: SELECT hlo_op, file, line FROM kernel_site WHERE share > 0.5
     host_op: SELECT name, sum(launches) FROM host_op GROUP BY name ORDER BY 2 DESC LIMIT 10
     device_op: SELECT hlo_op, count, self_ns FROM device_op ORDER BY self_ns DESC LIMIT 10
     host_sample: SELECT file, line, sum(count) AS samples FROM host_sample GROUP BY file, line

@@ -177,6 +177,7 @@ RUN: dict[str, Table] = {
         memory_bytes BIGINT device memory it takes with its inputs and outputs, where known
         callbacks BIGINT calls from the graph to the host, where known
         cached BOOLEAN whether its code came from a cache on disk, where known
+        compile_id VARCHAR number that the compiler gave it, as in compiled_part, where known
         end_ns BIGINT when it ended, where known
         duration_ns BIGINT how long it took, where known
     """ + SITE)),
@@ -201,6 +202,7 @@ RUN: dict[str, Table] = {
         whole BOOLEAN whether the function cannot be split there, and so is not compiled
         count BIGINT calls with it from the line that first met it, where known
         per_call DOUBLE breaks in each of these calls, of all places, where known
+        frame VARCHAR what is split, by the number that a compile_id begins with, where known
     """ + SITE)),
     "compile_limit": Table("a function that was compiled so often that it is compiled no more, by"
                            " the line that calls it", "steps.jsonl", columns(PROCESS + """

@@ -7,6 +7,8 @@ from xladoctor.evidence.schema.table import PROCESS, SITE, THREAD, Table, column
 TIMELINE: dict[str, Table] = {
     "timeline": Table("a captured timeline (an XSpace)", ".xplane.pb", columns(PROCESS + """
         host VARCHAR name of the machine, as the timeline or its file says
+        pid BIGINT id of the process, where the timeline says it
+        rank INTEGER rank in a distributed job, where the timeline or its name says it
         file VARCHAR path of the file
         begin_ns BIGINT start of the profile
         end_ns BIGINT end of its last event
@@ -114,6 +116,13 @@ TIMELINE: dict[str, Table] = {
         device_ns BIGINT how long the device ran these
         idle_ns BIGINT how long the device ran nothing meanwhile
     """)),
+    "compiled_part": Table("a call of a part of a compiled function, which graph breaks make of it",
+                           "derived", columns(PROCESS + """
+        compile_id VARCHAR number that the compiler gave it, as 0/1: function and version
+        step INTEGER step that it began in, as in timeline_step
+        begin_ns BIGINT its start
+        duration_ns BIGINT host time in it, later parts that it calls included
+    """)),
     "device_execution": Table("a graph that the loop's thread launched, as the busiest device"
                               " ran it", "derived", columns(PROCESS + """
         execution INTEGER number of the execution, from 0, in the order of launching
@@ -164,6 +173,15 @@ TIMELINE: dict[str, Table] = {
         count BIGINT executions
         duration_ns BIGINT time in it
         self_ns BIGINT time in it, without what ran inside it
+    """)),
+    "kernel_site": Table("a function of the program that asked for an operation of a device, or"
+                         " for what that is the gradient of, where Python was recorded",
+                         "derived", columns(PROCESS + """
+        hlo_op VARCHAR name of the operation, as in device_op
+        file VARCHAR file of the function, as the profiler names it
+        line BIGINT line at which it begins
+        function VARCHAR its name
+        share DOUBLE of the operation's time; of very many, of those looked at
     """)),
     "host_op": Table("what the host ran by name in a step, all of one name together, where the"
                      " timeline joins it with what it launched", "derived", columns(PROCESS + """

@@ -122,3 +122,22 @@ CREATE VIEW input_signal AS
 SELECT process FROM captured_loop
 UNION
 SELECT DISTINCT process FROM timeline_step WHERE input_ns > 0;
+
+-- Internal: how long the steps without compilation are on average, and how much of one the calls of a compiled
+-- function take, by the number that its compile_ids begin with.
+CREATE VIEW frame_time AS
+SELECT process, split_part(p.compile_id, '/', 1) AS frame,
+       sum(p.duration_ns) / any_value(n.steps) AS frame_ns, any_value(n.step_ns) AS step_ns
+FROM compiled_part p
+JOIN timeline_step t USING (process, step)
+JOIN (
+    SELECT process, count(*) AS steps, avg(duration_ns) AS step_ns
+    FROM timeline_step WHERE compile_ns = 0 GROUP BY process
+) n USING (process)
+WHERE t.compile_ns = 0
+GROUP BY process, frame;
+
+-- Internal: what so many steady steps of the timeline lose, for all steps of the loop.
+CREATE MACRO over_loop(process_, ns, steps_) AS (
+    ns * greatest(1, coalesce((SELECT max(steps) FROM loop l WHERE l.process = process_), 0) / steps_)
+)::BIGINT;

@@ -23,8 +23,14 @@ named AS (
     ORDER BY i.process, m.name, i.name, i.program_id
 ),
 matching AS (
-    SELECT o.*, n.file, n.line, n.function, n.type, n.shape
+    SELECT o.*, coalesce(n.file, k.file) AS file, coalesce(n.line, k.line) AS line,
+           coalesce(n.function, k.function) AS function, n.type, n.shape
     FROM op o LEFT JOIN named n USING (process, hlo_module, hlo_op)
+    LEFT JOIN (
+        SELECT process, hlo_op, arg_max(file, share) AS file, arg_max(line, share) AS line,
+               arg_max(function, share) AS function
+        FROM kernel_site GROUP BY process, hlo_op
+    ) k USING (process, hlo_op)
     WHERE regexp_matches(o.hlo_op, pattern)
 ),
 total AS (

@@ -57,7 +57,7 @@ WITH spent AS (
     UNION ALL
     SELECT CASE WHEN c.ordinal < warmup() * coalesce(p.barriers, 1) THEN 'warmup_compile' ELSE 'compile' END,
            coalesce(c.user_file, c.file), coalesce(c.user_line, c.line), c.duration_ns
-    FROM compilation c JOIN account a USING (process)
+    FROM compilation_in_loop c JOIN account a USING (process)
     LEFT JOIN step_period p ON p.process = c.process AND p.thread = c.thread
     UNION ALL
     SELECT 'upload', coalesce(u.user_file, u.file), coalesce(u.user_line, u.line), u.duration_ns

@@ -33,6 +33,8 @@ _METADATA, _COMPLETE, _INSTANT = ord("M"), ord("X"), ord("i")
 _LABELS = "user_annotation"
 #: The argument that a call of the host and what it led to on a device have in common.
 _JOINED = "correlation"
+#: The one that an operator and its gradient have in common.
+_SEQUENCE = "Sequence number"
 _LANE = [scan.PROCESS, scan.THREAD, scan.CATEGORY]
 _UNKNOWN = int(np.iinfo(np.int64).min)
 
@@ -89,7 +91,7 @@ class ChromeSpace(Space):
         self, wanted: Iterable[str] | None = None, advance: Callable[[int], None] | None = None
     ) -> Events:
         """All events as columns, with those of their arguments that are ``wanted`` (None: all)."""
-        keys = None if wanted is None else {*wanted, _JOINED}
+        keys = None if wanted is None else {*wanted, _JOINED, _SEQUENCE}
         stats = self.stats(self.columns["args"], keys)
         names, codes = self.names()
         value = stats.value.copy()
@@ -178,6 +180,12 @@ class ChromeSpace(Space):
         found = np.append(numbers, -1)[at] == works.value
         return calls.event[first][at[found]].astype(np.int64), works.event[found].astype(np.int64)
 
+    def numbered(self, events: Events) -> tuple[wire.Ints, wire.Ints]:
+        """Operators that are numbered in the order of the forward pass, and their numbers."""
+        rows = events.rows_of(_SEQUENCE)
+        rows = rows.select((rows.kind == wire.INT64) & (rows.value >= 0))
+        return rows.event.astype(np.int64), rows.value
+
     def _add_flows(self, events: Events) -> None:
         """Number what joins calls and work as an XSpace does: ``_p`` produces, ``_c`` consumes."""
         rows = events.rows_of(_JOINED)
@@ -217,6 +225,8 @@ def read_chrome(path: Path, ingested: Ingested) -> ChromeSpace | None:
     origin = (int(since) if re.fullmatch(r"\d{1,18}|[1-8]\d{18}", since) else 0) + 1000 * found.base
     if "host_name" in facts:
         space.hostnames.append(facts["host_name"])
+    if re.fullmatch(r"\d{1,9}", facts.get("rank", "")):
+        space.rank = int(facts["rank"])
     _arrange(space, found, origin)
     if space.of_planes:
         ingested.notes.append(f"{path}: a trace for viewers, without the compiled graphs; the"
@@ -293,8 +303,8 @@ def _distinct(rows: wire.Array, *columns: int) -> tuple[wire.Ints, wire.Ints]:
 
 
 def _facts(space: ChromeSpace, start: int) -> dict[str, str]:
-    """What is said of the whole, before the events or behind them."""
-    around = (space.buffer[:start], space.buffer[max(start, space.size - _AROUND) :])
+    """What is said of the whole, behind the events or, which counts, before them."""
+    around = (space.buffer[max(start, space.size - _AROUND) :], space.buffer[:start])
     return {key.decode(): value.decode(errors="replace")
             for part in around for key, value in _FACTS.findall(part.tobytes())}  # fmt: skip
 
@@ -329,6 +339,9 @@ def _arrange(space: ChromeSpace, found: _Found, origin: int) -> None:
     called = _called(space, found.metadata, names, codes)
     space.of_planes = any(name.startswith("/") for name in called.values())
     lanes, numbers = _lanes(found.lanes, names, codes, called)
+    hosts = {each.process for each in lanes if not each.device and each.process.isdecimal()}
+    if len(hosts) == 1 and not space.of_planes:
+        space.pid = int(*hosts)
     planes: dict[str, list[int]] = {}
     for number, each in enumerate(lanes):
         planes.setdefault(_plane_of(each, called), []).append(number)

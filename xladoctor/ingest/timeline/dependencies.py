@@ -21,6 +21,8 @@ from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.compiling import calls_that_compiled
 from xladoctor.ingest.timeline.devices import Device
 from xladoctor.ingest.timeline.intervals import Intervals, Times, covering
+from xladoctor.ingest.timeline.operator_calls import operator_calls
+from xladoctor.ingest.timeline.python_frames import PythonFrames
 from xladoctor.ingest.timeline.steps import Steps, executions
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.space import Line
@@ -177,8 +179,11 @@ def _pause_after(busy: Intervals, instant: int) -> int:
 
 def _segments(window: _Window, launched: Times, runs: Intervals) -> Columns:
     """What the host did, cut where its activity or its call changes, and at launches."""
-    doing = _lasting(pieces(window.timeline, window.lines))
+    sequence = pieces(window.timeline, window.lines)
+    doing = _lasting(sequence)
     calls = _calls(window.timeline, window.lines)
+    if not len(calls.begin):
+        calls = _reading(window, sequence.of("wait"))
     stops = np.empty(0, np.int64) if window.steps is None else window.steps.end
     hard = _distinct(np.concatenate((launched, stops, [window.begin, window.end])))
     cuts = _distinct(np.concatenate((doing.begin, doing.end, calls.begin, calls.end, hard)))
@@ -243,6 +248,19 @@ def _calls(timeline: Timeline, lines: list[Line]) -> _Calls:
     begin, end, event, kind = begin[outer], end[outer], event[outer], kind[outer]
     return _Calls(begin, end, kind, _texts(timeline, event, "file"),
                     _numbers(timeline, event, "line"))  # fmt: skip
+
+
+def _reading(window: _Window, waiting: Intervals) -> _Calls:
+    """The operators that read from the device, where nothing else marks calls."""
+    timeline = window.timeline
+    _, reads, _ = operator_calls(timeline, window.lines, waiting)
+    count = len(reads.begin)
+    frames = PythonFrames.of(timeline, window.lines[0] if count else None)
+    sites = frames.sites(reads.begin, [""] * count)
+    file = [timeline.events.add_name(site.file) if site.file else -1 for site in sites]
+    line = [-1 if site.line is None else site.line for site in sites]
+    return _Calls(reads.begin, reads.end, np.full(count, _KINDS.index("read"), np.int8),
+                  np.array(file, np.int64), np.array(line, np.int64))  # fmt: skip
 
 
 def _events(

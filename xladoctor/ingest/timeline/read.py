@@ -16,9 +16,11 @@ from xladoctor.ingest.interface import Columns, Ingested, Progress
 from xladoctor.ingest.timeline import breakdown, compiling
 from xladoctor.ingest.timeline.activity import activities
 from xladoctor.ingest.timeline.clock import Timeline, kind_of
+from xladoctor.ingest.timeline.compiled_parts import add_compiled_parts
 from xladoctor.ingest.timeline.dependencies import add_dependencies
 from xladoctor.ingest.timeline.devices import find_devices
 from xladoctor.ingest.timeline.intervals import Times
+from xladoctor.ingest.timeline.kernel_sites import add_kernel_sites
 from xladoctor.ingest.timeline.operators import add_eager, add_operators
 from xladoctor.ingest.timeline.records import add_records
 from xladoctor.ingest.timeline.regions import (
@@ -92,6 +94,8 @@ def _read(
     add_dependencies(timeline, lines, steps, numbers, devices, file.process, ingested)
     add_operators(timeline, steps, numbers, file.process, ingested)
     add_eager(timeline, lines, steps, numbers, file.process, ingested)
+    add_kernel_sites(timeline, lines, file.process, ingested)
+    add_compiled_parts(timeline, steps, numbers, file.process, ingested)
     regions = find_regions(timeline, lines)
     add_regions(regions, steps, numbers, devices, file.process, ingested)
     _defer_events(timeline, steps, numbers, file.process, ingested)
@@ -115,7 +119,8 @@ def _describe(
     space = timeline.space
     host = file.host or (space.hostnames[0] if len(space.hostnames) == 1 else None)
     ingested.add(
-        "timeline", process=file.process, host=host, file=str(file.path), begin_ns=timeline.begin,
+        "timeline", process=file.process, host=host, pid=space.pid, rank=space.rank,
+        file=str(file.path), begin_ns=timeline.begin,
         end_ns=timeline.end, planes=len(space.planes), lines=len(space.lines),
         events=space.event_count, bytes=space.size, complete=not int(space.damage[0]),
         steps_from=steps.source if steps else None, frontend=written_in(timeline.events.names),

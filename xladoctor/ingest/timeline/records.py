@@ -11,15 +11,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from xladoctor.frontends.vocabulary import called, events, with_trait
+from xladoctor.frontends.vocabulary import called, events
 from xladoctor.ingest.frames import CallSite
 from xladoctor.ingest.interface import Columns, Ingested
 from xladoctor.ingest.timeline.breakdown import spent
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.compiling import Compiled
 from xladoctor.ingest.timeline.intervals import Intervals, Times, covering
+from xladoctor.ingest.timeline.operator_calls import operator_calls
 from xladoctor.ingest.timeline.python_frames import PythonFrames, paths_by_name
-from xladoctor.ingest.timeline.steps import Steps, outermost
+from xladoctor.ingest.timeline.steps import Steps
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.space import Line
 
@@ -106,8 +107,8 @@ class _Loop:
         fetches = _when(timeline, lines, events("fetch"))
         via = [(_READ, "fetch")] * len(fetches.begin)
         calls = _calls(timeline, lines) if not len(graphs.begin) else None
-        if calls is None and not len(graphs.begin) and steps:
-            calls, fetches, via = _operators(timeline, lines, doing)
+        if calls is None and not len(graphs.begin) and steps and doing:
+            calls, fetches, via = operator_calls(timeline, lines, doing["wait"])
         if calls:
             barriers, graphs = fetches.gaps(timeline.begin, timeline.end), calls
         elif steps and not steps.barriers:
@@ -255,31 +256,6 @@ def _calls(timeline: Timeline, lines: list[Line]) -> Intervals | None:
     """When the threads called compiled functions; None without any such call."""
     names = [name for name in timeline.events.names if called(name)]
     return _when(timeline, lines, names) if names else None
-
-
-def _operators(
-    timeline: Timeline, lines: list[Line], doing: dict[str, Intervals]
-) -> tuple[Intervals | None, Intervals, list[tuple[str, str]]]:
-    """When the threads were in operators of a program that launches each by itself; which of these
-    waited for the device; and the name of each of those, with the kind of read that it is.
-    """
-    names = timeline.events.names
-    beginnings = events("operator")
-    chosen = timeline.choice(name for name in names if name.startswith(beginnings))
-    parts = [(line, timeline.chosen(line, chosen)) for line in lines]
-    nothing = np.empty(0, np.int64)
-    begin = np.concatenate([nothing, *(timeline.begins(*part) for part in parts)])
-    end = np.concatenate([nothing, *(timeline.ends(*part) for part in parts)])
-    name = np.concatenate([nothing, *(timeline.events.name[line.events][which]
-                                      for line, which in parts)])  # fmt: skip
-    outer = outermost(begin, end)
-    begin, end, name = begin[outer], end[outer], name[outer]
-    waited = np.flatnonzero(doing["wait"].covered(begin, end) > 0) if doing else nothing
-    scalar = with_trait("reads_scalar")
-    via = [(names[code], "item" if names[code] in scalar else "fetch")
-           for code in name[waited].tolist()]  # fmt: skip
-    reads = Intervals(begin[waited], end[waited])
-    return Intervals.union(begin, end) if len(begin) else None, reads, via
 
 
 def _count(instants: Times, begin: Times, end: Times) -> wire.Ints:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from xladoctor.frontends.vocabulary import events
+from xladoctor.frontends.vocabulary import events, part_of
 from xladoctor.ingest.timeline.clock import Timeline, kind_of
 from xladoctor.ingest.timeline.compiling import program_of
 from xladoctor.ingest.timeline.devices import Device
@@ -174,6 +174,7 @@ def _by_executions(
     JAX the functions that it traces, and itself once more.
     """
     begins, ends, names = launched(timeline, main)
+    names = _versions(timeline.events.names)[names]
     steady = np.where(compiling.covered(begins, ends) > 0, 0, ends - begins)
     worked = _worked(devices)
 
@@ -184,6 +185,13 @@ def _by_executions(
 
     repeated = [name for name, count in Counter(names.tolist()).items() if count >= _REPEATED]
     return _between(begins[names == max(repeated, key=rank)]) if repeated else None
+
+
+def _versions(names: list[str]) -> wire.Array:
+    """For each name the first of all versions of a compiled function."""
+    first: dict[str, int] = {}
+    return np.array([first.setdefault(name.rpartition("/")[0] if part_of(name) else name, index)
+                     for index, name in enumerate(names)], np.int64)  # fmt: skip
 
 
 def _worked(devices: Sequence[Device]) -> Counter[str]:

@@ -13,6 +13,8 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +23,7 @@ from xladoctor.ingest.compressed import Unpacked
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
 from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.interface import Ingested, IngestError
+from xladoctor.ingest.torch.compiled_calls import Calls, calls_of
 from xladoctor.recording.bootstrap._xladoctor.torch import breaks, guards
 from xladoctor.recording.bootstrap._xladoctor.torch.dynamo import LIMIT, phases_of
 
@@ -35,6 +38,8 @@ _RESUMED = "torch_dynamo_resume_in_"
 _CACHE = {"fx_graph_cache_hit": True, "fx_graph_cache_miss": False}
 #: Of a function in another's file: what calls it for the first time.
 _ENTRY = ("compile_wrapper", "_fn")
+_FIRST, _LONGEST_HEAD = 100, 300  # lines in which a head is looked for, and characters of it
+_DIGITS = 7  # of the number of a process, at most
 _LONGEST = 100_000  # characters of a payload that are read
 _TABLES = ("compilation", "compile_phase", "key_change", "graph_break", "compile_limit")
 _UNREADABLE = (TypeError, ValueError, KeyError, AttributeError, IndexError, OverflowError,
@@ -59,7 +64,6 @@ def _line(number: Any) -> int:
 class _Record(NamedTuple):
     """A record: its object, and its payload where that is of use."""
 
-    pid: int
     fields: dict[str, Any]
     payload: str
 
@@ -75,8 +79,22 @@ class _Record(NamedTuple):
         return str(artifact.get("name", "")) if isinstance(artifact, dict) else ""
 
 
+def process_id(file: Path) -> int | None:
+    """The id of the process that wrote a log, by its first record; None where it has none.
+
+    Before torch 2.5 heads have the number of the thread there.
+    """
+    with suppress(OSError, EOFError), io.BufferedReader(Unpacked(file)) as content:
+        for line in islice(content, _FIRST):
+            if match := _HEAD.match(line[:_LONGEST_HEAD].decode(errors="replace")):
+                return int(match[1]) if len(match[1]) <= _DIGITS else None
+    return None
+
+
 def read_structured_log(file: Path, process: int, ingested: Ingested) -> None:
     """Fill the tables of compilations, of what was new in them, and of graph breaks.
+
+    Where a timeline of the process is there, compilations are placed in its steps.
 
     Args:
         file: the log, packed or not.
@@ -97,15 +115,11 @@ def read_structured_log(file: Path, process: int, ingested: Ingested) -> None:
                                   f" PyTorch writes ({error!r}); skipped", *_TABLES)  # fmt: skip
     except (OSError, EOFError) as error:
         raise IngestError(f"{file}: cannot be read: {error}") from error
-    if "process" not in ingested.tables:
-        ingested.add("process", process=process, pid=reader.pid, frontend=FRONTEND, ended=True)
-    elif process not in ingested.tables["process"]["process"]:
-        ingested.notes.append(f"{file}: taken as another process than those of the timelines")
-    reader.finish().move(ingested)
+    reader.finish(calls_of(process, ingested)).move(ingested)
 
 
 def _records(lines: Iterable[str], file: Path, ingested: Ingested) -> Iterator[_Record]:
-    known: tuple[int, dict[str, Any]] | None = None
+    known: dict[str, Any] | None = None
     payload: list[str] = []
     size = 0
     for number, line in enumerate(lines, 1):
@@ -115,7 +129,7 @@ def _records(lines: Iterable[str], file: Path, ingested: Ingested) -> Iterator[_
                 payload.append(line[1:])
             continue
         if known:
-            yield _Record(*known, "".join(payload))
+            yield _Record(known, "".join(payload))
         known, size = None, 0
         payload.clear()
         match = _HEAD.match(line)
@@ -128,9 +142,9 @@ def _records(lines: Iterable[str], file: Path, ingested: Ingested) -> Iterator[_
             ingested.lose(f"{file}, line {number}: not a record{end}; skipped", *_TABLES)
             continue
         if isinstance(fields, dict):
-            known = int(match[1]), fields
+            known = fields
     if known:
-        yield _Record(*known, "".join(payload))
+        yield _Record(known, "".join(payload))
 
 
 class _Reader:
@@ -152,11 +166,9 @@ class _Reader:
         self._of_site: Counter[CallSite] = Counter()
         self._compilations: list[dict[str, Any]] = []
         self._breaks: dict[tuple[str, int, str], dict[str, Any]] = {}
-        self.pid: int | None = None
 
     def take(self, record: _Record) -> None:
         fields = record.fields
-        self.pid = self.pid or record.pid
         if "str" in fields:
             name, number = fields["str"]
             self._files[int(number)] = str(name)
@@ -211,7 +223,7 @@ class _Reader:
             "ordinal": self._of_site[site], "launches": None, "graph_hash": None,
             "cause": f"jit({self._names[frame]})", "inputs": None, "outputs": None,
             "memory_bytes": None, "callbacks": None, "cached": self._cached.get(of),
-            "end_ns": ended or None, "duration_ns": 0, **site.columns(),
+            "compile_id": of, "end_ns": ended or None, "duration_ns": 0, **site.columns(),
         })  # fmt: skip
         self._of_site[site] += 1
         self._spent(number, metrics)
@@ -265,14 +277,14 @@ class _Reader:
             ordinal=count, launches=None, **change._asdict(), **site,
         )  # fmt: skip
 
-    def finish(self) -> Gathered:
-        """The tables, after the last record."""
+    def finish(self, calls: Calls) -> Gathered:
+        """The tables, after the last record; ``calls`` are those in a timeline of the process."""
         rows = self._rows
         for row in self._compilations:
-            rows.add("compilation", **row)
+            rows.add("compilation", **{**row, **calls.place(row)})
         for row in self._breaks.values():
             compiled = self._names.get(row["frame"]) or row["function"]
             rows.add("graph_break", process=self._process, compiled=compiled, reason=row["reason"],
                      hint=row["hint"], whole=row["frame"] not in self._names, count=None,
-                     per_call=None, **row["site"].columns())  # fmt: skip
+                     per_call=None, frame=row["frame"], **row["site"].columns())  # fmt: skip
         return rows

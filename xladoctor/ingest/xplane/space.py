@@ -107,6 +107,7 @@ class Space:
         line_count, event_count: of all planes.
         started_ns: wall clock at the start of the profile, where the file has it.
         labels: names of the program's labels, where the file tells them from other events.
+        pid, rank: of the process, where the file tells them.
     """
 
     path: Path
@@ -119,6 +120,8 @@ class Space:
     event_count: int = 0
     started_ns: int | None = None
     labels: set[str] | None = None
+    pid: int | None = None
+    rank: int | None = None
 
     @property
     def lines(self) -> list[Line]:
@@ -136,6 +139,10 @@ class Space:
 
     def joined(self, events: Events) -> tuple[wire.Ints, wire.Ints]:
         """For work of devices, the number of the call that led to it, and its own; none here."""
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+
+    def numbered(self, events: Events) -> tuple[wire.Ints, wire.Ints]:
+        """Operators that are numbered in the order of the forward pass, and their numbers; none."""
         return np.empty(0, np.int64), np.empty(0, np.int64)
 
     def add_damage(self, damage: wire.Ints) -> None:

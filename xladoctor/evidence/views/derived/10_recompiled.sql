@@ -86,7 +86,7 @@ SELECT
     arg_max(now, index) FILTER (place IS NOT DISTINCT FROM main OR counted) AS now,
     list_sort(list_distinct(flatten(list(lines)))) AS lines,
     list_sort(list(DISTINCT value)) AS sizes, count(DISTINCT value) AS distinct_values,
-    list(now ORDER BY index) FILTER (now IS NOT NULL) AS texts,
+    list(now ORDER BY index) FILTER (now IS NOT NULL) AS texts, max(split_part(compile_id, '/', 1)) AS frame,
     count(DISTINCT now) AS distinct_numbers,
     count(DISTINCT graph_hash) AS graphs, list(index ORDER BY index) AS indices,
     max(launches) AS launches, any_value(last) AS last, any_value(total) AS total,
@@ -145,7 +145,7 @@ SELECT
         'pattern': pattern, 'seen': seen, 'possible': possible,
         'full': "full", 'loaders': loaders,
         'compilations': indices[:20], 'graphs': graphs, 'launches': launches,
-        'settled': NOT unsettled, 'captured': captured,
+        'settled': NOT unsettled, 'captured': captured, 'frame_ms': frame_ns / 1e6, 'step_ms': step_ns / 1e6,
         'changed_lines': CASE WHEN kind IN ('operations', 'growing') THEN lines[:6] END
     } AS cause
 FROM (
@@ -167,4 +167,5 @@ LEFT JOIN (
     }) AS collates
     FROM loader WHERE collate_file IS NOT NULL GROUP BY process
 ) USING (process)
+LEFT JOIN frame_time USING (process, frame)
 WHERE list_contains(kinds, kind);

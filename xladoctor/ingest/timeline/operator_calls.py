@@ -1,0 +1,36 @@
+"""Operators of programs that launch each by itself, and which of them read from the device."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from xladoctor.frontends.vocabulary import events, with_trait
+from xladoctor.ingest.timeline.clock import Timeline
+from xladoctor.ingest.timeline.intervals import Intervals
+from xladoctor.ingest.timeline.steps import outermost
+from xladoctor.ingest.xplane.space import Line
+
+
+def operator_calls(
+    timeline: Timeline, lines: list[Line], waiting: Intervals
+) -> tuple[Intervals | None, Intervals, list[tuple[str, str]]]:
+    """When the threads were in operators of a program that launches each by itself; which of these
+    waited for the device; and the name of each of those, with the kind of read that it is.
+    """
+    names = timeline.events.names
+    beginnings = events("operator")
+    chosen = timeline.choice(name for name in names if name.startswith(beginnings))
+    parts = [(line, timeline.chosen(line, chosen)) for line in lines]
+    nothing = np.empty(0, np.int64)
+    begin = np.concatenate([nothing, *(timeline.begins(*part) for part in parts)])
+    end = np.concatenate([nothing, *(timeline.ends(*part) for part in parts)])
+    name = np.concatenate([nothing, *(timeline.events.name[line.events][which]
+                                      for line, which in parts)])  # fmt: skip
+    outer = outermost(begin, end)
+    begin, end, name = begin[outer], end[outer], name[outer]
+    waited = np.flatnonzero(waiting.covered(begin, end) > 0)
+    scalar = with_trait("reads_scalar")
+    via = [(names[code], "item" if names[code] in scalar else "fetch")
+           for code in name[waited].tolist()]  # fmt: skip
+    reads = Intervals(begin[waited], end[waited])
+    return Intervals.union(begin, end) if len(begin) else None, reads, via

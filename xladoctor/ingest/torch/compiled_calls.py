@@ -1,0 +1,57 @@
+"""Calls of compiled functions in a timeline, among which a log's compilations are placed."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from xladoctor.ingest.interface import Columns, Ingested
+
+
+class Calls(NamedTuple):
+    """The calls of a process's compiled functions, and its steps.
+
+    Attributes:
+        begins: when each function was called, by its number, in order.
+        log: columns of table ``step``; ``rows``: those of the process, in order of time.
+    """
+
+    begins: dict[str, list[int]]
+    log: Columns
+    rows: list[int]
+
+    def place(self, compilation: Mapping[str, Any]) -> dict[str, Any]:
+        """What they tell of a compilation: its step and thread, and the calls of its function.
+
+        The step counts it. A call begins when what it needs is compiled. Calls before the timeline
+        are not seen: there may have been more, not fewer.
+        """
+        end, log = compilation["end_ns"], self.log
+        if end is None:
+            return {}
+        at = bisect_right(self.rows, end, key=lambda row: int(log["begin_ns"][row])) - 1
+        if at < 0 or end > log["end_ns"][self.rows[at]]:
+            return {}
+        row = self.rows[at]
+        log["compilations"][row] += 1
+        known = {"step": log["index"][row], "thread": log["thread"][row]}
+        begins = self.begins.get(compilation["compile_id"].partition("/")[0], [])
+        before = bisect_right(begins, end)
+        if before < compilation["ordinal"]:
+            return known
+        return {**known, "ordinal": before, "launches": len(begins)}
+
+
+def calls_of(process: int, ingested: Ingested) -> Calls:
+    """What the timeline of a process tells; nothing where there is none."""
+    begins: dict[str, list[int]] = {}
+    for table, rows in ingested.batches:
+        if table == "compiled_part" and process in rows["process"][:1]:
+            functions = [text.partition("/")[0] for text in rows["compile_id"].texts]
+            for code, begin in zip(rows["compile_id"].codes.tolist(), rows["begin_ns"].tolist(),
+                                   strict=True):  # fmt: skip
+                begins.setdefault(functions[code], []).append(begin)
+    log = ingested.tables.get("step", {})
+    own = [row for row, of in enumerate(log.get("process", ())) if of == process]
+    return Calls(begins, log, sorted(own, key=lambda row: int(log["begin_ns"][row])))
