@@ -243,7 +243,7 @@ def test_fault_of_the_analysis_never_replaces_the_programs_status(
 ) -> None:
     program = (
         "import sys\nfrom xladoctor import doctor\nfrom xladoctor.cli.main import main\n"
-        f"def examine_outcome(*_):\n    raise {fault}\n"
+        f"def examine_outcome(*_, **__):\n    raise {fault}\n"
         "doctor.examine_outcome = examine_outcome\nmain()\n"
     )
     done = subprocess.run(

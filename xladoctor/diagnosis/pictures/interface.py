@@ -8,8 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from xladoctor.causes.difference import Difference
-
 Row = dict[str, Any]
 
 
@@ -87,7 +85,8 @@ class Pictures:
             diagnosis has these.
         compilations, sites: rows of ``explained_compilation`` and ``compiled_site``.
         compiled: how many compilations there are, of which these rows may be the first.
-        differences: the last two graphs of a finding about compilations, by its fingerprint.
+        differences: the last two graphs of a finding about compilations, by its fingerprint: each a
+            ``causes.difference.Difference``, whose import needs what may be missing.
         gaps: for each device and reason, how often and how long it ran nothing, in seconds.
         settings: rows of ``environment``.
     """
@@ -98,6 +97,6 @@ class Pictures:
     compilations: list[Row] = field(default_factory=list)
     sites: list[Row] = field(default_factory=list)
     compiled: int = 0
-    differences: dict[str, Difference] = field(default_factory=dict)
+    differences: dict[str, Any] = field(default_factory=dict)
     gaps: list[Row] = field(default_factory=list)
     settings: list[Row] = field(default_factory=list)
