@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -131,6 +132,15 @@ def test_damage_costs_no_more_than_its_events(
     for place, byte in places:
         content[place % len(content)] = byte
     opened(tmp_path, bytes(content)).decode()
+
+
+@pytest.mark.parametrize("value", ["7", "-1.5", "null", "true", "[1]", '{"name": "a"}', '""'])
+def test_process_whose_name_is_none_is_read_all_the_same(tmp_path: Path, value: str) -> None:
+    text = training(1, kernels=3).text()
+    named = re.sub(r'(?s)("process_name".*?"args": \{\s*"name": )"[^"]*"', rf"\g<1>{value}", text)
+    assert named != text
+    space, whole = opened(tmp_path, named), opened(tmp_path, text)
+    assert len(events(space)) == len(events(whole)) > 0
 
 
 def test_one_damaged_event_is_left_out_with_its_byte(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TextIO
 
+from rich.cells import cell_len
 from rich.console import Group, OverflowMethod, RenderableType
 from rich.padding import Padding
 from rich.style import Style as RichStyle
@@ -164,7 +165,7 @@ def _legend(spent: Spent, style: Style) -> Text:
 
 def _finding(number: int, finding: Finding, report: Report, style: Style) -> RenderableType:
     head = Text(f"{number:>2}  ").append(finding.severity, style=_SEVERITY[finding.severity])
-    head.append(f"  {finding.rule}  ", style="bold").append(finding.title, style="bold")
+    head.append(f"  {finding.rule}  ", style="bold")
     cost = cost_of(finding, report.diagnosis.time.base)
     body: list[RenderableType] = [Text(plain(cost, style))]
     if (made := judgements(report).get(finding.fingerprint)) is not None:
@@ -173,7 +174,16 @@ def _finding(number: int, finding: Finding, report: Report, style: Style) -> Ren
     if gain:
         body.append(Text(plain(f"fixed: {gain}", style)))
     body += explained(finding, style, report.diagnosis.run.cwd)
-    return Group(head, indented(body, style))
+    return Group(_titled(head, finding.title, style), indented(body, style))
+
+
+def _titled(head: Text, title: str, style: Style) -> RenderableType:
+    """A title that goes on below its beginning."""
+    if style.width < _NARROW:
+        return head.append(title, style="bold")
+    grid = Table.grid()
+    grid.add_row(head, Text(title, style="bold"))
+    return grid
 
 
 def explained(finding: Finding, style: Style, cwd: str | None = None) -> list[RenderableType]:
@@ -210,23 +220,28 @@ def _known(finding: Finding, style: Style) -> list[RenderableType]:
 
 def ranking(findings: Sequence[Finding], style: Style) -> RenderableType:
     """A line for each finding: what, where, and what fixing it saves."""
-    grid = Table.grid(padding=(0, 1))
+    listed = findings[:_LISTED]
+    gains = [plain(gain_of(finding), style) for finding in listed]
+    places = [plain(_short_place(finding), style) for finding in listed]
+    widths = [min(max(map(cell_len, places)), style.width // 3), max(map(cell_len, gains))]
     ends: OverflowMethod = "ellipsis" if style.unicode else "crop"
+    grid = Table.grid(padding=(0, 1))
     grid.add_column(width=2, justify="right")
-    grid.add_column(ratio=3, no_wrap=True, overflow=ends)
-    grid.add_column(ratio=2, no_wrap=True, overflow=ends)
-    grid.add_column(justify="right", no_wrap=True, overflow=ends)
-    for number, finding in enumerate(findings[:_LISTED], 1):
-        place = finding.locations[0] if finding.locations else None
-        where = f"{PurePath(place.file).name}:{place.line}" if place else finding.place or ""
+    grid.add_column(no_wrap=True, overflow=ends, max_width=style.width - 5 - sum(widths))
+    grid.add_column(no_wrap=True, overflow=ends, width=widths[0])
+    grid.add_column(no_wrap=True, overflow=ends, width=widths[1], justify="right")
+    for number, finding in enumerate(listed, 1):
         grid.add_row(Text(str(number)), Text(finding.title, style=_SEVERITY[finding.severity]),
-                     Text(plain(where, style), style="cyan"),
-                     Text(plain(gain_of(finding), style)))  # fmt: skip
+                     Text(places[number - 1], style="cyan"), Text(gains[number - 1]))  # fmt: skip
     more = len(findings) - _LISTED
-    rows: list[RenderableType] = [grid]
-    if more > 0:
-        rows.append(Text(f"   and {more} more", style="dim"))
-    return Group(*rows)
+    rest = [Text(f"   and {more} more", style="dim")] if more > 0 else []
+    return Group(grid, *rest)
+
+
+def _short_place(finding: Finding) -> str:
+    if not finding.locations:
+        return finding.place or ""
+    return f"{PurePath(finding.locations[0].file).name}:{finding.locations[0].line}"
 
 
 def indented(body: list[RenderableType], style: Style) -> RenderableType:

@@ -199,7 +199,8 @@ class ChromeSpace(Space):
         given = (stats.name == events.index("step_num")) & (stats.kind == wire.REF)
         for row in np.flatnonzero(given).tolist():
             text = events.names[int(stats.value[row])]
-            stats.kind[row], stats.value[row] = wire.INT64, int(text) if text.isdecimal() else 0
+            numbered = text.isdecimal() and len(text) < 19
+            stats.kind[row], stats.value[row] = wire.INT64, int(text) if numbered else 0
         beginnings = named("step")
         numbers = {index: int(found[1]) for index, name in enumerate(events.names)
                    if name.startswith(beginnings)
@@ -389,6 +390,7 @@ def _called(
     rows = rows[np.isin(rows[:, scan.NAME], of_names)]
     rows = rows[_distinct(rows, scan.NAME, scan.PROCESS, scan.THREAD)[0]]
     stats = space.stats(np.ascontiguousarray(rows[:, scan.ARGS]), {"name"})
+    stats = stats.select(stats.kind == wire.REF)  # a number is no name
     texts, places = space.names()
     called = {}
     for number, value in zip(stats.event.tolist(), stats.value.tolist(), strict=True):
