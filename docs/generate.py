@@ -39,8 +39,8 @@ from xladoctor.rule_cases.defaults import BASE, DEFAULTS
 DOCS = Path(__file__).resolve().parent
 SAMPLE = "sample_traces/recompiling"
 COMMANDS = ("run", "analyze", "report", "gate", "compare", "capture", "compilations", "query",
-            "view", "stacks", "env", "rules", "rules list", "rules new", "rules check", "rules test",
-            "explain")  # fmt: skip
+            "view", "stacks", "env", "rules", "rules list", "rules new", "rules check",
+            "rules test", "explain")  # fmt: skip
 FAMILIES = {
     "XD1": "compiling", "XD2": "reads and uploads", "XD3": "what a step is made of",
     "XD4": "operators without a lowering", "XD5": "the host is the limit",
