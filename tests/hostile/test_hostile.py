@@ -119,7 +119,7 @@ def test_analysis_in_colour_and_ascii(color: str, run: Path) -> None:
 
 
 def test_commands_name_the_run_and_run_nothing_else(run: Path, tmp_path: Path) -> None:
-    done = called("analyze", run, environment=WIDE)
+    done = called("analyze", run, "--verbose", environment=WIDE)
     commands = commands_in(done.stdout)
     assert len(commands) >= 2
     for command in commands:

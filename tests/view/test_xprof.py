@@ -96,7 +96,7 @@ def is_served(url: str) -> bool:
     try:
         with urllib.request.urlopen(url, timeout=_PATIENCE_S):
             return True
-    except urllib.error.URLError:
+    except (urllib.error.URLError, ConnectionError):  # also one that ends in the answer
         return False
 
 

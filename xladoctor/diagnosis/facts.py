@@ -20,7 +20,7 @@ _GROUPED = """
         FROM ({steps})
     )
     SELECT min(nth) AS first, count(*) AS count, max(duration_ns) / 1e6 AS longest_ms,
-           sum(compile_ns) / 1e6 AS compile_ms
+           coalesce(sum(compile_ns), 0) / 1e6 AS compile_ms
     FROM counted GROUP BY nth * least(steps, $groups) // steps ORDER BY first
 """
 _STEPS_OF_LOG = "SELECT s.* FROM lead l JOIN step s USING (process, thread) WHERE NOT s.tail"
