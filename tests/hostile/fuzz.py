@@ -2,14 +2,16 @@
 
     python -m tests.hostile.fuzz --inputs 1000000 --runs 5000
 
-``inputs`` go to the readers of texts and timelines; ``runs``, damaged run directories, through
-reading, rules and reports. Anything but a result or an ``IngestError`` is a fault, and is printed
-with the seed that gives it again: ``--seed N --inputs 1``.
+``inputs`` go to the readers of texts, timelines, torch.profiler's traces and TORCH_TRACE's logs;
+``runs``, damaged run directories, through reading, rules and reports. Anything but a result or an
+``IngestError`` is a fault, and is printed with the seed that gives it again:
+``--seed N --inputs 1``.
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import io
 import multiprocessing
 import resource
@@ -79,14 +81,41 @@ def text(random: Random) -> None:
         return
 
 
+@cache
+def sample_of_torch(name: str) -> bytes:
+    """What torch left in a sample, unpacked."""
+    return gzip.decompress((SAMPLES / name).read_bytes())
+
+
 def timeline(random: Random) -> None:
     """One mutated timeline through its reader, down to its tables."""
+    _read("vm.xplane.pb", of_bytes(random.choice(timelines()), random))
+
+
+def trace(random: Random) -> None:
+    """A mutated part of a trace of torch.profiler, down to its tables."""
+    whole = sample_of_torch("launch_bound/rank0.pt.trace.json.gz")
+    head = whole.index(b"[", whole.index(b'"traceEvents"')) + 1
+    begin = whole.index(b"  {", random.randrange(head, len(whole) - 2000))
+    events = whole[begin : begin + random.choice((300, 3000, 20_000))]
+    _read("rank0.pt.trace.json", whole[:head] + of_bytes(events, random))
+
+
+def torch_log(random: Random) -> None:
+    """A mutated part of a TORCH_TRACE log, down to its tables."""
+    whole = sample_of_torch("graph_breaks/torch_trace.log.gz")
+    begin = whole.index(b"\nV", random.randrange(len(whole) - 20_000)) + 1
+    records = whole[begin : begin + random.choice((300, 3000, 20_000))]
+    _read("torch_trace.log", whole[: whole.index(b"\nV") + 1] + of_bytes(records, random))
+
+
+def _read(name: str, data: bytes) -> None:
     from xladoctor.ingest.interface import IngestError
     from xladoctor.ingest.recorded_elsewhere import read_elsewhere
 
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "vm.xplane.pb")
-        path.write_bytes(of_bytes(random.choice(timelines()), random))
+        path = Path(folder, name)
+        path.write_bytes(data)
         try:
             for producers in read_elsewhere([path]).lazy.values():
                 for produce in producers:
@@ -121,7 +150,8 @@ def run_directory(random: Random) -> None:
 
 
 KINDS: dict[str, Callable[[Random], None]] = {
-    "text": text, "timeline": timeline, "run": run_directory,
+    "text": text, "timeline": timeline, "trace": trace, "torch_log": torch_log,
+    "run": run_directory,
 }  # fmt: skip
 
 
@@ -155,8 +185,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--processes", type=int, default=multiprocessing.cpu_count())
     options = parser.parse_args()
-    numbers = {"text": options.inputs - options.inputs // 20, "timeline": options.inputs // 20,
-               "run": options.runs}  # fmt: skip
+    numbers = dict.fromkeys(("timeline", "trace", "torch_log"), options.inputs // 20)
+    numbers |= {"text": options.inputs - sum(numbers.values()), "run": options.runs}
     work = [(kind, first, min(50, options.seed + count - first))
             for kind, count in numbers.items()
             for first in range(options.seed, options.seed + count, 50)]  # fmt: skip

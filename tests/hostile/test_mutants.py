@@ -14,7 +14,7 @@ from tests.hostile.mutations import places
 from xladoctor.evidence.load import load
 from xladoctor.ingest.interface import IngestError
 
-FEW = {"text": 60, "timeline": 20, "run": 2}  # a part each
+FEW = {"text": 60, "timeline": 20, "trace": 20, "torch_log": 20, "run": 2}  # a part each
 PARTS = 4
 
 
