@@ -112,6 +112,38 @@ def test_early_releases_say_where_operators_ran_on_the_cpu() -> None:
                       ("aten::_ctc_loss", 12, "/home/ada/speech.py", 33)]  # fmt: skip
 
 
+SUMMARY = b"""pt-xla-profiler: Op(s) not lowered: aten::huber_loss, aten::huber_loss_backward.out, aten::nonzero,  Please open a GitHub issue with the above op lowering requests.
+{0}================================================================================
+{0}Unlowered Op usage summary (more of these ops, lower performance)
+{0}Note: _local_scalar_dense typically indicates CPU context access
+{0}--------------------------------------------------------------------------------
+{0}FRAME (count=70):
+{0}Unlowered Op: "xla_fallback"
+{0}
+{0}FRAME (count=30):
+{0}  huber_loss (/opt/python/lib/site-packages/torch/nn/functional.py:3715)
+{0}  train (/home/ada/train.py:31)
+{0}
+{0}FRAME (count=10):
+{0}  train (/home/ada/train.py:35)
+{0}================================================================================
+train (/home/ada/train.py:99)
+"""  # noqa: E501
+
+
+@pytest.mark.parametrize("mark", [b"WARNING:pt-xla-profiler:", b"pt-xla-profiler: ", b""])
+def test_places_without_names_are_of_the_operator_whose_function_was_called(mark: bytes) -> None:
+    ingested = read(SUMMARY.replace(b"{0}", mark))
+
+    assert counters(ingested) == {
+        "aten::huber_loss": 30, "aten::huber_loss_backward.out": None, "aten::nonzero": None
+    }  # fmt: skip
+    places = [(row["op"], row["count"], row["file"], row["line"])
+              for row in rows(ingested.tables["fallback"])]  # fmt: skip
+    assert places == [("aten::huber_loss", 30, "/home/ada/train.py", 31),
+                      (None, 10, "/home/ada/train.py", 35)]  # fmt: skip
+
+
 def test_figures_that_people_copied_by_hand() -> None:
     text = b"> pt-xla-profiler TransferFromServerTime too frequent 104300 in 34742 steps\n"
     assert counters(read(text)) == {"MarkStep": 34742}

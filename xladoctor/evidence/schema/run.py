@@ -276,7 +276,7 @@ RUN: dict[str, Table] = {
     """ + SITE)),
     "fallback": Table("operators seen falling back to the CPU in probe steps", "call_sites.json",
                       columns(PROCESS + """
-        op VARCHAR operator, as its counter is named
+        op VARCHAR operator, as its counter is named; NULL where a console log does not name it
         count BIGINT times seen
         duration_ns BIGINT time in it, compilation not counted
         compile_ns BIGINT compilation that it caused

@@ -175,6 +175,7 @@ VIEWS: dict[str, Columns] = {
         op VARCHAR operator, as the log names it
         base VARCHAR the same without its overload
         dynamic BOOLEAN whether the data decide the size of its result
+        places STRUCT[] lines at which some operator ran or a value was read, as the log has it
     """),
     "computing": GRAPHS["hlo_instruction"].columns | columns("""
         product BOOLEAN whether it is a product of matrices, a convolution or a custom call

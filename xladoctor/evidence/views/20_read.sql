@@ -95,8 +95,8 @@ FROM (SELECT *, helper_of(file, function, via, kind) AS helper FROM read);
 
 -- Lines at which, as a log says, a value was needed before the barrier, so that the graph up to it
 -- was launched: by the program, or for an operator that ran on the host. `barriers`: how many
--- launches the log names besides. Of level 1 it names only those that compiled. `op`: where a console
--- log names the read itself, with the line.
+-- launches the log names besides. Of level 1 it names only those that compiled. What a console log says
+-- of such lines counts more. `op`: where it names the read itself; `barriers`: those it tells of.
 CREATE VIEW logged_read AS
 WITH named AS (
     SELECT process, cause, file, line, function, user_file, user_line, user_function,
@@ -115,13 +115,17 @@ SELECT process, file, line, any_value(function) AS function,
        unnest(commonest_caller(told, 1)), count(*) AS count, any_value(barriers) AS barriers,
        any_value(launches) AS launches, NULL AS op
 FROM told
-WHERE read AND file IS NOT NULL AND process NOT IN (SELECT process FROM captured_loop)
+WHERE read AND file IS NOT NULL AND process NOT IN (
+    SELECT process FROM captured_loop UNION SELECT process FROM fallback WHERE op IS NULL
+)
 GROUP BY process, file, line
 UNION ALL BY NAME
 SELECT process, file, line, any_value(function) AS function, unnest(commonest_caller(f, f.count)),
-       sum(f.count)::BIGINT AS count, 0 AS barriers, TRUE AS launches, op
-FROM fallback f
-WHERE has_trait(op, 'reads_scalar') AND process NOT IN (SELECT process FROM captured_loop)
+       sum(f.count)::BIGINT AS count, coalesce(any_value(r.barriers), 0)::BIGINT AS barriers,
+       TRUE AS launches, op
+FROM fallback f LEFT JOIN reported r USING (process)
+WHERE (op IS NULL OR has_trait(op, 'reads_scalar'))
+  AND process NOT IN (SELECT process FROM captured_loop)
 GROUP BY process, file, line, op;
 
 -- Processes of which it is known what they sent to the device.

@@ -202,7 +202,8 @@ CREATE TABLE fallback_site AS
 FROM fallback
 UNION ALL BY NAME
 SELECT c.process, c.op, unnest(site(l)), l.count
-FROM logged_cut l JOIN fallback_in_loop c USING (process) WHERE l.op IS NULL;
+FROM logged_cut l JOIN fallback_in_loop c USING (process)
+WHERE l.op IS NULL AND l.process NOT IN (SELECT process FROM fallback);
 
 -- Operators that ran on the CPU because XLA has no lowering for them: their counts from the
 -- counters, their lines from the probe steps. `.item()` and the like have counters too, but are
@@ -256,8 +257,19 @@ SELECT  -- a library's line that several of the user's lead to counts once, with
     sizes_by_data(op) AS dynamic
 FROM folded GROUP BY process, op, base, file, line;
 
--- Operators that are only known to have run on the CPU, not how often: a console log names them.
+-- Operators that are only known to have run on the CPU, not how often: a console log names them. One of
+-- those that are the passes of one. `places`: the lines at which some operator ran there, or a value
+-- was read, with how often; the log does not tell which.
 CREATE VIEW named_fallback AS
-SELECT process, name AS op, regexp_replace(name, '(_backward)?([.].*)?$', '') AS base,
-       sizes_by_data(name) AS dynamic
-FROM counter WHERE value IS NULL AND contains(name, '::');
+WITH unnamed AS (
+    SELECT process, list({'file': file, 'line': line, 'count': count} ORDER BY count DESC, file, line) AS places
+    FROM logged_read WHERE op IS NULL AND launches AND count >= 3 GROUP BY process
+)
+SELECT n.* EXCLUDE (value), coalesce(u.places, []) AS places
+FROM (
+    SELECT process, value, name AS op, regexp_replace(name, '(_backward)?([.].*)?$', '') AS base,
+           sizes_by_data(name) AS dynamic
+    FROM counter WHERE contains(name, '::')
+) n LEFT JOIN unnamed u USING (process)
+QUALIFY n.value IS NULL AND max(n.value) OVER (PARTITION BY n.process, base) IS NULL
+    AND row_number() OVER (PARTITION BY n.process, base ORDER BY length(op), op) = 1;

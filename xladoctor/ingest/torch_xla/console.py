@@ -1,13 +1,18 @@
 """What torch_xla prints to the console by itself with ``PT_XLA_DEBUG``: judgements of its metrics.
 
 The lines are those of ``torch_xla/csrc/runtime/metrics_analysis.cc``, printed at barriers; counts
-in them are cumulative. Releases before 1.10 added at the end where operators ran on the CPU, in
-blocks (``torch_xla/debug/frame_parser_util.py``)::
+in them are cumulative. As the program ends, it prints where operators ran on the CPU, in blocks
+(``torch_xla/debug/frame_parser_util.py``)::
 
+    pt-xla-profiler: Unlowered Op usage summary (more of these ops, lower performance)
     pt-xla-profiler: FRAME (count=27):
     pt-xla-profiler: Unlowered Op: "_local_scalar_dense"
     pt-xla-profiler: Python Frames:
     pt-xla-profiler:   train_loop_fn (/home/ada/train.py:200)
+
+Since 1.10 no block names its operator: ``xla_fallback``, through which all of them go, is counted
+in a block of its own, and the blocks with frames have no name. With ``PT_XLA_DEBUG_FILE`` they
+stand in that file, without the mark.
 """
 
 from __future__ import annotations
@@ -26,9 +31,12 @@ _FREQUENT = re.compile(
 _SLOW = re.compile(r"\b(\w++) too slow: longest instance took ([\dhms.]+us)\b", re.ASCII)
 _UNLOWERED = re.compile(r"Op\(s\) not lowered: ((?:[\w.]+::[\w.]+, *)+)", re.ASCII)
 _OP = re.compile(r"[\w.]+::[\w.]+", re.ASCII)
+_MARKED = re.compile(r"^pt-xla-profiler:")
 _BEGIN = re.compile(r"FRAME \(count=(\d{1,18})\):", re.ASCII)
 _PLACED = re.compile(r'Unlowered Op: "([\w.:]+)"', re.ASCII)
 _NAMESPACE = "aten::"  # which those blocks leave out
+_ALL = _NAMESPACE + "xla_fallback"
+_VARIANT = re.compile(r"(_backward)?([.].*)?$")  # of an operator: its pass, its overload
 _STEPS = "MarkStep"
 
 
@@ -52,6 +60,8 @@ class Console:
     """
 
     MARK = "pt-xla-profiler"
+    SUMMARY = "Unlowered Op usage summary"
+    END = "=" * 80  # of that summary
 
     def __init__(self) -> None:
         self.samples: dict[str, int] = {}
@@ -89,7 +99,7 @@ class Console:
         place = self._places[-1]
         if match := _PLACED.search(line):
             place.op = match[1] if "::" in match[1] else _NAMESPACE + match[1]
-        elif frame := frame_in(line.partition(": ")[2].strip()):
+        elif frame := frame_in(_MARKED.sub("", line).strip()):
             place.frames.append(frame)
         else:
             return False
@@ -113,16 +123,29 @@ class Console:
                 ingested.add("counter", process=process, name=name, value=counted.get(name))
 
     def _add_places(self, process: int, ingested: Ingested) -> dict[str, int]:
-        """Fill ``fallback``; how often each operator ran."""
+        """Fill ``fallback``; how often each operator ran, as far as blocks name it."""
         counted: dict[str, int] = {}
         folders = Folders()
+        called = {_base(op): op for op in self.operators if "_backward" not in op}
         for place in self._places:
-            if place.op:
-                counted[place.op] = counted.get(place.op, 0) + place.count
-                ingested.add("fallback", process=process, op=place.op, count=place.count,
-                             duration_ns=None, compile_ns=None,
-                             **folders.locate(place.frames).columns())  # fmt: skip
+            if place.op == _ALL and not place.frames:
+                continue
+            op = called.get(_entry(place.frames, folders)) if place.op in ("", _ALL) else place.op
+            if op:
+                counted[op] = counted.get(op, 0) + place.count
+            ingested.add("fallback", process=process, op=op, count=place.count,
+                         duration_ns=None, compile_ns=None,
+                         **folders.locate(place.frames).columns())  # fmt: skip
         return counted
+
+
+def _base(op: str) -> str:
+    return _VARIANT.sub("", op).removeprefix(_NAMESPACE)
+
+
+def _entry(frames: list[Frame], folders: Folders) -> str:
+    """The framework's function that was called last, as operators are named after it."""
+    return frames[0].function if frames and folders.is_machinery(frames[0].file) else ""
 
 
 def _names(table: str, process: int, ingested: Ingested) -> set[str]:

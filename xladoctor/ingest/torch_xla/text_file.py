@@ -200,17 +200,20 @@ def _without(
     """The lines that belong neither to the console's judgements nor to an analysis log nor to a
     dumped graph, which are taken on the way, the first two by process.
     """
+    summary = False  # inside of one without marks, as PT_XLA_DEBUG_FILE has it
     for line in lines:
         if (graphs.inside or line.endswith(("]\n", "]"))) and graphs.take(line):
             continue
         if _ANALYSIS in line:
             analysis[source_of(line[: line.index(_ANALYSIS)])].take(line)
-        elif Console.MARK not in line:
+            continue
+        summary = (summary or Console.SUMMARY in line) and Console.END not in line
+        if Console.MARK not in line and not summary:
             yield line
-        else:
-            mark = line.index(Console.MARK)
-            console = consoles.get(source := source_of(line[:mark])) or Console()
-            if console.take(line[mark:]):
-                consoles[source] = console
-            else:
-                yield line
+            continue
+        mark = max(line.find(Console.MARK), 0)
+        console = consoles.get(source := source_of(line[:mark])) or Console()
+        if console.take(line[mark:]):
+            consoles[source] = console
+        elif not summary:
+            yield line
