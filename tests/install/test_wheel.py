@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -63,3 +65,29 @@ def test_says_how_to_get_a_framework_where_there_is_none(installed: Path, tmp_pa
     assert "pip install 'xladoctor[jax]'" in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "xladoctor-runs").exists()
+
+
+@pytest.mark.thorough
+def test_the_oldest_versions_that_it_asks_for_are_enough(wheel: Path, tmp_path: Path) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    oldest = [asked.replace(">=", "==") for asked in project["dependencies"]]
+    python = tmp_path / "venv" / "bin" / "python"
+    run(sys.executable, "-m", "venv", python.parents[1], cwd=tmp_path)
+    run(python, "-m", "pip", "install", "-q", wheel, *oldest, cwd=tmp_path)
+    shown = run(python, "-m", "xladoctor", "analyze", SAMPLE, "--format", "json",
+                "--format", "html=page.html", cwd=tmp_path)  # fmt: skip
+    (finding,) = json.loads(shown)["findings"]
+    assert finding["rule"] == "XD101"
+    created = run(python, "-c", EVERY_VIEW, SAMPLE, cwd=tmp_path)
+    assert int(created) > 40
+
+
+EVERY_VIEW = """
+import sys
+from xladoctor.doctor import load_evidence
+from xladoctor.evidence.schema.views import VIEWS
+database = load_evidence(sys.argv[1]).database
+for view in VIEWS:
+    database.rows(f"SELECT * FROM {view} LIMIT 1")
+print(len(VIEWS))
+"""

@@ -85,11 +85,13 @@ UNION SELECT process FROM reported_piling;
 -- least twice for each barrier that launched work, or reads cut graphs that grow, at least two for
 -- each barrier. In eager mode there are no graphs.
 CREATE TABLE missing_barrier AS
-SELECT l.*, g.site AS cut_site
-FROM loop l
-LEFT JOIN growing_read g ON g.process = l.process AND g.graphs >= 2 * coalesce(l.barriers, 0)
-   AND l.thread = (SELECT m.thread FROM loop m WHERE m.process = l.process
-                   ORDER BY m.duration_ns DESC, m.thread LIMIT 1)
+SELECT l.* EXCLUDE (longest), g.site AS cut_site
+FROM (
+    SELECT *, row_number() OVER (PARTITION BY process ORDER BY duration_ns DESC, thread) = 1 AS longest
+    FROM loop
+) l
+LEFT JOIN growing_read g
+    ON g.process = l.process AND l.longest AND g.graphs >= 2 * coalesce(l.barriers, 0)
 WHERE EXISTS (SELECT 1 FROM compilation c WHERE c.process = l.process)
   AND (g.site IS NOT NULL OR (
       optimizer_steps >= 4 AND optimizer_steps >= 2 * coalesce(barriers, 0)
