@@ -50,12 +50,12 @@ def reaches(level: Severity, least: Severity | Literal["never"]) -> bool:
 
 
 def ranked(findings: list[Finding]) -> list[Finding]:
-    """By what a fix saves, infos after the others; those of unknown saving come last, by count."""
+    """By what a fix saves, then those of unknown saving, by count; infos after all others."""
     return sorted(
         findings,
         key=lambda f: (
-            f.saving.seconds is None,
             f.severity == "info",
+            f.saving.seconds is None,
             -(f.saving.seconds or 0.0),
             -LEVELS.index(f.severity),
             -f.count,
