@@ -122,6 +122,14 @@ def test_findings_without_a_saving_come_last_by_count() -> None:
 # A longer run
 
 
+def test_one_compilation_is_no_rate() -> None:
+    kept = savings(KnownEstimates(Estimate(0.0, 2.0, 0.0, "input")))
+    once = Fix(3, [READ], 1)
+    assert kept.saving(COST, once).next_1000_s is None
+    assert kept.saving(COST, replace(once, count=2)).next_1000_s is not None
+    assert kept.saving(COST, replace(once, settled=True)).next_1000_s is not None
+
+
 def test_saving_is_projected_on_a_longer_run() -> None:
     assert estimated(1.0, 2.0, 4.0).projected_s is None
     assert estimated(1.0, 2.0, 4.0, total_steps=400).projected_s == 10 + 20 + 4

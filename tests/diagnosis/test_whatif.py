@@ -441,6 +441,7 @@ def test_longer_run_has_more_late_compilations_unless_they_are_settled_or_exhaus
     estimated = Estimate(steady_s=1.0, late_s=2.0, warmup_s=4.0, limited_by="device")
     assert estimated.projected(fix(), 10, 100) == 10 + 20 + 4
     assert estimated.projected(fix(settled=True), 10, 100) == 10 + 2 + 4
+    assert estimated.projected(fix(count=1), 10, 100) == 10 + 2 + 4  # at least
     assert estimated.projected(fix(count=2, at_most=6), 10, 100) == 10 + 2 * 3 + 4
     assert estimated.projected(fix(count=2, at_most=1), 10, 100) == 10 + 2 + 4
 

@@ -82,6 +82,19 @@ def test_ordinal_counts_the_launches_of_the_same_call_site() -> None:
     ]  # fmt: skip
 
 
+def test_ordinal_of_a_read_counts_the_reads_of_its_line() -> None:
+    """Twelve a step, in two of five steps; the first three of the second step compiled."""
+    at = CallSite(PROGRAM, 50, "train", via="").columns()
+    reads = [{"process": 0, "thread": 1, "step": step, "count": 12, **at} for step in (1, 3)]
+    blocks = [compiled(graph, line=50, cause=READ) for graph in "abc"]
+    times = [timed(7 + n, step=3, during="read") for n in range(3)]
+    steps = [step(i, log_offset=100) for i in range(5)]
+    compilations, _ = joined(blocks, times, step=steps, host_sync=reads)
+    assert [(row["ordinal"], row["launches"]) for row in compilations] == [
+        (12, 24), (13, 24), (14, 24),
+    ]  # fmt: skip
+
+
 def test_log_alone_gives_compilations_without_times() -> None:
     compilations, _ = joined([compiled("a")], [])
     assert graphs_and_times(compilations) == [("a", None)]

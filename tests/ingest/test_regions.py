@@ -56,6 +56,13 @@ def test_what_the_runtime_does_is_no_label(tmp_path: Path) -> None:
     assert regions(trace, tmp_path) == []
 
 
+def test_what_a_call_did_that_the_timeline_cuts_is_no_label(tmp_path: Path) -> None:
+    """The last barrier of the loop ends at 2100; a compilation after it is cut."""
+    whole = ("step", 2050, 2500)
+    rows = regions(labelled(whole, ("dce", 5, 8), ("dce", 9000, 9100)), tmp_path)
+    assert [row["path"] for row in rows] == ["step"]
+
+
 def test_labels_inside_a_wait_for_input_are_the_programs(tmp_path: Path) -> None:
     trace = labelled(("decode", 310, 390), trace=loop(2).call("input", 300, 400))
     assert [row["path"] for row in regions(trace, tmp_path)] == ["decode"]

@@ -134,6 +134,24 @@ def test_slow_warm_up_is_not_all_of_it(make: Callable[..., World]) -> None:
     assert len(world.timeline.windows) == 1
 
 
+def test_reads_before_the_first_barrier_keep_no_window_from_the_loop(
+    make: Callable[..., World],
+) -> None:
+    """The first step reads three values, and compiles for long: no barrier so far."""
+    world = make()
+    world.timeline.used()
+    for _ in range(3):
+        world.timeline.read()
+    world.ticks(10, busy=True)
+    assert world.ended_by == ["no barrier"]
+    world.steps(4)
+    assert world.timeline.active
+    world.timeline.close()
+    world.timeline.write()
+    assert world.ended_by == ["end of program"]
+    assert world.files == {"s/vm_42.xplane.pb": b"session 2"}
+
+
 @pytest.mark.parametrize("after", [1, 2, 40])
 def test_opens_after_as_many_steps_as_were_asked_for(
     make: Callable[..., World], after: int

@@ -38,14 +38,15 @@ class Location:
         role: guilty, caller (the user's line that led into a library), made (where the tensor that
             changed was made), used (where it is first used), compiled (where the graph was cut
             and compiled), due (the barrier that a step should keep), loop (at the end of whose body
-            a barrier belongs), or collated (where batches are put together).
+            a barrier belongs), collated (where batches are put together), or left (what no read
+            asked for).
         source: text of the line as it ran, if known.
     """
 
     file: str
     line: int
     function: str | None
-    role: Literal["guilty", "caller", "made", "used", "compiled", "due", "loop", "collated"]
+    role: Literal["guilty", "caller", "made", "used", "compiled", "due", "loop", "collated", "left"]
     source: str | None = None
 
 

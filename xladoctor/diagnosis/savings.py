@@ -68,8 +68,8 @@ class Savings:
         return max(0.0, estimate.projected(fix, self.steps.count, self.total_steps))
 
     def _next(self, estimate: Estimate, fix: Fix) -> float | None:
-        """What another thousand steps lose."""
-        if not self.steps or not self.steps.count:
+        """What another thousand steps lose; None if one compilation is all that is known of."""
+        if not self.steps or not self.steps.count or (fix.once and estimate.late_s):
             return None
         now, later = (estimate.projected(fix, self.steps.count, self.steps.count + more)
                       for more in (0, 1000))  # fmt: skip

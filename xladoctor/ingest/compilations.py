@@ -48,7 +48,7 @@ def join(
         compiled: those in its timeline, in order of time.
         process: its number.
         folders: where its Python keeps installed packages.
-        ingested: where to; its ``step`` table is read.
+        ingested: where to; its tables ``step`` and ``host_sync`` are read.
         modules: inputs and outputs of the modules that it compiled, in order.
     """
     hashes = _hashes(times, compiled)
@@ -56,7 +56,9 @@ def join(
     logged = [block for block in blocks if block.kind == "compilation"]
     pairs = _pair(logged, times, hashes, process, ingested, modules)
     locate = _Locator(folders)
-    by_steps = launches.from_steps(process, ingested.tables.get("step", {}))
+    by_steps = launches.from_steps(
+        process, ingested.tables.get("step", {}), ingested.tables.get("host_sync", {})
+    )
     by_blocks = launches.from_blocks(blocks, locate) if len(logged) < len(blocks) else None
     rows = Gathered()
     for index, (block, row) in enumerate(zip(logged, pairs, strict=True)):

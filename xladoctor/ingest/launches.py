@@ -33,8 +33,9 @@ def from_blocks(
     return [(count, before[site]) for site, count in known]
 
 
-def from_steps(process: int, steps: Columns) -> Launches:
+def from_steps(process: int, steps: Columns, reads: Columns) -> Launches:
     """From the step log of a process; without one, from the compilations seen so far."""
+    by_reads = _from_reads(process, reads)
     own = [row for row, owner in enumerate(steps.get("process", ()))
            if owner == process and not steps["tail"][row]]  # fmt: skip
     at: dict[tuple[int, int], int] = {}
@@ -55,8 +56,34 @@ def from_steps(process: int, steps: Columns) -> Launches:
         closed, place = at.get((thread, step)), (site.file, site.line, site.via)
         if closed is not None and _place(steps, closed) == place:
             return steps["ordinal"][closed], totals[thread, *place]
+        read = by_reads(site, thread, step)
+        if read is not None:
+            return read
         began = first.setdefault((thread, site), step)
         return step - began, max(last[thread], step) - began + 1
+
+    return launches
+
+
+def _from_reads(
+    process: int, reads: Columns
+) -> Callable[[CallSite, int, int], tuple[int, int] | None]:
+    """The same for lines that read; None for others. Each compilation was of a later read."""
+    counts: dict[Any, Counter[int]] = {}
+    for row, owner in enumerate(reads.get("process", ())):
+        if owner == process:
+            key = reads["thread"][row], *_place(reads, row)
+            counts.setdefault(key, Counter())[reads["step"][row]] += reads["count"][row]
+    seen: Counter[Any] = Counter()
+
+    def launches(site: CallSite, thread: int, step: int) -> tuple[int, int] | None:
+        of_step = counts.get((thread, site.file, site.line, site.via))
+        if of_step is None:
+            return None
+        before = sum(count for index, count in of_step.items() if index < step)
+        seen[thread, site, step] += 1
+        within = min(seen[thread, site, step], max(1, of_step[step])) - 1
+        return before + within, max(of_step.total(), before + within + 1)
 
     return launches
 

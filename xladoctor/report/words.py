@@ -31,6 +31,7 @@ ROLES = {
     "compiled": "compiled at",
     "due": "the barrier to keep:",
     "loop": "a barrier belongs at the end of the loop at",
+    "left": "left unread at",
     "collated": "batches are put together at",
 }
 #: What the gate made of a finding.
@@ -216,7 +217,7 @@ def saving_of(finding: Finding, diagnosis: Diagnosis) -> str | None:
     if max(saving.share or 0.0, of_step) < _NEXT_TO_NOTHING:  # a longer run has more steps
         return f"saves next to nothing on its own: a step stays {then}" if then else None
     parts = []
-    if saving.now_ms is not None and saving.after_ms is not None:
+    if saving.now_ms is not None and saving.after_ms is not None and of_step:
         parts.append(f"a step {duration(saving.now_ms / 1e3)} → {duration(saving.after_ms / 1e3)}")
     if loop_s:
         parts.append(f"the loop {duration(loop_s)} → {duration(max(0.0, loop_s - saving.seconds))}")

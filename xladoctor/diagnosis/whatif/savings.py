@@ -37,6 +37,11 @@ class Fix:
     settled: bool = False
     at_most: int | None = None
 
+    @property
+    def once(self) -> bool:
+        """Whether it occurred once and may occur again: that is no rate."""
+        return self.count == 1 and not self.settled
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -56,7 +61,7 @@ class Estimate:
 
     def projected(self, fix: Fix, steps: int, total: int) -> float:
         """The same for a run of ``total`` steps, of which ``steps`` were captured."""
-        more = 1.0 if fix.settled else total / steps
+        more = 1.0 if fix.settled or fix.once else total / steps
         if fix.at_most is not None and fix.count:
             more = min(more, max(1.0, fix.at_most / fix.count))
         return self.steady_s * total / steps + self.late_s * more + self.warmup_s

@@ -2,7 +2,8 @@
 
 In a timeline a label is an event like any other of the loop's thread. It is told from the
 runtime's own by where it lies: within no call of the runtime, which never calls back into the
-program.
+program. A call that the timeline's begin or end cuts is not in it, but what it did inside is: so
+labels before the first whole call and after the last do not count.
 """
 
 from __future__ import annotations
@@ -101,6 +102,8 @@ def _labels(
     calls = np.flatnonzero(runtime[name]) if len(which) else which
     inside = Intervals.union(timeline.begins(line, calls), timeline.ends(line, calls))
     outside = (covering(inside.begin, inside.end, begin) < 0) & (end > begin)
+    if len(inside.begin):
+        outside &= (begin < inside.end[-1]) & (end > inside.begin[0])
     return begin[outside], end[outside], line.first + which[outside]
 
 

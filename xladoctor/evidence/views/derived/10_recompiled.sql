@@ -2,7 +2,7 @@
 -- it (a site may launch several times in each), whether it came in the last third of the site's
 -- launches, and the lines whose operations differ. Where only a part of a run is judged, those in
 -- it, warm-up or not, that have an earlier graph to differ from. Without a barrier all graphs
--- differ, which is another finding.
+-- differ, of the program or of one of its loops, which is another finding.
 CREATE TABLE late_compilation AS
 SELECT
     c.* REPLACE (
@@ -41,6 +41,8 @@ LEFT JOIN (
 ) g ON g.process = c.process AND g.index = c.index
 LEFT JOIN judged_part w ON TRUE
 WHERE c.process NOT IN (SELECT process FROM missing_barrier)
+  AND NOT EXISTS (SELECT 1 FROM growing_turn u WHERE u.process = c.process
+                  AND list_contains(u.indices || u.leftover, c.index))
   AND c.cause IS DISTINCT FROM 'operator'  -- in eager mode, which is another one
   AND CASE WHEN w.begin_ns IS NULL THEN turn >= warmup() AND NOT (  -- the loop had not begun
                 coalesce(c.step = 0 AND t.steps >= warmup(), FALSE) AND c.compiled IS NOT NULL)
@@ -127,7 +129,7 @@ SELECT
     phase OR (early AND coalesce(total_share <= cheap, TRUE)) AS healthy,
     CASE WHEN phase OR early THEN 'info' WHEN count >= 3 AND unsettled THEN 'error' ELSE 'warning' END
         AS by_counts,
-    NOT unsettled AS settled,
+    NOT unsettled OR coalesce(pattern = 'last_batch', FALSE) AS settled,  -- each epoch ends alike
     pattern = 'grows' AND unsettled AND count >= 3 AS unbounded,
     coalesce(place.op, op) AS subject, indices AS compilations,
     CASE WHEN possible > seen THEN count + possible - seen END AS at_most,

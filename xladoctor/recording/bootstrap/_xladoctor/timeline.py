@@ -118,12 +118,15 @@ class Timeline:
             if self.active:
                 session, self._session = self._session, None
                 self._profiler.stop(session)
-            if self.windows:
-                self._forget(self.windows.pop())
+            self._forget()
             self._waiting = self._wanted and self._profiler.light
 
-    def _forget(self, window: dict[str, Any]) -> None:
+    def _forget(self) -> None:
+        """Drop the window that is over."""
+        if not self.windows:
+            return
         with self._writing:
+            window = self.windows.pop()
             self._unwritten = [row for row in self._unwritten if row[0] is not window]
             if "file" in window:
                 with contextlib.suppress(OSError):
@@ -165,6 +168,7 @@ class Timeline:
         with self._lock:
             self._drop()
             if self._waiting:
+                self._forget()
                 self._waiting = not self._open()
 
     def _drop(self) -> None:
@@ -202,7 +206,7 @@ class Timeline:
             if late or self._is_too_large():
                 self._reach_limit("time limit" if late else "size limit")
             elif self._lacks_barriers(now):
-                self.end("no barrier")
+                self._do_without_barriers()
         self.write()
 
     def _lacks_barriers(self, now: float) -> bool:
@@ -210,6 +214,12 @@ class Timeline:
         return (self._provisional and not self._barriers
                 and now - self._opened >= _WITHOUT_BARRIERS_S
                 and self.windows[-1]["steps"] >= WARMUP)  # fmt: skip
+
+    def _do_without_barriers(self) -> None:
+        """Keep what there is, until a loop with barriers follows after all."""
+        with self._lock:
+            self.end("no barrier")
+            self._waiting = True
 
     def _reach_limit(self, which: str) -> None:
         with self._lock:
