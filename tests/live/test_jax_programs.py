@@ -113,4 +113,4 @@ def test_rows_of_a_large_table_are_no_step(tmp_path: Path) -> None:
     found = query(tmp_path, "SELECT line, count(*) AS n FROM step WHERE NOT tail GROUP BY ALL")
     steps = {str(row["line"]): int(str(row["n"])) for row in found}
     assert steps.pop(str(line_of(program, "weights = step("))) == 29
-    assert sum(steps.values()) <= 1  # of the first turn
+    assert sum(steps.values()) <= 3  # of the first turns, before the loop is known
