@@ -34,24 +34,83 @@ print(len(seen), mean > 0)
 """
 
 
+def query(folder: Path, text: str) -> list[dict[str, object]]:
+    asked = python("-m", "xladoctor", "query", "out", text, "--format", "json", cwd=folder)
+    found: list[dict[str, object]] = json.loads(asked.stdout)
+    return found
+
+
 def test_a_loop_of_what_another_line_compiled_has_steps(tmp_path: Path) -> None:
     program = write(tmp_path, "program.py", PROGRAM)
 
     done = doctor("-o", "out", program, cwd=tmp_path)
     assert done.stdout.startswith("41 True"), done.stderr
 
-    def rows(query: str) -> list[dict[str, object]]:
-        asked = python("-m", "xladoctor", "query", "out", query,
-                                             "--format", "json", cwd=tmp_path)  # fmt: skip
-        found: list[dict[str, object]] = json.loads(asked.stdout)
-        return found
-
-    (steps,) = rows("SELECT line, count(*) AS n FROM step WHERE NOT tail GROUP BY ALL")
+    (steps,) = query(tmp_path, "SELECT line, count(*) AS n FROM step WHERE NOT tail GROUP BY ALL")
     assert steps["line"] == line_of(program, "weights, loss = step(")
     assert int(str(steps["n"])) in (38, 39, 40)
-    reads = rows(
-        "SELECT DISTINCT line, user_line FROM host_sync WHERE kind <> 'wait' ORDER BY line"
-    )
+    sites = "SELECT DISTINCT line, user_line FROM host_sync WHERE kind <> 'wait' ORDER BY line"
+    reads = query(tmp_path, sites)
     mean, last = line_of(program, "mean = np.mean("), line_of(program, "last = ")
     assert reads == [{"line": mean, "user_line": None}, {"line": last, "user_line": None}]
-    assert rows(f"SELECT kind FROM host_sync WHERE line = {last}") == [{"kind": "item"}]
+    assert query(tmp_path, f"SELECT kind FROM host_sync WHERE line = {last}") == [{"kind": "item"}]
+
+
+CALLBACK = """
+import jax, jax.numpy as jnp
+
+weights = jnp.full((32, 32), 0.01)
+
+def report(values):
+    print("mean", float(jnp.mean(values)), float(jnp.max(values)), flush=True)
+
+@jax.jit
+def train(weights):
+    def step(weights, _):
+        weights = jnp.tanh(weights @ weights)
+        jax.debug.callback(report, weights)
+        return weights, None
+    return jax.lax.scan(step, weights, None, 12)
+
+for _ in range(2):
+    train(weights)[0].block_until_ready()
+    jax.effects_barrier()
+"""
+
+ROWS_AND_STEP = """
+import jax, jax.numpy as jnp, numpy as np
+
+table, labels = jnp.ones((20_000, 32)), jnp.zeros((20_000, 1))
+batches = (tuple(array[rows] for array in (table, labels))
+           for rows in np.random.default_rng(0).integers(20_000, size=(30, 16)))
+
+@jax.jit
+def step(weights, inputs, targets):
+    grad = jax.grad(lambda w: ((jnp.tanh(inputs @ w) - targets) ** 2).mean())(weights)
+    return weights - 0.1 * grad
+
+weights = jnp.ones((32, 1))
+for inputs, targets in batches:
+    weights = step(weights, inputs, targets)
+"""
+
+
+def test_a_callback_waits_for_nothing_and_its_thread_is_one(tmp_path: Path) -> None:
+    program = write(tmp_path, "program.py", CALLBACK)
+    done = doctor("-o", "out", program, cwd=tmp_path)
+    assert done.stdout.count("mean ") == 24, done.stderr
+    assert query(tmp_path, "SELECT * FROM host_sync WHERE kind <> 'wait'") == []
+    twice = "SELECT thread, index FROM step WHERE NOT tail GROUP BY ALL HAVING count(*) > 1"
+    assert query(tmp_path, twice) == []
+    launched = f"SELECT sum(count) AS n FROM launch WHERE line = {line_of(program, 'print(')}"
+    assert int(str(query(tmp_path, launched)[0]["n"])) >= 2 * 24
+
+
+def test_rows_of_a_large_table_are_no_step(tmp_path: Path) -> None:
+    program = write(tmp_path, "program.py", ROWS_AND_STEP)
+    done = doctor("-o", "out", program, cwd=tmp_path)
+    assert done.status == 0, done.stderr
+    found = query(tmp_path, "SELECT line, count(*) AS n FROM step WHERE NOT tail GROUP BY ALL")
+    steps = {str(row["line"]): int(str(row["n"])) for row in found}
+    assert steps.pop(str(line_of(program, "weights = step("))) == 29
+    assert sum(steps.values()) <= 3  # of the first turns, before the loop is known

@@ -25,6 +25,12 @@ def test_each_loop_has_an_anchor_of_its_own() -> None:
     assert ended(epoch * 3) == [TRAIN] * 9 + [EVALUATE] * 4 + 2 * ([TRAIN] * 10 + [EVALUATE] * 5)
 
 
+def test_a_line_that_launches_twice_in_a_turn_has_no_loop_of_its_own() -> None:
+    for few in (2, 3, 4):
+        steps = ended(([EVALUATE] * few + [TRAIN]) * 20)
+        assert steps == [EVALUATE] * (few - 1) + [TRAIN] * 19  # of the first turn, as yet alone
+
+
 def test_small_launches_that_repeat_within_a_turn_end_none() -> None:
     turns = ended(([TRAIN] + [UPDATE] * 6) * 20)
     assert turns.count(TRAIN) == 19

@@ -97,3 +97,14 @@ def test_a_static_value_that_cannot_be_shown_is_named_by_its_type() -> None:
             raise ValueError
 
     assert changes((plain, (Broken(), 1), {}), (plain, (1, 1), {}), static=(0,))[1][2] == "<Broken>"
+
+
+def test_of_calls_that_are_as_much_alike_the_same_call_is_compared() -> None:
+    reader, keys = KeyReader(jax), Keys()
+    info = SimpleNamespace(static_argnums=(), static_argnames=())
+    for number, (call, x) in enumerate([
+        ("losses[t]", np.ones(2, "f4")), ("steps[t]", np.ones(2, "i4")),
+        ("steps[t]", np.ones(3, "i4")), ("losses[t]", np.ones(3, "f4")),
+    ], 1):  # fmt: skip
+        against, found = keys.add(number, reader.read(plain, info, (1, x), {}), 7, call)
+    assert (against, *found) == (1, ("shape", "x", "float32[2]", "float32[3]"))

@@ -16,6 +16,8 @@ from typing import Callable, Collection
 from .call_site import LIBRARY, OURS, USER
 from .warmup import LEAST_OF_STEP
 
+_FEW = 3  # launches in a turn of a loop, beside its first, that make no loop of their own
+
 _Call = tuple[int | None, int]  # the call site, and the calls that led there
 
 
@@ -44,8 +46,10 @@ class Anchors:
         self._most = self._main = 0.0  # of the loop that does most: in all, and in a launch
         self._total: dict[_Call, float] = {}
         self._launches = 0
-        self._last: dict[_Call, int] = {}
+        self._last: dict[_Call, tuple[int, int]] = {}  # launches and steps until then
         self._won: dict[_Call, int] = {}
+        self._run: dict[_Call, int] = {}  # launches since a heavier one
+        self._steps = 0
         #: Launches that no heavier one has followed yet, each heavier than the next: of equal ones
         #: the call that was first in the program is the heavier.
         self._heavier: list[tuple[float, int, int]] = []
@@ -64,14 +68,12 @@ class Anchors:
         while heavier and heavier[-1][:2] <= (work, order):
             heavier.pop()
         last = self._last.get(call)
-        leads = last is not None and (not heavier or heavier[-1][2] < last)
+        leads = last is not None and (not heavier or heavier[-1][2] < last[0])
         heavier.append((work, order, self._launches))
-        self._last[call] = self._launches
-        if last is None:
-            return False
-        # The first launch of an evaluation comes after heavier ones of training: it is a step too.
-        won = self._won[call] = self._won.get(call, 0) + (1 if leads else -1)
-        if won <= 0:
+        wins = last is not None and self._wins(call, leads, self._steps - last[1])
+        self._steps += wins
+        self._last[call] = self._launches, self._steps
+        if not wins:
             return False
         self.since += 1
         if total > self._most:
@@ -79,6 +81,22 @@ class Anchors:
                 self.since = 0
             self._most, self._main = total, work
         return True
+
+    def _wins(self, call: _Call, leads: bool, steps: int) -> bool:
+        """Whether a call leads more often than not.
+
+        Args:
+            call: that has launched again.
+            leads: nothing heavier was launched since it did.
+            steps: that ended since.
+        """
+        run = self._run.get(call, 0)
+        # The first launch of an evaluation comes after many heavier ones: it is a step too. One
+        # that comes after each heavier one is a part of that one's turn.
+        lost = 1 if steps > 1 else 1 + 2 * min(run, _FEW)
+        self._run[call] = run + 1 if leads else 0
+        won = self._won[call] = self._won.get(call, 0) + (1 if leads else -lost)
+        return won > 0
 
     def _caller(self, frame: FrameType | None) -> FrameType | None:
         """The frame that called the function; a call that compiles goes through the framework's."""

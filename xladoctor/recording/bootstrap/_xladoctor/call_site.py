@@ -136,6 +136,13 @@ class CallSites:
             frame = frame.f_back
         return self.of(first)
 
+    def call(self) -> tuple[int, int] | None:
+        """Which call of the user's code is under way: there may be several in a line."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and self.kind(frame.f_code.co_filename) != USER:
+            frame = frame.f_back
+        return None if frame is None else (id(frame.f_code), frame.f_lasti)
+
     def _via(self, name: str, inner: str) -> str:
         """The framework's function that a line called, if ``name`` called ``inner``."""
         hides = self._nameless.get(name)

@@ -89,6 +89,8 @@ class Recorder:
         state = ThreadState(clock.perf_counter_ns())
         state.checked = self.compilations.ended()
         ended = self.by_ident.get(state.ident)
+        if ended is not None and ended.id == state.id:
+            return ended  # not Python's own: what Python knows of it lasts for one callback
         if ended is not None and ended in self.threads and not self.off:
             self.threads.remove(ended)
             self._tail(ended)

@@ -152,7 +152,7 @@ class Adapter:
                 return
             try:
                 state = thread()
-                if state.inside:
+                if state.inside and state.inside != "callback":
                     counters.launches += 1
                     return
                 if not events.awake:
@@ -181,7 +181,7 @@ class Adapter:
             state = self._recorder.thread()
             begin = _clock()
             result = original(executable, *args)
-            if not state.inside and not self._recorder.off:
+            if state.inside in ("", "callback") and not self._recorder.off:
                 self._calls.note(self._executed, state, begin, executable)
             return result
 
@@ -284,7 +284,7 @@ class Adapter:
         if key is None:
             return {}
         number = self._recorder.compilations.count + 1
-        against, changes = self._keys.add(number, key, site)
+        against, changes = self._keys.add(number, key, site, self._calls.sites.call())
         defined = self._calls.definition(key.function.code)
         return {"function": key.function.name, "defined": defined, "against": against,
                 "changes": [[*change] for change in changes]}  # fmt: skip
@@ -406,6 +406,7 @@ class Adapter:
         ):  # fmt: skip
             if hasattr(module, name):
                 self._patches.replace(module, name, self._call_back)
+        self._patches.replace(debugging.debug_callback_p, "impl", self._call_back)
         if hasattr(debugging, "_make_flat_callback"):  # of jax.debug.print, inside of a graph
             self._patches.replace(debugging, "_make_flat_callback", self._making_callbacks)
 
@@ -416,7 +417,10 @@ class Adapter:
         return make
 
     def _call_back(self, original: Any) -> Any:
-        """What a graph calls on the host has its values: there is nothing to wait for."""
+        """What a graph calls on the host has its values: there is nothing to wait for.
+
+        What it launches in turn costs what it does anywhere.
+        """
 
         def call_back(*args: Any, **kwargs: Any) -> Any:
             state = self._recorder.thread()
@@ -536,12 +540,15 @@ class _Executable:
 
     @property
     def work(self) -> float:
-        """Operations on numbers, and bytes that are read and written."""
+        """Operations on numbers, and bytes that are written.
+
+        Not those that are read: to look up rows of a table counts as reading all of it.
+        """
         analysis = self._tried(self._executable.cost_analysis)
         if isinstance(analysis, list):
             analysis = analysis[0] if analysis else None
         known = analysis if isinstance(analysis, dict) else {}
-        return float((known.get("flops") or 0.0) + (known.get("bytes accessed") or 0.0))
+        return float((known.get("flops") or 0.0) + (known.get("bytes accessedout{}") or 0.0))
 
     @functools.cached_property
     def module(self) -> bytes | None:

@@ -63,22 +63,31 @@ class Keys:
     """The keys of all functions so far, each with the number of its compilation."""
 
     def __init__(self) -> None:
-        self._of: dict[Any, list[tuple[int, Key]]] = {}
+        self._of: dict[Any, list[tuple[int, Any, Key]]] = {}
 
-    def add(self, number: int, key: Key, site: int | None) -> tuple[int | None, list[Change]]:
+    def add(self, number: int, key: Key, site: int | None,
+            call: Any = None) -> tuple[int | None, list[Change]]:  # fmt: skip
         """The compilation that is most alike, and what differs; None for a function's first.
 
         Primitives that are called one by one are one function for each line.
+
+        Args:
+            number: of the compilation.
+            key: of the call that compiled.
+            site: where that was.
+            call: which of the calls on that line; of others that are as much alike, its own
+                compilations come first.
         """
         function = key.function
         name = function.code or (function.name, site)
         earlier = self._of.setdefault((name, function.traced), [])
-        best: tuple[int, int, list[Change]] | None = None
-        for old_number, old in reversed(earlier):
+        best: tuple[tuple[int, bool], int, list[Change]] | None = None
+        for old_number, old_call, old in reversed(earlier):
             changes = _changes(old, key)
-            if best is None or len(changes) < best[0]:
-                best = (len(changes), old_number, changes)
-        earlier.append((number, key))
+            distance = len(changes), old_call != call
+            if best is None or distance < best[0]:
+                best = (distance, old_number, changes)
+        earlier.append((number, call, key))
         del earlier[: len(earlier) - _KEPT]
         return (None, []) if best is None else (best[1], best[2][:_MOST_CHANGES])
 
