@@ -15,7 +15,9 @@ from xladoctor.diagnosis.engine import diagnose
 from xladoctor.diagnosis.pack import load_rules
 from xladoctor.doctor import load_evidence
 from xladoctor.evidence.interface import Evidence
+from xladoctor.report.devices import describe
 from xladoctor.report.interface import Report, Style
+from xladoctor.report.next_command import next_command
 from xladoctor.report.terminal import render
 
 SAMPLE = Path(__file__).parents[2] / "sample_traces" / "launch_bound"
@@ -231,3 +233,55 @@ def test_steps_are_those_that_the_capture_marks(tmp_path: Path) -> None:
         "SELECT steps_from, min(step), max(step), min(duration_ns), count(*)"
         " FROM timeline JOIN timeline_step USING (process) GROUP BY ALL"
     )[1] == [("xladoctor.step", 21, 27, 1_000_000, 7)]
+
+
+def test_without_steps_the_device_is_told_of_all_the_same(tmp_path: Path) -> None:
+    trace = Trace()
+    for number in range(4):
+        trace.launch("gemm", number * 100, number * 100 + 50, 25)
+    diagnosis = diagnose(load(tmp_path, trace.event("aten::mm", 0, 9)), load_rules())
+    (device,) = diagnosis.devices
+    assert (device.steps, device.idle) == (0, {})
+    assert device.busy == pytest.approx(100 / 325)
+    assert [op.op for op in device.top_ops] == ["gemm"]
+    assert "31 % from its first operation in the timeline to its last" in describe([device])[0]
+    assert "nothing to fix" not in diagnosis.verdict.text
+    assert next_command(diagnosis) == ("for lines", "xladoctor run your_script.py")
+
+
+@pytest.mark.parametrize(
+    ("first", "steps", "warmup"), [(0, 6, 3), (2, 6, 1), (40, 6, 1), (7, 1, 0)]
+)
+def test_steps_before_the_profile_have_warmed_up(
+    tmp_path: Path, first: int, steps: int, warmup: int
+) -> None:
+    trace = Trace()
+    for number in range(steps):
+        trace.step(first + number, number * 1_000, 1_000)
+        trace.event("aten::mm", number * 1_000 + 10, 500)
+        trace.launch("gemm", number * 1_000 + 20, number * 1_000 + 30, 900)
+    diagnosis = diagnose(load(tmp_path, trace), load_rules())
+    assert diagnosis.steps is not None
+    assert (diagnosis.steps.count, diagnosis.steps.warmup) == (steps, warmup)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "told"),
+    [
+        ("ampere_sgemm_32x32_sliced1x4_tn", "ampere_sgemm_32x32_sliced1x4_tn"),
+        ("void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl_nocast<"
+         "at::native::BinaryFunctor<float, float, at::native::MulFunctor<float> > > >(int, int)",
+         "elementwise_kernel<MulFunctor>"),
+        ("void at::native::(anonymous namespace)::cunn_SoftMaxForward<8, c10::BFloat16, float,"
+         " c10::BFloat16>(c10::BFloat16*, c10::BFloat16 const*, int)", "cunn_SoftMaxForward"),
+        ("void cutlass::Kernel2<cutlass_75_tensorop_bf16_s1688gemm_bf16_256x128_tn_align1>"
+         "(cutlass_75_tensorop_bf16_s1688gemm_bf16_256x128_tn_align1::Params)",
+         "cutlass_75_tensorop_bf16_s1688gemm_bf16_256x128_tn_align1"),
+        ("k" * 70, "k" * 59 + "…"),
+    ],
+)  # fmt: skip
+def test_kernels_are_called_by_what_tells_them_apart(
+    tmp_path: Path, kernel: str, told: str
+) -> None:
+    diagnosis = diagnose(load(tmp_path, Trace().launch(kernel, 0, 50, 25)), load_rules())
+    assert f": {told} 100 %" in describe(diagnosis.devices)[1]

@@ -229,3 +229,15 @@ def test_short_events_take_twice_the_size_of_their_file(tmp_path: Path) -> None:
     finally:
         tracemalloc.stop()
     assert peak < 2 * len(content) + fixed
+
+
+@pytest.mark.parametrize("before", ["", "\ufeff"])
+def test_much_may_be_said_of_the_whole_before_the_events(tmp_path: Path, before: str) -> None:
+    groups = [{"pg_name": str(number), "ranks": list(range(9_000))} for number in range(20)]
+    trace = training(3)
+    trace.facts += f'  "distributedInfo": {json.dumps({"rank": 3, "groups": groups})},\n'
+    (tmp_path / "trace.json").write_text(before + trace.text(), encoding="utf-8")
+    for named in (tmp_path / "trace.json", tmp_path):
+        evidence = load_evidence(str(named))
+        assert evidence.database.table("SELECT rank, frontend FROM timeline")[1] == [(3, "torch")]
+        assert evidence.database.scalar("SELECT count(*) FROM timeline_step") == 3

@@ -10,6 +10,7 @@ import pytest
 from tests.support import PACK, finding
 from xladoctor.diagnosis.interface import (
     Claim,
+    Cost,
     Finding,
     RunFacts,
     Saving,
@@ -242,3 +243,20 @@ def test_nothing_to_fix_says_how_far_that_goes(
     so_far = reach(RunFacts("run", "run", **facts), steps, waited)
     text = judge(spent(barrier_s=9.0, upload_s=1.0), [], so_far=so_far).text
     assert text.endswith(claim)
+
+
+@pytest.mark.parametrize(
+    ("costs", "judged", "told"),
+    [([], (1, 60), "1 of 60 rules could be evaluated and found nothing."),
+     ([], (0, 60), "no rule could be evaluated."),
+     ([3.2], (9, 26), "1 finding below may matter."),
+     ([3.2, 1.0], (9, 26), "2 findings below may matter.")],
+)  # fmt: skip
+def test_without_times_nothing_is_said_to_be_right(
+    costs: list[float], judged: tuple[int, int], told: str
+) -> None:
+    found = [finding(severity="info", cost=Cost(seconds, None, "measured"),
+                     saving=Saving(None, None, None, "none")) for seconds in costs]  # fmt: skip
+    assert judge(TimeSpent(None, None, None, None), found, judged=judged).text == (
+        f"No step log in this evidence, so what limits the program is not known; {told}"
+    )

@@ -12,7 +12,7 @@ _TOP = 5
 
 
 def device_use(evidence: Evidence) -> list[DeviceUse]:
-    """The use of each device in the timeline; empty without steps, of whose time the shares are."""
+    """The use of each device in the timeline."""
     sums = ", ".join(f"coalesce(sum(u.idle_{reason}_ns), 0) AS {reason}" for reason in _REASONS)
     rows = evidence.database.rows(f"""
         WITH chosen AS (
@@ -26,12 +26,21 @@ def device_use(evidence: Evidence) -> list[DeviceUse]:
         JOIN chosen c ON c.process = u.process AND c.step = u.step
         GROUP BY ALL ORDER BY d.process, d.device
     """)  # noqa: S608  # column names of our own
+    rows = rows or _whole(evidence)
     return [_use(row, evidence) for row in rows if row["total"]]
+
+
+def _whole(evidence: Evidence) -> list[dict[str, Any]]:
+    """Without steps: from the first of a device's operations to its last."""
+    return evidence.database.rows("""
+        SELECT process, device, name, kind, 0 AS steps, busy_ns AS busy, busy_ns + idle_ns AS total
+        FROM device ORDER BY process, device
+    """)
 
 
 def _use(row: dict[str, Any], evidence: Evidence) -> DeviceUse:
     total = float(row["total"])
-    idle = {reason: float(row[reason]) / total for reason in _REASONS}
+    idle = {reason: float(row.get(reason, 0)) / total for reason in _REASONS}
     return DeviceUse(
         process=str(row["process"]), device=row["device"], name=row["name"], kind=row["kind"],
         steps=row["steps"], busy=float(row["busy"]) / total,

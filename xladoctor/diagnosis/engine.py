@@ -80,7 +80,7 @@ def diagnose(
     return Diagnosis(
         schema_version=SCHEMA_VERSION, tool=Tool("xladoctor", __version__),
         run=run,
-        verdict=verdict(time, ordered, pack, bool(judged), limit, busy, so_far,
+        verdict=verdict(time, ordered, pack, (len(judged), len(rules)), limit, busy, so_far,
                         vocabulary(evidence.frontend).words.get("dispatch")),
         time=account.explain(evidence, time, ordered, pack), steps=steps, devices=used,
         counts=counts(evidence, steps), findings=ordered,

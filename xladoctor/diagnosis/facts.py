@@ -37,11 +37,13 @@ def run(evidence: Evidence) -> RunFacts:
     ended = origin.get("ended") or {}
     rows = evidence.database.rows("SELECT * FROM process ORDER BY process")
     first = rows[0] if rows else {}
+    written_in = evidence.database.scalar("SELECT any_value(frontend) FROM timeline")
     return RunFacts(
         kind=origin["kind"], path=origin["path"], command=list(origin.get("command", [])),
         status=ended.get("status"), signal=ended.get("signal"), processes=_processes(evidence),
         device=first.get("device_kind"), devices=sum(row["devices"] or 0 for row in rows),
-        frontend=first.get("frontend"), versions=_versions(evidence, first.get("process")),
+        frontend=first.get("frontend") or written_in,
+        versions=_versions(evidence, first.get("process")),
         script=_script(evidence, first.get("main")), cwd=evidence.cwd, root=evidence.root,
         incomplete=list(evidence.lost),
     )  # fmt: skip

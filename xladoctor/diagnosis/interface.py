@@ -420,14 +420,15 @@ class DeviceScope:
 
 @dataclass(frozen=True, slots=True)
 class DeviceUse:
-    """What a device did in the timeline's steady steps (in all steps if none is steady).
+    """What a device did in the timeline's steady steps (in all steps if none is steady, from its
+    first operation to its last if there are no steps).
 
     Attributes:
         process: number of the process.
         device: number of the device in it.
         name: the name of its plane in the timeline.
         kind: CPU, GPU, TPU or other.
-        steps: number of these steps.
+        steps: number of these steps; 0 without steps.
         busy: share of their time in which it ran anything.
         idle: what the host's thread did while it ran nothing, each as a share of that time; with
             ``busy`` these add up to 1.

@@ -48,7 +48,7 @@ def verdict(  # noqa: PLR0913  # what a sentence on the whole run rests on
     time: TimeSpent,
     findings: Sequence[Finding],
     pack: Mapping[str, Rule],
-    judged: bool = True,
+    judged: tuple[int, int] | None = None,
     limit: str | None = None,
     busy: float | None = None,
     so_far: str = "",
@@ -58,7 +58,8 @@ def verdict(  # noqa: PLR0913  # what a sentence on the whole run rests on
 
     Args:
         pack: the rules of the findings, by id.
-        judged: whether any rule could be evaluated; if none could, nothing is known to be right.
+        judged: how many rules could be evaluated, of how many; None where that says nothing. If
+            none could, nothing is known to be right.
         limit: what a step is limited by once all findings are fixed.
         busy: share of the steady steps in which a device worked, if that is their limit.
         dispatch: what the host does that launches, where it launches no graphs.
@@ -73,9 +74,10 @@ def verdict(  # noqa: PLR0913  # what a sentence on the whole run rests on
         plural = "s" if len(serious) > 1 else ""
         todo = f"{len(serious)} finding{plural} to fix{_gain(serious, speedup, basis, limit)}"
     else:
-        todo = _nothing(findings, judged, bound_by in _AVOIDABLE and share > _MUCH)
+        lossy = bound_by in _AVOIDABLE and share > _MUCH
+        todo = _nothing(findings, judged is None or judged[0] > 0, lossy)
         if todo == _NOTHING:
-            todo += so_far or (" in what it shows" if bound_by == "unknown" else "")
+            todo = _as_far_as_known(findings, judged) if bound_by == "unknown" else todo + so_far
     return Verdict(bound_by, f"{text}; {todo}.", speedup, basis, limit if speedup else None)
 
 
@@ -110,6 +112,16 @@ def _nothing(findings: Sequence[Finding], judged: bool, lossy: bool) -> str:
         most = "at most " if best.basis == "bound" else ""
         return f"nothing has to be fixed, but a fix below saves {most}{percent(best.share or 0.0)}"
     return "no rule knows a cure" if lossy else _NOTHING
+
+
+def _as_far_as_known(findings: Sequence[Finding], judged: tuple[int, int] | None) -> str:
+    """What to say where no finding has to be fixed as far as is known, without times."""
+    costly = sum(bool(finding.cost.seconds) and finding.cost.share is None for finding in findings)
+    if costly:
+        return f"{costly} finding{'s' * (costly > 1)} below may matter"
+    if judged is None:
+        return f"{_NOTHING} in what it shows"
+    return f"{judged[0]} of {judged[1]} rules could be evaluated and found nothing"
 
 
 def _by_rule(serious: Sequence[Finding], pack: Mapping[str, Rule]) -> tuple[BoundBy, str] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from io import BufferedIOBase, RawIOBase
+from io import BufferedIOBase, BufferedReader, RawIOBase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 PACKED = ".gz"
 _MAGIC = b"\x1f\x8b"
-_HEAD = 1 << 12
+HEAD = 1 << 12
 
 
 class Unpacked(RawIOBase):
@@ -62,7 +62,7 @@ class Unpacked(RawIOBase):
         super().close()
 
 
-def head_of(path: Path) -> bytes:
+def head_of(path: Path, longest: int = HEAD) -> bytes:
     """How a file begins, unpacked; empty where it cannot be. Raises OSError."""
-    with Unpacked(path) as file:
-        return file.read(_HEAD) or b""
+    with Unpacked(path) as file, BufferedReader(file, longest) as whole:
+        return whole.read(longest)

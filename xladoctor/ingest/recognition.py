@@ -7,7 +7,8 @@ from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
 
-from xladoctor.ingest.compressed import PACKED, head_of
+from xladoctor.ingest.chrome.beginning import LONGEST, is_trace, may_be_trace
+from xladoctor.ingest.compressed import HEAD, PACKED, head_of
 from xladoctor.ingest.hlo.dump import is_dumped
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.torch.structured_log import is_structured_log
@@ -23,7 +24,6 @@ _PART = re.compile(r"(.+?)\.(\d{10,})\.pt\.trace\.json(?:\.gz)?")
 _RANK = re.compile(r"(?<![a-z])rank[-_]?(\d{1,9})(?!\d)", re.IGNORECASE)
 _COPY = "perfetto_trace."  # of the trace beside it
 _PLANES = b"\n"  # field 1 of an XSpace; texts that begin so have no zero byte
-_EVENTS = b'"traceEvents"'
 
 
 class Kind(Enum):
@@ -56,7 +56,7 @@ def kind_of(file: Path) -> Kind:
         return Kind.TIMELINE
     if is_structured_log(head):
         return Kind.COMPILER
-    return Kind.TRACE if _is_trace(head) else Kind.TEXT
+    return Kind.TRACE if may_be_trace(head) and is_trace(head_of(file, LONGEST)) else Kind.TEXT
 
 
 def files_in(directory: Path) -> ByKind:
@@ -109,7 +109,7 @@ def _kind_by_name(file: Path) -> Kind | None:
     if is_timeline(file):
         return Kind.TIMELINE
     if file.name.endswith(_OF_TRACES):
-        return Kind.TRACE if _looks(file, _is_trace) else None
+        return Kind.TRACE if _looks(file, is_trace, LONGEST) else None
     name = Path(file.name.removesuffix(PACKED))
     if name.suffix == ".log" and _looks(file, is_structured_log):
         return Kind.COMPILER
@@ -117,16 +117,8 @@ def _kind_by_name(file: Path) -> Kind | None:
     return Kind.TEXT if name.suffix in _OF_TEXTS or numbered else None
 
 
-def _looks(file: Path, like: Callable[[bytes], bool]) -> bool:
+def _looks(file: Path, like: Callable[[bytes], bool], longest: int = HEAD) -> bool:
     try:
-        return like(head_of(file))
+        return like(head_of(file, longest))
     except OSError:
         return False
-
-
-def _is_trace(head: bytes) -> bool:
-    """A Chrome trace: an object with events somewhere behind its beginning, or a list of them."""
-    start = head.lstrip()
-    return (start.startswith(b"{") and (_EVENTS in head or b'"displayTimeUnit"' in head)) or (
-        start.startswith(b"[") and b'"ph"' in head
-    )

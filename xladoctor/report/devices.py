@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePath
 
 from xladoctor.diagnosis.interface import DeviceOp, DeviceUse
@@ -12,6 +13,14 @@ _WORDS = {
     "save": "saving", "dispatch": "dispatch", "tracing": "tracing", "other": "Python",
 }  # fmt: skip
 _TOP = 3
+_MOST_OF_NAME = 60
+_ANONYMOUS = re.compile(r"\(anonymous namespace\)::")
+_QUALIFIER = re.compile(r"^(?:void )?(?:\w+::)*")
+#: Templates that say nothing themselves: CUTLASS's.
+_HOLDER = re.compile(r"(?:void )?cutlass::(?:Kernel\d?|device_kernel)<(?:\w+::)*(\w+)")
+_FUNCTOR = re.compile(
+    r"\b((?!Binary|Unary|AUnary|BUnary)\w*[Ff]unctor\w*|\w+_kernel_cuda|\w+Ops)\b"
+)
 _WORTH_NAMING = 0.01
 
 
@@ -21,8 +30,10 @@ def describe(devices: list[DeviceUse]) -> list[str]:
         return []
     least = min(devices, key=lambda device: device.busy)
     whose = "device" if len(devices) == 1 else f"least busy of {len(devices)} devices:"
-    steps = f"{least.steps} step{'s' * (least.steps != 1)}"
-    text = f"{whose} busy {percent(least.busy)} of {steps} in the timeline"
+    part = f"of {least.steps} step{'s' * (least.steps != 1)} in the timeline"
+    if not least.steps:
+        part = "from its first operation in the timeline to its last"
+    text = f"{whose} busy {percent(least.busy)} {part}"
     reasons = sorted(least.idle.items(), key=lambda item: -item[1])
     named = [f"{doing(reason)} {percent(share)}" for reason, share in reasons
              if share >= _WORTH_NAMING]  # fmt: skip
@@ -40,7 +51,24 @@ def describe(devices: list[DeviceUse]) -> list[str]:
 
 def _operation(op: DeviceOp) -> str:
     """As ``mm at train.py:40``."""
-    return op.op if op.file is None else f"{op.op} at {PurePath(op.file).name}:{op.line}"
+    name = _kernel(op.op)
+    return name if op.file is None else f"{name} at {PurePath(op.file).name}:{op.line}"
+
+
+def _kernel(name: str) -> str:
+    """A kernel of a C++ template by what tells it apart, as ``elementwise_kernel<MulFunctor>``.
+
+    Others, and what is short, as they are.
+    """
+    if len(name) <= _MOST_OF_NAME:
+        return name
+    bare = _ANONYMOUS.sub("", name)
+    if held := _HOLDER.match(bare):
+        bare = held[1]
+    base = _QUALIFIER.sub("", re.split(r"[<(]", bare, maxsplit=1)[0])
+    functor = _FUNCTOR.search(bare)
+    told = f"{base}<{functor[1]}>" if functor else base
+    return told if len(told) <= _MOST_OF_NAME else f"{told[: _MOST_OF_NAME - 1]}…"
 
 
 def doing(reason: str) -> str:

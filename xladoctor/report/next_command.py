@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.foreign import quoted
+from xladoctor.frontends.vocabulary import DEFAULT, vocabulary
 
 _OURS = ("run", "remote")
 
@@ -18,7 +19,7 @@ def next_command(diagnosis: Diagnosis) -> tuple[str, str] | None:
             return None
         return "for an example of the fix", f"xladoctor explain {diagnosis.findings[0].rule}"
     has_timeline = run.kind == "timeline" or bool(diagnosis.devices)
-    if has_timeline and diagnosis.steps is None:
+    if has_timeline and diagnosis.steps is None and _has_server(run.frontend):
         return ("for a timeline with whole steps, of a program that runs",
                 "xladoctor capture HOST:PORT --duration 10s")  # fmt: skip
     findings = diagnosis.findings
@@ -33,3 +34,8 @@ def next_command(diagnosis: Diagnosis) -> tuple[str, str] | None:
         return f"for {said}", "xladoctor run your_script.py"
     named = run.path if run.kind == "files" else quoted(run.path)
     return "to see what a fix gained", f"xladoctor compare {named} AFTER"
+
+
+def _has_server(frontend: str | None) -> bool:
+    """Whether programs of a frontend can serve profiles while they run."""
+    return "server" in vocabulary(frontend or DEFAULT).words

@@ -16,6 +16,7 @@ import numpy as np
 
 from xladoctor.frontends.vocabulary import events as named
 from xladoctor.ingest.chrome import scan
+from xladoctor.ingest.chrome.beginning import EVENTS, LONGEST
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.events import Events, Stats
@@ -23,7 +24,6 @@ from xladoctor.ingest.xplane.space import Line, Plane, Space, content_of
 
 _ROWS = 1 << 16  # events that are read at a time
 _TEXTS = 1 << 12
-_START = re.compile(rb'"traceEvents"\s*:\s*\[|^\s*\[')
 _FACTS = re.compile(rb'"(baseTimeNanoseconds|host_name|rank)"\s*:\s*"?([^",}\s]*)')
 _AROUND = 1 << 20  # bytes before and behind the events that say what they are of
 #: Categories of what devices did, and the kind of the device.
@@ -219,7 +219,7 @@ def read_chrome(path: Path, ingested: Ingested) -> ChromeSpace | None:
     if buffer is None:
         return None
     space = ChromeSpace(path, len(buffer), buffer, damage=np.array([0, -1, 0, -1], np.int64))
-    start = _START.search(buffer[:_AROUND].tobytes())
+    start = EVENTS.search(buffer[:LONGEST].tobytes())
     found = _found(space, start.end() if start else space.size)
     facts = _facts(space, start.start() if start else 0)
     since = facts.get("baseTimeNanoseconds", "")

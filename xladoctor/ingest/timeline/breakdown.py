@@ -32,10 +32,8 @@ def add_steps(doing: dict[str, Intervals], steps: Steps, process: int, ingested:
     parts = spent(doing, steps.begin, steps.end)
     known = sum(parts.values(), np.zeros(len(lasted), np.int64))
     quiet = (parts["compile"] == 0) & ~log["probed"]
-    place = np.arange(len(lasted))
-    # the first step that a profiler saw may have its start in it
-    counted = np.where(steps.counted & (place > 0), np.maximum(steps.number, place), place)
-    late = np.where(log["joined"], log["ordinal"] >= WARMUP * log["period"], counted >= WARMUP)
+    late = np.where(log["joined"], log["ordinal"] >= WARMUP * log["period"],
+                    steps.before >= WARMUP)  # fmt: skip
     ingested.append("timeline_step", {
         "process": np.full(len(lasted), process), "step": number, "joined": log["joined"],
         "steady": quiet & late, "begin_ns": steps.begin, "end_ns": steps.end,

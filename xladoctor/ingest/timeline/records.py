@@ -72,6 +72,7 @@ class _Loop:
     Attributes:
         thread: its id, as the profiler gave it.
         ends: when each step ended; empty without barriers.
+        before: how many steps the program made before each, and before what came after the last.
         barriers: when the thread was in a barrier; without any, all but the reads of a program that
             calls compiled functions.
         graphs: when it handed over a graph, barriers included, or called such a function.
@@ -87,6 +88,7 @@ class _Loop:
     begin: int
     end: int
     ends: Times
+    before: Times
     barriers: Intervals
     graphs: Intervals
     calls: bool
@@ -120,9 +122,11 @@ class _Loop:
         whole = steps is None or steps.source == "executions"
         begin = timeline.begin if steps is None or whole else int(steps.begin[0])
         ends = np.empty(0, np.int64) if steps is None else steps.end
+        before = np.empty(0, np.int64) if steps is None else steps.before
+        before = np.append(before, before[-1:].sum() + len(before[-1:]))
         compilations = np.array([compilation.begin_ns for compilation in compiled], np.int64)
         frames = PythonFrames.of(timeline, lines[0] if lines else None, paths)
-        return cls(lines[0].id if lines else 0, begin, timeline.end, ends, barriers, graphs,
+        return cls(lines[0].id if lines else 0, begin, timeline.end, ends, before, barriers, graphs,
                    calls is not None, reads, via, compilations, doing, frames)  # fmt: skip
 
     def add_steps(self, process: int, ingested: Ingested) -> None:
@@ -130,7 +134,7 @@ class _Loop:
         begin, end = self._until(self.ends)
         number = np.arange(len(begin))
         self._add("step", begin, end, process, ingested, {
-            "tail": number == len(self.ends), "index": number, "ordinal": number,
+            "tail": number == len(self.ends), "index": number, "ordinal": self.before,
             "barriers": np.ones(len(begin), np.int64),
             "traced": np.ones(len(begin), bool),
             "probed": np.zeros(len(begin), bool), "capture_ns": np.zeros(len(begin), np.int64),

@@ -44,6 +44,16 @@ class Steps:
     counted: bool = False
     logged: bool = False
 
+    @property
+    def before(self) -> Times:
+        """How many steps the program made before each, as far as is known.
+
+        Of several the first may have the profiler's start in it, and counts as the program's first.
+        """
+        place = np.arange(len(self.end))
+        own = self.counted & ((place > 0) | (len(place) == 1))
+        return np.where(own, np.maximum(self.number, place), place)
+
 
 def main_line(timeline: Timeline) -> Line | None:
     """The thread that ran the loop: the one with the most step markers, annotations or launches."""
