@@ -56,6 +56,14 @@ def test_what_the_runtime_does_is_no_label(tmp_path: Path) -> None:
     assert regions(trace, tmp_path) == []
 
 
+def test_passes_of_a_compilation_that_the_timeline_cuts_off_are_no_labels(tmp_path: Path) -> None:
+    trace = labelled(("train", 200, 300), ("simplification", 400, 600), ("dce", 410, 500),
+                     ("RunInvariantCheckers", 420, 430), ("scheduling", 610, 620),
+                     ("fusion", 700, 800), ("RunInvariantCheckers", 750, 760),
+                     ("evaluate", 1500, 1600))  # fmt: skip
+    assert [row["path"] for row in regions(trace, tmp_path)] == ["train", "evaluate"]
+
+
 def test_labels_inside_a_wait_for_input_are_the_programs(tmp_path: Path) -> None:
     trace = labelled(("decode", 310, 390), trace=loop(2).call("input", 300, 400))
     assert [row["path"] for row in regions(trace, tmp_path)] == ["decode"]

@@ -65,7 +65,7 @@ def drawn(text: str = "", steps: int = 200) -> Diagnosis:
         excerpts={"train.py:41": [(40, "def f():"), (41, f"    guilty(){text}"), (42, "    x")]},
         compilations=[{**compiled, "index": 3, "cause": None}, compiled], sites=[site], compiled=2,
         differences={first.fingerprint: differs},
-        gaps=[{"device": f"gpu{text}", "reason": "input", "count": 3, "seconds": 0.2,
+        gaps=[{"process": 0, "device": f"gpu{text}", "reason": "input", "count": 3, "seconds": 0.2,
                "longest": 0.1}],
         settings=[{"name": "XLA_FLAGS", "value": f"--x{text}", "set_by": "program",
                    "file": f"t{text}.py", "line": 2}],

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.report.chromium import CHROMIUM, require
 from tests.report.diagnoses import GATED, TEXT
 from tests.report.drawn import drawn
 from tests.report.formats import rendered
 from tests.report.test_html import BAD
 from xladoctor.report.interface import Report
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-if not os.environ.get("CI"):
-    pytest.importorskip("playwright", reason="playwright is not installed")
-    if CHROMIUM is None:
-        pytest.skip("chromium is not installed", allow_module_level=True)
+require()
 
 from axe_playwright_python.sync_playwright import Axe  # noqa: E402
 from playwright.sync_api import Browser, Page, expect, sync_playwright  # noqa: E402

@@ -20,8 +20,8 @@ from xladoctor.evidence.source import lines_around
 _AROUND = 2  # lines above and below a named one
 _MOST_COMPILATIONS, _MOST_SITES, _MOST_DIFFERENCES = 300, 100, 4
 _GAPS = """
-    SELECT d.name AS device, g.reason, count(*) AS count, sum(g.duration_ns) / 1e9 AS seconds,
-           max(g.duration_ns) / 1e9 AS longest
+    SELECT g.process, d.name AS device, g.reason, count(*) AS count,
+           sum(g.duration_ns) / 1e9 AS seconds, max(g.duration_ns) / 1e9 AS longest
     FROM idle_gap g JOIN device d USING (process, device)
     GROUP BY g.process, g.device, d.name, g.reason
     ORDER BY g.process, g.device, seconds DESC LIMIT 60
