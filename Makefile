@@ -44,8 +44,8 @@ docs: $(VENV)/.test ## write the pages that are made from rules, schema and comm
 site: $(VENV)/.docs ## make a site of docs/ in site/, with search; fails where a link leads nowhere
 	zensical build --strict
 
-snapshots: $(VENV)/.test ## accept the terminal reports as they are now
-	XLADOCTOR_UPDATE_SNAPSHOTS=1 python -m pytest -q tests/report tests/chrome
+snapshots: $(VENV)/.test ## accept reports and screenshots as they are now: look at them
+	XLADOCTOR_UPDATE_SNAPSHOTS=1 python -m pytest -q tests/report tests/chrome tests/view/test_trace_viewer.py
 
 samples: $(VENV)/.xla ## capture the sample traces anew
 	python sample_traces/capture.py

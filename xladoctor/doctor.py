@@ -84,14 +84,18 @@ def diagnose(
 
     Args:
         total_steps: length of a run that savings are projected to.
-        pictures: whether a format is asked for that draws.
+        pictures: whether a format is asked for that draws; if not, it has excerpts alone.
     """
     from xladoctor.diagnosis import engine
     from xladoctor.diagnosis.pictures import make
+    from xladoctor.diagnosis.pictures.interface import Pictures
 
     diagnosis = engine.diagnose(evidence, selection.rules, total_steps, selection.off,
                                 selection.errors, selection.ignored_in, strict=False)  # fmt: skip
-    drawn = make.pictures(evidence, diagnosis) if pictures else None
+    if pictures:
+        drawn = make.pictures(evidence, diagnosis)
+    else:
+        drawn = Pictures(excerpts=make.excerpts(evidence, diagnosis))
     return replace(diagnosis, warnings=[*diagnosis.warnings, *selection.notes], pictures=drawn)
 
 

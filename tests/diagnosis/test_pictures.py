@@ -16,6 +16,7 @@ from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.diagnosis.pack import load_rules
 from xladoctor.diagnosis.pictures import steps as module
 from xladoctor.diagnosis.pictures.interface import Pictures
+from xladoctor.diagnosis.pictures.processes import process_steps
 from xladoctor.diagnosis.pictures.steps import step_series
 from xladoctor.evidence.source import lines_around
 
@@ -131,4 +132,24 @@ def test_lines_around_are_those_that_ran(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_nothing_is_drawn_unless_a_format_draws() -> None:
     selection = Selection(load_rules(), [], [], {})
-    assert doctor.examine(str(SAMPLES / "scalar_read"), selection).pictures is None
+    drawn = doctor.examine(str(SAMPLES / "scalar_read"), selection).pictures
+    assert drawn == Pictures()  # but for lines around, which this machine does not have
+
+
+def test_processes_are_side_by_side_where_there_are_several() -> None:
+    rows = [step(n, process=process, duration_ns=2_000_000 * (process + 1), read_ns=500_000)
+            for process in (0, 1) for n in range(10)]  # fmt: skip
+    named = [{"process": process, "host": f"tpu-{process}", "rank": 3 + process}
+             for process in (0, 1)]  # fmt: skip
+    first, second = process_steps(evidence({"step": rows, "process": named}))
+    assert (first.name, second.name) == ("process 0 (rank 3, tpu-0)", "process 1 (rank 4, tpu-1)")
+    assert first.seconds == pytest.approx(0.002)
+    assert second.parts == {"read": pytest.approx(0.0005), "python": pytest.approx(0.0035)}
+    assert process_steps(evidence({"step": rows[:10]})) == []
+
+
+def test_threads_of_a_process_are_processes_side_by_side_too() -> None:
+    first, second = pictures("two_threads").processes
+    assert first.name.startswith("process 0, thread ")
+    assert first.name != second.name
+    assert sum(first.parts.values()) == pytest.approx(first.seconds)

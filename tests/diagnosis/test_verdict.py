@@ -40,8 +40,8 @@ def judge(time: TimeSpent, findings: list[Finding], **options: Any) -> Verdict:
         (spent(warmup_compile_s=6.0, tracing_s=4.0), "compilation",
          "60 % of the loop's 10 s went to compiling graphs in warm-up; no rule knows a cure."),
         (spent(20.0, startup_s=10.0, tracing_s=6.0, python_s=4.0), "tracing",
-         "30 % of the run's 20 s went to recording operations in Python, 50 % to start-up; no"
-         " rule knows a cure."),
+         "30 % of the run's 20 s went to recording operations in Python (tracing), 50 % to"
+         " start-up; no rule knows a cure."),
         (spent(40.0, startup_s=30.0, python_s=6.0, barrier_s=4.0), "tracing",
          "15 % of the run's 40 s went to Python, 75 % to start-up; nothing to fix."),
         (spent(40.0, startup_s=29.0, python_s=6.0, tracing_s=1.0, barrier_s=4.0), "tracing",
@@ -52,7 +52,7 @@ def judge(time: TimeSpent, findings: list[Finding], **options: Any) -> Verdict:
         (spent(input_s=7.0, barrier_s=3.0), "input",
          "70 % of the loop's 10 s went to waiting for input; no rule knows a cure."),
         (spent(barrier_s=4.0, dispatch_s=6.0), "dispatch",
-         "60 % of the loop's 10 s went to launching graphs; nothing to fix."),
+         "60 % of the loop's 10 s went to launching graphs (dispatch); nothing to fix."),
         (spent(barrier_s=9.0, upload_s=1.0), "device",
          "90 % of the loop's 10 s went to waiting for the device; nothing to fix."),
     ],
@@ -96,18 +96,19 @@ HALF, LITTLE, BOUND, UNKNOWN = saves(6.0, 5.0), saves(6.0, 0.1), saves(6.0), sav
 @pytest.mark.parametrize(
     ("findings", "limit", "tail"),
     [
-        ([HALF], "device", "1 finding to fix for a loop 2 times as fast, then limited by the"
-         " device."),
-        ([HALF], None, "1 finding to fix for a loop 2 times as fast."),
-        ([HALF, saves(6.0, 2.5)], "upload", "2 findings to fix for a loop 4 times as fast, then"
-         " limited by uploads."),
-        ([HALF, BOUND], None, "2 findings to fix for a loop 2 times as fast or more."),
-        ([HALF, UNKNOWN], "host", "2 findings to fix for a loop 2 times as fast or more, then"
-         " limited by other Python on the host."),
+        ([HALF], "device", "1 finding to fix for a loop 2 times as fast after warm-up, then"
+         " limited by the device."),
+        ([HALF], None, "1 finding to fix for a loop 2 times as fast after warm-up."),
+        ([HALF, saves(6.0, 2.5)], "upload", "2 findings to fix for a loop 4 times as fast after"
+         " warm-up, then limited by uploads."),
+        ([HALF, BOUND], None, "2 findings to fix for a loop 2 times as fast or more after"
+         " warm-up."),
+        ([HALF, UNKNOWN], "host", "2 findings to fix for a loop 2 times as fast or more after"
+         " warm-up, then limited by other Python on the host."),
         ([HALF, saves(9.0, 4.0, severity="info")], None, "1 finding to fix for a loop 2 times as"
-         " fast."),
-        ([LITTLE], "device", "1 finding to fix, which would save next to nothing, then limited by"
-         " the device."),
+         " fast after warm-up."),
+        ([LITTLE], "device", "1 finding to fix, which would save next to nothing: steps are"
+         " limited by the device."),
         ([LITTLE, UNKNOWN], "device", "2 findings to fix."),
         ([BOUND], "device", "1 finding to fix."),
         ([UNKNOWN], "device", "1 finding to fix."),
@@ -148,7 +149,7 @@ def test_speedup_is_of_the_loop_after_warm_up_unless_that_gets_shorter() -> None
 def test_missing_barrier_has_a_speedup_too() -> None:
     judged = judge(spent(barrier_s=1.0), [saves(6.0, 5.0, rule="XD301")])
     assert (judged.bound_by, judged.speedup) == ("missing_barrier", 2.0)
-    assert judged.text.endswith("; 1 finding to fix for a loop 2 times as fast.")
+    assert judged.text.endswith("; 1 finding to fix for a loop 2 times as fast after warm-up.")
 
 
 def test_without_a_loop_there_is_no_speedup() -> None:
@@ -158,15 +159,15 @@ def test_without_a_loop_there_is_no_speedup() -> None:
 
 def test_small_speedup_is_told_to_the_hundredth() -> None:
     text = judge(spent(barrier_s=10.0), [saves(6.0, 1.0)]).text
-    assert text.endswith("; 1 finding to fix for a loop 1.11 times as fast.")
+    assert text.endswith("; 1 finding to fix for a loop 1.11 times as fast after warm-up.")
 
 
 @pytest.mark.parametrize(
     ("time", "busy", "bound_by", "text"),
     [(spent(tracing_s=10.0), 0.96, "device", "The device was busy 96 % of the steady steps; 100 %"
-      " of the loop's 10 s went to recording operations in Python; nothing to fix."),
+      " of the loop's 10 s went to recording operations in Python (tracing); nothing to fix."),
      (spent(tracing_s=10.0), None, "tracing", "100 % of the loop's 10 s went to recording"
-      " operations in Python; no rule knows a cure."),
+      " operations in Python (tracing); no rule knows a cure."),
      (spent(barrier_s=10.0), 0.96, "device", "100 % of the loop's 10 s went to waiting for the"
       " device; nothing to fix."),
      (spent(warmup_compile_s=9.0, tracing_s=1.0), 0.96, "compilation", "90 % of the loop's 10 s"

@@ -9,7 +9,14 @@ from xladoctor.causes.difference import Compiled, Difference, InputChange, LineC
 from xladoctor.causes.difference import OperationChange as Operation
 from xladoctor.causes.interface import Place
 from xladoctor.diagnosis.interface import Diagnosis
-from xladoctor.diagnosis.pictures.interface import Lane, Pictures, Span, StepPicture, StepSeries
+from xladoctor.diagnosis.pictures.interface import (
+    Lane,
+    Pictures,
+    ProcessStep,
+    Span,
+    StepPicture,
+    StepSeries,
+)
 
 _PLACE = Place("data.py", 88, "load")
 _GRAPH = Compiled(3, 3, 0.3, "abc", 20, 2, 1, "train.py", 41)
@@ -51,10 +58,14 @@ def drawn(text: str = "", steps: int = 200) -> Diagnosis:
         steps=series(steps, read=700, python=2000),
         shown=[StepPicture(["a typical step"], 7, 100, lanes, "Threads are not drawn."),
                StepPicture(["the slowest step"], 50, 100, lanes)],
+        processes=[
+            ProcessStep(f"process 0 (a{text})", 198, 0.003, {"read": 0.001, "python": 0.002}),
+            ProcessStep("process 1", 198, 0.009, {"read": 0.007, "python": 0.002}),
+        ],
         excerpts={"train.py:41": [(40, "def f():"), (41, f"    guilty(){text}"), (42, "    x")]},
         compilations=[{**compiled, "index": 3, "cause": None}, compiled], sites=[site], compiled=2,
         differences={first.fingerprint: differs},
-        gaps=[{"device": f"gpu{text}", "reason": "input", "count": 3, "seconds": 0.2,
+        gaps=[{"process": 0, "device": f"gpu{text}", "reason": "input", "count": 3, "seconds": 0.2,
                "longest": 0.1}],
         settings=[{"name": "XLA_FLAGS", "value": f"--x{text}", "set_by": "program",
                    "file": f"t{text}.py", "line": 2}],

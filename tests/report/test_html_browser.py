@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.report.chromium import CHROMIUM, require
 from tests.report.diagnoses import GATED, TEXT
 from tests.report.drawn import drawn
 from tests.report.formats import rendered
 from tests.report.test_html import BAD
 from xladoctor.report.interface import Report
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-if not os.environ.get("CI"):
-    pytest.importorskip("playwright", reason="playwright is not installed")
-    if CHROMIUM is None:
-        pytest.skip("chromium is not installed", allow_module_level=True)
+require()
 
 from axe_playwright_python.sync_playwright import Axe  # noqa: E402
 from playwright.sync_api import Browser, Page, expect, sync_playwright  # noqa: E402
@@ -120,13 +115,26 @@ def test_very_many_steps_are_drawn_several_together(opened: Open) -> None:
     page = opened(Report(drawn(steps=30_000)))
     plot, told = page.locator(".plot .u-over"), page.locator(".readout")
     plot.hover(position={"x": 1, "y": 30})
-    expect(told).to_contain_text("in the mean")
+    expect(told).to_contain_text("on average")
     expect(told).to_contain_text("the longest 1 s")  # however few of them there are
     page.locator(".plot").focus()
     for _ in range(12):
         page.keyboard.press("+")
     plot.hover(position={"x": 1, "y": 30})
-    expect(told).not_to_contain_text("in the mean")
+    expect(told).not_to_contain_text("on average")
+
+
+def test_processes_are_coloured_by_their_share_of_a_step(opened: Open) -> None:
+    page = opened(DRAWN)
+    colours = (
+        page.locator(".heat tbody tr")
+        .nth(1)
+        .locator("td")
+        .evaluate_all("cells => cells.map(cell => getComputedStyle(cell).backgroundColor)")
+    )
+    assert len({*colours}) == 4  # none for the number of steps
+    page.get_by_role("link", name="Processes side by side").click()
+    expect(page.locator(".heat")).to_be_in_viewport()
 
 
 def test_lanes_zoom_together(opened: Open) -> None:

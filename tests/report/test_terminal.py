@@ -16,6 +16,7 @@ from tests.report.diagnoses import SICK, TEXT
 from tests.report.snapshots import assert_as_before
 from tests.support import finding, location
 from xladoctor.diagnosis.interface import Diagnosis, NotChecked, TimeParts, TimeSpent
+from xladoctor.diagnosis.pictures.interface import Pictures
 from xladoctor.foreign import harmless
 from xladoctor.report.detail import Detail
 from xladoctor.report.interface import Report, Style
@@ -85,7 +86,7 @@ def test_top_leaves_out_findings_and_says_so() -> None:
 
 
 def test_steps_are_drawn_with_what_compiled() -> None:
-    (line,) = [x for x in rendered(SICK, Style(120)).splitlines() if "median step" in x]
+    (line,) = [x for x in rendered(SICK, Style(140)).splitlines() if "median step" in x]
     drawn = line.split()[0]
     assert len(drawn) == len(SICK.step_groups)
     assert [n for n, block in enumerate(drawn) if block == "█"] == [
@@ -94,7 +95,7 @@ def test_steps_are_drawn_with_what_compiled() -> None:
     alike = [replace(group, longest_ms=5.0, compile_ms=0.0) for group in SICK.step_groups]
     assert (
         "compiling"
-        not in rendered(replace(SICK, step_groups=alike), Style(120)).split("median")[1][:40]
+        not in rendered(replace(SICK, step_groups=alike), Style(140)).split("median")[1][:40]
     )
 
 
@@ -193,3 +194,15 @@ def test_lines_of_files_that_are_here_are_links_where_the_terminal_follows_them(
 @given(st.text(max_size=20))
 def test_what_a_program_prints_is_no_link(text: str) -> None:
     assert "\x1b]" not in harmless(f"\x1b]8;;http://{text}\x1b\\", colored=True)
+
+
+def test_lines_around_are_shown_where_there_is_room() -> None:
+    around = {"train.py:41": [(40, "    for x in y:"), (41, "        loss.item()")]}
+    seen = replace(SICK, findings=[finding(locations=[location("train.py", source="loss.item()")])],
+                   pictures=Pictures(excerpts=around))  # fmt: skip
+    assert "\n        40 │ for x in y:\n    >   41 │     loss.item()\n" in rendered(
+        seen, Style(120)
+    )
+    narrow = rendered(seen, Style(80))
+    assert "for x in y" not in narrow
+    assert "    │ loss.item()\n" in narrow

@@ -159,6 +159,9 @@ def _of_timeline(evidence: Evidence, total: float | None) -> TimeSpent:
     if not rows:
         return TimeSpent(total, None, None, None)
     row = {name: float(value) for name, value in rows[0].items()}
+    if not vocabulary(evidence.frontend).records_steps:
+        row["dispatch"] += row["tracing"]
+        row["tracing"] = 0.0
     spent = TimeParts(
         warmup_compile_s=row["warmup"], compile_s=row["compile"] - row["warmup"],
         barrier_s=row["wait"], input_s=row["input"], upload_s=row["upload"],

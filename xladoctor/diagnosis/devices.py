@@ -6,6 +6,7 @@ from typing import Any
 
 from xladoctor.diagnosis.interface import DeviceOp, DeviceScope, DeviceUse
 from xladoctor.evidence.interface import Evidence
+from xladoctor.frontends.vocabulary import vocabulary
 
 _REASONS = ("compile", "wait", "upload", "input", "save", "dispatch", "tracing", "other")
 _TOP = 5
@@ -41,6 +42,8 @@ def _whole(evidence: Evidence) -> list[dict[str, Any]]:
 def _use(row: dict[str, Any], evidence: Evidence) -> DeviceUse:
     total = float(row["total"])
     idle = {reason: float(row.get(reason, 0)) / total for reason in _REASONS}
+    if not vocabulary(evidence.frontend).records_steps:  # then the framework's Python launches
+        idle["dispatch"] += idle.pop("tracing")
     return DeviceUse(
         process=str(row["process"]), device=row["device"], name=row["name"], kind=row["kind"],
         steps=row["steps"], busy=float(row["busy"]) / total,

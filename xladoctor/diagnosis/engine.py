@@ -59,7 +59,7 @@ def diagnose(
     known = [*(rule.id for rule in rules), *off]
     rules = [own for rule in rules if (own := rule.for_frontend(evidence.frontend))]
     time, steps = account.time_spent(evidence), facts.steps(evidence)
-    savings = Savings(WhatIf(evidence.database), time, steps, total_steps)
+    savings = Savings(_what_if(evidence), time, steps, total_steps)
     raw, judged, not_checked = list[Finding](), list[tuple[Rule, bool]](), list[NotChecked]()
     for rule in rules:
         found, reason = _outcome(rule, evidence, time, savings, strict=strict)
@@ -89,6 +89,10 @@ def diagnose(
         total_steps=total_steps, labels=label_times(evidence),
         step_groups=facts.step_groups(evidence), pack=pack,
     )  # fmt: skip
+
+
+def _what_if(evidence: Evidence) -> WhatIf:
+    return WhatIf(evidence.database, vocabulary(evidence.frontend).records_steps)
 
 
 def _outcome(

@@ -526,7 +526,7 @@ class Diagnosis:
     Attributes:
         total_steps: length of the run that savings are projected to, if one was given.
         pack: all rules that were selected, by id; not part of the JSON report.
-        pictures: what formats that draw need besides, if one was asked for; likewise.
+        pictures: what formats that draw need besides, if one was asked for, and excerpts; likewise.
     """
 
     schema_version: int

@@ -22,9 +22,9 @@ _PARTS: dict[str, tuple[BoundBy, str]] = {
     "compile_s": ("compilation", "compiling graphs"),
     "read_s": ("host_sync", "waiting for values read from the device"),
     "input_s": ("input", "waiting for input"),
-    "tracing_s": ("tracing", "recording operations in Python"),
+    "tracing_s": ("tracing", "recording operations in Python (tracing)"),
     "python_s": ("tracing", "other Python"),
-    "dispatch_s": ("dispatch", "launching graphs"),
+    "dispatch_s": ("dispatch", "launching graphs (dispatch)"),
     "device_s": ("device", "waiting for the device"),
 }
 _AVOIDABLE = {"compilation", "host_sync", "input", "tracing"}
@@ -33,8 +33,8 @@ _MUCH = 0.2  # of the whole: more of what can be avoided is not nothing
 _LITTLE = 0.02
 #: What can limit a step, in words.
 LIMITS = {
-    "compilation": "compiling", "host_sync": "synchronization", "input": "input",
-    "upload": "uploads", "checkpoint": "saving checkpoints", "dispatch": "launching work",
+    "compilation": "compiling", "host_sync": "reads from the device", "input": "input",
+    "upload": "uploads", "checkpoint": "saving checkpoints", "dispatch": "dispatch",
     "tracing": "tracing on the host", "host": "other Python on the host", "device": "the device",
 }  # fmt: skip
 _UNKNOWN = "No step log in this evidence, so what limits the program is not known"
@@ -144,7 +144,7 @@ def _by_time(
     largest = max(spent, key=lambda part: spent[part])
     bound_by, doing = _PARTS[largest]
     if bound_by == "dispatch" and dispatch:
-        doing = dispatch
+        doing = f"{dispatch} (dispatch)"
     if largest == "python_s" and not time.parts.tracing_s:
         doing = "Python"  # nothing tells recording operations apart
     base = f"{time.base}'s {duration(time.whole_s)}"
@@ -201,10 +201,13 @@ def _gain(
     more = any(finding.saving.basis in ("none", "bound") for finding in serious)
     if speedup is None or basis == "bound" or (more and speedup < _NO_GAIN):
         return ""
-    then = f", then limited by {LIMITS[limit]}" if limit else ""
     if speedup < _NO_GAIN:
-        return f", which would save next to nothing{then}"
-    return f" for a loop {_times(speedup)} as fast{' or more' if more else ''}{then}"
+        why = f": steps are limited by {LIMITS[limit]}" if limit else ""
+        return f", which would save next to nothing{why}"
+    then = f", then limited by {LIMITS[limit]}" if limit else ""
+    whole = any(_of_warmup(finding.saving) for finding in serious)
+    when = "" if whole else " after warm-up"
+    return f" for a loop {_times(speedup)} as fast{' or more' if more else ''}{when}{then}"
 
 
 def _times(factor: float) -> str:

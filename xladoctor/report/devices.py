@@ -38,13 +38,13 @@ def describe(devices: list[DeviceUse]) -> list[str]:
     named = [f"{doing(reason)} {percent(share)}" for reason, share in reasons
              if share >= _WORTH_NAMING]  # fmt: skip
     if named:
-        text += f"; idle meanwhile: {', '.join(named)}"
+        text += f"; idle during {', '.join(named)}"
     ops = [f"{_operation(op)} {percent(op.share)}" for op in least.top_ops[:_TOP]
            if op.share >= _WORTH_NAMING]  # fmt: skip
     scopes = [f"{scope.scope} {percent(scope.share)}" for scope in least.top_scopes[:_TOP]
               if scope.share >= _WORTH_NAMING]  # fmt: skip
     longest = {"longest operations": ops, "longest named scopes": scopes}
-    told = [f"{what}, of the device's time: {', '.join(named)}"
+    told = [f"{what} (share of the device's time): {', '.join(named)}"
             for what, named in longest.items() if named]  # fmt: skip
     return [text, *told]
 

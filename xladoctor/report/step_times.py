@@ -44,10 +44,12 @@ def step_times(groups: Sequence[StepGroup], style: Style) -> Text | None:
 
 
 def scale(groups: Sequence[StepGroup], style: Style) -> str:
-    """What the blocks mean: ``5.1 ms to 353 ms, █ compiling``."""
+    """What the blocks mean: ``5.1 ms to 353 ms, █ compiling``; or of how many steps one is."""
     shortest = min(group.longest_ms for group in groups)
     longest = max(group.longest_ms for group in groups)
     said = f"{duration(shortest / 1e3)} to {duration(longest / 1e3)}"
+    if (most := max(group.count for group in groups)) > 1:
+        said = f"longest of every {most:,}: {said}"
     if any(map(_compiled, groups)):
         said += f", {_COMPILED if style.unicode else _ASCII_COMPILED} compiling"
     return said

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import PurePath
-from typing import TextIO
+from typing import TextIO, cast
 
 from rich.cells import cell_len
 from rich.console import Group, OverflowMethod, RenderableType
@@ -14,9 +14,11 @@ from rich.table import Table
 from rich.text import Text
 
 from xladoctor.diagnosis.interface import Diagnosis, Finding, Location, PartName, TimeParts
+from xladoctor.diagnosis.pictures.interface import Pictures
 from xladoctor.quantities import duration, percent
 from xladoctor.report import devices, gate, labels
 from xladoctor.report.closing import closing
+from xladoctor.report.excerpt import excerpt
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.levels import judgements
 from xladoctor.report.links import link
@@ -45,6 +47,7 @@ _DRAWN: dict[PartName, tuple[str, str, str]] = {
 _WORTH_SHOWING, _WORTH_SAYING = 0.005, 0.02  # of the whole
 _SEVERITY = {"error": "bold red", "warning": "bold yellow", "info": "bold cyan"}
 _NARROW = 60
+_WIDE = 100
 _MANY, _LISTED = 3, 8  # findings that are listed before they are told
 _WHERE = ("guilty", "caller")
 
@@ -78,9 +81,9 @@ def _sections(raw: Report, style: Style) -> list[RenderableType]:
     if left := shown[len(in_full) :]:
         sections.append(Text(f"{len(left)} more, which --top {len(shown)} shows", style="dim"))
     if rest := unexplained(diagnosis.time):
-        head, *below = (Text(plain(text, style), style="dim") for text in rest)
+        head, *below = (Text(plain(text, style).strip(), style="dim") for text in rest)
         head.stylize("bold")
-        sections.append(Group(head, *below))
+        sections.append(Group(head, *map(Hanging, below)))
     if used := devices.describe(diagnosis.devices):
         sections.append(Group(*(Text(plain(text, style), style="dim") for text in used)))
     if diagnosis.labels:
@@ -173,7 +176,7 @@ def _finding(number: int, finding: Finding, report: Report, style: Style) -> Ren
     gain = saving_of(finding, report.diagnosis)
     if gain:
         body.append(Text(plain(f"fixed: {gain}", style)))
-    body += explained(finding, style, report.diagnosis.run.cwd)
+    body += explained(finding, style, report.diagnosis)
     return Group(_titled(head, finding.title, style), indented(body, style))
 
 
@@ -186,16 +189,18 @@ def _titled(head: Text, title: str, style: Style) -> RenderableType:
     return grid
 
 
-def explained(finding: Finding, style: Style, cwd: str | None = None) -> list[RenderableType]:
+def explained(
+    finding: Finding, style: Style, diagnosis: Diagnosis | None = None
+) -> list[RenderableType]:
     """The line, the cause and the fix; then the lines that explain it.
 
     Args:
-        cwd: what paths are relative to, for links.
+        diagnosis: that it is in, for links and for the lines around its own.
     """
     rows: list[RenderableType] = []
     for location in finding.locations:
         if location.role in _WHERE:
-            rows += _location(location, style, cwd)
+            rows += _location(location, style, diagnosis, around=True)
     if not finding.locations:
         place = finding.place or "no line in this evidence"
         rows.append(Text(plain(place, style), style="bold cyan" if finding.place else "dim"))
@@ -204,7 +209,7 @@ def explained(finding: Finding, style: Style, cwd: str | None = None) -> list[Re
     rows.append(_labelled("fix", " ".join(finding.fix.split()), style))
     for location in finding.locations:
         if location.role not in _WHERE:
-            rows += _location(location, style, cwd)
+            rows += _location(location, style, diagnosis)
     return rows + (_known(finding, style) if style.detail.verbose else [])
 
 
@@ -249,21 +254,32 @@ def indented(body: list[RenderableType], style: Style) -> RenderableType:
     return Padding(Group(*body), (0, 0, 0, 4 if style.width >= _NARROW else 1))
 
 
-def _location(location: Location, style: Style, cwd: str | None) -> list[RenderableType]:
+def _location(
+    location: Location, style: Style, diagnosis: Diagnosis | None, *, around: bool = False
+) -> list[RenderableType]:
     label = ROLES.get(location.role)
     place = Text(f"{label} " if label else "", style="dim")
     look = RichStyle.parse("" if label else "bold cyan")
+    cwd = diagnosis.run.cwd if diagnosis else None
     if style.links and (target := link(location.file, location.line, cwd)):
         look += RichStyle(link=target)
     place.append(f"{location.file}:{location.line}", style=look)
     if location.function and location.function != "<module>":
         place.append(f"  in {location.function}", style="dim")
-    rows: list[RenderableType] = [place]
-    if location.source and location.source.strip():
-        code = f"{'│' if style.unicode else '|'} {location.source.strip()}"
-        overflow: OverflowMethod = "ellipsis" if style.unicode else "crop"
-        rows.append(Text(code, overflow=overflow, no_wrap=True))
-    return rows
+    pictures = diagnosis.pictures if diagnosis and around and style.width >= _WIDE else None
+    return [place, *_source(location, pictures, style)]
+
+
+def _source(location: Location, pictures: Pictures | None, style: Style) -> Iterator[Text]:
+    """The line, with those around it where there are pictures."""
+    edge, overflow = ("│", "ellipsis") if style.unicode else ("|", "crop")
+    lines = excerpt(location, pictures)
+    for number, code in lines:
+        guilty = number == location.line
+        margin = f"{'>' if guilty else ' '}{number:>5} {edge}" if len(lines) > 1 else edge
+        text = Text(f"{margin} {code}".rstrip(), overflow=cast(OverflowMethod, overflow),
+                    no_wrap=True, style="" if guilty else "dim")  # fmt: skip
+        yield text
 
 
 def _labelled(label: str, text: str, style: Style) -> RenderableType:

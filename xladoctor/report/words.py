@@ -41,7 +41,7 @@ STATES = {"new": "new", "worse": "worse", "known": "known", "acknowledged": "ack
 PARTS: dict[PartName, str] = {
     "startup": "start-up", "warmup_compile": "warm-up compile", "compile": "compile",
     "read": "reads", "barrier": "device", "input": "input", "upload": "uploads", "save": "saves",
-    "dispatch": "dispatch", "tracing": "tracing", "python": "Python", "after": "after",
+    "dispatch": "dispatch", "tracing": "tracing", "python": "Python", "after": "after the loop",
     "capture": "xladoctor",
 }  # fmt: skip
 #: What is counted, and the unit behind its value.
@@ -130,7 +130,7 @@ def unexplained(time: TimeSpent) -> list[str]:
 
 def steps_of(steps: Steps) -> list[str]:
     """How many steps, and how long they took."""
-    text = f"{steps.count} step{'s' * (steps.count != 1)}, {steps.warmup} of them warm-up"
+    text = f"{steps.count:,} step{'s' * (steps.count != 1)}, {steps.warmup} of them warm-up"
     median = steps.median_ms
     return [text] if median is None else [text, f"median step {duration(median / 1e3)}"]
 
@@ -140,9 +140,10 @@ def outcomes(diagnosis: Diagnosis) -> str:
     rules = diagnosis.rules
     text = (
         f"{len(rules.fired)} rule{'s' * (len(rules.fired) != 1)} fired, {len(rules.clear)} clear,"
-        f" {len(rules.not_evaluated)} not evaluated, {len(diagnosis.ignored)}"
-        f" finding{'s' * (len(diagnosis.ignored) != 1)} ignored"
+        f" {len(rules.not_evaluated)} not evaluated"
     )
+    if ignored := len(diagnosis.ignored):
+        text += f", {ignored} finding{'s' * (ignored != 1)} ignored"
     return f"{text}, {len(rules.off)} switched off" if rules.off else text
 
 
@@ -217,18 +218,21 @@ def saving_of(finding: Finding, diagnosis: Diagnosis) -> str | None:
     if max(saving.share or 0.0, of_step) < _NEXT_TO_NOTHING:  # a longer run has more steps
         return f"saves next to nothing on its own: a step stays {then}" if then else None
     parts = []
-    if saving.now_ms is not None and saving.after_ms is not None and of_step:
-        parts.append(f"a step {duration(saving.now_ms / 1e3)} → {duration(saving.after_ms / 1e3)}")
+    if saving.now_ms is not None and saving.after_ms is not None:
+        now, after = duration(saving.now_ms / 1e3), duration(saving.after_ms / 1e3)
+        parts.append(
+            f"average step {now} → {after}" if now != after else f"average step still {now}"
+        )
     if loop_s:
         parts.append(f"the loop {duration(loop_s)} → {duration(max(0.0, loop_s - saving.seconds))}")
     text = f"{', '.join(parts)} (estimate)"
     if saving.remaining_s is not None and saving.remaining_s < _LESS * saving.seconds:
         little = saving.remaining_s < _NEXT_TO_NOTHING * (loop_s or 0.0)
-        left = "nothing" if little else duration(saving.remaining_s)
+        left = "none" if little else duration(saving.remaining_s)
         text += f", {left} of it after the fixes above"
     if saving.next_1000_s is not None:
-        more = duration(saving.next_1000_s) if saving.next_1000_s else "nothing"
-        text += f"; another 1,000 steps lose {more}"
+        more = duration(saving.next_1000_s) if saving.next_1000_s else "no more"
+        text += f"; another 1,000 steps would lose {more}"
     if saving.projected_s is not None:
         text += f"; {duration(saving.projected_s)} in {diagnosis.total_steps} steps"
     return f"{text}; then {then}" if then else text

@@ -38,6 +38,23 @@ class StepSeries:
 
 
 @dataclass(frozen=True, slots=True)
+class ProcessStep:
+    """A step of one loop after warm-up, on average.
+
+    Attributes:
+        name: the process, and its rank, host and thread where these tell loops apart.
+        steps: how many there were.
+        seconds: of a step.
+        parts: seconds of a step by the names of ``PartName``.
+    """
+
+    name: str
+    steps: int
+    seconds: float
+    parts: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
 class Span:
     """A stretch of a lane; ``kind`` is a part of the time, gap, busy, label or claim."""
 
@@ -81,6 +98,7 @@ class Pictures:
     """All that is drawn.
 
     Attributes:
+        processes: the loops of all processes, where there are several.
         excerpts: lines around a line of a finding, each with its number, by ``file:line`` as the
             diagnosis has these.
         compilations, sites: rows of ``explained_compilation`` and ``compiled_site``.
@@ -92,6 +110,7 @@ class Pictures:
     """
 
     steps: StepSeries | None = None
+    processes: list[ProcessStep] = field(default_factory=list)
     shown: list[StepPicture] = field(default_factory=list)
     excerpts: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
     compilations: list[Row] = field(default_factory=list)

@@ -11,6 +11,7 @@ from xladoctor.causes.interface import Place
 from xladoctor.diagnosis.interface import Diagnosis
 from xladoctor.diagnosis.pictures.interface import Pictures, Row
 from xladoctor.diagnosis.pictures.lanes import step_pictures
+from xladoctor.diagnosis.pictures.processes import process_steps
 from xladoctor.diagnosis.pictures.steps import step_series
 from xladoctor.errors import XladoctorError
 from xladoctor.evidence.interface import Evidence
@@ -19,8 +20,8 @@ from xladoctor.evidence.source import lines_around
 _AROUND = 2  # lines above and below a named one
 _MOST_COMPILATIONS, _MOST_SITES, _MOST_DIFFERENCES = 300, 100, 4
 _GAPS = """
-    SELECT d.name AS device, g.reason, count(*) AS count, sum(g.duration_ns) / 1e9 AS seconds,
-           max(g.duration_ns) / 1e9 AS longest
+    SELECT g.process, d.name AS device, g.reason, count(*) AS count,
+           sum(g.duration_ns) / 1e9 AS seconds, max(g.duration_ns) / 1e9 AS longest
     FROM idle_gap g JOIN device d USING (process, device)
     GROUP BY g.process, g.device, d.name, g.reason
     ORDER BY g.process, g.device, seconds DESC LIMIT 60
@@ -35,8 +36,8 @@ def pictures(evidence: Evidence, diagnosis: Diagnosis) -> Pictures:
     compilations = rows("SELECT * FROM explained_compilation ORDER BY process, index")
     sites = rows("SELECT * EXCLUDE first FROM compiled_site ORDER BY process, first")
     return Pictures(
-        steps=step_series(evidence), shown=step_pictures(evidence, diagnosis.findings),
-        excerpts=_excerpts(evidence, diagnosis),
+        steps=step_series(evidence), processes=process_steps(evidence),
+        shown=step_pictures(evidence, diagnosis.findings), excerpts=excerpts(evidence, diagnosis),
         compilations=[_placed(row, evidence) for row in compilations[:_MOST_COMPILATIONS]],
         sites=[_placed(row, evidence) for row in sites[:_MOST_SITES]], compiled=len(compilations),
         differences=dict(_differences(evidence, diagnosis, compilations)),
@@ -52,7 +53,7 @@ def _placed(row: Row, evidence: Evidence) -> Row:
     return {**row, **shown, **({"cause": _placed(cause, evidence)} if cause else {})}
 
 
-def _excerpts(evidence: Evidence, diagnosis: Diagnosis) -> dict[str, list[tuple[int, str]]]:
+def excerpts(evidence: Evidence, diagnosis: Diagnosis) -> dict[str, list[tuple[int, str]]]:
     """Around the lines of findings, as far as their files are still those that ran."""
     places = {
         (location.file, location.line): location.source

@@ -75,8 +75,10 @@ class Estimate:
 class WhatIf:
     """Replays the processes of the evidence; a process without a timeline has no estimates."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, records_steps: bool = True) -> None:
+        """Args: ``records_steps``: as in the vocabulary of the program's frontend."""
         self._database = database
+        self._records_steps = records_steps
         self._models: dict[int, _Model | None] = {}
 
     def model(self, process: int) -> _Model | None:
@@ -84,7 +86,9 @@ class WhatIf:
         if process not in self._models:
             program = read_program(self._database, process)
             rates = read_rates(self._database, process)
-            self._models[process] = _Model(program, rates) if program and rates else None
+            self._models[process] = (
+                _Model(program, rates, self._records_steps) if program and rates else None
+            )
         return self._models[process]
 
     def estimate(self, fix: Fix) -> Estimate | None:
@@ -126,9 +130,10 @@ class WhatIf:
 class _Model:
     """One process: its program, and how much of the run the program stands for."""
 
-    def __init__(self, program: Program, rates: Rates) -> None:
+    def __init__(self, program: Program, rates: Rates, records_steps: bool) -> None:
         self.program = program
         self.rates = rates
+        self._records_steps = records_steps
 
     @cached_property
     def base(self) -> Outcome:
@@ -227,6 +232,8 @@ class _Model:
             for nanoseconds in (outcome.device_ns(), outcome.steady_ns())
         )
         waiting = spent.pop("wait")
+        if not self._records_steps:  # then the framework's Python launches
+            spent["dispatch"] += spent.pop("tracing")
         spent["compile"] = max(0.0, compile_s)
         largest = max(spent, key=lambda key: spent[key])
         busy = device / max(steady + spent["compile"] * self._undisturbed, 1e-9)

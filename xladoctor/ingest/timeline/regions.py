@@ -28,6 +28,7 @@ from xladoctor.ingest.xplane.space import Line
 
 #: Events of XLA's own that are no activity, of Python tracers, and of threads' pools.
 _NOT_LABELS = re.compile(r".*::.*|\$.*|end: .*|xladoctor\..*")
+_PASSES = "RunInvariantCheckers"  # around each pass of XLA's compiler
 _VARIANTS = 8  # labels that differ in a number, beyond which they are one: "step 7", "step 8", …
 _WITHIN = " > "
 _OF_STEPS = ("step_num", "_r")  # stats of labels that stand for a step, with or without number
@@ -69,7 +70,8 @@ def find_regions(timeline: Timeline, lines: list[Line]) -> Regions:
                                   or own_events().fullmatch(name))
                              for name, known in zip(names, runtime, strict=True)],
                             bool)  # fmt: skip
-    parts = [_labels(timeline, line, possible, runtime) for line in lines]
+    passes = np.array([name == _PASSES for name in names], bool)
+    parts = [_labels(timeline, line, possible, runtime, passes) for line in lines]
     nothing = np.empty(0, np.int64)
     begin, end, event = (np.concatenate(columns)
                          for columns in zip((nothing,) * 3, *parts, strict=True))  # fmt: skip
@@ -93,7 +95,7 @@ def _barriers(timeline: Timeline, lines: list[Line]) -> Times:
 
 
 def _labels(
-    timeline: Timeline, line: Line, possible: wire.Array, runtime: wire.Array
+    timeline: Timeline, line: Line, possible: wire.Array, runtime: wire.Array, passes: wire.Array
 ) -> tuple[Times, Times, wire.Ints]:
     """Begin, end and number in the file of one thread's labels."""
     name = timeline.events.name[line.events]
@@ -102,9 +104,25 @@ def _labels(
     calls = np.flatnonzero(runtime[name]) if len(which) else which
     inside = Intervals.union(timeline.begins(line, calls), timeline.ends(line, calls))
     outside = (covering(inside.begin, inside.end, begin) < 0) & (end > begin)
-    if len(inside.begin):
-        outside &= (begin < inside.end[-1]) & (end > inside.begin[0])
+    outside &= ~_compiling(begin, end, passes[name[which]] & outside, inside)
     return begin[outside], end[outside], line.first + which[outside]
+
+
+def _compiling(begin: Times, end: Times, passes: wire.Array, calls: Intervals) -> wire.Array:
+    """What lies in a compilation whose own event is missing, as the profiler stopped before its
+    end: labels around the compiler's passes, and those between two such, without any call of the
+    runtime.
+    """
+    if not passes.any():
+        return passes
+    around = Intervals.union(begin, end)
+    first, last = (int(covering(around.begin, around.end, instants)[0])
+                   for instants in (begin[passes][:1], begin[passes][-1:]))  # fmt: skip
+    since, until = around.begin[first], around.end[last]
+    if np.any((calls.begin >= since) & (calls.begin < until)):
+        return np.zeros(len(begin), bool)
+    within: wire.Array = (begin >= since) & (end <= until)
+    return within
 
 
 def add_regions(

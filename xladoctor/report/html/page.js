@@ -67,25 +67,25 @@
       const parts = data.parts.map((part, nth) => [part[1], bin.parts[nth]])
         .filter((part) => part[1] > 0).sort((a, b) => b[1] - a[1])
         .map(([name, us]) => `${name} ${shown(us)}`);
-      readout.textContent = `${several ? `steps ${first} to ${after - 1}, in the mean` : `step ${first}:`}`
+      readout.textContent = `${several ? `steps ${first} to ${after - 1}, on average` : `step ${first}:`}`
         + ` ${shown(all)}${several ? `, the longest ${shown(bin.longest)}` : ""}: ${parts.join(", ")}`
         + (bin.compilations ? `; ${bin.compilations} compilation${bin.compilations > 1 ? "s" : ""}` : "");
     };
     const marks = (u) => {
       const context = u.ctx, size = 4 * devicePixelRatio;
-      const tip = (x, y, down) => {
+      const tip = (x, y) => {
         context.beginPath();
-        context.moveTo(x - size, y + (down ? -size : size));
-        context.lineTo(x + size, y + (down ? -size : size));
+        context.moveTo(x - size, y + size);
+        context.lineTo(x + size, y + size);
         context.lineTo(x, y);
         context.fill();
       };
       for (const [nth, bin] of bins.entries()) {
         const x = (u.valToPos(u.data[0][nth], "x", true) + u.valToPos(u.data[0][nth + 1], "x", true)) / 2;
         context.fillStyle = color("--compile");
-        if (bin.compilations) tip(x, u.bbox.top + u.bbox.height + size, false);
+        if (bin.compilations) tip(x, u.bbox.top + u.bbox.height + size);
         context.fillStyle = paper ? "#000" : color("--fg");
-        if (bin.longest > u.scales.y.max) tip(x, u.bbox.top - 1, false);
+        if (bin.longest > u.scales.y.max) tip(x, u.bbox.top - 1);
       }
     };
     const draw = () => {
@@ -174,7 +174,7 @@
       item.append(part[1]);
       legend.append(item);
     }
-    legend.append(make("li", {}, "\u25b2 below: compiled; above: longer than shown; line: the longest of several"));
+    legend.append(make("li", {}, "\u25b2 below the chart: compiled here; \u25b2 above it: longer than shown; thin line: the longest of several steps"));
     root.append(tools, stage, readout, legend);
     draw();
     let known = root.clientWidth;

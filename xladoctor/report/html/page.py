@@ -17,12 +17,13 @@ from typing import Any, TextIO
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from xladoctor.diagnosis.interface import Diagnosis, Finding, Location
-from xladoctor.diagnosis.pictures.interface import Lane, Pictures, Row, StepSeries
+from xladoctor.diagnosis.interface import Diagnosis, Finding, PartName
+from xladoctor.diagnosis.pictures.interface import Lane, Pictures, ProcessStep, Row, StepSeries
 from xladoctor.foreign import clean
 from xladoctor.quantities import duration, percent
 from xladoctor.report import devices, gate, words
 from xladoctor.report.compilations import phrase, place
+from xladoctor.report.excerpt import excerpt
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.levels import judgements
 from xladoctor.report.next_command import next_command
@@ -30,6 +31,8 @@ from xladoctor.report.text import printable
 
 _HERE = Path(__file__).parent
 _MOST_STEPS = 20  # in the table of the longest
+_HEADING = re.compile(r'<h2 id="([^"]*)">([^<]*)')
+_HEATS = 8  # shades, as the style sheet has them
 _SAVES = {"estimate": "saves about", "bound": "saves at most", "none": ""}
 
 
@@ -89,7 +92,8 @@ def _environment() -> Environment:
         "next_command": next_command, "spent": spent, "saves": saves, "before": before,
         "explained": explained, "drawing": drawing, "excerpt": excerpt, "compiled": compiled,
         "summary": summary, "phrase": phrase, "place": place, "share_of": share_of,
-        "longest": longest,
+        "longest": longest, "shown_parts": shown_parts, "heat": heat,
+        "headings": headings,
     }  # fmt: skip
     return made
 
@@ -159,23 +163,28 @@ def drawing(steps: StepSeries) -> Row:
             "longest": steps.longest, "compilations": steps.compilations}  # fmt: skip
 
 
-def excerpt(location: Location, pictures: Pictures | None) -> list[tuple[int, str]]:
-    """The line with those around it, as far as they are known."""
-    around = pictures.excerpts.get(f"{location.file}:{location.line}") if pictures else None
-    if around:
-        indent = min((len(text) - len(text.lstrip()) for _, text in around if text.strip()),
-                     default=0)  # fmt: skip
-        return [(number, text[indent:]) for number, text in around]
-    source = (location.source or "").strip()
-    return [(location.line, source)] if source else []
-
-
 def compiled(finding: Finding, pictures: Pictures | None) -> list[Row]:
     """The compilations that a finding is about."""
     rows = pictures.compilations if pictures else []
     process = finding.saving.process
     return [row for row in rows if row["index"] in finding.compilations
             and process in (None, row["process"])]  # fmt: skip
+
+
+def shown_parts(rows: Sequence[ProcessStep]) -> list[PartName]:
+    """The parts that any process spends time on, in the order of reports."""
+    return [part for part in words.PARTS if any(row.parts.get(part) for row in rows)]
+
+
+def heat(seconds: float, most: float) -> str:
+    """The class that colours a cell: none for next to nothing."""
+    level = round(_HEATS * seconds / most) if most else 0
+    return f"h{level}" if level else ""
+
+
+def headings(body: str) -> list[tuple[str, Markup]]:
+    """The sections of a part of the page, by id."""
+    return [(name, Markup(title.strip())) for name, title in _HEADING.findall(body)]  # noqa: S704  # escaped already
 
 
 def summary(lane: Lane, duration_ns: int) -> str:

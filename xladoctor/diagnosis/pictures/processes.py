@@ -1,0 +1,57 @@
+"""What a step of each process goes to, so that one that differs from the others is seen."""
+
+from __future__ import annotations
+
+from xladoctor.diagnosis.account import told_apart
+from xladoctor.diagnosis.pictures.interface import ProcessStep, Row
+from xladoctor.evidence.interface import Evidence
+
+_MOST = 512  # rows
+_PARTS = ("compile", "read", "barrier", "input", "upload", "save", "dispatch", "tracing", "python")
+_LOOPS = """
+    SELECT s.process, s.thread, any_value(p.host) AS host, any_value(p.rank) AS rank,
+           count(*) OVER (PARTITION BY s.process) AS threads,
+           sum(s.barriers) / coalesce(any_value(d.barriers), 1) AS steps,
+           sum(s.duration_ns) AS whole, sum(s.compile_ns) AS compile, sum(s.read_ns) AS read,
+           sum(s.barrier_ns) AS barrier, sum(s.input_ns) AS input, sum(s.upload_ns) AS upload,
+           sum(s.save_ns) AS save
+    FROM step s LEFT JOIN process p ON p.process = s.process
+    LEFT JOIN step_period d ON d.process = s.process AND d.thread IS NOT DISTINCT FROM s.thread
+    WHERE NOT s.tail AND NOT s.probed AND s.ordinal >= warmup() * coalesce(d.barriers, 1)
+    GROUP BY s.process, s.thread ORDER BY s.process, s.thread LIMIT $most
+"""
+
+
+def process_steps(evidence: Evidence) -> list[ProcessStep]:
+    """A row for each loop, of steps after warm-up; empty where there is but one."""
+    rows = evidence.database.rows(_LOOPS, {"most": _MOST})
+    if len(rows) < 2:  # nothing to compare
+        return []
+    hosts = {row["host"] for row in rows}
+    return [_step(row, evidence, several_hosts=len(hosts) > 1) for row in rows]
+
+
+def _step(row: Row, evidence: Evidence, *, several_hosts: bool) -> ProcessStep:
+    spent = {part: float(row.get(part) or 0) for part in _PARTS}
+    spent["python"] = max(0.0, float(row["whole"]) - sum(spent.values()))
+    shares = told_apart(evidence, row)
+    launching, calling, recording = (
+        spent["barrier"] * shares.launching, spent["python"] * shares.calling,
+        spent["python"] * shares.recording,
+    )  # fmt: skip
+    spent["barrier"] -= launching
+    spent["python"] -= calling + recording
+    spent["dispatch"], spent["tracing"] = launching + calling, recording
+    steps = max(1.0, float(row["steps"] or 0))
+    return ProcessStep(
+        _name(row, several_hosts=several_hosts), round(steps), float(row["whole"]) / steps / 1e9,
+        {part: ns / steps / 1e9 for part, ns in spent.items() if ns},
+    )  # fmt: skip
+
+
+def _name(row: Row, *, several_hosts: bool) -> str:
+    """As findings number it, with what people know it by."""
+    known = [f"rank {row['rank']}"] if row["rank"] is not None else []
+    known += [str(row["host"])] if several_hosts and row["host"] else []
+    thread = f", thread {row['thread']}" if row["threads"] > 1 else ""
+    return f"process {row['process']}{thread}" + (f" ({', '.join(known)})" if known else "")
