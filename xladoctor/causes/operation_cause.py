@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 
 from xladoctor.causes.contrast import Contrast
 from xladoctor.causes.graphs import Graphs
 from xladoctor.causes.inputs import numbers_by_line
-from xladoctor.causes.interface import NOWHERE, Cause, Change, Parameter
+from xladoctor.causes.interface import NOWHERE, Cause, Change, Line, Parameter
 from xladoctor.causes.operations import with_origins
 
 _LARGE = 8  # instructions before optimization: more than shapes or numbers alone bring about
@@ -72,7 +72,7 @@ def _by_numbers(
     if simplified and (not lines or (not telling and simplified.place.spot not in lines)):
         return Cause("constant", op=simplified.op, role="used", place=simplified.place)
     if gone or come:
-        return _special_scalar(gone, come)
+        return _special_scalar(gone, come, {change.place.spot for change in (*telling, *counted)})
     return Cause("constant") if counted else None
 
 
@@ -101,10 +101,17 @@ def _foremost(counted: Sequence[Change]) -> Change | None:
     return foremost if foremost and abs(foremost.more) > others else None
 
 
-def _special_scalar(gone: list[Parameter], come: list[Parameter]) -> Cause:
-    """A Python number that is an input no more, as 0 and 1 are baked in and equals merged."""
-    numbers = [*gone, *come]
-    number = next((each for each in numbers if each.place.file), numbers[0])
+def _special_scalar(
+    gone: list[Parameter], come: list[Parameter], changed: Collection[Line]
+) -> Cause:
+    """A Python number that is an input no more, as 0 and 1 are baked in and equals merged.
+
+    Where several can be it, as inputs of the other graph have no line, it is the one whose line has
+    operations that differ.
+    """
+    placed = [number for number in (*gone, *come) if number.place.file]
+    likely = (number for number in placed if number.place.spot in changed)
+    number = next(likely, (placed or [*gone, *come])[0])
     was, now = ("input", "constant") if number in gone else ("constant", "input")
     return Cause("constant", was=was, now=now, role="used", place=number.place)
 
