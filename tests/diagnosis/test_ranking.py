@@ -59,11 +59,11 @@ ORDERED = [
     saves(0.5, count=39, fingerprint="the same, less often"),
     saves(0.1, "error", fingerprint="saves less, though an error"),
     saves(0.1, fingerprint="a warning"),
-    saves(3.0, "info", fingerprint="only information"),
     saves(None, "error", fingerprint="unknown cost, error"),
     saves(None, fingerprint="unknown cost, warning", rule="XD201"),
     saves(None, fingerprint="the same, later rule", rule="XD202"),
     saves(None, fingerprint="the same, later line", rule="XD202", locations=[location(line=42)]),
+    saves(3.0, "info", fingerprint="only information"),
     saves(None, "info", fingerprint="unknown cost, information"),
 ]
 

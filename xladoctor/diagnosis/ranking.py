@@ -50,12 +50,12 @@ def reaches(level: Severity, least: Severity | Literal["never"]) -> bool:
 
 
 def ranked(findings: list[Finding]) -> list[Finding]:
-    """By what a fix saves, infos after the others; those of unknown saving come last, by count."""
+    """Infos after the others; by what a fix saves, those of unknown saving behind, by count."""
     return sorted(
         findings,
         key=lambda f: (
-            f.saving.seconds is None,
             f.severity == "info",
+            f.saving.seconds is None,
             -(f.saving.seconds or 0.0),
             -LEVELS.index(f.severity),
             -f.count,
