@@ -81,7 +81,10 @@ def test_what_is_written_is_read(
 @pytest.mark.parametrize(
     ("written", "nanoseconds"),
     [("1712195495520883.125", 1712195495520883125), ("10.936999999999999", 10937),
-     ('"17.5"', 17500), ("5", 5000), ("-2.5", -2500), ("0.0004", 0)],
+     ('"17.5"', 17500), ("5", 5000), ("-2.5", -2500), ("0.0004", 0),
+     ("1.712195495520883e+15", 1712195495520883000), ("171219549552088312e-2", 1712195495520883120),
+     ("1.2E1", 12000), ("-25e-1", -2500), ("1e-05", 0), ("3e-900", 0), ("0e9", 0),
+     ("1.5e3", 1500000)],
 )  # fmt: skip
 def test_instants_are_decimals(tmp_path: Path, written: str, nanoseconds: int) -> None:
     event = f'{{"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": {written}, "dur": 1}}'
@@ -241,3 +244,25 @@ def test_much_may_be_said_of_the_whole_before_the_events(tmp_path: Path, before:
         evidence = load_evidence(str(named))
         assert evidence.database.table("SELECT rank, frontend FROM timeline")[1] == [(3, "torch")]
         assert evidence.database.scalar("SELECT count(*) FROM timeline_step") == 3
+
+
+def test_numbers_that_are_written_as_texts_join_events(tmp_path: Path) -> None:
+    written = training(3, kernels=2).text()
+    texts = re.sub(r'"correlation": (\d+)', r'"correlation": "\1"', written)
+    assert texts != written
+    (tmp_path / "trace.json").write_text(texts, encoding="utf-8")
+    joined = load_evidence(str(tmp_path / "trace.json")).database.scalar(
+        "SELECT count(*) FROM event a JOIN event b ON a.flow_out = b.flow_in"
+    )
+    assert joined == 6
+
+
+def test_ranks_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    whole = training(3).write(tmp_path / "rank-0.json").read_bytes()
+    (tmp_path / "rank-1.json").write_bytes(whole[:40])
+    (tmp_path / "rank-2.json").write_bytes(b"")
+    (tmp_path / "host.3.pt.trace.json.gz").write_bytes(b"\x1f\x8b")
+    (tmp_path / "settings.json").write_bytes(b"{}")
+    evidence = load_evidence(str(tmp_path))
+    named = [note.partition(":")[0].rpartition("/")[2] for note in evidence.notes]
+    assert named == ["host.3.pt.trace.json.gz", "rank-1.json", "rank-2.json"]

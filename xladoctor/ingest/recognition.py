@@ -69,6 +69,23 @@ def files_in(directory: Path) -> ByKind:
     return held
 
 
+def unreadable_traces(directory: Path, traces: list[Path]) -> list[Path]:
+    """Files below a directory that are named as traces beside those that are traces.
+
+    As those of a job's other ranks, or of the profiler's, that were not written to their end.
+    """
+    if not traces:
+        return []
+    known = set(traces)
+    named = (
+        file
+        for file in sorted(directory.rglob("*.json*"))
+        if file.name.endswith(_OF_TRACES) and file not in known and file.is_file()
+        and (rank_of(file) is not None or _ENDINGS[0] in file.name)
+    )  # fmt: skip
+    return [file for _, file in zip(range(_MOST_FILES), named, strict=False)]
+
+
 def newest_traces(traces: list[Path], ingested: Ingested) -> list[Path]:
     """The traces below a directory without copies for other viewers and earlier parts of a run.
 

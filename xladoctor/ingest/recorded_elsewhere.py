@@ -27,6 +27,7 @@ from xladoctor.ingest.recognition import (
     named_after,
     newest_traces,
     rank_of,
+    unreadable_traces,
 )
 from xladoctor.ingest.sessions import find_sessions, session_files
 from xladoctor.ingest.torch.structured_log import FRONTEND, process_id, read_structured_log
@@ -97,6 +98,8 @@ def _sort(path: Path, session: str | None, held: ByKind, ingested: Ingested) -> 
     for kind in (Kind.MODULE, Kind.COMPILER):
         held[kind] += below[kind]
     held[Kind.TRACE] += newest_traces(below[Kind.TRACE], ingested)
+    ingested.notes += [f"{file}: no Chrome trace, or cut off before its events; left out"
+                       for file in unreadable_traces(path, below[Kind.TRACE])]  # fmt: skip
     for file in below[Kind.TEXT]:
         with suppress(IngestError):  # a file of another kind beside them
             yield read_text_file(file)

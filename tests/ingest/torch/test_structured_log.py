@@ -124,6 +124,18 @@ def test_packed_and_named_alone(tmp_path: Path) -> None:
     assert len(rows(read_elsewhere([file]), "compilation", "index")) == 2
 
 
+def test_failed_compilations_are_told(tmp_path: Path) -> None:
+    failed = {
+        "fail_type": "BackendCompilerFailed",
+        "fail_reason": "backend='mine' raised:\nNo" * 20,
+    }
+    ingested = read(tmp_path, start("0/0") + ended("0/0", **failed) + ended("1/0", None, **LIMIT))
+    (note,) = ingested.notes
+    assert "1 compilation failed, the first 0/0, forward: backend='mine' raised: No" in note
+    assert note.endswith("…")
+    assert rows(ingested, "compilation", "compile_id") == []
+
+
 @pytest.mark.parametrize("at", [-40, -2])
 def test_a_log_that_is_cut_off_gives_what_is_whole(tmp_path: Path, at: int) -> None:
     ingested = read(tmp_path, LOG[: LOG.rindex("V1123") + at])

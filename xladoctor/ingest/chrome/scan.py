@@ -31,6 +31,7 @@ _QUOTE, _BACKSLASH, _NEWLINE, _COMMA, _COLON = 34, 92, 10, 44, 58
 _KEY, _FIELD, _INNER, _ITEM = range(4)  # places of a text: fields are of events
 _OPEN, _CLOSE, _OPEN_LIST, _CLOSE_LIST = 123, 125, 91, 93
 _FLOWS = (ord("s"), ord("t"), ord("f"))
+_ROOM = 10**17  # for one digit more in 64 bits
 _MOST_US = np.int64(9_000_000_000_000)  # as picoseconds in 64 bits: a hundred days
 
 
@@ -175,10 +176,47 @@ def _number(buffer: Array, at: int) -> tuple[int, int, int]:
             scale //= 10
             at += 1
     if at < len(buffer) and (buffer[at] == 101 or buffer[at] == 69):
-        return np.int64(0), np.int64(0), np.int64(-1)
+        whole, part, at = _with_exponent(buffer, begin, at)
     if negative:
         return -whole, -part, at
     return whole, part, at
+
+
+@helper
+def _with_exponent(buffer: Array, begin: int, mark: int) -> tuple[int, int, int]:
+    """The same of digits from a position on, with a power of ten behind the mark at another."""
+    power, behind = _exponent(buffer, mark + 1)
+    if behind < 0:
+        return np.int64(0), np.int64(0), behind
+    digits, places, fraction = np.int64(0), power + 6, False  # of millionths
+    for place in range(begin, mark):
+        if buffer[place] == 46:
+            fraction = True
+        elif digits < _ROOM:
+            digits = digits * 10 + buffer[place] - 48
+            places -= fraction
+        else:
+            places += not fraction
+    while places < 0 and digits:
+        digits, places = digits // 10, places + 1
+    while places > 6 and 0 < digits < _ROOM:
+        digits, places = digits * 10, places - 1
+    if digits == 0 or places > 6:
+        return digits * 0, digits * 0, behind if digits == 0 else np.int64(-1)
+    scale = np.int64(10 ** (6 - places))
+    return digits // scale, digits % scale * (1_000_000 // scale), behind
+
+
+@helper
+def _exponent(buffer: Array, at: int) -> tuple[int, int]:
+    """(power of ten, next position); -1 if it is none."""
+    below = at < len(buffer) and buffer[at] == 45
+    at += at < len(buffer) and (buffer[at] == 45 or buffer[at] == 43)
+    power, first = np.int64(0), at
+    while at < len(buffer) and 48 <= buffer[at] <= 57 and power < 1000:
+        power = power * 10 + buffer[at] - 48
+        at += 1
+    return -power if below else power, at if at > first else np.int64(-1)
 
 
 @helper

@@ -99,6 +99,7 @@ class ChromeSpace(Space):
         value[texts] = codes[value[texts]]
         value[real] = self._reals(value[real])
         kind = np.where(real, np.uint8(wire.DOUBLE), stats.kind)
+        self._read_quoted(codes[stats.name], kind, value)
         stats = Stats(stats.event, codes[stats.name], kind, value)
         events = Events(names, codes[self.columns["name"]], self.columns["start_ps"],
                         self.columns["duration_ps"], [stats], self.buffer)  # fmt: skip
@@ -109,6 +110,14 @@ class ChromeSpace(Space):
         if advance:
             advance(self.size)
         return events
+
+    def _read_quoted(self, name: wire.Array, kind: wire.Array, value: wire.Ints) -> None:
+        """Take what joins events as a number where it is written as a text."""
+        joining = [self._names[key] for key in (_JOINED, _SEQUENCE) if key in self._names]
+        texts = list(self._names)
+        for row in np.flatnonzero(np.isin(name, joining) & (kind == wire.REF)).tolist():
+            if re.fullmatch(r"\d{1,18}", texts[int(value[row])]):
+                kind[row], value[row] = wire.INT64, int(texts[int(value[row])])
 
     def damage_note(self) -> str | None:
         """A note on damage; None if everything could be read as it is."""

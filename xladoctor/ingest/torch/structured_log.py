@@ -40,6 +40,7 @@ _CACHE = {"fx_graph_cache_hit": True, "fx_graph_cache_miss": False}
 _ENTRY = ("compile_wrapper", "_fn")
 _FIRST, _LONGEST_HEAD = 100, 300  # lines in which a head is looked for, and characters of it
 _DIGITS = 7  # of the number of a process, at most
+_MOST_OF_FAILURE = 200
 _LONGEST = 100_000  # characters of a payload that are read
 _TABLES = ("compilation", "compile_phase", "key_change", "graph_break", "compile_limit")
 _UNREADABLE = (TypeError, ValueError, KeyError, AttributeError, IndexError, OverflowError,
@@ -115,6 +116,12 @@ def read_structured_log(file: Path, process: int, ingested: Ingested) -> None:
                                   f" PyTorch writes ({error!r}); skipped", *_TABLES)  # fmt: skip
     except (OSError, EOFError) as error:
         raise IngestError(f"{file}: cannot be read: {error}") from error
+    if reader.failures:
+        count = len(reader.failures)
+        first = reader.failures[0]
+        told = f"{first[:_MOST_OF_FAILURE]}…" if len(first) > _MOST_OF_FAILURE else first
+        ingested.notes.append(f"{file}: {count} compilation{'s' * (count > 1)} failed, the first"
+                              f" {told}")  # fmt: skip
     reader.finish(calls_of(process, ingested)).move(ingested)
 
 
@@ -166,6 +173,7 @@ class _Reader:
         self._of_site: Counter[CallSite] = Counter()
         self._compilations: list[dict[str, Any]] = []
         self._breaks: dict[tuple[str, int, str], dict[str, Any]] = {}
+        self.failures: list[str] = []
 
     def take(self, record: _Record) -> None:
         fields = record.fields
@@ -206,6 +214,9 @@ class _Reader:
             self._limit(of, limit[1])
             return
         if metrics.get("co_name") is None or metrics.get("fail_type"):
+            if kind := metrics.get("fail_type"):
+                name = metrics.get("co_name") or "a function"
+                self.failures.append(f"{of}, {name}: {' '.join(failed.split()) or kind}")
             self._spent(None, metrics)
             return
         name = str(metrics["co_name"])

@@ -32,7 +32,8 @@ _COMPILED = frozenset({"XrtCompile", "CompileTime"})  # the first until 1.13
 _ANALYSIS = " Analysis: "
 _EXPECTED = (
     "expected a metrics report (torch_xla.debug.metrics.metrics_report(), XLA_METRICS_FILE), an"
-    " analysis log (PT_XLA_DEBUG_FILE), or a console log with either"
+    " analysis log (PT_XLA_DEBUG_FILE), a console log with either, a timeline (.xplane.pb, or a"
+    " Chrome trace with a list of traceEvents), or a compiler's log (TORCH_TRACE)"
 )
 
 
