@@ -116,7 +116,7 @@ def run(
 
     The program's input, output, arguments and exit status are the same as without xladoctor; the
     report follows on standard output. A step of PyTorch/XLA is what lies between two barriers
-    (torch_xla.sync); one of JAX ends with the call that computes most in a turn of the loop, one of
+    (torch_xla.sync); one of JAX ends with the call that computes most in each iteration, one of
     torch.compile with the optimizer's update. Exit status: the program's own; 124 after --timeout;
     2 if it could not be run or computed nothing that these compile.
     """

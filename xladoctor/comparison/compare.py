@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from xladoctor import __version__
 from xladoctor.comparison.changes import JudgedBy, count_changes, finding_changes
@@ -12,6 +13,8 @@ from xladoctor.comparison.step_time import step_time
 from xladoctor.comparison.verdict import Grounds, status, verdict
 from xladoctor.diagnosis.interface import Tool
 from xladoctor.diagnosis.rule import Rule
+
+_UNLIKE = "the runs are of different programs"
 
 
 def compare(a: Run, b: Run, rules: Sequence[Rule], demand: Demand | None = None) -> Comparison:
@@ -36,6 +39,9 @@ def compare(a: Run, b: Run, rules: Sequence[Rule], demand: Demand | None = None)
         differing, findings, missing, counts, step, both, broke_off(b, a, "B"), demand
     )
     outcome = verdict(grounds)
+    if any(each.forbids == "everything" and not each.accepted for each in differing):
+        findings = [replace(each, state="unknown") for each in findings]
+        counts = [replace(each, direction="unknown", reason=_UNLIKE) for each in counts]
     return Comparison(
         SCHEMA_VERSION, Tool("xladoctor", __version__), summary(a), summary(b), outcome, differing,
         findings, missing, counts, step, status(outcome, grounds), _warnings(a, b),

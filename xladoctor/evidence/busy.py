@@ -5,6 +5,7 @@ from __future__ import annotations
 from xladoctor.evidence.database import Database
 
 _WORTH_SAYING = 0.1  # of the steady loop
+_NAMED = 4  # processes
 
 
 def waited_share(database: Database) -> float:
@@ -13,14 +14,18 @@ def waited_share(database: Database) -> float:
 
 
 def busy_notes(database: Database) -> tuple[str, ...]:
-    """A sentence for each process whose loop often waited for a processor."""
+    """A sentence, if the loop of any process often waited for a processor."""
     rows = database.rows(
         "SELECT p.pid, w.share FROM processor_wait w JOIN process p USING (process)"
         " WHERE w.share >= $least ORDER BY p.process",
         {"least": _WORTH_SAYING},
     )
-    return tuple(
-        f"process-{row['pid']}: the machine was busy: {100 * row['share']:.0f} % of the loop"
-        " waiting for a processor"
-        for row in rows
+    if not rows:
+        return ()
+    pids, share = [str(row["pid"]) for row in rows], max(row["share"] for row in rows)
+    many = len(pids) > 1
+    told = ", ".join(pids[:_NAMED]) + (f" and {len(pids) - _NAMED} more" if pids[_NAMED:] else "")
+    return (
+        f"the machine was busy: process{'es' * many} {told} spent {'up to ' * many}"
+        f"{100 * share:.0f} % of {'their loops' if many else 'the loop'} waiting for a processor",
     )

@@ -165,7 +165,7 @@ def details(finding: FindingChange) -> str:
     if finding.state not in ("new", "fixed"):
         parts.append(finding.reason)
     if finding.judged_by == "time":
-        parts.append("judged by time, which never makes B worse")
+        parts.append("judged by time, so it never makes B worse")
     return "; ".join(parts) or "concerns the whole run"
 
 
