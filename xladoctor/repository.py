@@ -35,8 +35,11 @@ def portable(file: str, cwd: str | None, root: str | None) -> str:
 
 
 def matches(glob: str, path: str) -> bool:
-    """Whether a path or glob matches a path: all of it, or its last parts; ``*`` crosses ``/``."""
-    parts = path.split("/")
+    """Whether a path or glob matches a path: all of it, or its last parts; ``*`` crosses ``/``.
+
+    ``**/`` in front stands for any folders, or none.
+    """
+    glob, parts = glob.removeprefix("**/"), path.split("/")
     names = ("/".join(parts[first:]) for first in range(len(parts)))
     return any(fnmatch.fnmatchcase(name, glob) for name in names)
 

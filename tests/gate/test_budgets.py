@@ -33,6 +33,9 @@ LINES = [Consumer(location(line=line), 0.1, 4, "item") for line in range(1, 8)]
         ("src", "src/train.py", False),
         ("tests/train.py", "src/train.py", False),
         ("[st]rain.py", "train.py", True),
+        ("**/train.py", "train.py", True),
+        ("**/train.py", "src/lib/train.py", True),
+        ("**/src/*.py", "train.py", False),
     ],
 )
 def test_program_is_meant_by_a_glob_of_its_path_or_of_the_end_of_it(
