@@ -142,14 +142,25 @@ def test_few_samples_tell_nothing() -> None:
 
 
 def test_timeline_tells_dispatch_and_device_work_from_waiting() -> None:
-    timeline = {"process": 0, "step": 0, "wait_ns": 300, "dispatch_ns": 100}
-    device = {"process": 0, "step": 0, "idle_wait_ns": 60}
+    timeline = {"process": 0, "step": 0, "wait_ns": 3 * SECOND, "dispatch_ns": SECOND}
+    device = {"process": 0, "step": 0, "idle_wait_ns": 0.6 * SECOND}
     time = time_spent(evidence({
         "step": [at(0, 5, 10, barrier=4.0, read=1.0)], "timeline_step": [timeline],
-        "device_step": [{**device, "device": 0}, {**device, "device": 1, "idle_wait_ns": 90}],
+        "device_step": [{**device, "device": 0},
+                        {**device, "device": 1, "idle_wait_ns": 0.9 * SECOND}],
     }))  # fmt: skip
     assert parts(time) == {"barrier_s": 3.0, "dispatch_s": 1.0, "read_s": 1.0}
     assert time.device_s == pytest.approx(3.2)
+
+
+def test_a_timeline_without_the_waits_of_other_steps_tells_nothing_of_them() -> None:
+    timeline = {"process": 0, "step": 0, "wait_ns": 1000, "dispatch_ns": 0}
+    device = {"process": 0, "step": 0, "device": 0, "idle_wait_ns": 900}
+    time = time_spent(evidence({
+        "step": [at(0, 5, 10, read=4.0)], "timeline_step": [timeline], "device_step": [device],
+    }))  # fmt: skip
+    assert parts(time)["read_s"] == 4.0
+    assert time.device_s is None
 
 
 # What accounts for it

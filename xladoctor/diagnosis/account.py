@@ -28,6 +28,7 @@ from xladoctor.warmup import WARMUP
 
 _ENOUGH = 10  # samples, to tell recording operations from other Python
 _WORTH_NAMING = 0.01  # of the whole
+_LIKE_THE_OTHERS = 0.25  # a step of the timeline waits at least so much of what each step does
 _MOST_LINES = 3
 _OVERHEAD: tuple[PartName, ...] = ("startup", "after", "capture")
 _WAITS: tuple[PartName, ...] = ("read", "barrier")
@@ -84,8 +85,9 @@ def time_spent(evidence: Evidence) -> TimeSpent:
         total = None
         parts = replace(parts, python_s=parts.python_s + seconds["setup"])
         loop += seconds["setup"]
-    busy = _waits(evidence, row["process"])["busy"]
-    device = None if busy is None else busy * (parts.read_s + parts.barrier_s)
+    waited = parts.read_s + parts.barrier_s
+    busy = _busy_share(evidence, row["process"], waited)
+    device = None if busy is None else busy * waited
     return TimeSpent(total, loop, parts, warmup, device)
 
 
@@ -137,12 +139,32 @@ def _waits(evidence: Evidence, process: int) -> dict[str, Any]:
     """
     (row,) = evidence.database.rows(
         "SELECT coalesce(sum(t.dispatch_ns) / nullif(sum(t.dispatch_ns + t.wait_ns), 0), 0)"
-        " AS dispatch, 1 - sum(d.idle_ns) / nullif(sum(t.wait_ns), 0) AS busy"
+        " AS dispatch, 1 - sum(d.idle_ns) / nullif(sum(t.wait_ns), 0) AS busy,"
+        " sum(t.wait_ns) / 1e9 / count(*) AS wait_s"
         " FROM timeline_step t LEFT JOIN (SELECT process, step, min(idle_wait_ns) AS idle_ns"
         " FROM device_step GROUP BY ALL) d USING (process, step) WHERE process = $process",
         {"process": process},
     )
     return row
+
+
+def _busy_share(evidence: Evidence, process: int, waited: float) -> float | None:
+    """The part of all waits in which a device worked; None if the timeline does not have the like
+    of them: a program that reads at the end of an epoch waits there, and in no step before.
+
+    Args:
+        waited: seconds, of all steps.
+    """
+    waits = _waits(evidence, process)
+    steps = evidence.database.scalar(
+        "SELECT sum(barriers) FROM step WHERE process = $process AND NOT tail",
+        {"process": process},
+    )
+    typical = waited / (steps or 1)
+    if (waits["wait_s"] or 0.0) < _LIKE_THE_OTHERS * typical:
+        return None
+    busy: float | None = waits["busy"]
+    return busy
 
 
 def _of_timeline(evidence: Evidence, total: float | None) -> TimeSpent:

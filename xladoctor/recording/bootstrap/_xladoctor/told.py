@@ -15,11 +15,18 @@ class Counters:
     def __init__(self) -> None:
         self.begun = self.ended = self.launches = 0
         self.compile_ns = 0.0
+        #: What graphs called on the host, and for how long, by the names of the step log.
+        self.called_back = {"host_callbacks": 0, "host_callbacks_ns": 0}
 
     def note(self, nanoseconds: float) -> None:
         """A compilation ended."""
         self.ended += 1
         self.compile_ns += nanoseconds
+
+    def call_back(self, nanoseconds: int) -> None:
+        """A graph called Python on the host."""
+        self.called_back["host_callbacks"] += 1
+        self.called_back["host_callbacks_ns"] += nanoseconds
 
     def compiled(self) -> int | None:
         return self.begun or None
@@ -28,13 +35,13 @@ class Counters:
         return self.launches or None
 
     def value(self, name: str) -> int | None:
-        return None
+        return self.called_back[name]
 
     def compile_times(self) -> tuple[int, float, Sequence[tuple[float, float]]]:
         return self.ended, self.compile_ns, ()  # each is told of when it ends
 
     def names(self) -> list[str]:
-        return []
+        return [*self.called_back]
 
     def fallbacks(self) -> list[str]:
         return []

@@ -407,14 +407,6 @@ class Adapter:
             if hasattr(module, name):
                 self._patches.replace(module, name, self._call_back)
         self._patches.replace(debugging.debug_callback_p, "impl", self._call_back)
-        if hasattr(debugging, "_make_flat_callback"):  # of jax.debug.print, inside of a graph
-            self._patches.replace(debugging, "_make_flat_callback", self._making_callbacks)
-
-    def _making_callbacks(self, original: Any) -> Any:
-        def make(*args: Any, **kwargs: Any) -> Any:
-            return self._call_back(original(*args, **kwargs))
-
-        return make
 
     def _call_back(self, original: Any) -> Any:
         """What a graph calls on the host has its values: there is nothing to wait for.
@@ -427,10 +419,12 @@ class Adapter:
             if self._recorder.off or state.inside:
                 return original(*args, **kwargs)
             state.inside = "callback"
+            begin = _clock()
             try:
                 return original(*args, **kwargs)
             finally:
                 state.inside = ""
+                self._counters.call_back(_clock() - begin)
 
         return call_back
 
