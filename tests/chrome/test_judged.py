@@ -287,3 +287,11 @@ def test_kernels_are_called_by_what_tells_them_apart(
 ) -> None:
     diagnosis = diagnose(load(tmp_path, Trace().launch(kernel, 0, 50, 25)), load_rules())
     assert f": {told} 100 %" in describe(diagnosis.devices)[1]
+
+
+def test_the_compilers_own_marks_are_no_labels_of_the_program(tmp_path: Path) -> None:
+    trace = training(4)
+    for at, name in enumerate(("TorchDynamo Cache Lookup", "Pregraph bytecode", "my part")):
+        trace.label(name, 200 * at + 100, 50)
+    names = load(tmp_path, trace).database.table("SELECT DISTINCT name FROM region ORDER BY 1")[1]
+    assert names == [*((f"ProfilerStep#{number}",) for number in range(4)), ("my part",)]

@@ -1,6 +1,6 @@
 """How a Chrome trace begins: an object whose events follow what is said of the whole, or a list.
 
-What is said of the whole can be long: torch lists the ranks of every group of a distributed job,
+What is said of the whole can be long: profilers list the ranks of every group of a distributed job,
 and other programs add what they know of the run.
 """
 
