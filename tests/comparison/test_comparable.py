@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.comparison.runs import captured, compared
+from tests.comparison.runs import captured, compared, told
+from tests.support import finding
 from xladoctor.comparison.interface import Comparison, Difference, Run
 
 
@@ -93,6 +95,13 @@ def test_runs_of_different_programs_are_not_judged() -> None:
     comparison = compared(captured(), other)
     assert (comparison.verdict.outcome, comparison.status) == ("unclear", 3)
     assert "train.py and other.py" in comparison.verdict.text
+    a = told([finding()], counts={"peak_memory": 5e6})
+    b = replace(told(), evidence=other.evidence, diagnosis=replace(
+        told().diagnosis, run=other.diagnosis.run
+    ))  # fmt: skip
+    apart = compared(a, b)
+    assert {change.state for change in apart.findings} == {"unknown"}
+    assert {count.direction for count in apart.counts} == {"unknown"}
     assert compared(captured(), other, despite=frozenset(["script"])).status == 0
 
 

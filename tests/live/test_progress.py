@@ -81,7 +81,7 @@ def test_status_is_on_the_last_row_and_output_above_it(session: tuple[str, str, 
     during, _, run = session
     screen = Screen().feed(during)
 
-    lately = r"(; in 10 s: 1 compiled(; last .*)?)?"
+    lately = r"(; last 10 s: 1 compiled(; last .*)?)?"
     status = rf"xladoctor: {STEPS} steps, 1 compilation, \d+:\d\d{lately}"
     assert len(run.log_lines("compile")) == 1
     assert re.fullmatch(status, screen.lines[-1].rstrip())

@@ -75,7 +75,7 @@ def _parts(pace: Pace, end: int) -> Iterator[tuple[str, int]]:
     """What else there is to tell, each with the column that it ends at."""
     steps, compilations, reads = pace.lately
     told = [f"{compilations} compiled"] * bool(compilations) + [f"{reads} read"] * bool(reads)
-    parts = [f"in {LATELY_S:.0f} s: {', '.join(told)}"] * bool(told)
+    parts = [f"last {LATELY_S:.0f} s: {', '.join(told)}"] * bool(told)
     if steps and pace.last_ms is not None:
         usual = "" if pace.median_ms is None else f" (median {_time(pace.median_ms)})"
         parts += [f"last {_time(pace.last_ms)}{usual}", f"{steps / LATELY_S:.3g} steps a second"]

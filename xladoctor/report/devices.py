@@ -39,7 +39,7 @@ def describe(devices: list[DeviceUse]) -> list[str]:
              if share >= _WORTH_NAMING]  # fmt: skip
     if named:
         text += f"; idle during {', '.join(named)}"
-    ops = [f"{_operation(op)} {percent(op.share)}" for op in least.top_ops[:_TOP]
+    ops = [f"{_operation(op, least.top_ops)} {percent(op.share)}" for op in least.top_ops[:_TOP]
            if op.share >= _WORTH_NAMING]  # fmt: skip
     scopes = [f"{scope.scope} {percent(scope.share)}" for scope in least.top_scopes[:_TOP]
               if scope.share >= _WORTH_NAMING]  # fmt: skip
@@ -49,10 +49,13 @@ def describe(devices: list[DeviceUse]) -> list[str]:
     return [text, *told]
 
 
-def _operation(op: DeviceOp) -> str:
-    """As ``mm at train.py:40``."""
+def _operation(op: DeviceOp, beside: list[DeviceOp]) -> str:
+    """As ``mm at train.py:40``; of those whose line is not known, told from others of the name."""
     name = _kernel(op.op)
-    return name if op.file is None else f"{name} at {PurePath(op.file).name}:{op.line}"
+    if op.file is not None:
+        return f"{name} at {PurePath(op.file).name}:{op.line}"
+    alike = any(other.op == op.op for other in beside if other is not op)
+    return f"{name} elsewhere" if alike else name
 
 
 def _kernel(name: str) -> str:
