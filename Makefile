@@ -19,8 +19,8 @@ demo: $(VENV)/.xla ## install with torch and torch_xla, and diagnose a first pro
 demo-jax: .venv-jax/.jax ## install with JAX for the CPU (some 500 MB), and diagnose a first program
 	.venv-jax/bin/xladoctor run examples/jax/changing_shapes.py
 
-# One worker more than cores: some wait for programs.
-PYTEST := python -m pytest -n 3 --dist loadgroup
+# More workers than cores: many wait for programs.
+PYTEST := python -m pytest -n 5 --dist loadgroup
 
 test: $(VENV)/.xla $(VENV)/.test ## install what tests need, run the suite (twenty minutes on two cores)
 	$(PYTEST) -m 'not thorough' $(PYTEST_ARGS)
