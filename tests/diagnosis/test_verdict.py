@@ -261,3 +261,11 @@ def test_without_times_nothing_is_said_to_be_right(
     assert judge(TimeSpent(None, None, None, None), found, judged=judged).text == (
         f"No step log in this evidence, so what limits the program is not known; {told}"
     )
+
+
+def test_nothing_found_by_the_rules_that_are_on_is_no_more_than_that() -> None:
+    device, compiling = spent(10.0, barrier_s=9.0), spent(10.0, compile_s=9.0)
+    assert judge(device, [], off=1).text.endswith("; nothing to fix, with 1 rule switched off.")
+    assert judge(compiling, [], off=2).text.endswith(
+        "; no rule knows a cure, with 2 rules switched off.")  # fmt: skip
+    assert "switched off" not in judge(device, [HALF], off=2).text

@@ -81,7 +81,7 @@ def diagnose(
         schema_version=SCHEMA_VERSION, tool=Tool("xladoctor", __version__),
         run=run,
         verdict=verdict(time, ordered, pack, (len(judged), len(rules)), limit, busy, so_far,
-                        vocabulary(evidence.frontend).words.get("dispatch")),
+                        vocabulary(evidence.frontend).words.get("dispatch"), len(off)),
         time=account.explain(evidence, time, ordered, pack), steps=steps, devices=used,
         counts=counts(evidence, steps), findings=ordered,
         rules=outcomes, not_checked=not_checked, ignored=ignored,

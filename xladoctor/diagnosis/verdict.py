@@ -53,6 +53,7 @@ def verdict(  # noqa: PLR0913  # what a sentence on the whole run rests on
     busy: float | None = None,
     so_far: str = "",
     dispatch: str | None = None,
+    off: int = 0,
 ) -> Verdict:
     """What limits the loop, in a sentence that a newcomer understands.
 
@@ -64,6 +65,7 @@ def verdict(  # noqa: PLR0913  # what a sentence on the whole run rests on
         busy: share of the steady steps in which a device worked, if that is their limit.
         dispatch: what the host does that launches, where it launches no graphs.
         so_far: how far nothing was found, where that is not the whole program; see :func:`reach`.
+        off: how many rules are switched off, so that their defects would not be seen.
     """
     serious = [finding for finding in findings if finding.severity != "info"]
     speedup, basis = _speedup(time, serious)
@@ -78,6 +80,8 @@ def verdict(  # noqa: PLR0913  # what a sentence on the whole run rests on
         todo = _nothing(findings, judged is None or judged[0] > 0, lossy)
         if todo == _NOTHING:
             todo = _as_far_as_known(findings, judged) if bound_by == "unknown" else todo + so_far
+        if off:
+            todo += f", with {off} rule{'s' * (off > 1)} switched off"
     return Verdict(bound_by, f"{text}; {todo}.", speedup, basis, limit if speedup else None)
 
 
