@@ -62,6 +62,13 @@ def _line(number: Any) -> int:
     return max(0, min(int(number), _MOST_LINES))
 
 
+def _dynamic(metrics: dict[str, Any]) -> bool | None:
+    """Whether sizes that have changed are made dynamic, by the settings; None if not told."""
+    settings = json.loads(metrics.get("dynamo_config") or "{}")
+    value = settings.get("automatic_dynamic_shapes")
+    return value if isinstance(value, bool) else None
+
+
 class _Record(NamedTuple):
     """A record: its object, and its payload where that is of use."""
 
@@ -211,7 +218,7 @@ class _Reader:
         failed = str(metrics.get("fail_reason") or "")
         limit = LIMIT.search(failed)
         if limit:
-            self._limit(of, limit[1])
+            self._limit(of, limit[1], metrics)
             return
         if metrics.get("co_name") is None or metrics.get("fail_type"):
             if kind := metrics.get("fail_type"):
@@ -274,7 +281,7 @@ class _Reader:
         })  # fmt: skip
         row["function"] = row["function"] or within
 
-    def _limit(self, of: str, name: str) -> None:
+    def _limit(self, of: str, name: str, metrics: dict[str, Any]) -> None:
         reasons = self._reasons.get(of) or [""]
         change = guards.change(reasons[0], guards.Frame({}, {}))
         frame = of.partition("/")[0]
@@ -285,7 +292,7 @@ class _Reader:
         self._rows.add(
             "compile_limit", process=self._process, compiled=self._names.get(frame),
             defined_file=None, defined_line=None, name=name, size=count or None,
-            ordinal=count, launches=None, **change._asdict(), **site,
+            ordinal=count, launches=None, dynamic=_dynamic(metrics), **change._asdict(), **site,
         )  # fmt: skip
 
     def finish(self, calls: Calls) -> Gathered:
