@@ -155,6 +155,7 @@ class Vocabulary(BaseModel):
             compiled function, in names that begin so and end in the number that its compiler gave
             it, FUNCTION/VERSION.
         modules: how the names of its modules begin.
+        categories: of the events that its own profiler writes, in small letters.
         activities: regular expression for the whole name of events in which the host does that.
         files: names of the framework's own Python files, without the suffix.
         own_events: one for those that are neither an activity nor the program's labels.
@@ -180,6 +181,7 @@ class Vocabulary(BaseModel):
     metrics: dict[Meaning, tuple[str, ...]] = {}
     events: dict[Event, tuple[str, ...]] = {}
     modules: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
     activities: dict[Activity, str] = {}
     files: tuple[str, ...] = ()
     own_events: str = _NONE
@@ -237,15 +239,19 @@ def part_of(event: str) -> str | None:
     return next((event.removeprefix(name) for name in begins), None)
 
 
-def written_in(names: Collection[str]) -> str | None:
-    """The frontend of a timeline with these names: whose events it has, or else whose modules."""
+def written_in(names: Collection[str], categories: frozenset[str] = frozenset()) -> str | None:
+    """The frontend of a timeline with these names: whose events it has, or else whose modules.
+
+    Where it has neither, the categories of its events tell whose profiler wrote it.
+    """
     of: tuple[Callable[[Vocabulary], Iterable[str]], ...] = (
         lambda words: chain(*words.events.values()), lambda words: words.modules,
     )  # fmt: skip
     return next((
         name for begins in of for name, words in vocabularies().items()
         if any(map(methodcaller("startswith", tuple(begins(words))), names))
-    ), None)  # fmt: skip
+    ), None) or next((name for name, words in vocabularies().items()
+                      if categories & {*words.categories}), None)  # fmt: skip
 
 
 @cache

@@ -104,10 +104,9 @@ def test_graph_breaks_and_the_limit_are_told_once(tmp_path: Path) -> None:
         ("/home/ada/train.py", 8, "forward", "Data-dependent branching: Not traced.",
          "Use `torch.cond`.", False)
     ]  # fmt: skip
-    assert rows(ingested, "compile_limit", "compiled", "line", "name", "size", "argument",
-                "dynamic") == [
-        ("forward", 16, "recompile_limit", 2, "k", False)
-    ]
+    assert rows(
+        ingested, "compile_limit", "compiled", "line", "name", "size", "argument", "dynamic"
+    ) == [("forward", 16, "recompile_limit", 2, "k", False)]
 
 
 def test_rules_judge_it_in_the_words_of_its_framework(tmp_path: Path) -> None:

@@ -123,7 +123,8 @@ def _describe(
         file=str(file.path), begin_ns=timeline.begin,
         end_ns=timeline.end, planes=len(space.planes), lines=len(space.lines),
         events=space.event_count, bytes=space.size, complete=not int(space.damage[0]),
-        steps_from=steps.source if steps else None, frontend=written_in(timeline.events.names),
+        steps_from=steps.source if steps else None,
+        frontend=written_in(timeline.events.names, space.categories),
     )  # fmt: skip
     ingested.table("plane")
     ingested.table("line")
