@@ -35,6 +35,8 @@ SettingKind = Literal["place", "device"]
 #: What values are read for: to show progress, to decide what to do next, for a check that a helper
 #: of the framework makes, for a metric, for a line of log.
 Purpose = Literal["progress", "condition", "helper", "metric", "log"]
+#: Of compiling: what is around the others.
+FIRST_PHASE = "dynamo"
 _NONE = "(?!)"  # matches nothing
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # faster, if PyYAML has it
@@ -157,6 +159,8 @@ class Vocabulary(BaseModel):
         modules: how the names of its modules begin.
         categories: of the events that its own profiler writes, in small letters.
         activities: regular expression for the whole name of events in which the host does that.
+        phases: of compiling, each with a regular expression for the whole name of its events; those
+            of the first are a compilation each.
         files: names of the framework's own Python files, without the suffix.
         own_events: one for those that are neither an activity nor the program's labels.
         frames: what frames mean, the first that fits.
@@ -183,6 +187,7 @@ class Vocabulary(BaseModel):
     modules: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     activities: dict[Activity, str] = {}
+    phases: dict[str, str] = {}
     files: tuple[str, ...] = ()
     own_events: str = _NONE
     frames: tuple[FramePattern, ...] = ()
@@ -237,6 +242,13 @@ def part_of(event: str) -> str | None:
     """The number of the part of a compiled function that an event is a call of, as 0/1; or None."""
     begins = (name for name in events("part") if event.startswith(name))
     return next((event.removeprefix(name) for name in begins), None)
+
+
+@cache
+def phase_of(event: str) -> str | None:
+    """The phase of compiling that an event is of, in any frontend; None for other events."""
+    return next((phase for each in vocabularies().values() for phase, names in each.phases.items()
+                 if re.fullmatch(names, event)), None)  # fmt: skip
 
 
 def written_in(names: Collection[str], categories: frozenset[str] = frozenset()) -> str | None:

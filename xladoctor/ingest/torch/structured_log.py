@@ -23,7 +23,7 @@ from xladoctor.ingest.compressed import Unpacked
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
 from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.interface import Ingested, IngestError
-from xladoctor.ingest.torch.compiled_calls import Calls, calls_of
+from xladoctor.ingest.torch.compiled_calls import Calls, add_placed, calls_of
 from xladoctor.recording.bootstrap._xladoctor.torch import breaks, guards
 from xladoctor.recording.bootstrap._xladoctor.torch.dynamo import LIMIT, phases_of
 
@@ -129,7 +129,7 @@ def read_structured_log(file: Path, process: int, ingested: Ingested) -> None:
         told = f"{first[:_MOST_OF_FAILURE]}…" if len(first) > _MOST_OF_FAILURE else first
         ingested.notes.append(f"{file}: {count} compilation{'s' * (count > 1)} failed, the first"
                               f" {told}")  # fmt: skip
-    reader.finish(calls_of(process, ingested)).move(ingested)
+    add_placed(reader.finish(calls_of(process, ingested)), ingested)
 
 
 def _records(lines: Iterable[str], file: Path, ingested: Ingested) -> Iterator[_Record]:
