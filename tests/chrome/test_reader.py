@@ -213,6 +213,16 @@ def test_a_trace_made_of_a_timeline_has_its_planes_and_lacks_the_graphs(tmp_path
     assert any("without the compiled graphs" in note for note in evidence.notes)
 
 
+def test_a_trace_of_devices_alone_is_of_the_framework_whose_profiler_wrote_it(
+    tmp_path: Path,
+) -> None:
+    trace = Trace()
+    for number in range(4):
+        trace.event("gemm", number * 10, 9, "kernel", 7, 0)
+    trace.write(tmp_path / "trace.json")
+    assert load_evidence(str(tmp_path / "trace.json")).frontend == "torch"
+
+
 def test_labels_are_told_from_other_events_only_where_some_are_marked(tmp_path: Path) -> None:
     plain = '[{"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 2}]'
     assert opened(tmp_path, plain).labels is None

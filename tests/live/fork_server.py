@@ -27,7 +27,15 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-import torch_xla
+import torch._dynamo.config as dynamo
+
+_BEFORE = dynamo.get_config_copy()
+
+import torch_xla  # noqa: E402
+
+#: Settings of Dynamo that importing torch_xla changes: as they were, and as it has them.
+_PLAIN = {name: value for name, value in _BEFORE.items() if getattr(dynamo, name) != value}
+_CHANGED = {name: getattr(dynamo, name) for name in _PLAIN}
 
 
 class AlreadyImported(Loader):
@@ -48,7 +56,8 @@ class AlreadyImported(Loader):
         return self._module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Set the environment variables that importing torch_xla sets."""
+        """Set what importing torch_xla sets: environment variables, settings of Dynamo."""
+        set_dynamo(_CHANGED)
         module._setup_default_env()
         module._setup_xla_flags()
 
@@ -85,9 +94,16 @@ def prepare(request: dict[str, Any]) -> CodeType:
     main = sys.modules["__main__"] = ModuleType("__main__")
     main.__dict__.update(__file__=str(program), __builtins__=__builtins__)
     del sys.modules["torch_xla"]
+    set_dynamo(_PLAIN)
     sys.meta_path.insert(0, AlreadyImported())
     set_path(program)
     return compile(program.read_bytes(), str(program), "exec")
+
+
+def set_dynamo(settings: dict[str, Any]) -> None:
+    """Set these settings of Dynamo."""
+    for name, value in settings.items():
+        setattr(dynamo, name, value)
 
 
 def set_path(program: Path) -> None:

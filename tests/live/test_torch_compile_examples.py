@@ -95,6 +95,9 @@ def test_sick_program_fires_its_rule_at_its_line(example: Captured) -> None:
     assert finding["severity"] != "info"
     others = {f["rule"] for f in example.report["findings"] if f["severity"] != "info"}
     assert others - BY_TIME <= {sick.rule} | sick.others
+    if sick.rule == "XD101":
+        assert finding["cause"]["dynamic"] is False
+        assert "dynamic=False" in finding["message"]
     for limit in example.findings("XD116"):
         assert (limit["count"], limit["severity"]) == (LATER, "error")
 

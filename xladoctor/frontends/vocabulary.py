@@ -35,6 +35,8 @@ SettingKind = Literal["place", "device"]
 #: What values are read for: to show progress, to decide what to do next, for a check that a helper
 #: of the framework makes, for a metric, for a line of log.
 Purpose = Literal["progress", "condition", "helper", "metric", "log"]
+#: Of compiling: what is around the others.
+FIRST_PHASE = "dynamo"
 _NONE = "(?!)"  # matches nothing
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # faster, if PyYAML has it
@@ -155,7 +157,10 @@ class Vocabulary(BaseModel):
             compiled function, in names that begin so and end in the number that its compiler gave
             it, FUNCTION/VERSION.
         modules: how the names of its modules begin.
+        categories: of the events that its own profiler writes, in small letters.
         activities: regular expression for the whole name of events in which the host does that.
+        phases: of compiling, each with a regular expression for the whole name of its events; those
+            of the first are a compilation each.
         files: names of the framework's own Python files, without the suffix.
         own_events: one for those that are neither an activity nor the program's labels.
         frames: what frames mean, the first that fits.
@@ -180,7 +185,9 @@ class Vocabulary(BaseModel):
     metrics: dict[Meaning, tuple[str, ...]] = {}
     events: dict[Event, tuple[str, ...]] = {}
     modules: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
     activities: dict[Activity, str] = {}
+    phases: dict[str, str] = {}
     files: tuple[str, ...] = ()
     own_events: str = _NONE
     frames: tuple[FramePattern, ...] = ()
@@ -237,15 +244,26 @@ def part_of(event: str) -> str | None:
     return next((event.removeprefix(name) for name in begins), None)
 
 
-def written_in(names: Collection[str]) -> str | None:
-    """The frontend of a timeline with these names: whose events it has, or else whose modules."""
+@cache
+def phase_of(event: str) -> str | None:
+    """The phase of compiling that an event is of, in any frontend; None for other events."""
+    return next((phase for each in vocabularies().values() for phase, names in each.phases.items()
+                 if re.fullmatch(names, event)), None)  # fmt: skip
+
+
+def written_in(names: Collection[str], categories: frozenset[str] = frozenset()) -> str | None:
+    """The frontend of a timeline with these names: whose events it has, or else whose modules.
+
+    Where it has neither, the categories of its events tell whose profiler wrote it.
+    """
     of: tuple[Callable[[Vocabulary], Iterable[str]], ...] = (
         lambda words: chain(*words.events.values()), lambda words: words.modules,
     )  # fmt: skip
     return next((
         name for begins in of for name, words in vocabularies().items()
         if any(map(methodcaller("startswith", tuple(begins(words))), names))
-    ), None)  # fmt: skip
+    ), None) or next((name for name, words in vocabularies().items()
+                      if categories & {*words.categories}), None)  # fmt: skip
 
 
 @cache

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from xladoctor.ingest.compressed import PACKED
 from xladoctor.ingest.frames import Folders
@@ -30,6 +31,7 @@ from xladoctor.ingest.recognition import (
     unreadable_traces,
 )
 from xladoctor.ingest.sessions import find_sessions, session_files
+from xladoctor.ingest.torch.compiled_calls import add_placed
 from xladoctor.ingest.torch.structured_log import FRONTEND, process_id, read_structured_log
 from xladoctor.ingest.torch_xla.analysis_log import AnalysisLog
 from xladoctor.ingest.torch_xla.text_file import (
@@ -39,6 +41,9 @@ from xladoctor.ingest.torch_xla.text_file import (
     add_logs,
     read_text_file,
 )
+
+if TYPE_CHECKING:
+    from xladoctor.ingest.timeline.read import Compilations
 
 _EXPECTED = (
     "expected a run directory of `xladoctor run`, or timelines (.xplane.pb, or Chrome traces in"
@@ -66,15 +71,19 @@ def read_elsewhere(
         texts += _sort(path, session, held, ingested)
     traces = held[Kind.TRACE] if not held[Kind.TIMELINE] else []
     timelines = [*held[Kind.TIMELINE], *traces]
-    times = [_read(file, number, file in traces, ingested, progress)
-             for number, file in enumerate(timelines)]  # fmt: skip
+    read = [_read(file, number, file in traces, ingested, progress)
+            for number, file in enumerate(timelines)]  # fmt: skip
+    times = [each.times for each in read]
     nothing_else = not (texts or held[Kind.MODULE] or held[Kind.COMPILER])
     if timelines and "process" not in ingested.tables and nothing_else:
         raise IngestError(ingested.notes, _EXPECTED_TIMELINE)
     if not timelines and nothing_else:
         raise IngestError(f"{_named(paths)}: nothing in it that can be read", _EXPECTED)
     add_texts(texts, times, ingested)
-    _add_compilers_logs(held[Kind.COMPILER], len(times), ingested)
+    logged = _add_compilers_logs(held[Kind.COMPILER], len(times), ingested)
+    for number, each in enumerate(read):
+        if each.phases and number not in logged:
+            add_placed(each.phases, ingested)
     _add_modules(held[Kind.MODULE], ingested)
     return ingested
 
@@ -105,8 +114,13 @@ def _sort(path: Path, session: str | None, held: ByKind, ingested: Ingested) -> 
             yield read_text_file(file)
 
 
-def _add_compilers_logs(files: list[Path], timelines: int, ingested: Ingested) -> None:
-    """Each is of a process: that of the one timeline with its rank or its process id."""
+def _add_compilers_logs(files: list[Path], timelines: int, ingested: Ingested) -> set[int]:
+    """Each is of a process: that of the one timeline with its rank or its process id.
+
+    Returns:
+        the processes that logs tell of.
+    """
+    logged: set[int] = set()
     known = ingested.tables.get("process", {})
     processes = dict(zip(known.get("process", ()), _origins(known), strict=True))
     others = count(timelines)
@@ -121,7 +135,9 @@ def _add_compilers_logs(files: list[Path], timelines: int, ingested: Ingested) -
             if timelines:
                 ingested.notes.append(f"{file}: {_no_timeline(origin)}; taken as another process")
         processes.pop(number, None)
+        logged.add(number)
         read_structured_log(file, number, ingested)
+    return logged
 
 
 #: A process's id and its rank, None where they are unknown.
@@ -253,8 +269,8 @@ def _of_one_session(
 
 def _read(
     file: Path, number: int, for_viewers: bool, ingested: Ingested, progress: Progress | None
-) -> Columns | None:
-    """A timeline; the times of its compilations."""
+) -> Compilations:
+    """A timeline; its compilations."""
     from xladoctor.ingest.timeline.read import TimelineFile, read_timeline  # loads numba
 
     timeline = TimelineFile(file, number, alone=True, for_viewers=for_viewers)
@@ -264,7 +280,7 @@ def _read(
         _add_process(file, number, ingested)
     else:
         ingested.notes.append(f"{file}: not a timeline, or one without events")
-    return compilations.times
+    return compilations
 
 
 def _add_process(file: Path, number: int, ingested: Ingested) -> None:

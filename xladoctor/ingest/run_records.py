@@ -456,6 +456,7 @@ class Limit(Struct, frozen=True, tag_field="event", tag="limit"):
         name: of the setting.
         size: its value.
         ordinal: launches of the site before.
+        dynamic: whether sizes that have changed are made dynamic, if that is known.
     """
 
     site: Number | None
@@ -464,6 +465,7 @@ class Limit(Struct, frozen=True, tag_field="event", tag="limit"):
     defined: Number | None = None
     size: Size | None = None
     ordinal: Size = 0
+    dynamic: bool | None = None
     changes: tuple[KeyChange, ...] = ()
 
 

@@ -327,7 +327,7 @@ class _StepLogReader:
             defined_file=defined.file, defined_line=defined.line, name=line.name, size=line.size,
             ordinal=line.ordinal, launches=self._sites.launches.get(line.site), what=what,
             argument=argument, was=was and _as_hlo(was),
-            now=now and _as_hlo(now), site=line.site,
+            now=now and _as_hlo(now), dynamic=line.dynamic, site=line.site,
         )  # fmt: skip
 
     def _upload(self, line: Upload) -> None:

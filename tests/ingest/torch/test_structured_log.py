@@ -54,7 +54,8 @@ def artifact(name: str, of: str, payload: str) -> str:
 
 
 RESUMED = "torch_dynamo_resume_in_forward_at_8"
-LIMIT = {"fail_type": "RecompileLimitExceeded", "fail_reason": "recompile_limit reached"}
+LIMIT = {"fail_type": "RecompileLimitExceeded", "fail_reason": "recompile_limit reached",
+         "dynamo_config": '{"automatic_dynamic_shapes": false}'}  # fmt: skip
 LOG = "".join((
     record({"str": ["/home/ada/train.py", 1]}), record({"str": [TORCH, 2]}),
     start("0/0"), artifact("dynamo_graph_break_reason", "0/0", BREAK), ended("0/0"),
@@ -103,9 +104,9 @@ def test_graph_breaks_and_the_limit_are_told_once(tmp_path: Path) -> None:
         ("/home/ada/train.py", 8, "forward", "Data-dependent branching: Not traced.",
          "Use `torch.cond`.", False)
     ]  # fmt: skip
-    assert rows(ingested, "compile_limit", "compiled", "line", "name", "size", "argument") == [
-        ("forward", 16, "recompile_limit", 2, "k")
-    ]
+    assert rows(
+        ingested, "compile_limit", "compiled", "line", "name", "size", "argument", "dynamic"
+    ) == [("forward", 16, "recompile_limit", 2, "k", False)]
 
 
 def test_rules_judge_it_in_the_words_of_its_framework(tmp_path: Path) -> None:

@@ -213,6 +213,7 @@ RUN: dict[str, Table] = {
         size BIGINT its value, where known
         ordinal BIGINT launches of the line before
         launches BIGINT launches of the line in all, where known
+        dynamic BOOLEAN whether sizes that have changed are made dynamic, where known
         what VARCHAR what was new at last, as in key_change
         argument VARCHAR path of the argument
         was VARCHAR what it was

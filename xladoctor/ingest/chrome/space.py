@@ -362,6 +362,7 @@ def _arrange(space: ChromeSpace, found: _Found, origin: int) -> None:
                     if sort and names[codes[sort]] == _LABELS]:  # fmt: skip
         space.labels = {names[codes[code]] for code in np.unique(
             columns["name"][np.isin(columns["lane"], labelled)]).tolist()}  # fmt: skip
+    space.categories = frozenset(names[codes[sort]].lower() for _, _, sort in found.lanes if sort)
     lane = numbers[columns.pop("lane")]
     order = np.lexsort((-columns["duration_ps"], columns["start_ps"], place[lane]))
     space.columns = {key: columns.pop(key)[order] for key in list(columns)}

@@ -8,14 +8,16 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from xladoctor.frontends.vocabulary import written_in
+from xladoctor.frontends.vocabulary import phase_of, written_in
 from xladoctor.ingest import hlo
 from xladoctor.ingest.chrome.space import read_chrome
 from xladoctor.ingest.frames import Folders
+from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.interface import Columns, Ingested, Progress
 from xladoctor.ingest.timeline import breakdown, compiling
 from xladoctor.ingest.timeline.activity import activities
 from xladoctor.ingest.timeline.clock import Timeline, kind_of
+from xladoctor.ingest.timeline.compile_phases import compile_phases
 from xladoctor.ingest.timeline.compiled_parts import add_compiled_parts
 from xladoctor.ingest.timeline.dependencies import add_dependencies
 from xladoctor.ingest.timeline.devices import find_devices
@@ -48,11 +50,13 @@ class TimelineFile:
 class Compilations(NamedTuple):
     """The compilations in a timeline, in order of time.
 
-    ``times``: as a step log gives them, where nothing else tells what the process did.
+    ``times``: as a step log gives them, where nothing else tells what the process did; ``phases``:
+    tables of those whose parts are events, if a compiler's log does not tell of them.
     """
 
     found: list[compiling.Compiled]
     times: Columns | None
+    phases: Gathered | None = None
 
 
 def read_timeline(
@@ -99,17 +103,21 @@ def _read(
     regions = find_regions(timeline, lines)
     add_regions(regions, steps, numbers, devices, file.process, ingested)
     _defer_events(timeline, steps, numbers, file.process, ingested)
-    compiled = compiling.with_modules(space, compiling.find(timeline))
+    phases = {name: phase for name in timeline.events.names if (phase := phase_of(name))}
+    compiled = [] if phases else compiling.with_modules(space, compiling.find(timeline))
     modules = compiling.modules(space, compiled, ingested) if file.modules else ()
     for program, proto, graph_hash in modules:
         hlo.read_module(proto, file.process, program, graph_hash, folders, ingested)
     times = None
     if file.alone:
         times = add_records(timeline, lines, steps, doing, compiled, file.process, ingested)
+    rows = None
+    if file.alone and phases:
+        rows = compile_phases(timeline, phases, file.process, ingested)
     note = space.damage_note()
     if note:
         ingested.notes.append(note)
-    return Compilations(compiled, times)
+    return Compilations(compiled, times, rows)
 
 
 def _describe(
@@ -123,7 +131,8 @@ def _describe(
         file=str(file.path), begin_ns=timeline.begin,
         end_ns=timeline.end, planes=len(space.planes), lines=len(space.lines),
         events=space.event_count, bytes=space.size, complete=not int(space.damage[0]),
-        steps_from=steps.source if steps else None, frontend=written_in(timeline.events.names),
+        steps_from=steps.source if steps else None,
+        frontend=written_in(timeline.events.names, space.categories),
     )  # fmt: skip
     ingested.table("plane")
     ingested.table("line")

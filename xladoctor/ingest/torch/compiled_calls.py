@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.interface import Columns, Ingested
 
 
@@ -24,8 +26,8 @@ class Calls(NamedTuple):
     def place(self, compilation: Mapping[str, Any]) -> dict[str, Any]:
         """What they tell of a compilation: its step and thread, and the calls of its function.
 
-        The step counts it. A call begins when what it needs is compiled. Calls before the timeline
-        are not seen: there may have been more, not fewer.
+        A call begins when what it needs is compiled. Calls before the timeline are not seen: there
+        may have been more, not fewer.
         """
         end, log = compilation["end_ns"], self.log
         if end is None:
@@ -34,13 +36,22 @@ class Calls(NamedTuple):
         if at < 0 or end > log["end_ns"][self.rows[at]]:
             return {}
         row = self.rows[at]
-        log["compilations"][row] += 1
         known = {"step": log["index"][row], "thread": log["thread"][row]}
         begins = self.begins.get(compilation["compile_id"].partition("/")[0], [])
         before = bisect_right(begins, end)
         if before < compilation["ordinal"]:
             return known
         return {**known, "ordinal": before, "launches": len(begins)}
+
+
+def add_placed(rows: Gathered, ingested: Ingested) -> None:
+    """Add tables of compilations that are placed in steps, which count them."""
+    made = rows.table("compilation")
+    placed = Counter(zip(made.get("process", ()), made.get("step", ()), strict=True))
+    steps = ingested.tables.get("step", {})
+    for row, of in enumerate(zip(steps.get("process", ()), steps.get("index", ()), strict=True)):
+        steps["compilations"][row] += placed[of]
+    rows.move(ingested)
 
 
 def calls_of(process: int, ingested: Ingested) -> Calls:

@@ -23,7 +23,7 @@ from xladoctor.ingest.compressed import Unpacked
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
 from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.interface import Ingested, IngestError
-from xladoctor.ingest.torch.compiled_calls import Calls, calls_of
+from xladoctor.ingest.torch.compiled_calls import Calls, add_placed, calls_of
 from xladoctor.recording.bootstrap._xladoctor.torch import breaks, guards
 from xladoctor.recording.bootstrap._xladoctor.torch.dynamo import LIMIT, phases_of
 
@@ -60,6 +60,13 @@ def _ns(microseconds: Any) -> int:
 
 def _line(number: Any) -> int:
     return max(0, min(int(number), _MOST_LINES))
+
+
+def _dynamic(metrics: dict[str, Any]) -> bool | None:
+    """Whether sizes that have changed are made dynamic, by the settings; None if not told."""
+    settings = json.loads(metrics.get("dynamo_config") or "{}")
+    value = settings.get("automatic_dynamic_shapes")
+    return value if isinstance(value, bool) else None
 
 
 class _Record(NamedTuple):
@@ -122,7 +129,7 @@ def read_structured_log(file: Path, process: int, ingested: Ingested) -> None:
         told = f"{first[:_MOST_OF_FAILURE]}…" if len(first) > _MOST_OF_FAILURE else first
         ingested.notes.append(f"{file}: {count} compilation{'s' * (count > 1)} failed, the first"
                               f" {told}")  # fmt: skip
-    reader.finish(calls_of(process, ingested)).move(ingested)
+    add_placed(reader.finish(calls_of(process, ingested)), ingested)
 
 
 def _records(lines: Iterable[str], file: Path, ingested: Ingested) -> Iterator[_Record]:
@@ -211,7 +218,7 @@ class _Reader:
         failed = str(metrics.get("fail_reason") or "")
         limit = LIMIT.search(failed)
         if limit:
-            self._limit(of, limit[1])
+            self._limit(of, limit[1], metrics)
             return
         if metrics.get("co_name") is None or metrics.get("fail_type"):
             if kind := metrics.get("fail_type"):
@@ -274,7 +281,7 @@ class _Reader:
         })  # fmt: skip
         row["function"] = row["function"] or within
 
-    def _limit(self, of: str, name: str) -> None:
+    def _limit(self, of: str, name: str, metrics: dict[str, Any]) -> None:
         reasons = self._reasons.get(of) or [""]
         change = guards.change(reasons[0], guards.Frame({}, {}))
         frame = of.partition("/")[0]
@@ -285,7 +292,7 @@ class _Reader:
         self._rows.add(
             "compile_limit", process=self._process, compiled=self._names.get(frame),
             defined_file=None, defined_line=None, name=name, size=count or None,
-            ordinal=count, launches=None, **change._asdict(), **site,
+            ordinal=count, launches=None, dynamic=_dynamic(metrics), **change._asdict(), **site,
         )  # fmt: skip
 
     def finish(self, calls: Calls) -> Gathered:

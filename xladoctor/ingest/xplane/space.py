@@ -107,6 +107,7 @@ class Space:
         line_count, event_count: of all planes.
         started_ns: wall clock at the start of the profile, where the file has it.
         labels: names of the program's labels, where the file tells them from other events.
+        categories: of its events, in small letters, where the file has such.
         pid, rank: of the process, where the file tells them.
     """
 
@@ -120,6 +121,7 @@ class Space:
     event_count: int = 0
     started_ns: int | None = None
     labels: set[str] | None = None
+    categories: frozenset[str] = frozenset()
     pid: int | None = None
     rank: int | None = None
 

@@ -107,7 +107,8 @@ CREATE MACRO special_scalar(cause) AS coalesce(
 
 -- Compilations after warm-up whose cause is one of `kinds`, as the columns of a rule's row. Counted over all causes of a
 -- site, `buckets` graphs are fine if they all come early and cost at most the share `cheap` of the
--- loop, and `phases` graphs of another phase (evaluation) that are launched again. The cause's line
+-- loop, and `phases` graphs of another phase (evaluation) that are launched again. None are where the
+-- compiler reached its limit of versions: it stopped there, which is not settling. The cause's line
 -- comes first, the site second, then the line of the loader, if it is the only one, or of the
 -- first use, or the program's only function that puts batches together.
 CREATE MACRO recompiled(kinds, buckets, phases, cheap) AS TABLE
@@ -125,7 +126,8 @@ SELECT
     count, count / coalesce(steps, launches) AS per_step,
     cost_ns, 'measured' AS cost_basis,
     claim('compile_once', 'compile', compilations_ := indices) AS claim,
-    cost_ns IS NULL AND count >= 3 AND unsettled AS stalls,
+    "limit" IS NOT NULL OR (total_share IS NULL AND unsettled
+        AND CASE WHEN launches IS NULL THEN total >= buckets ELSE count >= 3 END) AS stalls,
     phase OR (early AND coalesce(total_share <= cheap, TRUE)) AS healthy,
     CASE WHEN phase OR early THEN 'info' WHEN count >= 3 AND unsettled THEN 'error' ELSE 'warning' END
         AS by_counts,
@@ -147,14 +149,22 @@ SELECT
         'pattern': pattern, 'seen': seen, 'possible': possible,
         'full': "full", 'loaders': loaders,
         'compilations': indices[:20], 'graphs': graphs, 'launches': launches,
-        'settled': NOT unsettled, 'captured': captured, 'frame_ms': frame_ns / 1e6, 'step_ms': step_ns / 1e6,
+        'settled': NOT unsettled AND "limit" IS NULL, 'limit': "limit", 'dynamic': dynamic, 'captured': captured,
+        'untold': NOT EXISTS (SELECT 1 FROM key_change) AND EXISTS (SELECT 1 FROM timeline)
+            AND NOT EXISTS (SELECT 1 FROM process WHERE began_ns IS NOT NULL),
+        'frame_ms': frame_ns / 1e6, 'step_ms': step_ns / 1e6,
         'changed_lines': CASE WHEN kind IN ('operations', 'growing') THEN lines[:6] END
     } AS cause
 FROM (
-    SELECT *, NOT goes_on AND total < buckets AS early,
-           total = 1 OR (kind <> 'input_shape' AND total <= phases
-                         AND coalesce(launches - last > total, FALSE)) AS phase
-    FROM recompiled_site
+    SELECT r.*, l.dynamic, l.name AS "limit", "limit" IS NULL AND NOT goes_on AND total < buckets AS early,
+           "limit" IS NULL AND (total = 1 OR (kind <> 'input_shape' AND total <= phases
+                                AND coalesce(r.launches - last > total, FALSE))) AS phase
+    FROM recompiled_site r
+    LEFT JOIN (
+        SELECT process, file, line, compiled, any_value(name) AS name, any_value(dynamic) AS dynamic
+        FROM compile_limit GROUP BY ALL
+    ) l ON l.process = r.process AND l.file IS NOT DISTINCT FROM r.compiled_at.file
+        AND l.line IS NOT DISTINCT FROM r.compiled_at.line AND l.compiled = r.compiled
 )
 LEFT JOIN (
     SELECT process, batch_size AS "full", list(DISTINCT {

@@ -160,6 +160,7 @@ class Dynamo:
         if limit:
             from torch._dynamo import config
 
+            attempt.dynamic = getattr(config, "automatic_dynamic_shapes", None)
             self._hear.limited(attempt, limit[1], getattr(config, limit[1], None))
         elif error is None and metrics.get("co_name"):
             self._hear.compiled(attempt)
@@ -224,10 +225,12 @@ class Attempt:
         site: where the compiled function is called.
         error: why it gave up, if it did.
         cached: whether the code came from a cache on disk, if that is known.
+        dynamic: whether sizes that have changed are made dynamic, where that is known.
         code: of the function, its reason, and its values, where it had been compiled before.
     """
 
     cached: bool | None = None
+    dynamic: bool | None = None
     code: CodeType | None = None
     reason: str | None = None
     frame: guards.Frame | None = None
@@ -316,7 +319,7 @@ class Listener:
             "defined": self._calls.definition(code), "name": name,
             "size": size if isinstance(size, int) else None,
             "ordinal": self._calls.sites.launches.get(attempt.site, 0),
-            "changes": [[*change]] if change else [],
+            "dynamic": attempt.dynamic, "changes": [[*change]] if change else [],
         })  # fmt: skip
 
 

@@ -1,0 +1,108 @@
+"""Compilations of functions in a timeline, and what they consisted of.
+
+Compilers mark what they do by events that lie in each other: what is directly in an event of a
+phase is of that phase. The outermost of the first phase are the compilations.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+
+import numpy as np
+
+from xladoctor.frontends.vocabulary import FIRST_PHASE, part_of
+from xladoctor.ingest.gathered import Gathered
+from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.timeline.clock import Timeline
+from xladoctor.ingest.timeline.intervals import Intervals, covering
+from xladoctor.ingest.timeline.python_frames import PythonFrames
+from xladoctor.ingest.torch.compiled_calls import calls_of
+from xladoctor.ingest.xplane.nesting import nest, ordered
+from xladoctor.ingest.xplane.space import Line
+
+_CALL = "call"  # what a site is called that no frame tells
+
+
+def compile_phases(
+    timeline: Timeline, phases: dict[str, str], process: int, ingested: Ingested
+) -> Gathered:
+    """Tables ``compilation`` and ``compile_phase``.
+
+    Args:
+        phases: of which phase events are, by their names.
+        ingested: where the process's steps and calls are already.
+    """
+    rows = Gathered()
+    for table in ("compilation", "compile_phase"):
+        rows.table(table)
+    calls, seen, index = calls_of(process, ingested), _first_calls(timeline), 0
+    for line in (line for plane in timeline.hosts for line in plane.lines):
+        roots, spent = _spent(timeline, line, phases)
+        for number, phase in sorted(spent):
+            rows.add("compile_phase", process=process, phase=phase,
+                     compilation=index + number if number >= 0 else None,
+                     duration_ns=spent[number, phase])  # fmt: skip
+        sites = PythonFrames.of(timeline, line, {}).sites(roots.begin, [_CALL] * len(roots.begin))
+        for begin, end, site in zip(roots.begin.tolist(), roots.end.tolist(), sites, strict=True):
+            part = _made(end, seen.get(line.number, []))
+            row = {
+                "process": process, "thread": line.id, "index": index, "step": None, "ordinal": 0,
+                "launches": None, "graph_hash": None, "cause": None, "inputs": None,
+                "outputs": None, "memory_bytes": None, "callbacks": None, "cached": None,
+                "compile_id": part and part_of(part), "end_ns": end, "duration_ns": end - begin,
+                **site.columns(),
+            }  # fmt: skip
+            if part:
+                row["cause"] = f"jit({part.rpartition('/')[0]})"
+                row |= calls.place(row)
+            rows.add("compilation", **row)
+            index += 1
+    return rows
+
+
+def _first_calls(timeline: Timeline) -> dict[int, list[tuple[int, str]]]:
+    """When each part of a function was called first, in order, by the thread's number."""
+    names = timeline.events.names
+    parts = timeline.choice(name for name in names if part_of(name))
+    first: dict[str, tuple[int, int]] = {}
+    for line in (line for plane in timeline.hosts for line in plane.lines):
+        which = timeline.chosen(line, parts)
+        called = timeline.events.name[line.events][which].tolist()
+        for name, begin in zip(called, timeline.begins(line, which).tolist(), strict=True):
+            first[names[name]] = min(first.get(names[name], (begin, line.number)),
+                                     (begin, line.number))  # fmt: skip
+    by_line: dict[int, list[tuple[int, str]]] = {}
+    for name, (begin, number) in sorted(first.items(), key=lambda each: each[1]):
+        by_line.setdefault(number, []).append((begin, name))
+    return by_line
+
+
+def _made(end: int, first: list[tuple[int, str]]) -> str | None:
+    """The part that a compilation made: what is called next on its thread, for the first time.
+
+    A part that was called before the timeline is not among what is new; then none is named.
+    """
+    at = bisect_left(first, (end, ""))
+    return first[at][1] if at < len(first) else None
+
+
+def _spent(
+    timeline: Timeline, line: Line, phases: dict[str, str]
+) -> tuple[Intervals, Counter[tuple[int, str]]]:
+    """A thread's compilations, and nanoseconds by the number of one, -1 for none, and phase."""
+    which = timeline.chosen(line, timeline.choice(phases))
+    begin, end = timeline.begins(line, which), timeline.ends(line, which)
+    order = ordered(begin, end - begin)
+    if order is not None:
+        which, begin, end = which[order], begin[order], end[order]
+    _, own, _ = nest(begin, end - begin)
+    names = timeline.events.names
+    told = [phases[names[name]] for name in timeline.events.name[line.events][which].tolist()]
+    first = np.array([phase == FIRST_PHASE for phase in told], bool)
+    roots = Intervals.union(begin[first], end[first])
+    spent: Counter[tuple[int, str]] = Counter()
+    of = covering(roots.begin, roots.end, begin).tolist()
+    for number, phase, nanoseconds in zip(of, told, own.tolist(), strict=True):
+        spent[number, phase] += nanoseconds
+    return roots, spent
