@@ -261,3 +261,13 @@ def test_without_times_nothing_is_said_to_be_right(
     assert judge(TimeSpent(None, None, None, None), found, judged=judged).text == (
         f"No step log in this evidence, so what limits the program is not known; {told}"
     )
+
+
+def test_what_goes_on_within_one_launch_is_not_judged() -> None:
+    reading = spent(100.0, read_s=70.0, startup_s=10.0)
+    assert judge(reading, [], once=True, busy=0.96).text == (
+        "70 % of the run's 100 s went to waiting for values read from the device; no launch"
+        " repeats, and what goes on within one cannot be seen from outside."
+    )
+    compiling = spent(100.0, compile_s=70.0)
+    assert judge(compiling, [], once=True) == judge(compiling, [])
