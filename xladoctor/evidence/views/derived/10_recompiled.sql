@@ -48,8 +48,10 @@ WHERE c.process NOT IN (SELECT process FROM missing_barrier)
                   AND list_contains(u.indices || u.leftover, c.index))
   AND c.cause IS DISTINCT FROM 'operator'  -- in eager mode, which is another one
   AND CASE WHEN w.begin_ns IS NULL THEN turn >= warmup() AND NOT (  -- before the loop, or after it
-                coalesce((c.step = 0 OR c.step > e.last) AND t.steps >= warmup(), FALSE)
-                AND c.compiled IS NOT NULL)
+                coalesce((c.step = 0 OR c.step > e.last AND NOT EXISTS (  -- nor in its last turn
+                    FROM compilation o WHERE o.process = c.process AND o.file = c.file AND o.line = c.line
+                        AND o.step BETWEEN 1 AND e.last
+                )) AND t.steps >= warmup(), FALSE) AND c.compiled IS NOT NULL)
            ELSE c.kind IS NOT NULL AND c.end_ns BETWEEN w.begin_ns AND w.end_ns END;
 
 -- One more site that explains a finding.
