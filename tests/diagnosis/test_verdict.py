@@ -269,3 +269,13 @@ def test_nothing_found_by_the_rules_that_are_on_is_no_more_than_that() -> None:
     assert judge(compiling, [], off=2).text.endswith(
         "; no rule knows a cure, with 2 rules switched off.")  # fmt: skip
     assert "switched off" not in judge(device, [HALF], off=2).text
+
+
+def test_what_goes_on_within_one_launch_is_not_judged() -> None:
+    reading = spent(100.0, read_s=70.0, startup_s=10.0)
+    assert judge(reading, [], once=True, busy=0.96).text == (
+        "70 % of the run's 100 s went to waiting for values read from the device; no launch"
+        " repeats, and what goes on within one cannot be seen from outside."
+    )
+    compiling = spent(100.0, compile_s=70.0)
+    assert judge(compiling, [], once=True) == judge(compiling, [])

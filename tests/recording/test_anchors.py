@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import cast
 
 from xladoctor.recording.bootstrap._xladoctor.anchors import Anchors
-from xladoctor.recording.bootstrap._xladoctor.call_site import CallSites
+from xladoctor.recording.bootstrap._xladoctor.call_site import FRAMEWORK, CallSites
 
 INIT, TRAIN, METRIC, EVALUATE, UPDATE = range(5)
 WORK: dict[int | None, float] = {INIT: 50, TRAIN: 9000, METRIC: 40, EVALUATE: 3000, UPDATE: 60}
@@ -45,10 +46,50 @@ def test_the_same_line_called_from_two_places_is_two_calls() -> None:
     anchors = Anchors(WORK, CallSites(()).kind)
 
     def launch() -> bool:
-        return anchors.ends_step(TRAIN)
+        return bool(anchors.ends_step(TRAIN))
 
     results = [(launch(), launch()) for _ in range(10)]
     assert [sum(pair) for pair in results] == [0] + [1] * 9
+
+
+def launching(anchors: Anchors) -> Callable[..., list[bool]]:
+    """A function of the framework that launches operations, one after the other."""
+    scope = {"hook": lambda operation: anchors.ends_step(TRAIN, operation)}
+    text = "def apply(*operations):\n    return [hook(each) for each in operations]\n"
+    exec(compile(text, "framework.py", "exec"), scope)
+    return cast("Callable[..., list[bool]]", scope["apply"])
+
+
+def kind(file: str) -> int:
+    return FRAMEWORK if file == "framework.py" else int(CallSites(()).kind(file))
+
+
+def test_operations_that_one_call_of_the_framework_launches_make_no_loop() -> None:
+    apply = launching(Anchors(WORK, kind))
+
+    assert not any(apply(*["dot", "add", "dot", "add", "dot", "add"]))
+
+
+def test_a_call_of_the_framework_that_comes_again_ends_a_step() -> None:
+    anchors = Anchors(WORK, kind)
+    apply = launching(anchors)
+    turns = []
+    for _ in range(10):
+        turns.append(apply("dot", "add", "dot", "add"))
+        anchors.ends_step(METRIC)  # what another line launches
+    assert [any(turn) for turn in turns] == [False] + [True] * 9
+    assert not any(any(turn[1:]) for turn in turns)
+
+    for _ in range(10):
+        turns.append(apply("dot", "add", "dot", "add"))
+        anchors.went_on()  # a value is read
+    assert all(any(turn) for turn in turns[-9:])
+
+
+def test_one_operation_after_the_other_is_a_loop() -> None:
+    apply = launching(Anchors(WORK, kind))
+
+    assert sum(sum(apply("dot")) for _ in range(10)) == 9
 
 
 def test_what_a_loop_that_does_more_makes_of_earlier_steps() -> None:

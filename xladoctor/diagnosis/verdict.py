@@ -39,6 +39,7 @@ LIMITS = {
 }  # fmt: skip
 _UNKNOWN = "No step log in this evidence, so what limits the program is not known"
 _NOTHING = "nothing to fix"
+_WITHIN = "no launch repeats, and what goes on within one cannot be seen from outside"
 _MANY = 10
 _MOST = 1000.0
 _NO_GAIN = 1.02
@@ -53,7 +54,9 @@ def verdict(  # noqa: PLR0913  # what a sentence on the whole run rests on
     busy: float | None = None,
     so_far: str = "",
     dispatch: str | None = None,
+    *,
     off: int = 0,
+    once: bool = False,
 ) -> Verdict:
     """What limits the loop, in a sentence that a newcomer understands.
 
@@ -66,15 +69,19 @@ def verdict(  # noqa: PLR0913  # what a sentence on the whole run rests on
         dispatch: what the host does that launches, where it launches no graphs.
         so_far: how far nothing was found, where that is not the whole program; see :func:`reach`.
         off: how many rules are switched off, so that their defects would not be seen.
+        once: no launch repeats, so that all work of the device lies within single ones.
     """
     serious = [finding for finding in findings if finding.severity != "info"]
     speedup, basis = _speedup(time, serious)
-    bound_by, text, share = _by_time(time, findings, pack, busy, dispatch)
+    bound_by, text, share = _by_time(time, findings, pack, None if once else busy, dispatch)
+    within = once and bound_by in ("device", "host_sync") and share > _MUCH
     if ruled := _by_rule(serious, pack):
         bound_by, text = ruled
     if serious:
         plural = "s" if len(serious) > 1 else ""
         todo = f"{len(serious)} finding{plural} to fix{_gain(serious, speedup, basis, limit)}"
+    elif within:
+        bound_by, todo = "device", _WITHIN
     else:
         lossy = bound_by in _AVOIDABLE and share > _MUCH
         todo = _nothing(findings, judged is None or judged[0] > 0, lossy)

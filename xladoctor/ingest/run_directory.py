@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,7 @@ from xladoctor.ingest.run_records import (
     read_record,
 )
 from xladoctor.ingest.sessions import session_files
+from xladoctor.ingest.set_up import sites_of_set_up
 from xladoctor.ingest.step_log import (
     CallSites,
     Logged,
@@ -257,6 +259,9 @@ def read_process(
                           f" anything: {fault}")  # fmt: skip
         return False
     sites = _read_sites(folder / "call_sites.json", ingested)
+    with _lines(steps, Ingested()) as lines:
+        light = sites.light | sites_of_set_up(lines or (), sites)
+    sites = replace(sites, light=light)
     folders = _folders(record, sites)
     add_process(record, number, folder, ingested)
     _add_sites(sites, number, ingested)

@@ -33,6 +33,9 @@ FROM compiled_again c
 LEFT JOIN step_period p ON p.process = c.process AND p.thread = c.thread
 LEFT JOIN loop t ON t.process = c.process AND t.thread = c.thread AND t.steps > 0
 LEFT JOIN (
+    SELECT process, thread, max(index) AS last FROM step WHERE NOT tail GROUP BY process, thread
+) e ON e.process = c.process AND e.thread = c.thread
+LEFT JOIN (
     SELECT process, max(steps) AS steps FROM loop WHERE steps > 0 GROUP BY process
 ) l ON l.process = c.process
 LEFT JOIN (
@@ -44,8 +47,11 @@ WHERE c.process NOT IN (SELECT process FROM missing_barrier)
   AND NOT EXISTS (SELECT 1 FROM growing_turn u WHERE u.process = c.process
                   AND list_contains(u.indices || u.leftover, c.index))
   AND c.cause IS DISTINCT FROM 'operator'  -- in eager mode, which is another one
-  AND CASE WHEN w.begin_ns IS NULL THEN turn >= warmup() AND NOT (  -- the loop had not begun
-                coalesce(c.step = 0 AND t.steps >= warmup(), FALSE) AND c.compiled IS NOT NULL)
+  AND CASE WHEN w.begin_ns IS NULL THEN turn >= warmup() AND NOT (  -- before the loop, or after it
+                coalesce((c.step = 0 OR c.step > e.last AND NOT EXISTS (  -- nor in its last turn
+                    FROM compilation o WHERE o.process = c.process AND o.file = c.file AND o.line = c.line
+                        AND o.step BETWEEN 1 AND e.last
+                )) AND t.steps >= warmup(), FALSE) AND c.compiled IS NOT NULL)
            ELSE c.kind IS NOT NULL AND c.end_ns BETWEEN w.begin_ns AND w.end_ns END;
 
 -- One more site that explains a finding.

@@ -5,6 +5,7 @@ turn of a loop, that is the one whose graph does most: between two of its launch
 is launched. So a program has an anchor for each of its loops (training, evaluation), and a call
 that is made once is none. Calls that do next to nothing beside that of the loop which does most
 are none either: an optimizer that is not compiled launches hundreds of small graphs in a turn.
+Nor does it make a loop that the framework, called once, launches one operation after the other.
 """
 
 from __future__ import annotations
@@ -54,13 +55,26 @@ class Anchors:
         #: the call that was first in the program is the heavier.
         self._heavier: list[tuple[float, int, int]] = []
         self._order: dict[_Call, int] = {}
+        #: The program's call of the framework that launched last, if nothing came after it.
+        self._latest: tuple[int, int, int] | None = None  # the frame, its code, the instruction
+        self._launched = ""  # what it launched
+        self._mixed: set[tuple[int, int]] = set()  # code and instruction, of several operations
 
-    def ends_step(self, site: int | None) -> bool:
-        """A launch at a call site, by the functions that are under way: whether it ends a step."""
+    def ends_step(self, site: int | None, function: str = "") -> bool:
+        """A launch at a call site, by the functions that are under way: whether it ends a step.
+
+        Args:
+            site: where.
+            function: the name of what is launched, if the framework tells.
+        """
         work = self._work.get(site, 0.0)
         if work < LEAST_OF_STEP * self._main:
+            self._latest = None
             return False
-        call = (site, _path(self._caller(sys._getframe(2))))
+        caller = self._caller(sys._getframe(2))
+        if self._goes_on(caller, function):
+            return False
+        call = (site, _path(caller))
         total = self._total[call] = self._total.get(call, 0.0) + work
         self._launches += 1
         order = self._order.setdefault(call, -len(self._order))
@@ -81,6 +95,29 @@ class Anchors:
                 self.since = 0
             self._most, self._main = total, work
         return True
+
+    def went_on(self) -> None:
+        """The program did something else on the device: a call that launches again is another."""
+        self._latest = None
+
+    def _goes_on(self, caller: FrameType | None, function: str) -> bool:
+        """Whether the program's call that launched last still does: the framework's own Python
+        launches several operations in it, and no other call, nor a read, came between two of them.
+        """
+        frame = caller
+        while frame is not None and self._kind(frame.f_code.co_filename) not in (USER, LIBRARY):
+            frame = frame.f_back
+        latest, launched = self._latest, self._launched
+        if frame is None or frame is caller:
+            self._latest = None
+            return False
+        place = id(frame.f_code), frame.f_lasti
+        self._latest, self._launched = (id(frame), *place), function
+        if self._latest != latest:
+            return False
+        if function != launched:
+            self._mixed.add(place)
+        return place in self._mixed
 
     def _wins(self, call: _Call, leads: bool, steps: int) -> bool:
         """Whether a call leads more often than not.

@@ -121,6 +121,8 @@ class Calls:
                 return original(*args, **kwargs)
         finally:
             state.inside = ""
+            if state.anchors is not None:
+                state.anchors.went_on()
             events.read_left(state, site, kind, begin, _clock())
 
     def upload(self, arrays: Any, original: Any, *args: Any, **kwargs: Any) -> Any:
@@ -155,6 +157,8 @@ class Calls:
                     return original(*args, **kwargs)
             finally:
                 state.inside = ""
+                if state.anchors is not None:
+                    state.anchors.went_on()
                 self.note(recorder.input, state, begin, _clock())
 
         return next_batch

@@ -167,7 +167,7 @@ class Adapter:
                     if type(arg) is not self._array:
                         sent(site, args)
                         break
-                launch(state, site)
+                launch(state, site, getattr(function, "__name__", ""))
             except Exception as fault:
                 events.fail(fault)
 
@@ -201,9 +201,9 @@ class Adapter:
         if site not in self._work:
             self._called_elsewhere(site, getattr(executable, "xla_executable", None))
         state.step.barrier_ns += _clock() - max(begin, state.step.begin)
-        self._launch(state, site)
+        self._launch(state, site, _function(str(getattr(executable, "name", ""))))
 
-    def _launch(self, state: ThreadState, site: int | None) -> None:
+    def _launch(self, state: ThreadState, site: int | None, function: str) -> None:
         self._counters.launches += 1
         sites = self._calls.sites
         launches = sites.launches
@@ -213,7 +213,7 @@ class Adapter:
         if anchors is None:
             anchors = state.anchors = Anchors(self._work, self._calls.sites.kind,
                                               ENTRIES, WRAPPERS)  # fmt: skip
-        if self._annotated or not anchors.ends_step(site):
+        if self._annotated or not anchors.ends_step(site, function):
             self._recorder.launch(state, site)
             return
         sites.ended_steps[site] = sites.ended_steps.get(site, 0) + 1
@@ -523,8 +523,8 @@ class _Executable:
 
     @property
     def function(self) -> str:
-        """What JAX made the module's name of: ``jit_step`` is of ``step``."""
-        return self.name.removeprefix("jit_")
+        """What JAX made the module's name of."""
+        return _function(self.name)
 
     def _tried(self, ask: Callable[[], Any]) -> Any:
         try:
@@ -564,6 +564,11 @@ class _Executable:
         sizes = {name: int(getattr(memory, f"{name}_size_in_bytes", 0) or 0)
                  for name in ("argument", "output", "alias", "temp")}  # fmt: skip
         return {"memory": sizes, "callbacks": self.callbacks} if memory is not None else {}
+
+
+def _function(name: str) -> str:
+    """That a module or an executable is named after."""
+    return name[4:-1] if name.startswith("jit(") else name.removeprefix("jit_")
 
 
 def _of_host(args: Any, kinds: tuple[type, ...]) -> list[Any]:

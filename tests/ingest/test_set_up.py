@@ -1,0 +1,51 @@
+"""Steps that belong to setting a program up."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from xladoctor.ingest.set_up import sites_of_set_up
+from xladoctor.ingest.step_log import CallSites
+
+
+def compilation(site: int, defined: int | None = None) -> dict[str, Any]:
+    return {"event": "compile", "thread": 1, "step": 0, "site": site, "during": "launch",
+            "end_ns": 1, "duration_ns": 1, "function": "mul", "defined": defined}  # fmt: skip
+
+
+def step(site: int) -> dict[str, Any]:
+    return {"event": "step", "thread": 1, "index": 0, "end_ns": 1, "duration_ns": 1,
+            "steps": 1, "site": site}  # fmt: skip
+
+
+def set_up(lines: Iterable[dict[str, Any]], **steps: int) -> frozenset[int | None]:
+    launched = tuple((int(site[1:]), 20, 1.0, count) for site, count in steps.items())
+    return sites_of_set_up(map(json.dumps, lines), CallSites(launched=launched))
+
+
+def test_a_line_that_compiles_operations_each_time_makes_no_loop() -> None:
+    assert set_up([compilation(1), step(1)] * 6, s1=6) == {1}
+
+
+def test_a_line_that_settles_makes_a_loop() -> None:
+    assert set_up([compilation(1), *[step(1)] * 4], s1=4) == frozenset()
+    assert set_up([compilation(1), step(1), step(1)] * 2, s1=4) == {1}
+
+
+def test_a_function_of_the_program_that_compiles_each_time_makes_a_loop() -> None:
+    assert set_up([compilation(1, defined=2), step(1)] * 6, s1=6) == frozenset()
+
+
+def test_many_steps_make_a_loop_and_their_log_is_not_read() -> None:
+    def unread() -> Iterable[dict[str, Any]]:
+        raise AssertionError
+        yield {}
+
+    assert set_up(unread(), s1=10, s2=3) == frozenset()
+
+
+def test_damaged_lines_say_nothing() -> None:
+    sites = CallSites(launched=((1, 20, 1.0, 6),))
+    assert sites_of_set_up(["{", json.dumps(step(1))], sites) == {1}
