@@ -99,13 +99,26 @@ def _of_log(steps: Steps, process: int, ingested: Ingested) -> dict[str, Any]:
 
 
 def _joined(steps: Steps, log: dict[str, Any]) -> dict[str, Any]:
-    """Each step's row of one thread's log, by time."""
-    keys = ("index", steps.number) if steps.logged else ("end_ns", steps.end - _CLOCKS_NS)
-    at = np.minimum(np.searchsorted(log[keys[0]], keys[1]), len(log["end_ns"]) - 1)
+    """Each step's row of one thread's log: by the number in the capture's mark, else by time."""
+    at = np.searchsorted(log["end_ns"], steps.end - _CLOCKS_NS)
+    if steps.logged:
+        at = np.searchsorted(log["index"], steps.number)
+    found = _matched(steps, log, at)
+    if steps.logged and 2 * found["joined"].sum() < len(steps.end):
+        # Steps that were none, as was known later, are counted in the marks alone.
+        near = np.searchsorted((log["end_ns"][1:] + log["end_ns"][:-1]) // 2, steps.end)
+        none = int(np.median(steps.number - log["index"][near]))
+        found = _matched(steps, log, np.searchsorted(log["index"], steps.number - none), none)
+    return found
+
+
+def _matched(steps: Steps, log: dict[str, Any], at: Times, none: int = 0) -> dict[str, Any]:
+    """What the log's rows say, where they can be those of the steps; ``none``: see above."""
+    at = np.minimum(at, len(log["end_ns"]) - 1)
     joined = (log["begin_ns"][at] < steps.end) & (log["barriers"][at] == 1)
     joined &= steps.end <= log["end_ns"][at] + _CLOCKS_NS
     if steps.logged:
-        joined &= log["index"][at] == steps.number
+        joined &= log["index"][at] == steps.number - none
     joined[1:] &= at[1:] != at[:-1]
     return {"joined": joined, "probed": joined & log["probed"][at].astype(bool),
             "index": log["index"][at], "ordinal": log["ordinal"][at]}  # fmt: skip
