@@ -167,6 +167,13 @@ def test_quotes_that_are_not_escaped_are_a_part_of_the_text(tmp_path: Path, name
     assert f"the first at byte {first}" in str(space.damage_note())
 
 
+@pytest.mark.parametrize("name", [b"\xad\\n", b"\\u12", b"a\\ud800"])
+def test_names_of_any_bytes_are_read(tmp_path: Path, name: bytes) -> None:
+    text = Trace().label("before", 1, 1).label("odd", 2, 1).text().encode()
+    space = opened(tmp_path, text.replace(b'"odd"', b'"' + name + b'"'))
+    assert len(events(space)) == 2
+
+
 def test_a_folder_has_a_process_for_each_rank_and_its_newest_part(tmp_path: Path) -> None:
     for rank in range(2):
         for at in (1712195498123, 1712195499456):

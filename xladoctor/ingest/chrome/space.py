@@ -323,8 +323,8 @@ def _plain(text: bytes) -> str:
     if b"\\" in text:
         try:
             return msgspec.json.decode(b'"' + text + b'"', type=str)
-        except msgspec.DecodeError:  # a quote in it that is not escaped, among others that are
-            pass
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            pass  # a quote in it that is not escaped, among others that are; or damage
     return text.decode(errors="replace")
 
 
