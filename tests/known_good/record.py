@@ -11,26 +11,27 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from sample_traces.capture import neutralize
 from tests.known_good.corpus import ENVIRONMENT, HERE, PROGRAMS
 
 
-def record(program: Path, folder: Path) -> None:
-    """Run one program and keep what it left."""
+def record(program: Path, folder: Path, kept: Path, *, may_fail: bool = False) -> None:
+    """Run one program, and keep what it left in the folder ``kept``."""
     run = folder / program.stem
     command = [sys.executable, "-m", "xladoctor", "run", "--quiet", "--output", str(run),
                "--trace-steps", "8", "--trace-bytes", "1M", str(program)]  # fmt: skip
     subprocess.run(
         command,
-        check=True,
+        check=not may_fail,
         stdout=subprocess.DEVNULL,
         env={**os.environ, "PJRT_DEVICE": "CPU", **ENVIRONMENT.get(program.stem, {})},
     )
     (run / "diagnosis.json").unlink(missing_ok=True)
     neutralize(run)
-    with tarfile.open(HERE / "recorded" / f"{program.stem}.tar.xz", "w:xz") as packed:
+    with tarfile.open(kept / f"{program.stem}.tar.xz", "w:xz") as packed:
         packed.add(run, program.stem, filter=_anonymous)
 
 
@@ -40,14 +41,14 @@ def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
     return member
 
 
-def main() -> None:
-    """Record all programs, or those that are named."""
-    (HERE / "recorded").mkdir(exist_ok=True)
-    for program in PROGRAMS:
+def record_all(programs: Sequence[Path], kept: Path, *, may_fail: bool = False) -> None:
+    """Record all programs, or those that the command line names."""
+    kept.mkdir(exist_ok=True)
+    for program in programs:
         if not sys.argv[1:] or program.stem in sys.argv[1:]:
             with tempfile.TemporaryDirectory() as folder:
-                record(program, Path(folder))
+                record(program, Path(folder), kept, may_fail=may_fail)
 
 
 if __name__ == "__main__":
-    main()
+    record_all(PROGRAMS, HERE / "recorded")
