@@ -6,8 +6,10 @@ A log of level 2 tells it itself, with a block for each execution. The capture's
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable
+from itertools import accumulate
 from typing import Any
 
 from xladoctor.ingest.frames import CallSite
@@ -74,16 +76,19 @@ def _from_reads(
         if owner == process:
             key = reads["thread"][row], *_place(reads, row)
             counts.setdefault(key, Counter())[reads["step"][row]] += reads["count"][row]
+    ordered = {key: sorted(of_steps) for key, of_steps in counts.items()}
+    until = {key: [0, *accumulate(counts[key][step] for step in steps)]
+             for key, steps in ordered.items()}  # fmt: skip
     seen: Counter[Any] = Counter()
 
     def launches(site: CallSite, thread: int, step: int) -> tuple[int, int] | None:
-        of_step = counts.get((thread, site.file, site.line, site.via))
-        if of_step is None:
+        key = thread, site.file, site.line, site.via
+        if key not in counts:
             return None
-        before = sum(count for index, count in of_step.items() if index < step)
+        before, total = until[key][bisect_left(ordered[key], step)], until[key][-1]
         seen[thread, site, step] += 1
-        within = min(seen[thread, site, step], max(1, of_step[step])) - 1
-        return before + within, max(of_step.total(), before + within + 1)
+        within = min(seen[thread, site, step], max(1, counts[key][step])) - 1
+        return before + within, max(total, before + within + 1)
 
     return launches
 
