@@ -157,15 +157,17 @@ SELECT process, unnest(site), via, trigger,
        min(part.first) AS first
 FROM part GROUP BY process, site, via, trigger;
 
+-- Internal: An operator without its pass and its overload.
+CREATE MACRO base_of(op) AS regexp_replace(op, '(_backward)?([.].*)?$', '');
+
 -- Whether the size of an operator's result depends on the data.
-CREATE MACRO sizes_by_data(op) AS
-    has_trait(regexp_replace(op, '(_backward)?([.].*)?$', ''), 'sized_by_data');
+CREATE MACRO sizes_by_data(op) AS has_trait(base_of(op), 'sized_by_data');
 
 -- How often each operator fell back in the step loop. Set-up falls into the first steps; a program
 -- without barriers, or a report without steps, counts as a whole.
 CREATE TABLE fallback_in_loop AS
 SELECT
-    c.process, c.name AS op, regexp_replace(c.name, '(_backward)?([.].*)?$', '') AS base,
+    c.process, c.name AS op, base_of(c.name) AS base,
     CASE WHEN o.process IS NOT NULL AND l.steps > 0 THEN coalesce(f.value, 0) ELSE c.value END AS count,
     CASE WHEN o.process IS NULL AND l.steps > 0 THEN c.value / l.steps
          WHEN l.steps > 0
@@ -269,8 +271,7 @@ WITH unnamed AS (
 )
 SELECT n.* EXCLUDE (value), coalesce(u.places, []) AS places
 FROM (
-    SELECT process, value, name AS op, regexp_replace(name, '(_backward)?([.].*)?$', '') AS base,
-           sizes_by_data(name) AS dynamic
+    SELECT process, value, name AS op, base_of(name) AS base, sizes_by_data(name) AS dynamic
     FROM counter WHERE contains(name, '::')
 ) n LEFT JOIN unnamed u USING (process)
 QUALIFY n.value IS NULL AND max(n.value) OVER (PARTITION BY n.process, base) IS NULL

@@ -2,8 +2,8 @@
 
 In a timeline a label is an event like any other of the loop's thread. It is told from the
 runtime's own by where it lies: within no call of the runtime, which never calls back into the
-program. A call that the timeline's begin or end cuts is not in it, but what it did inside is: so
-labels before the first whole call and after the last do not count.
+program. A compilation that the timeline's end cuts is not in it, but its passes are: see
+:func:`_compiling`.
 """
 
 from __future__ import annotations

@@ -31,7 +31,6 @@ _FREQUENT = re.compile(
 _SLOW = re.compile(r"\b(\w++) too slow: longest instance took ([\dhms.]+us)\b", re.ASCII)
 _UNLOWERED = re.compile(r"Op\(s\) not lowered: ((?:[\w.]+::[\w.]+, *)+)", re.ASCII)
 _OP = re.compile(r"[\w.]+::[\w.]+", re.ASCII)
-_MARKED = re.compile(r"^pt-xla-profiler:")
 _BEGIN = re.compile(r"FRAME \(count=(\d{1,18})\):", re.ASCII)
 _PLACED = re.compile(r'Unlowered Op: "([\w.:]+)"', re.ASCII)
 _NAMESPACE = "aten::"  # which those blocks leave out
@@ -99,7 +98,7 @@ class Console:
         place = self._places[-1]
         if match := _PLACED.search(line):
             place.op = match[1] if "::" in match[1] else _NAMESPACE + match[1]
-        elif frame := frame_in(_MARKED.sub("", line).strip()):
+        elif frame := frame_in(line.removeprefix(f"{self.MARK}:").strip()):
             place.frames.append(frame)
         else:
             return False
