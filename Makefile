@@ -20,7 +20,7 @@ demo-jax: .venv-jax/.jax ## install with JAX for the CPU (some 500 MB), and diag
 	.venv-jax/bin/xladoctor run examples/jax/changing_shapes.py
 
 # More workers than cores: many wait for programs.
-PYTEST := python -m pytest -n 5 --dist loadgroup
+PYTEST := python -m pytest -n 3 --dist loadgroup
 
 test: $(VENV)/.xla $(VENV)/.test ## install what tests need, run the suite (twenty minutes on two cores)
 	$(PYTEST) -m 'not thorough' $(PYTEST_ARGS)

@@ -6,6 +6,8 @@ import json
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.live.harness import LIVE, ROOT, run
 from tests.live.test_without_xla import interpreter_without
 
@@ -44,6 +46,7 @@ def test_settings_that_break_it_are_found_and_nothing_is_written(tmp_path: Path)
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.thorough
 def test_torch_alone(tmp_path: Path) -> None:
     interpreter = interpreter_without(tmp_path / "venv", "torch_xla", "jax")
     (tmp_path / "here").mkdir()

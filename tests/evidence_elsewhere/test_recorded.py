@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -48,8 +49,9 @@ SHOWN: dict[str, dict[str, set[str]]] = {
     "missing_detach": {"trace": {"XD107"}, "report": {"XD110"}, "": {"XD107"}},
     "dynamic_shape": {"trace": {"XD101"}, "report": {"XD102", "XD110"}, "": {"XD101", "XD102"}},
 }  # fmt: skip
-TYPICAL = {"recompiling", "missing_barrier_growing"}  # the others are thorough
+TYPICAL = {"recompiling"}  # the others are thorough
 Recording = Callable[[str], Path]
+of_recording = cache(diagnosed)  # several tests ask the same of a recording, which stays as it is
 
 
 @pytest.fixture(scope="session")
@@ -77,16 +79,16 @@ def first(diagnosis: Diagnosis) -> str | None:
 @marked()
 def test_each_kind_of_evidence_names_what_it_can_show(name: str, recording: Recording) -> None:
     folder = recording(name)
-    said = {kind: first(diagnosed(folder, kind)) for kind in SHOWN[name]}
+    said = {kind: first(of_recording(folder, kind)) for kind in SHOWN[name]}
     assert {kind: rule for kind, rule in said.items() if rule not in SHOWN[name][kind]} == {}
 
 
 @marked("_healed")
 def test_healed_programs_have_no_finding_above_info(name: str, recording: Recording) -> None:
     folder = recording(name)
-    assert {kind: serious(diagnosed(folder, kind)) for kind in ("trace", "report", "log", "")} == {
-        kind: [] for kind in ("trace", "report", "log", "")
-    }
+    assert {
+        kind: serious(of_recording(folder, kind)) for kind in ("trace", "report", "log", "")
+    } == {kind: [] for kind in ("trace", "report", "log", "")}
 
 
 def excerpts(folder: Path, into: Path) -> Iterator[str]:
@@ -110,7 +112,7 @@ def test_each_rule_has_the_outcomes_that_its_evidence_allows(
     name: str, twin: str, recording: Recording, tmp_path: Path
 ) -> None:
     folder = recording(name + twin)
-    said = {kind: diagnosed(folder, kind) for kind in ("trace", "report", "log", "")}
+    said = {kind: of_recording(folder, kind) for kind in ("trace", "report", "log", "")}
     said |= {kind: diagnosed(tmp_path, kind) for kind in excerpts(folder, tmp_path)}
     fired = {kind: set(diagnosis.rules.fired) - FIRES[kind] for kind, diagnosis in said.items()}
     clear = {kind: set(diagnosis.rules.clear) - CLEARS[kind] for kind, diagnosis in said.items()}
@@ -121,7 +123,9 @@ def test_each_rule_has_the_outcomes_that_its_evidence_allows(
 @pytest.mark.xdist_group("recorded-recompiling_healed")
 def test_what_the_evidence_can_show_to_be_clear_is(recording: Recording) -> None:
     folder = recording("recompiling_healed")
-    clear = {kind: set(diagnosed(folder, kind).rules.clear) for kind in ("trace", "report", "log")}
+    clear = {
+        kind: set(of_recording(folder, kind).rules.clear) for kind in ("trace", "report", "log")
+    }
     assert clear == {kind: CLEARS[kind] for kind in clear}
 
 
@@ -131,7 +135,7 @@ def test_a_report_that_is_cut_at_any_line_calls_nothing_clear_that_the_whole_one
     name: str, every: int, recording: Recording, tmp_path: Path
 ) -> None:
     lines = (recording(name) / "report" / "metrics.txt").read_text().splitlines(keepends=True)
-    shown = set(serious(diagnosed(recording(name), "report")))
+    shown = set(serious(of_recording(recording(name), "report")))
     missed = {}
     for number in range(2, len(lines), every):
         (tmp_path / "cut.txt").write_text("".join(lines[:number]))
@@ -144,7 +148,7 @@ def test_a_report_that_is_cut_at_any_line_calls_nothing_clear_that_the_whole_one
 @pytest.mark.xdist_group("recorded-recompiling")
 def test_together_they_give_cause_line_and_cost(recording: Recording) -> None:
     """The trace has the graphs and the times, the log the lines."""
-    finding = diagnosed(recording("recompiling"), "").findings[0]
+    finding = of_recording(recording("recompiling"), "").findings[0]
     assert finding.locations[0].file.endswith("recompiling.py")
     assert finding.locations[0].function == "train"
     assert finding.cost.seconds

@@ -113,6 +113,7 @@ def test_fixture(project: Path, pytester: pytest.Pytester) -> None:
     assert "changed shape, last from f32[8,16] to f32[9,16]" in cut
 
 
+@pytest.mark.thorough
 def test_below_xladoctor_run(project: Path, pytester: pytest.Pytester) -> None:
     asked = arguments("-k", "shape or read or allowance", "test_steps.py")
     result = pytester.run(sys.executable, "-m", "xladoctor", "run", "-o", "out", "-m", "pytest",

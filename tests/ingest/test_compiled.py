@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,18 +19,34 @@ def analyze(**environment: str) -> subprocess.CompletedProcess[str]:
             if not name.startswith(("NUMBA_", "XDG_"))}  # fmt: skip
     return subprocess.run(
         [sys.executable, "-m", "xladoctor", "analyze", str(SAMPLE), "--color", "never"],
-        env={**kept, **environment}, capture_output=True, text=True, check=True, timeout=120,
+        env={**kept, **environment},
+        capture_output=True, text=True, check=True, timeout=300,
     )  # fmt: skip
 
 
-def test_the_first_call_keeps_machine_code_for_the_next(tmp_path: Path) -> None:
-    first = analyze(XDG_CACHE_HOME=str(tmp_path))
-    kept = list((tmp_path / "xladoctor" / "numba").rglob("*.nbc"))
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """The report of the first call, and the cache folder that it leaves."""
+    cache = tmp_path_factory.mktemp("cache")
+    return analyze(XDG_CACHE_HOME=str(cache)).stdout, cache
+
+
+@pytest.fixture
+def cache(first: tuple[str, Path], tmp_path: Path) -> Path:
+    """A copy of that folder, to be changed."""
+    return shutil.copytree(first[1], tmp_path / "cache")
+
+
+@pytest.mark.xdist_group("machine-code")
+def test_the_first_call_keeps_machine_code_for_the_next(
+    first: tuple[str, Path], cache: Path
+) -> None:
+    kept = list((cache / "xladoctor" / "numba").rglob("*.nbc"))
     assert {path.name.split(".")[0] for path in kept} >= {"wire", "nesting", "activity"}
     written = {path: path.stat().st_mtime_ns for path in kept}
-    second = analyze(XDG_CACHE_HOME=str(tmp_path))
-    assert second.stdout == first.stdout
-    assert "recompiled" not in first.stdout
+    second = analyze(XDG_CACHE_HOME=str(cache))
+    assert second.stdout == first[0]
+    assert "recompiled" not in second.stdout
     assert {path: path.stat().st_mtime_ns for path in kept} == written
 
 
@@ -41,34 +58,39 @@ def test_without_a_place_to_keep_it_it_works_and_says_why_it_is_slow(tmp_path: P
     assert "XD201" in report
 
 
+@pytest.mark.thorough
 def test_a_cache_folder_of_numbas_own_is_used(tmp_path: Path) -> None:
     analyze(NUMBA_CACHE_DIR=str(tmp_path / "mine"), XDG_CACHE_HOME="/proc/nowhere")
     assert list((tmp_path / "mine").rglob("*.nbc"))
 
 
-def test_machine_code_that_was_damaged_is_compiled_again(tmp_path: Path) -> None:
+@pytest.mark.xdist_group("machine-code")
+def test_machine_code_that_was_damaged_is_compiled_again(
+    first: tuple[str, Path], cache: Path
+) -> None:
     """A single bit decides whether machine code runs, does something else, or ends the process."""
-    first = analyze(XDG_CACHE_HOME=str(tmp_path)).stdout
-    folder = tmp_path / "xladoctor" / "numba"
+    folder = cache / "xladoctor" / "numba"
     whole = {path: path.read_bytes() for path in folder.rglob("*.nb[ic]")}
     for path, content in whole.items():
         middle = len(content) // 2
         path.write_bytes(content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :])
     damaged = {path: path.read_bytes() for path in whole}
 
-    assert analyze(XDG_CACHE_HOME=str(tmp_path)).stdout == first
+    assert analyze(XDG_CACHE_HOME=str(cache)).stdout == first[0]
     assert not [path for path, content in damaged.items() if path.read_bytes() == content]
 
 
 @pytest.mark.thorough
+@pytest.mark.xdist_group("machine-code")
 @pytest.mark.parametrize("suffix", ["nbi", "nbc", "sha256"])
 @pytest.mark.parametrize("keep", [0, 50])
-def test_files_that_were_cut_off_are_written_anew(tmp_path: Path, suffix: str, keep: int) -> None:
-    first = analyze(XDG_CACHE_HOME=str(tmp_path)).stdout
-    folder = tmp_path / "xladoctor" / "numba"
+def test_files_that_were_cut_off_are_written_anew(
+    first: tuple[str, Path], cache: Path, suffix: str, keep: int
+) -> None:
+    folder = cache / "xladoctor" / "numba"
     for path in folder.rglob(f"*.{suffix}"):
         path.write_bytes(path.read_bytes()[:keep])
     for _ in range(2):
-        assert analyze(XDG_CACHE_HOME=str(tmp_path)).stdout == first
+        assert analyze(XDG_CACHE_HOME=str(cache)).stdout == first[0]
     sizes = [path.stat().st_size for path in folder.rglob("*.nb[ic]")]
     assert min(sizes) > 50

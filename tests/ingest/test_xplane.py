@@ -144,6 +144,7 @@ def test_damage_inside_names_the_place_and_the_rest_is_read(tmp_path: Path) -> N
     assert f"damaged at byte {marker + 2} of {len(data)}" in (space.damage_note() or "")
 
 
+@pytest.mark.thorough
 def test_a_file_over_two_gibibytes(tmp_path: Path) -> None:
     data, padding = loop().bytes(), (1 << 31) + 4096
     path = tmp_path / "host.xplane.pb"

@@ -37,9 +37,8 @@ GENERAL = [program for program in PROGRAMS
            if program.parent.name not in ("recompilation", "third_party")]  # fmt: skip
 #: Programs that are captured by the command line, one of each kind; the others are forked.
 BY_COMMAND = {
-    "recompiling", "dynamic_shape", "scalar_read", "large_upload", "missing_barrier",
-    "missing_lowering", "input_bound", "frequent_checkpoint", "host_work", "debug_settings",
-    "two_threads", "mp_device_loader", "last_batch", "evicted",
+    "recompiling", "large_upload", "missing_lowering", "input_bound", "debug_settings",
+    "two_threads",
 }  # fmt: skip
 #: What each of these shows, another example or made evidence shows too; all but one of the healed
 #: twins of a kind; programs whose rules go by time; programs that take long.
@@ -55,6 +54,7 @@ THOROUGH = {
     "waited_read", "batches_sent_in_step",
     "counting_argument", "scan_of_a_lambda", "loss_printed", "outputs_read", "waited_step",
     "debug_print", "host_callback", "growing_list",
+    "layer_drop", "annealed_exponent", "missing_detach", "special_scalar",
 }  # fmt: skip
 _HEALED = {
     "recompiling_healed", "dynamic_shape_healed", "scalar_read_healed", "missing_barrier_healed",
@@ -225,7 +225,7 @@ def settings_of(program: Path) -> dict[str, str]:
     """The environment variables that an example needs, bare or captured."""
     if program.stem == "two_threads":
         return {"CPU_NUM_DEVICES": "2"}
-    if program.parent.name in ("recompilation", "third_party"):
+    if program.parent.name in ("recompilation", "third_party", "jax"):
         # Without LLVM's optimization the same graphs compile in half the time.
         return {"XLA_FLAGS": "--xla_backend_optimization_level=0"}
     return {}

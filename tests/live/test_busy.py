@@ -11,6 +11,7 @@ from tests.live.harness import LIVE, command, write
 
 pytestmark = [
     *LIVE,
+    pytest.mark.thorough,  # what made evidence shows too; and no other test may wait for it
     pytest.mark.skipif(
         not Path("/proc/self/schedstat").exists(), reason="the kernel does not tell of waits"
     ),

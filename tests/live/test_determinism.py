@@ -41,7 +41,7 @@ def facts(diagnosis: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("times", [3, pytest.param(10, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("times", [2, pytest.param(10, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.stem)
 def test_runs_give_the_same_findings_and_counts(program: Path, times: int, tmp_path: Path) -> None:
     done = run(

@@ -50,7 +50,9 @@ print([str(warning.message) for warning in warned])
     "kind", ["breaks", *(pytest.param(kind, marks=pytest.mark.thorough)
                          for kind in ("whole", "unbound"))]
 )  # fmt: skip
-@pytest.mark.parametrize("backend", ["inductor", "openxla"])
+@pytest.mark.parametrize(
+    "backend", [pytest.param("inductor", marks=pytest.mark.thorough), "openxla"]
+)
 def test_frames_compile_ids_and_warnings_are_the_same(
     tmp_path: Path, backend: str, kind: str
 ) -> None:

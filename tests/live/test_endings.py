@@ -98,8 +98,11 @@ def test_exit_that_skips_everything_leaves_what_was_written(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("sent", "status"),
-    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)],
-    ids=["SIGINT", "SIGTERM", "SIGHUP"],
+    [
+        pytest.param(signal.SIGINT, 130, id="SIGINT"),
+        pytest.param(signal.SIGTERM, 143, id="SIGTERM"),
+        pytest.param(signal.SIGHUP, 129, id="SIGHUP", marks=pytest.mark.thorough),
+    ],
 )
 def test_signal_to_us_reaches_the_program_once(
     tmp_path: Path, sent: signal.Signals, status: int

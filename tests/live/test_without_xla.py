@@ -20,7 +20,7 @@ COMPILES_NOTHING = f"import torch\ntorch.compile(abs)\n{IMPORTS_NOTHING}"
 USES_NO_JAX = f"import jax\njax.jit(abs)\n{IMPORTS_NOTHING}"
 
 
-@pytest.mark.parametrize("own_status", [0, 3])
+@pytest.mark.parametrize("own_status", [0, pytest.param(3, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize(
     ("source", "message"),
     [
