@@ -218,7 +218,7 @@ class _StepLogReader:
         ordinal = self._ordinals.get((thread, site), 0)
         if not tail:
             self._ordinals[thread, site] = ordinal + line.steps
-            fed = bool(line.input[0] or line.uploads)
+            fed = not self._sites.launched and bool(line.input[0] or line.uploads)
             barrier = (-1 if site is None else site, _updates(line), fed)
             self._barriers.setdefault(thread, []).append(barrier)
         self._rows.add(
@@ -477,7 +477,8 @@ def barriers_a_step(sites: Numbers, updates: Numbers, fed: Numbers) -> int:
         sites: call site of each barrier, in order.
         updates: optimizer steps before each barrier.
         fed: whether new input came before it: 36 barriers at one line, of which each 36th is fed,
-            are one iteration, whose inner loop has the barrier.
+            are one iteration, whose inner loop has the barrier. Without barriers none is: a launch
+            ends steps of the innermost loop, and what is sent now and then is a number to log.
 
     The smallest period that nine in ten barriers keep; 1 if there is none. Two barriers per
     iteration, or eight micro-batches and one update, repeat exactly; an end-of-epoch barrier among
