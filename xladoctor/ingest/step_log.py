@@ -409,10 +409,11 @@ def extend_tail(
 
 
 def _not_of_loops(launches: Iterable[Launches]) -> frozenset[int | None]:
-    """Sites that ended steps before the loop that does most was met."""
+    """Sites that ended steps before the loop that does most was met, and do next to nothing."""
     loops = [(count * work, work, site) for site, count, work, steps in launches if steps]
-    main = max(loops, key=lambda loop: loop[0])[1] if loops else 0.0
-    return frozenset(site for _, work, site in loops if work < LEAST_OF_STEP * main)
+    most, main, _ = max(loops, key=lambda loop: loop[0], default=(0.0, 0.0, None))
+    return frozenset(site for total, work, site in loops
+                     if work < LEAST_OF_STEP * main and total < LEAST_OF_STEP * most)  # fmt: skip
 
 
 def _memory(memory: Memory | None) -> int | None:
