@@ -43,7 +43,13 @@ def test_many_steps_make_a_loop_and_their_log_is_not_read() -> None:
         raise AssertionError
         yield {}
 
-    assert set_up(unread(), s1=10, s2=3) == frozenset()
+    assert set_up(unread(), s1=10, s2=12) == frozenset()
+
+
+def test_set_up_before_or_after_a_loop_is_none() -> None:
+    own = compilation(3, defined=2)
+    lines = [compilation(1), step(1), compilation(1), step(1), own, *[step(3)] * 12, step(4)]
+    assert set_up(lines, s1=2, s3=12, s4=1) == {1}
 
 
 def test_damaged_lines_say_nothing() -> None:

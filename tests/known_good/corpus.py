@@ -13,7 +13,8 @@ PROGRAMS = sorted((HERE / "programs").glob("*.py"))
 RECORDED = sorted((HERE / "recorded").glob("*.tar.xz"))
 #: Those that shard over several devices.
 ENVIRONMENT = {name: {"CPU_NUM_DEVICES": "4"} for name in ("spmd", "fsdp")} | {
-    "jax_sharded": {"XLA_FLAGS": "--xla_force_host_platform_device_count=4"}
+    name: {"XLA_FLAGS": "--xla_force_host_platform_device_count=4"}
+    for name in ("jax_sharded", "jax_transformer")
 }
 
 

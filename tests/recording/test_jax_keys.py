@@ -12,7 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from xladoctor.recording.bootstrap._xladoctor.jax.keys import KeyReader, Keys
+from xladoctor.recording.bootstrap._xladoctor.call_site import FRAMEWORK, LIBRARY
+from xladoctor.recording.bootstrap._xladoctor.jax.keys import Key, KeyReader, Keys
 
 
 def plain(params: Any, x: Any, rate: Any = 1.0) -> Any:
@@ -89,6 +90,42 @@ def test_configuration() -> None:
         _, found = keys.add(2, reader.read(plain, info, (1, 2), {}), 7)
     assert [change.what for change in found] == ["configuration"]
     assert found[0].now == "float32"
+
+
+def test_a_context_without_names_says_what_differs() -> None:
+    old, new = (
+        (("jax_debug", 1), ("context", (1, 2, 3))),
+        (("jax_debug", 1), ("context", (1, 5, 3))),
+    )
+    keys = Keys()
+    key = KeyReader(jax).read(plain, SimpleNamespace(static_argnums=(), static_argnames=()), (), {})
+    keys.add(1, key._replace(configuration=old), 7)
+    _, found = keys.add(2, key._replace(configuration=new), 7)
+    assert [tuple(change) for change in found] == [("configuration", "context", "2", "5")]
+
+
+class Wrapper:
+    """Takes arrays apart, as equinox.filter_jit does."""
+
+    def __init__(self, reader: KeyReader) -> None:
+        self.reader = reader
+        self.__wrapped__ = plain
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Key:
+        leaves = {"rest": jax.tree.leaves((args, kwargs))}
+        info = SimpleNamespace(static_argnums=(), static_argnames=())
+        return self.reader.read(lambda dynamic: dynamic, info, (leaves,), {})
+
+
+def test_arguments_that_a_library_passes_on_have_the_names_of_the_program() -> None:
+    x, scale = jnp.ones(3), jnp.ones(2)
+    wrapped = Wrapper(KeyReader(jax, lambda file: LIBRARY if file == __file__ else FRAMEWORK))
+    names = [*wrapped({"dense": {"kernel": jnp.ones(4)}}, x, scale=scale).leaves]
+    assert names == ["params['dense']['kernel']", "x", "scale"]
+    assert [*wrapped(x, x).leaves] == ["params", "dynamic['rest'][1]"]
+    assert [*Wrapper(KeyReader(jax))(x, scale).leaves] == [
+        "dynamic['rest'][0]", "dynamic['rest'][1]"
+    ]  # fmt: skip
 
 
 def test_a_static_value_that_cannot_be_shown_is_named_by_its_type() -> None:

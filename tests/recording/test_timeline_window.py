@@ -254,8 +254,8 @@ def test_closes_when_it_has_taken_the_memory_of_too_large_a_file(
     make: Callable[..., World],
 ) -> None:
     world = make(trace_bytes=10 * MB, trace_after=1)
-    world.steps(4)
-    world.memory += 359 * MB
+    world.steps(11)
+    world.memory += 39 * MB
     world.ticks(0.25)
     assert world.timeline.active
     world.memory += 2 * MB
@@ -269,6 +269,13 @@ def test_memory_of_the_first_steps_may_be_the_program_s(make: Callable[..., Worl
     world.memory += 5000 * MB
     world.ticks(0.25)
     assert world.timeline.active
+    world.memory -= 4900 * MB
+    world.steps(6, begin=4)
+    world.ticks(0.25)
+    assert world.timeline.active
+    world.memory += 4900 * MB
+    world.ticks(0.25)
+    assert world.ended_by == ["size limit"]
 
 
 def test_end_of_the_program_closes_it(make: Callable[..., World]) -> None:

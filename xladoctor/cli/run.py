@@ -77,8 +77,8 @@ def run(
         ),
     ] = 15.0,
     trace_bytes: Annotated[
-        str, typer.Option(help="Approximate size limit of the timeline file, such as 256M or 2G.")
-    ] = "256M",
+        str, typer.Option(help="Approximate size limit of the timeline file, such as 100M or 2G.")
+    ] = "100M",
     stop_after: Annotated[
         int | None,
         typer.Option(min=1, show_default=False, help="End the program after N steps."),

@@ -1,7 +1,8 @@
 """Which steps belong to setting a program up, in frameworks without barriers.
 
 A program that makes its model operation by operation comes back to some lines, with other shapes
-each time; then all its work may be in a single launch. No loop is in that.
+each time; then all its work may be in a single launch, or its loop comes after that. No loop is in
+what it makes.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ _FEW = 10  # steps in which even a loop that compiles each time is in its warm-u
 def sites_of_set_up(lines: Iterable[str], sites: CallSites) -> frozenset[int | None]:
     """The call sites with which steps ended although no loop is known by them.
 
-    Where all ended few, those that launched operations of the framework, not functions of the
-    program, and never :data:`WARMUP` times in succession without compiling.
+    Those that ended few, launched operations of the framework, not functions of the program, and
+    never :data:`WARMUP` times in succession without compiling. Beside a loop with many steps, calls
+    of what another line compiled are believed to be one.
 
     Args:
         lines: of the step log; read only where needed.
@@ -28,10 +30,12 @@ def sites_of_set_up(lines: Iterable[str], sites: CallSites) -> frozenset[int | N
     """
     ended = {site: steps for site, _, _, steps in sites.launched
              if steps and site not in sites.light}  # fmt: skip
-    if not ended or max(ended.values()) >= _FEW:
+    few = {site for site, steps in ended.items() if steps < _FEW}
+    if not few:
         return frozenset()
     decode = line_decoder(StepLine)
     loops: set[int | None] = set()
+    operations = {site for site in few if sites[site].via}  # as the framework's Python says
     clean: Counter[int | None] = Counter()
     compiled = False
     for text in lines:
@@ -41,6 +45,7 @@ def sites_of_set_up(lines: Iterable[str], sites: CallSites) -> frozenset[int | N
             continue
         if isinstance(line, Compile):
             compiled = True
+            operations.add(line.site)
             if line.defined is not None or line.function is None:
                 loops.add(line.site)
         elif isinstance(line, Step):
@@ -48,4 +53,4 @@ def sites_of_set_up(lines: Iterable[str], sites: CallSites) -> frozenset[int | N
             compiled = False
             if clean[line.site] >= WARMUP:
                 loops.add(line.site)
-    return frozenset(ended.keys() - loops)
+    return frozenset(few - loops if few == ended.keys() else few & operations - loops)

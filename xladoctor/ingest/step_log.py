@@ -218,7 +218,7 @@ class _StepLogReader:
         ordinal = self._ordinals.get((thread, site), 0)
         if not tail:
             self._ordinals[thread, site] = ordinal + line.steps
-            fed = bool(line.input[0] or line.uploads)
+            fed = not self._sites.launched and bool(line.input[0] or line.uploads)
             barrier = (-1 if site is None else site, _updates(line), fed)
             self._barriers.setdefault(thread, []).append(barrier)
         self._rows.add(
@@ -409,10 +409,11 @@ def extend_tail(
 
 
 def _not_of_loops(launches: Iterable[Launches]) -> frozenset[int | None]:
-    """Sites that ended steps before the loop that does most was met."""
+    """Sites that ended steps before the loop that does most was met, and do next to nothing."""
     loops = [(count * work, work, site) for site, count, work, steps in launches if steps]
-    main = max(loops, key=lambda loop: loop[0])[1] if loops else 0.0
-    return frozenset(site for _, work, site in loops if work < LEAST_OF_STEP * main)
+    most, main, _ = max(loops, key=lambda loop: loop[0], default=(0.0, 0.0, None))
+    return frozenset(site for total, work, site in loops
+                     if work < LEAST_OF_STEP * main and total < LEAST_OF_STEP * most)  # fmt: skip
 
 
 def _memory(memory: Memory | None) -> int | None:
@@ -477,7 +478,8 @@ def barriers_a_step(sites: Numbers, updates: Numbers, fed: Numbers) -> int:
         sites: call site of each barrier, in order.
         updates: optimizer steps before each barrier.
         fed: whether new input came before it: 36 barriers at one line, of which each 36th is fed,
-            are one iteration, whose inner loop has the barrier.
+            are one iteration, whose inner loop has the barrier. Without barriers none is: a launch
+            ends steps of the innermost loop, and what is sent now and then is a number to log.
 
     The smallest period that nine in ten barriers keep; 1 if there is none. Two barriers per
     iteration, or eight micro-batches and one update, repeat exactly; an end-of-epoch barrier among

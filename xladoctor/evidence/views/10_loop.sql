@@ -6,7 +6,7 @@ WHERE NOT s.tail
    OR (s.main AND NOT EXISTS (SELECT 1 FROM step o WHERE o.process = s.process AND NOT o.tail));
 
 -- The loop of each thread that steps, its steps added up; a process without barriers has one, its
--- main thread's.
+-- main thread's. The last steps of a long run, which were to share a line, are in the tail.
 CREATE TABLE loop AS
 SELECT
     s.process,
@@ -18,12 +18,16 @@ SELECT
     sum(s.input_ns)::BIGINT AS input_ns,
     sum(s.barrier_ns)::BIGINT AS barrier_ns,
     sum(s.upload_ns)::BIGINT AS upload_ns,
-    (sum(s.barriers) FILTER (NOT s.tail))::BIGINT AS barriers,
-    (sum(s.barriers) FILTER (NOT s.tail) / coalesce(any_value(p.barriers), 1))::BIGINT AS steps,
+    (sum(s.barriers) FILTER (NOT s.tail) + any_value(coalesce(t.barriers, 0)))::BIGINT AS barriers,
+    ((sum(s.barriers) FILTER (NOT s.tail) + any_value(coalesce(t.barriers, 0)))
+        / coalesce(any_value(p.barriers), 1))::BIGINT AS steps,
     sum(s.optimizer_steps)::BIGINT AS optimizer_steps,
     sum(s.executions)::BIGINT AS executions
 FROM loop_row s
 LEFT JOIN step_period p USING (process, thread)
+LEFT JOIN (
+    SELECT process, thread, sum(barriers) AS barriers FROM step WHERE tail GROUP BY ALL
+) t USING (process, thread)
 GROUP BY s.process, s.thread;
 
 -- The loop that took longest, whose times the report shows.

@@ -3,8 +3,9 @@
 A step goes from one call of the loop's *anchor* to the next. Of the calls that launch work in a
 turn of a loop, that is the one whose graph does most: between two of its launches nothing heavier
 is launched. So a program has an anchor for each of its loops (training, evaluation), and a call
-that is made once is none. Calls that do next to nothing beside that of the loop which does most
-are none either: an optimizer that is not compiled launches hundreds of small graphs in a turn.
+that is made once is none. Calls that do next to nothing beside that of the loop which does most,
+each and all together, are none either: an optimizer that is not compiled launches hundreds of small
+graphs in a turn.
 Nor does it make a loop that the framework, called once, launches one operation after the other.
 """
 
@@ -46,6 +47,7 @@ class Anchors:
         self._work = work
         self._most = self._main = 0.0  # of the loop that does most: in all, and in a launch
         self._total: dict[_Call, float] = {}
+        self._light: dict[int | None, float] = {}  # the same of sites with little work in a launch
         self._launches = 0
         self._last: dict[_Call, tuple[int, int]] = {}  # launches and steps until then
         self._won: dict[_Call, int] = {}
@@ -69,8 +71,10 @@ class Anchors:
         """
         work = self._work.get(site, 0.0)
         if work < LEAST_OF_STEP * self._main:
-            self._latest = None
-            return False
+            light = self._light[site] = self._light.get(site, 0.0) + work
+            if light < LEAST_OF_STEP * self._most:
+                self._latest = None
+                return False
         caller = self._caller(sys._getframe(2))
         if self._goes_on(caller, function):
             return False

@@ -28,7 +28,7 @@ class Options:
     trace_steps: int = 60
     trace_after: int | None = None
     trace_seconds: float = 15.0
-    trace_bytes: int = 256_000_000
+    trace_bytes: int = 100_000_000
     stop_after: int = 0
     counts_only: bool = False
 

@@ -192,6 +192,8 @@ class Session:
         waiting = any(state.inside for state in loops)
         self._recorder.note_compilations()
         self._timeline.tick(waiting or self._recorder.compilations.under_way())
+        if self._finished:  # meanwhile: ending the timeline may take seconds
+            return
         if not self._options.counts_only:
             self._modules.tick()
         self._run_queue.tick()

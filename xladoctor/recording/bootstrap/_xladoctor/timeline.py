@@ -27,12 +27,16 @@ from .warmup import WARMUP
 _AT_REST = 2  # barriers in a row that compiled nothing
 _RESTLESS = 10  # barriers, after which it is opened whatever the loop does
 _OUTLIER_STEPS = 20
-_RESIDENT_A_BYTE = 36  # of the file, while it is recorded: 2 GB for 55 MB were measured
+#: Of the file, while it is recorded, where operations of a CPU are most of it: 290 MB for 70 MB
+#: were measured. Its end takes a second for each 13 MB, and more memory.
+_RESIDENT_A_BYTE = 4
 _WITHOUT_BARRIERS_S = 5.0  # then the modules are wanted, for which the profiler must be free
 #: Steps, and seconds after which they are enough where the profiler is not light: its end takes
 #: some half of the time that calls without a pause were recorded for.
 _SHORT = ((10, 1.5), (4, 4.0))
-_LEAST_STEPS = 3  # before memory closes the window, which the program may have taken itself
+#: Steps before memory closes the window, which the program may have taken itself; where it is so
+#: many times as much as it should, the first number is enough, as are none without barriers.
+_LEAST_STEPS, _BEYOND = (3, 10), 24
 _ENOUGH = 10  # steady steps in the program's own profile, so that ours is not wanted any more
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -223,6 +227,7 @@ class Timeline:
 
     def _reach_limit(self, which: str) -> None:
         with self._lock:
+            self._second = self._second and which != "size limit"
             if self._in_warm_up:
                 self._drop()
             else:
@@ -235,10 +240,13 @@ class Timeline:
 
     def _is_too_large(self) -> bool:
         """What is recorded is counted nowhere; but it takes memory, much more than its file."""
-        windows = self.windows
-        if self._barriers and (not windows or windows[-1]["steps"] < _LEAST_STEPS):
-            return False
-        return _resident() - self._resident > _RESIDENT_A_BYTE * self._options.trace_bytes
+        limit = _RESIDENT_A_BYTE * self._options.trace_bytes
+        grown = _resident() - self._resident
+        beyond = grown > _BEYOND * limit
+        if not self._barriers:
+            return beyond
+        steps = self.windows[-1]["steps"] if self.windows else 0
+        return grown > limit and steps >= _LEAST_STEPS[not beyond]
 
     def end(self, why: str) -> None:
         """Close the window. What it holds is written by :meth:`write`, on the writer's thread."""

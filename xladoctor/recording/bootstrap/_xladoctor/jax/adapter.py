@@ -294,7 +294,7 @@ class Adapter:
     def _install_keys(self) -> None:
         from jax._src import pjit
 
-        self._reader = KeyReader(self._jax)
+        self._reader = KeyReader(self._jax, self._calls.sites.kind)
         whole = "_run_python_pjit" if hasattr(pjit, "_run_python_pjit") else "_python_pjit_helper"
         self._patches.replace(pjit, whole, self._closing)
         self._patches.replace(pjit, "_infer_params", self._infer)

@@ -13,7 +13,9 @@ import weakref
 from types import CodeType
 from typing import Any, Callable, NamedTuple, Sequence
 
+from ..call_site import USER
 from ..redaction import redact_text
+from .passed import Passed
 
 _KEPT = 64  # keys of a function
 _MOST_CHANGES = 12  # that are written down
@@ -139,9 +141,19 @@ def _typed(leaf: tuple[Any, ...]) -> str:
 
 def _configuration(old: Sequence[Any], new: Sequence[Any]) -> list[Change]:
     pairs = [(was, now) for was, now in zip(old, new) if was != now]
-    pairs = pairs[:-1] or pairs  # the last is the context, of which named options are a part
+    if len(pairs) > 1:
+        pairs = pairs[:-1]  # the last is the context, of which named options are a part
+    elif isinstance(pairs[0][0], tuple) and pairs[0][0][:1] == pairs[0][1][:1] == ("context",):
+        pairs = [_differing(*pairs[0])]
     return [Change("configuration", _option(was, now), _value(was), _value(now))
             for was, now in pairs]  # fmt: skip
+
+
+def _differing(was: Any, now: Any) -> tuple[Any, Any]:
+    """Of what has no names, that which is not the same."""
+    both = [*zip(was[1], now[1])] if len(was[1]) == len(now[1]) else [(was[1], now[1])]
+    texts = zip(*((str(a), str(b)) for a, b in both if a != b))
+    return tuple((was[0], ", ".join(side)) for side in texts)  # type: ignore[return-value]
 
 
 def _option(was: Any, now: Any) -> str:
@@ -159,12 +171,18 @@ def _short(text: str) -> str:
 
 
 class KeyReader:
-    """Takes keys from calls of compiled functions; ``jax`` is the imported module."""
+    """Takes keys from calls of compiled functions."""
 
-    def __init__(self, jax: Any) -> None:
+    def __init__(self, jax: Any, kind: Callable[[str], int] = lambda _: USER) -> None:
+        """
+        Args:
+            jax: the imported module.
+            kind: of a file, see :mod:`..call_site`.
+        """
         from jax._src import config, core
 
         self._tree = jax.tree_util
+        self._passed = Passed(jax.tree_util, kind)
         self._config = config
         self._tracer = core.Tracer
         self._abstract = getattr(core, "shaped_abstractify", None) or core.get_aval
@@ -192,7 +210,10 @@ class KeyReader:
             else:
                 dynamic[name] = value
         flat, tree = self._tree.tree_flatten_with_path(dynamic)
-        leaves = {self._path(path): self._leaf(leaf) for path, leaf in flat}
+        named = self._passed.names(leaf for _, leaf in flat)
+        leaves = {
+            named.pop(id(leaf), "") or self._path(path): self._leaf(leaf) for path, leaf in flat
+        }
         traced = any(isinstance(leaf, self._tracer) for _, leaf in flat)
         compiled = compiled._replace(traced=traced)
         return Key(compiled, static, leaves, str(tree), self._configuration())
