@@ -35,6 +35,8 @@ _LABELS = "user_annotation"
 _JOINED = "correlation"
 #: The one that an operator and its gradient have in common.
 _SEQUENCE = "Sequence number"
+#: The one of a kernel that was launched in a recorded graph; 0 for others.
+_IN_GRAPH = "graph node id"
 _LANE = [scan.PROCESS, scan.THREAD, scan.CATEGORY]
 _UNKNOWN = int(np.iinfo(np.int64).min)
 
@@ -91,7 +93,7 @@ class ChromeSpace(Space):
         self, wanted: Iterable[str] | None = None, advance: Callable[[int], None] | None = None
     ) -> Events:
         """All events as columns, with those of their arguments that are ``wanted`` (None: all)."""
-        keys = None if wanted is None else {*wanted, _JOINED, _SEQUENCE}
+        keys = None if wanted is None else {*wanted, _JOINED, _SEQUENCE, _IN_GRAPH}
         stats = self.stats(self.columns["args"], keys)
         names, codes = self.names()
         value = stats.value.copy()
@@ -188,6 +190,11 @@ class ChromeSpace(Space):
         at = np.searchsorted(numbers, works.value)
         found = np.append(numbers, -1)[at] == works.value
         return calls.event[first][at[found]].astype(np.int64), works.event[found].astype(np.int64)
+
+    def in_graphs(self, events: Events) -> wire.Ints:
+        """Kernels with the number of a recorded graph, which newer profilers note."""
+        rows = events.rows_of(_IN_GRAPH)
+        return rows.select((rows.kind == wire.INT64) & (rows.value > 0)).event.astype(np.int64)
 
     def numbered(self, events: Events) -> tuple[wire.Ints, wire.Ints]:
         """Operators that are numbered in the order of the forward pass, and their numbers."""
@@ -362,6 +369,7 @@ def _arrange(space: ChromeSpace, found: _Found, origin: int) -> None:
                     if sort and names[codes[sort]] == _LABELS]:  # fmt: skip
         space.labels = {names[codes[code]] for code in np.unique(
             columns["name"][np.isin(columns["lane"], labelled)]).tolist()}  # fmt: skip
+    space.joins_calls = not space.of_planes
     space.categories = frozenset(names[codes[sort]].lower() for _, _, sort in found.lanes if sort)
     lane = numbers[columns.pop("lane")]
     order = np.lexsort((-columns["duration_ps"], columns["start_ps"], place[lane]))

@@ -23,6 +23,7 @@ from xladoctor.ingest.timeline.dependencies import add_dependencies
 from xladoctor.ingest.timeline.devices import find_devices
 from xladoctor.ingest.timeline.intervals import Times
 from xladoctor.ingest.timeline.kernel_sites import add_kernel_sites
+from xladoctor.ingest.timeline.launches import add_launches
 from xladoctor.ingest.timeline.operators import add_eager, add_operators
 from xladoctor.ingest.timeline.records import add_records
 from xladoctor.ingest.timeline.regions import (
@@ -96,6 +97,7 @@ def _read(
         doing, steps, file.process, ingested)  # fmt: skip
     breakdown.add_devices(timeline, doing, steps, numbers, devices, file.process, ingested)
     add_dependencies(timeline, lines, steps, numbers, devices, file.process, ingested)
+    add_launches(timeline, steps, numbers, devices, file.process, ingested)
     add_operators(timeline, steps, numbers, file.process, ingested)
     add_eager(timeline, lines, steps, numbers, file.process, ingested)
     add_kernel_sites(timeline, lines, file.process, ingested)

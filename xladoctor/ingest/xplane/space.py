@@ -109,6 +109,7 @@ class Space:
         labels: names of the program's labels, where the file tells them from other events.
         categories: of its events, in small letters, where the file has such.
         pid, rank: of the process, where the file tells them.
+        joins_calls: whether the file can tell which call led to which work of a device.
     """
 
     path: Path
@@ -124,6 +125,7 @@ class Space:
     categories: frozenset[str] = frozenset()
     pid: int | None = None
     rank: int | None = None
+    joins_calls: bool = False
 
     @property
     def lines(self) -> list[Line]:
@@ -142,6 +144,10 @@ class Space:
     def joined(self, events: Events) -> tuple[wire.Ints, wire.Ints]:
         """For work of devices, the number of the call that led to it, and its own; none here."""
         return np.empty(0, np.int64), np.empty(0, np.int64)
+
+    def in_graphs(self, events: Events) -> wire.Ints:
+        """Work of devices that itself says that it is a part of a recorded graph; none here."""
+        return np.empty(0, np.int64)
 
     def numbered(self, events: Events) -> tuple[wire.Ints, wire.Ints]:
         """Operators that are numbered in the order of the forward pass, and their numbers; none."""
