@@ -17,7 +17,7 @@ TIMELINE: dict[str, Table] = {
         events BIGINT number of events
         bytes BIGINT size of the file
         complete BOOLEAN whether all of it could be read
-        steps_from VARCHAR what marked steps: StepMarker, StepTrace, Steps, executions …; or NULL
+        steps_from VARCHAR what marked steps: StepMarker, executions, repetition …; or NULL
         frontend VARCHAR framework whose events or compiled functions are in it, if any
     """)),
     "plane": Table("a plane of the timeline: a host, a device, or what goes with them",

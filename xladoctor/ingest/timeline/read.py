@@ -30,6 +30,7 @@ from xladoctor.ingest.timeline.regions import (
     add_regions,
     find_regions,
 )
+from xladoctor.ingest.timeline.repetition import repeated_steps
 from xladoctor.ingest.timeline.steps import Steps, find_steps, loop_lines, main_line
 from xladoctor.ingest.xplane import tables
 from xladoctor.ingest.xplane.compiled import no_cache_reason
@@ -92,6 +93,10 @@ def _read(
     doing = activities(timeline, lines)
     devices = find_devices(timeline)
     steps = find_steps(timeline, main, doing.get("compile"), devices)
+    steps = repeated_steps(timeline, lines, doing, steps)
+    if steps and steps.each and space.joins_calls:
+        ingested.notes.append(f"{space.path}: nothing marks steps; they are taken to go from"
+                              f" {steps.each} to the next")  # fmt: skip
     _describe(file, timeline, main, steps, ingested)
     numbers = None if steps is None else breakdown.add_steps(
         doing, steps, file.process, ingested)  # fmt: skip
