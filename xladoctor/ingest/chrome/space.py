@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from xladoctor.frontends.vocabulary import categories
 from xladoctor.frontends.vocabulary import events as named
 from xladoctor.ingest.chrome import scan
 from xladoctor.ingest.chrome.beginning import EVENTS, LONGEST
@@ -365,12 +366,14 @@ def _arrange(space: ChromeSpace, found: _Found, origin: int) -> None:
     ordered = [number for name in sorted(planes, key=_rank) for number in planes[name]]
     place = np.argsort(np.array(ordered, np.int64)).astype(np.min_scalar_type(len(lanes)))
     columns = found.columns
-    if labelled := [number for (_, _, sort), number in found.lanes.items()
-                    if sort and names[codes[sort]] == _LABELS]:  # fmt: skip
+    sorts = {names[codes[sort]].lower() for _, _, sort in found.lanes if sort}
+    space.categories = frozenset(sorts)
+    labelled = [number for (_, _, sort), number in found.lanes.items()
+                if sort and names[codes[sort]] == _LABELS]  # fmt: skip
+    if labelled or sorts & categories():  # of a profiler that tells labels from others
         space.labels = {names[codes[code]] for code in np.unique(
             columns["name"][np.isin(columns["lane"], labelled)]).tolist()}  # fmt: skip
     space.joins_calls = not space.of_planes
-    space.categories = frozenset(names[codes[sort]].lower() for _, _, sort in found.lanes if sort)
     lane = numbers[columns.pop("lane")]
     order = np.lexsort((-columns["duration_ps"], columns["start_ps"], place[lane]))
     space.columns = {key: columns.pop(key)[order] for key in list(columns)}
