@@ -233,6 +233,8 @@ def test_a_trace_of_devices_alone_is_of_the_framework_whose_profiler_wrote_it(
 def test_labels_are_told_from_other_events_only_where_some_are_marked(tmp_path: Path) -> None:
     plain = '[{"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 2}]'
     assert opened(tmp_path, plain).labels is None
+    unlabelled = Trace().event("aten::mm", 2, 3).call("cudaLaunchKernel", 3)
+    assert opened(tmp_path, unlabelled.text()).labels == set()
     marked = Trace().event("aten::mm", 2, 3).label("forward", 0, 9).text()
     assert opened(tmp_path, marked).labels == {"forward"}
 

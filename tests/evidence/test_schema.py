@@ -27,8 +27,8 @@ TIMELINE = {
 #: These, what a program's labels and the sampler give, what the diagnosis writes, and the
 #: frontend's vocabulary.
 ELSEWHERE = TIMELINE | {
-    "region", "host_op", "eager_op", "kernel_site", "compiled_part", "recompilation",
-    "graph_change", "judged_part", "host_sample", *VOCABULARY,
+    "region", "host_op", "eager_op", "kernel_site", "device_launch", "compiled_part",
+    "recompilation", "graph_change", "judged_part", "host_sample", *VOCABULARY,
 }  # fmt: skip
 SAMPLE = Path(__file__).parents[2] / "sample_traces" / "recompiling"
 #: Written where samples of the host tell tracing from other Python.

@@ -64,6 +64,13 @@ def test_passes_of_a_compilation_that_the_timeline_cuts_off_are_no_labels(tmp_pa
     assert [row["path"] for row in regions(trace, tmp_path)] == ["train", "evaluate"]
 
 
+def test_nor_are_those_of_one_that_had_begun_before(tmp_path: Path) -> None:
+    trace = labelled(("simplification", 1, 20), ("RunInvariantCheckers", 5, 6),
+                     ("scheduling", 22, 30), ("emit", 31, 40), ("log", 990, 1200),
+                     ("evaluate", 1500, 1600))  # fmt: skip
+    assert [row["path"] for row in regions(trace, tmp_path)] == ["log", "evaluate"]
+
+
 def test_labels_inside_a_wait_for_input_are_the_programs(tmp_path: Path) -> None:
     trace = labelled(("decode", 310, 390), trace=loop(2).call("input", 300, 400))
     assert [row["path"] for row in regions(trace, tmp_path)] == ["decode"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from xladoctor.diagnosis.interface import DeviceOp, DeviceScope, DeviceUse
+from xladoctor.diagnosis.kernels import kernels_of
 from xladoctor.evidence.interface import Evidence
 from xladoctor.frontends.vocabulary import vocabulary
 
@@ -16,15 +17,10 @@ def device_use(evidence: Evidence) -> list[DeviceUse]:
     """The use of each device in the timeline."""
     sums = ", ".join(f"coalesce(sum(u.idle_{reason}_ns), 0) AS {reason}" for reason in _REASONS)
     rows = evidence.database.rows(f"""
-        WITH chosen AS (
-            SELECT * FROM timeline_step s
-            WHERE s.steady OR NOT EXISTS (
-                SELECT 1 FROM timeline_step o WHERE o.process = s.process AND o.steady)
-        )
         SELECT d.process, d.device, d.name, d.kind, count(*) AS steps, sum(u.busy_ns) AS busy,
-               sum(u.busy_ns + u.idle_ns) AS total, {sums}
+               sum(u.busy_ns + u.idle_ns) AS total, bool_and(c.steady) AS warm, {sums}
         FROM device d JOIN device_step u USING (process, device)
-        JOIN chosen c ON c.process = u.process AND c.step = u.step
+        JOIN judged_step c ON c.process = u.process AND c.step = u.step
         GROUP BY ALL ORDER BY d.process, d.device
     """)  # noqa: S608  # column names of our own
     rows = rows or _whole(evidence)
@@ -34,7 +30,8 @@ def device_use(evidence: Evidence) -> list[DeviceUse]:
 def _whole(evidence: Evidence) -> list[dict[str, Any]]:
     """Without steps: from the first of a device's operations to its last."""
     return evidence.database.rows("""
-        SELECT process, device, name, kind, 0 AS steps, busy_ns AS busy, busy_ns + idle_ns AS total
+        SELECT process, device, name, kind, 0 AS steps, busy_ns AS busy, busy_ns + idle_ns AS total,
+               FALSE AS warm
         FROM device ORDER BY process, device
     """)
 
@@ -49,6 +46,7 @@ def _use(row: dict[str, Any], evidence: Evidence) -> DeviceUse:
         steps=row["steps"], busy=float(row["busy"]) / total,
         idle={reason: share for reason, share in idle.items() if share > 0},
         top_ops=_top(row, evidence), top_scopes=_scopes(row, evidence),
+        kernels=kernels_of(row, evidence),
     )  # fmt: skip
 
 

@@ -418,6 +418,33 @@ class DeviceScope:
     share: float
 
 
+CudaGraphs = Literal["used", "partly used", "not used", "recorded", "recorded anew"]
+
+
+@dataclass(frozen=True, slots=True)
+class Kernels:
+    """How the kernels of a device were launched, in the steps of :class:`DeviceUse`.
+
+    Attributes:
+        cuda_graphs: whether they were parts of CUDA graphs (of HIP graphs likewise): all, some or
+            none; ``recorded``: graphs are made, and none is launched; ``recorded anew``: they are
+            still made in every other steady step or more often. None where the timeline lacks the
+            calls that launched most of the kernels.
+        count: all kernels; copies are none.
+        in_graphs: those in a graph.
+        unknown: those whose launch is not in the timeline.
+        graph_launches: calls that launched a graph.
+        graphs_made: graphs that were made, by the whole process.
+    """
+
+    cuda_graphs: CudaGraphs | None
+    count: int
+    in_graphs: int
+    unknown: int
+    graph_launches: int
+    graphs_made: int
+
+
 @dataclass(frozen=True, slots=True)
 class DeviceUse:
     """What a device did in the timeline's steady steps (in all steps if none is steady, from its
@@ -434,6 +461,7 @@ class DeviceUse:
             ``busy`` these add up to 1.
         top_ops: the operations that took longest, in the whole timeline.
         top_scopes: likewise the named scopes (``jax.named_scope``), where the program has any.
+        kernels: how they were launched; None where the profiler does not record that.
     """
 
     process: str
@@ -445,6 +473,7 @@ class DeviceUse:
     idle: dict[str, float]
     top_ops: list[DeviceOp]
     top_scopes: list[DeviceScope]
+    kernels: Kernels | None = None
 
 
 @dataclass(frozen=True, slots=True)

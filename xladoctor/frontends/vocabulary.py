@@ -267,6 +267,12 @@ def written_in(names: Collection[str], categories: frozenset[str] = frozenset())
 
 
 @cache
+def categories() -> frozenset[str]:
+    """The categories of events that a framework's own profiler writes, of any frontend."""
+    return frozenset(chain(*(each.categories for each in vocabularies().values())))
+
+
+@cache
 def own_events() -> re.Pattern[str]:
     """The frameworks' own events that are no activity, of any frontend."""
     return re.compile("|".join(each.own_events for each in vocabularies().values()))

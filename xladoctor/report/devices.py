@@ -22,6 +22,7 @@ _FUNCTOR = re.compile(
     r"\b((?!Binary|Unary|AUnary|BUnary)\w*[Ff]unctor\w*|\w+_kernel_cuda|\w+Ops)\b"
 )
 _WORTH_NAMING = 0.01
+_FEW = 10  # below which a mean has a decimal
 
 
 def describe(devices: list[DeviceUse]) -> list[str]:
@@ -46,7 +47,40 @@ def describe(devices: list[DeviceUse]) -> list[str]:
     longest = {"longest operations": ops, "longest named scopes": scopes}
     told = [f"{what} (share of the device's time): {', '.join(named)}"
             for what, named in longest.items() if named]  # fmt: skip
-    return [text, *told]
+    return [text, *told, *launched(least)]
+
+
+def launched(device: DeviceUse) -> list[str]:
+    """How many kernels it ran, and whether in CUDA graphs; nothing where that is not recorded."""
+    kernels = device.kernels
+    if kernels is None:
+        return []
+    each = " a step" if device.steps else ""
+    count, inside, lost, graphs, made = (_mean(number, device.steps) for number in (
+        kernels.count, kernels.in_graphs, kernels.unknown, kernels.graph_launches,
+        kernels.graphs_made))  # fmt: skip
+    recorded = f"{graphs} CUDA graph{'s' * (graphs != '1')}"
+    if not kernels.graph_launches:  # known of the kernels alone
+        recorded = "CUDA graphs"
+    how = {
+        "used": f", all in {recorded}",
+        "partly used": f", {inside} of them in {recorded}, the others launched one by one",
+        "not used": ", launched one by one; no CUDA graphs",
+        "recorded": ", launched one by one",
+        "recorded anew": f", {inside} of them in {recorded}",
+        None: "; whether in CUDA graphs is not known, as the calls that launch them are not in the"
+              " timeline",
+    }[kernels.cuda_graphs]  # fmt: skip
+    if kernels.graphs_made:
+        how += f"; {made} graph{'s' * (made != '1')} recorded{each}"
+    if kernels.cuda_graphs and kernels.unknown:
+        how += f"; {lost} without a launch in the timeline"
+    return [f"kernels{each}: {count}{how}"]
+
+
+def _mean(count: int, steps: int) -> str:
+    mean = count / max(steps, 1)
+    return f"{mean:.1f}" if mean < _FEW and mean % 1 else f"{mean:,.0f}"
 
 
 def _operation(op: DeviceOp, beside: list[DeviceOp]) -> str:

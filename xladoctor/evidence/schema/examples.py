@@ -64,6 +64,7 @@ EXAMPLES = _parsed("""
     eager_op: SELECT place, name, sum(duration_ns) FROM eager_op GROUP BY ALL ORDER BY 3 DESC
     kernel_site: SELECT hlo_op, file, line FROM kernel_site WHERE share > 0.5
     host_op: SELECT name, sum(launches) FROM host_op GROUP BY name ORDER BY 2 DESC LIMIT 10
+    device_launch: SELECT how, sum(kernels), sum(calls) FROM device_launch GROUP BY how
     device_op: SELECT hlo_op, count, self_ns FROM device_op ORDER BY self_ns DESC LIMIT 10
     host_sample: SELECT file, line, sum(count) AS samples FROM host_sample GROUP BY file, line
     hlo_module: SELECT program_id, name, instructions FROM hlo_module ORDER BY instructions DESC

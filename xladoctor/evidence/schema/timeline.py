@@ -17,7 +17,7 @@ TIMELINE: dict[str, Table] = {
         events BIGINT number of events
         bytes BIGINT size of the file
         complete BOOLEAN whether all of it could be read
-        steps_from VARCHAR what marked steps: StepMarker, StepTrace, Steps, executions …; or NULL
+        steps_from VARCHAR what marked steps: StepMarker, executions, repetition …; or NULL
         frontend VARCHAR framework whose events or compiled functions are in it, if any
     """)),
     "plane": Table("a plane of the timeline: a host, a device, or what goes with them",
@@ -173,6 +173,15 @@ TIMELINE: dict[str, Table] = {
         count BIGINT executions
         duration_ns BIGINT time in it
         self_ns BIGINT time in it, without what ran inside it
+    """)),
+    "device_launch": Table("kernels of a device in a step by how they were launched, where the"
+                           " timeline joins calls with what they led to", "derived",
+                           columns(PROCESS + """
+        device INTEGER number of the device
+        step INTEGER step that they began in
+        how VARCHAR graph: in a recorded graph (CUDA graphs); call: by itself; NULL: not known
+        kernels BIGINT how many; copies are none
+        calls BIGINT calls that launched them
     """)),
     "kernel_site": Table("a function of the program that asked for an operation of a device, or"
                          " for what that is the gradient of, where Python was recorded",

@@ -37,6 +37,11 @@ CREATE MACRO processor_wait_of(process_) AS coalesce(
 -- Internal: Steady steps of the timeline, with a device in it or without.
 CREATE VIEW warmed_up AS SELECT * FROM timeline_step WHERE steady;
 
+-- Internal: The steps that the use of devices is told of: steady ones, or all of a process that has none.
+CREATE VIEW judged_step AS
+SELECT * FROM timeline_step s
+WHERE s.steady OR NOT EXISTS (SELECT 1 FROM timeline_step o WHERE o.process = s.process AND o.steady);
+
 -- Steady steps of the timeline, added up, with the time that no device had work: of several devices
 -- the least idle counts, since the others may wait for it or belong to another thread.
 CREATE TABLE steady_timeline AS

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from xladoctor.frontends.vocabulary import categories
 from xladoctor.frontends.vocabulary import events as named
 from xladoctor.ingest.chrome import scan
 from xladoctor.ingest.chrome.beginning import EVENTS, LONGEST
@@ -35,6 +36,8 @@ _LABELS = "user_annotation"
 _JOINED = "correlation"
 #: The one that an operator and its gradient have in common.
 _SEQUENCE = "Sequence number"
+#: The one of a kernel that was launched in a recorded graph; 0 for others.
+_IN_GRAPH = "graph node id"
 _LANE = [scan.PROCESS, scan.THREAD, scan.CATEGORY]
 _UNKNOWN = int(np.iinfo(np.int64).min)
 
@@ -91,7 +94,7 @@ class ChromeSpace(Space):
         self, wanted: Iterable[str] | None = None, advance: Callable[[int], None] | None = None
     ) -> Events:
         """All events as columns, with those of their arguments that are ``wanted`` (None: all)."""
-        keys = None if wanted is None else {*wanted, _JOINED, _SEQUENCE}
+        keys = None if wanted is None else {*wanted, _JOINED, _SEQUENCE, _IN_GRAPH}
         stats = self.stats(self.columns["args"], keys)
         names, codes = self.names()
         value = stats.value.copy()
@@ -188,6 +191,11 @@ class ChromeSpace(Space):
         at = np.searchsorted(numbers, works.value)
         found = np.append(numbers, -1)[at] == works.value
         return calls.event[first][at[found]].astype(np.int64), works.event[found].astype(np.int64)
+
+    def in_graphs(self, events: Events) -> wire.Ints:
+        """Kernels with the number of a recorded graph, which newer profilers note."""
+        rows = events.rows_of(_IN_GRAPH)
+        return rows.select((rows.kind == wire.INT64) & (rows.value > 0)).event.astype(np.int64)
 
     def numbered(self, events: Events) -> tuple[wire.Ints, wire.Ints]:
         """Operators that are numbered in the order of the forward pass, and their numbers."""
@@ -358,11 +366,14 @@ def _arrange(space: ChromeSpace, found: _Found, origin: int) -> None:
     ordered = [number for name in sorted(planes, key=_rank) for number in planes[name]]
     place = np.argsort(np.array(ordered, np.int64)).astype(np.min_scalar_type(len(lanes)))
     columns = found.columns
-    if labelled := [number for (_, _, sort), number in found.lanes.items()
-                    if sort and names[codes[sort]] == _LABELS]:  # fmt: skip
+    sorts = {names[codes[sort]].lower() for _, _, sort in found.lanes if sort}
+    space.categories = frozenset(sorts)
+    labelled = [number for (_, _, sort), number in found.lanes.items()
+                if sort and names[codes[sort]] == _LABELS]  # fmt: skip
+    if labelled or sorts & categories():  # of a profiler that tells labels from others
         space.labels = {names[codes[code]] for code in np.unique(
             columns["name"][np.isin(columns["lane"], labelled)]).tolist()}  # fmt: skip
-    space.categories = frozenset(names[codes[sort]].lower() for _, _, sort in found.lanes if sort)
+    space.joins_calls = not space.of_planes
     lane = numbers[columns.pop("lane")]
     order = np.lexsort((-columns["duration_ps"], columns["start_ps"], place[lane]))
     space.columns = {key: columns.pop(key)[order] for key in list(columns)}

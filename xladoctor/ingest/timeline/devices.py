@@ -25,7 +25,8 @@ from xladoctor.ingest.xplane.space import Line, Plane
 _DEVICE = re.compile(r"/device:(?P<kind>[A-Za-z_]+)(:\d+)?")
 #: What CUPTI notes about memory, which is not work.
 _IDLE_STREAM = re.compile(r"Stream #\d+\((MemoryResidency|UnifiedMemory|Overhead|,)+\)")
-_COPIES = ("Memcpy", "Memset")
+#: How the names of copies begin.
+COPIES = ("Memcpy", "Memset")
 _CPU_EXECUTION = "ThunkExecutor::Execute"
 _NONE = Intervals(np.empty(0, np.int64), np.empty(0, np.int64))
 
@@ -62,12 +63,12 @@ def find_devices(timeline: Timeline) -> list[Device]:
         match = _DEVICE.fullmatch(plane.name)
         if match and plane.lines:
             kind = match["kind"].upper()
-            lines = _working(plane)
+            lines = working(plane)
             busy = _busy(timeline, [(line, slice(None)) for line in lines])
             modules = _modules(timeline, plane)
             ops = _Ops(timeline, codes, modules, _shown(plane))
             copies = [index for index, name in enumerate(timeline.events.names)
-                      if name.startswith(_COPIES)]  # fmt: skip
+                      if name.startswith(COPIES)]  # fmt: skip
             computing = [(line, np.flatnonzero(~np.isin(timeline.events.name[line.events], copies)))
                          for line in lines]  # fmt: skip
             for line, which in computing:
@@ -87,7 +88,7 @@ def _own(timeline: Timeline, lines: list[Line]) -> Intervals | None:
     return _busy(timeline, others) if collectives else None
 
 
-def _working(plane: Plane) -> list[Line]:
+def working(plane: Plane) -> list[Line]:
     """The lines that show the device at work, not a view of it."""
     by_name = {line.name: line for line in plane.lines if line.count}
     streams = [line for line in plane.lines if line.name.startswith("Stream") and line.count]

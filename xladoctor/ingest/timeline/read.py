@@ -23,12 +23,14 @@ from xladoctor.ingest.timeline.dependencies import add_dependencies
 from xladoctor.ingest.timeline.devices import find_devices
 from xladoctor.ingest.timeline.intervals import Times
 from xladoctor.ingest.timeline.kernel_sites import add_kernel_sites
+from xladoctor.ingest.timeline.launches import add_launches
 from xladoctor.ingest.timeline.operators import add_eager, add_operators
 from xladoctor.ingest.timeline.records import add_records
 from xladoctor.ingest.timeline.regions import (
     add_regions,
     find_regions,
 )
+from xladoctor.ingest.timeline.repetition import repeated_steps
 from xladoctor.ingest.timeline.steps import Steps, find_steps, loop_lines, main_line
 from xladoctor.ingest.xplane import tables
 from xladoctor.ingest.xplane.compiled import no_cache_reason
@@ -91,11 +93,16 @@ def _read(
     doing = activities(timeline, lines)
     devices = find_devices(timeline)
     steps = find_steps(timeline, main, doing.get("compile"), devices)
+    steps = repeated_steps(timeline, lines, doing, steps)
+    if steps and steps.each and space.joins_calls:
+        ingested.notes.append(f"{space.path}: nothing marks steps; they are taken to go from"
+                              f" {steps.each} to the next")  # fmt: skip
     _describe(file, timeline, main, steps, ingested)
     numbers = None if steps is None else breakdown.add_steps(
         doing, steps, file.process, ingested)  # fmt: skip
     breakdown.add_devices(timeline, doing, steps, numbers, devices, file.process, ingested)
     add_dependencies(timeline, lines, steps, numbers, devices, file.process, ingested)
+    add_launches(timeline, steps, numbers, devices, file.process, ingested)
     add_operators(timeline, steps, numbers, file.process, ingested)
     add_eager(timeline, lines, steps, numbers, file.process, ingested)
     add_kernel_sites(timeline, lines, file.process, ingested)

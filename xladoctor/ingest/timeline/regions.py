@@ -2,7 +2,7 @@
 
 In a timeline a label is an event like any other of the loop's thread. It is told from the
 runtime's own by where it lies: within no call of the runtime, which never calls back into the
-program. A compilation that the timeline's end cuts is not in it, but its passes are: see
+program. A compilation that the timeline's begin or end cuts is not in it, but its passes are: see
 :func:`_compiling`.
 """
 
@@ -109,19 +109,27 @@ def _labels(
 
 
 def _compiling(begin: Times, end: Times, passes: wire.Array, calls: Intervals) -> wire.Array:
-    """What lies in a compilation whose own event is missing, as the profiler stopped before its
-    end: labels around the compiler's passes, and those between two such, without any call of the
-    runtime.
+    """What lies in a compilation whose own event is missing, as it began before the profile or
+    ended after it.
+
+    Of one that had begun before, all up to the thread's first call of the runtime; of the other
+    labels around the compiler's passes, and those between two such, without any call.
     """
+    before = np.zeros(len(begin), bool)
+    if len(calls.begin):
+        first_call = int(calls.begin[0])
+        if np.any(passes & (end <= first_call)):
+            before = end <= first_call
+    passes = passes & ~before
     if not passes.any():
-        return passes
+        return before
     around = Intervals.union(begin, end)
     first, last = (int(covering(around.begin, around.end, instants)[0])
                    for instants in (begin[passes][:1], begin[passes][-1:]))  # fmt: skip
     since, until = around.begin[first], around.end[last]
     if np.any((calls.begin >= since) & (calls.begin < until)):
-        return np.zeros(len(begin), bool)
-    within: wire.Array = (begin >= since) & (end <= until)
+        return before
+    within: wire.Array = before | (begin >= since) & (end <= until)
     return within
 
 

@@ -28,12 +28,13 @@ class Steps:
     """Disjoint steps in order, in nanoseconds.
 
     Attributes:
-        source: StepMarker, StepTrace, ProfilerStep, Steps or executions: what marked them; the
-            capture's own marks.
+        source: StepMarker, StepTrace, ProfilerStep, Steps, executions, batches or repetition: what
+            marked them; the capture's own marks.
         barriers: whether they go from barrier to barrier.
         number: the program's own, else counted from 0.
         counted: whether the program's own numbers are those of its steps, from 0.
         logged: whether they are those of the step log.
+        each: what they go from and to, where nothing marks steps.
     """
 
     source: str
@@ -43,6 +44,7 @@ class Steps:
     barriers: bool = False
     counted: bool = False
     logged: bool = False
+    each: str = ""
 
     @property
     def before(self) -> Times:
@@ -193,8 +195,17 @@ def _by_executions(
         program = program_of(timeline.events.names[name])
         return worked[program], int(steady[own].sum()), int((ends - begins)[own].sum())
 
-    repeated = [name for name, count in Counter(names.tolist()).items() if count >= _REPEATED]
-    return _between(begins[names == max(repeated, key=rank)]) if repeated else None
+    count = Counter(names.tolist())
+    repeated = [name for name in count if count[name] >= _REPEATED]
+    if not repeated:
+        return None
+    longest = max(repeated, key=rank)
+    updates = [name for name in repeated
+               if timeline.events.names[name].startswith(events("update"))]  # fmt: skip
+    # an update ends a step, whatever that calls several times
+    chosen = min([longest, *updates], key=lambda name: count[name])
+    steps = _between(begins[names == chosen])
+    return steps and replace(steps, each=timeline.events.names[chosen])
 
 
 def _versions(names: list[str]) -> wire.Array:

@@ -26,6 +26,7 @@ from xladoctor.ingest.xplane.events import Events, Stats
 from xladoctor.regular_files import MESSAGE
 
 _CHUNK = 1024
+_GROWTH, _LEAST = 8, 1 << 16  # by an eighth, and bytes
 _STRIDE = 500_000  # events that are decoded at a time
 _MOST_PARTS = 64  # of stats; each question is asked of each of them
 _DENSE = 16  # up to so many times their number metadata ids are looked up in a table
@@ -109,6 +110,7 @@ class Space:
         labels: names of the program's labels, where the file tells them from other events.
         categories: of its events, in small letters, where the file has such.
         pid, rank: of the process, where the file tells them.
+        joins_calls: whether the file can tell which call led to which work of a device.
     """
 
     path: Path
@@ -124,6 +126,7 @@ class Space:
     categories: frozenset[str] = frozenset()
     pid: int | None = None
     rank: int | None = None
+    joins_calls: bool = False
 
     @property
     def lines(self) -> list[Line]:
@@ -142,6 +145,10 @@ class Space:
     def joined(self, events: Events) -> tuple[wire.Ints, wire.Ints]:
         """For work of devices, the number of the call that led to it, and its own; none here."""
         return np.empty(0, np.int64), np.empty(0, np.int64)
+
+    def in_graphs(self, events: Events) -> wire.Ints:
+        """Work of devices that itself says that it is a part of a recorded graph; none here."""
+        return np.empty(0, np.int64)
 
     def numbered(self, events: Events) -> tuple[wire.Ints, wire.Ints]:
         """Operators that are numbered in the order of the forward pass, and their numbers; none."""
@@ -196,14 +203,18 @@ def content_of(path: Path, ingested: Ingested) -> np.ndarray[Any, np.dtype[np.ui
 
 
 def _content(file: Unpacked, expected: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """All that is in a file, of about the expected size."""
+    """All that is in a file, of about the expected size; packed, it has several times that.
+
+    What is added is filled with zeros, and so takes memory: little at a time.
+    """
     content, end = np.empty(expected + 1, np.uint8), 0
     while count := file.readinto(content[end:].data):
         end += count
         if end == len(content):
-            content.resize(2 * end, refcheck=False)  # nothing else looks at it yet
+            content.resize(end + end // _GROWTH + _LEAST, refcheck=False)  # nothing else has it
+    content.resize(end, refcheck=False)
     content.setflags(write=False)
-    return content[:end]
+    return content
 
 
 def _fields(space: Space, begin: int, end: int) -> Iterator[tuple[int, int, int, int]]:

@@ -1,0 +1,88 @@
+"""Steps of loops that nothing marks; equal layers of one model are none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.chrome.builder import BACKWARD, Trace
+from xladoctor.doctor import load_evidence
+
+LAYER = ("aten::layer_norm", "aten::linear", "aten::relu")
+MODEL = ("aten::embedding", *(LAYER * 4), "aten::linear")
+REGION = "Torch-Compiled Region: 0/0"
+BATCH = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+READ, PASS, GRAPH = "aten::item", "autograd::engine::evaluate_function: MmBackward0", "graph"
+
+
+def traced(*names: str) -> Trace:
+    """Events one after another, 100 µs each; a graph is launched, of whatever is in it."""
+    trace = Trace()
+    for place, name in enumerate(names):
+        at = 100.0 * place
+        if name == GRAPH:
+            trace.launch("gemm", at, at + 10, 50, by="cudaGraphLaunch")
+        elif name == PASS:
+            trace.event(name, at, 90, thread=BACKWARD)
+        elif name.startswith("label"):
+            trace.label(name, at, 90)
+        else:
+            trace.event(name, at, 90)
+    return trace
+
+
+def steps(folder: Path, trace: Trace) -> tuple[object, ...]:
+    """What steps are from, how many, how long, and what the note says of them."""
+    evidence = load_evidence(str(trace.write(folder / "trace.json")))
+    (found,) = evidence.database.table(
+        "SELECT any_value(steps_from), count(s.step), (median(s.duration_ns) / 1000)::INTEGER"
+        " FROM timeline t LEFT JOIN timeline_step s USING (process)"
+    )[1]
+    notes = [note for note in evidence.notes if "nothing marks steps" in note]
+    assert len(notes) == (found[0] is not None)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        ((*MODEL, READ) * 5, ("repetition", 5, 1500)),
+        ((*MODEL, READ) * 2, (None, 0, None)),
+        ((*MODEL, PASS) * 6, ("repetition", 6, 1500)),
+        (("aten::randn", "aten::randn", *((*MODEL, READ) * 5), *MODEL[:3]),
+         ("repetition", 5, 1500)),
+        ((*((*MODEL, READ) * 5), "aten::mean"), (None, 0, None)),
+        (MODEL * 5, (None, 0, None)),
+        (LAYER * 12, (None, 0, None)),
+        ((*MODEL[:1], *((*LAYER, READ) * 12), *MODEL[-1:]), (None, 0, None)),
+        (("label 1", "label 2", "label 3"), ("repetition", 3, 100)),
+        (("label of layer 1", "aten::linear", "label of layer 2", "aten::linear",
+          "label of layer 3", "aten::linear", "aten::softmax"), (None, 0, None)),
+        (("aten::embedding", *(("aten::attention", GRAPH) * 6), "aten::softmax"), (None, 0, None)),
+        ((GRAPH, "aten::argmax") * 5, ("repetition", 5, 200)),
+        ((BATCH, *MODEL) * 4, ("batches", 3, 1500)),
+        ((*((BATCH, *MODEL) * 4), BATCH, *((BATCH, *MODEL) * 4), BATCH), ("batches", 8, 1500)),
+    ],
+)  # fmt: skip
+def test_what_repeats(
+    tmp_path: Path, names: Sequence[str], expected: tuple[object, ...]
+) -> None:  # fmt: skip
+    assert steps(tmp_path, traced(*names)) == expected
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        ((REGION,) * 5, ("executions", 4, 100)),
+        ((REGION, "aten::mean", READ) * 5, ("executions", 4, 300)),
+        (("aten::embedding", *((REGION,) * 4), "aten::softmax") * 5, ("repetition", 5, 600)),
+        (("aten::embedding", *((REGION,) * 4), "aten::softmax"), (None, 0, None)),
+        ((*((REGION,) * 4), "Optimizer.step#SGD.step", "aten::mean") * 4, ("executions", 3, 600)),
+    ],
+)
+def test_a_compiled_function_that_is_called_several_times_a_step(
+    tmp_path: Path, names: Sequence[str], expected: tuple[object, ...]
+) -> None:
+    assert steps(tmp_path, traced(*names)) == expected

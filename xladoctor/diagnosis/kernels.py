@@ -1,0 +1,50 @@
+"""How the kernels of a GPU were launched: by themselves, or in CUDA graphs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xladoctor.diagnosis.interface import CudaGraphs, Kernels
+from xladoctor.evidence.interface import Evidence
+
+_KNOWN = 0.5  # the share of kernels with a launch in the timeline, from which the others are alike
+_OFTEN = 0.5  # graphs made a steady step, from which they are not kept
+_STEPS = 3
+
+
+#: Of a device, in the steps that are judged; of all that it ran where there are no steps.
+_LAUNCHED = """
+    SELECT coalesce(sum(kernels), 0)::BIGINT AS count,
+           coalesce(sum(kernels) FILTER (how = 'graph'), 0)::BIGINT AS in_graphs,
+           coalesce(sum(kernels) FILTER (how IS NULL), 0)::BIGINT AS unknown,
+           coalesce(sum(calls) FILTER (how = 'graph'), 0)::BIGINT AS graph_launches
+    FROM device_launch l LEFT JOIN judged_step s USING (process, step)
+    WHERE l.process = $process AND l.device = $device AND (s.step IS NOT NULL OR $steps = 0)
+"""
+_MADE = """
+    SELECT coalesce(sum(h.count), 0)::BIGINT AS graphs_made
+    FROM host_op h LEFT JOIN judged_step s USING (process, step)
+    WHERE h.process = $process AND (s.step IS NOT NULL OR $steps = 0)
+      AND regexp_matches(h.name, '^(cuda|cu|hip)GraphInstantiate')
+"""
+
+
+def kernels_of(device: dict[str, Any], evidence: Evidence) -> Kernels | None:
+    """The kernels of a device, if it is a GPU and its kernels are told from each other."""
+    process = {"process": device["process"], "steps": device["steps"]}
+    (sums,) = evidence.database.rows(_LAUNCHED, {**process, "device": device["device"]})
+    if device["kind"] != "GPU" or not sums["count"]:
+        return None
+    (made,) = evidence.database.rows(_MADE, process)
+    return Kernels(**sums, **made, cuda_graphs=_use(sums, made["graphs_made"], device))
+
+
+def _use(sums: dict[str, int], made: int, device: dict[str, Any]) -> CudaGraphs | None:
+    if device["warm"] and device["steps"] >= _STEPS and made >= _OFTEN * device["steps"]:
+        return "recorded anew"
+    known = sums["count"] - sums["unknown"]
+    if known < _KNOWN * sums["count"] or not known:
+        return None
+    if not sums["in_graphs"]:
+        return "recorded" if made else "not used"
+    return "used" if sums["in_graphs"] == known else "partly used"

@@ -1,0 +1,71 @@
+"""How devices came by their kernels: by calls of their own, or as parts of recorded graphs.
+
+For timelines that join calls of the host with the work that they led to. A recorded graph (CUDA
+graphs, HIP graphs) is launched by one call, however many kernels are in it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from xladoctor.ingest.interface import Ingested, Interned
+from xladoctor.ingest.timeline.breakdown import step_of
+from xladoctor.ingest.timeline.clock import Timeline
+from xladoctor.ingest.timeline.devices import COPIES, Device, working
+from xladoctor.ingest.timeline.intervals import Times
+from xladoctor.ingest.timeline.steps import Steps
+from xladoctor.ingest.xplane import wire
+
+_OF_GRAPHS = re.compile(r"(cuda|cu|hip)GraphLaunch.*")
+_GRAPH, _CALL, _UNKNOWN = 0, 1, -1
+_HOW = ["graph", "call"]
+
+
+def add_launches(
+    timeline: Timeline, steps: Steps | None, numbers: Times | None, devices: Sequence[Device],
+    process: int, ingested: Ingested,
+) -> None:  # fmt: skip
+    """Fill ``device_launch``, if the timeline joins calls with kernels."""
+    if not timeline.space.joins_calls:
+        return
+    caller, how = _callers(timeline)
+    planes = {plane.name: plane for plane in timeline.space.planes}
+    copies = [number for number, name in enumerate(timeline.events.names)
+              if name.startswith(COPIES)]  # fmt: skip
+    for device in devices:
+        for line in working(planes[device.name]) if device.name in planes else ():
+            which = np.flatnonzero(~np.isin(timeline.events.name[line.events], copies))
+            step = step_of(steps, numbers, timeline.begins(line, which))
+            _add(device, step, caller[line.events][which], how[line.events][which], process,
+                 ingested)  # fmt: skip
+
+
+def _callers(timeline: Timeline) -> tuple[wire.Ints, wire.Ints]:
+    """For each event the number of the call that led to it, or -1, and how that launched it."""
+    space, events = timeline.space, timeline.events
+    caller, how = (np.full(len(events.name), _UNKNOWN, np.int64) for _ in range(2))
+    calls, works = space.joined(events)
+    of_graphs = np.array([bool(_OF_GRAPHS.fullmatch(name)) for name in events.names], bool)
+    caller[works] = calls
+    how[works] = np.where(of_graphs[events.name[calls]], _GRAPH, _CALL)
+    how[space.in_graphs(events)] = _GRAPH
+    return caller, how
+
+
+def _add(
+    device: Device, step: Times, caller: wire.Ints, how: wire.Ints, process: int, ingested: Ingested
+) -> None:
+    """The kernels of one line; a call counts where its first kernel ran."""
+    first = np.zeros(len(caller), bool)
+    first[np.unique(caller, return_index=True)[1]] = True
+    first &= caller >= 0
+    keys, where = np.unique((step + 1) * 3 + how + 1, return_inverse=True)
+    own, way = keys // 3 - 1, keys % 3 - 1
+    ingested.append("device_launch", {
+        "process": np.full(len(keys), process), "device": np.full(len(keys), device.number),
+        "step": np.ma.masked_array(own, own < 0), "how": Interned(way.astype(np.int32), _HOW),
+        "kernels": np.bincount(where), "calls": np.bincount(where, first).astype(np.int64),
+    })  # fmt: skip

@@ -1,0 +1,200 @@
+"""Steps of a loop that nothing marks, told by what its thread repeats.
+
+A wrong division would be worse than none: the equal layers of one model also repeat. So a turn is
+taken for a step only where all that the thread does, from the first event to the last, is the same
+sequence again and again, and where that has something in it that layers have not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from xladoctor.frontends.vocabulary import events, own_events, part_of, with_trait
+from xladoctor.ingest.timeline.activity import input_names
+from xladoctor.ingest.timeline.clock import Timeline
+from xladoctor.ingest.timeline.intervals import Intervals, Times, covering
+from xladoctor.ingest.timeline.python_frames import is_frame
+from xladoctor.ingest.timeline.steps import Steps, outermost
+from xladoctor.ingest.xplane import wire
+from xladoctor.ingest.xplane.space import Line
+
+_TURNS = 3  # fewer prove nothing
+_LITTLE = 0.1  # of what is done with a batch
+_COVERED = 0.5  # of the sequence, where something comes before the first turn
+_APART = 0.5  # of the calls of a function with something between them that layers have not
+_CANDIDATES = 64  # lengths of a turn that are tried
+_RUNTIME = re.compile(r"(cuda|hip|cu|roc)[A-Z]\w*(: .*)?")
+_LAUNCH = re.compile(r"(cuda|hip|cu)\w*Launch\w*")
+_GRAPH = re.compile(r"(cuda|hip|cu)GraphLaunch\w*")
+_NUMBER = re.compile(r"\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class _Sequence:
+    """What a thread does, in order: outermost operators, labels and launches.
+
+    Attributes:
+        begin, end: of each.
+        symbol: number of what it is; labels that differ in numbers are the same.
+        telling: whether it is a label of the program, a call of a compiled function, or the launch
+            of a recorded graph.
+    """
+
+    begin: Times
+    end: Times
+    symbol: wire.Ints
+    telling: wire.Array
+
+    @classmethod
+    def of(cls, timeline: Timeline, line: Line) -> _Sequence:
+        """The sequence of one thread, without labels that are there once or twice."""
+        names = timeline.events.names
+        labels = {name for name in timeline.space.labels or () if not own_events().fullmatch(name)}
+        codes = _codes(names, labels)
+        which = np.flatnonzero(codes[timeline.events.name[line.events]] >= 0)
+        name = timeline.events.name[line.events][which]
+        label = np.isin(names, list(labels))[name]
+        many = np.bincount(codes[name], minlength=len(names)) >= _TURNS
+        kept = ~label | many[codes[name]]
+        which, name = which[kept], name[kept]
+        begin, end = timeline.begins(line, which), timeline.ends(line, which)
+        outer = outermost(begin, end)
+        which, name = which[outer], name[outer]
+        telling = np.array([each in labels or bool(part_of(each) or _GRAPH.fullmatch(each))
+                            for each in names], bool)[name]  # fmt: skip
+        symbol = _with_kernels(timeline, line.first + which, codes[name].astype(np.int64))
+        return cls(begin[outer], end[outer], symbol, telling)
+
+
+def _codes(names: list[str], labels: Iterable[str]) -> wire.Array:
+    """The number of each name; -1 for those that are no part of a sequence."""
+    labels, first = set(labels), dict[str, int]()
+    codes = np.full(len(names), -1, np.int64)
+    for index, name in enumerate(names):
+        if is_frame(name) or own_events().fullmatch(name):
+            continue
+        if _RUNTIME.fullmatch(name) and not _LAUNCH.fullmatch(name):
+            continue
+        shown = name.rpartition("/")[0] if part_of(name) else name
+        shown = _NUMBER.sub("N", name) if name in labels and shown == name else shown
+        codes[index] = first.setdefault(shown, index)
+    return codes
+
+
+def _with_kernels(timeline: Timeline, event: wire.Ints, symbol: wire.Ints) -> wire.Ints:
+    """The same, launches told from each other by what they launch first."""
+    calls, works = timeline.space.joined(timeline.events)
+    launched = np.full(len(timeline.events.name), -1, np.int64)
+    launched[calls[::-1]] = timeline.events.name[works[::-1]]
+    return symbol * (len(timeline.events.names) + 1) + launched[event] + 1
+
+
+def repeated_steps(
+    timeline: Timeline, lines: list[Line], doing: Mapping[str, Intervals], found: Steps | None
+) -> Steps | None:
+    """Steps by batches or repetition, where nothing else gave any; others as they are.
+
+    Steps that were ``found`` by calls of a compiled function are held against both: a compiled
+    layer is called many times in one step.
+
+    Args:
+        lines: the threads of the loop, its own first.
+        doing: when these were at each activity.
+    """
+    by_calls = found is not None and part_of(found.each) is not None
+    if not lines or not timeline.space.joins_calls or (found and not by_calls):
+        return found
+    batches, turns = _by_batches(timeline, lines[0]), _by_repetition(timeline, lines, doing)
+    if found is None:
+        return batches or turns
+    fewer = next((steps for steps in (batches, turns)
+                  if steps and 2 * len(steps.begin) <= len(found.begin)), None)  # fmt: skip
+    if fewer or batches or turns:
+        return fewer or found
+    apart = _each_has(_marks(timeline, lines, doing), found.begin, found.end)
+    return found if np.mean(apart) >= _APART else None
+
+
+def _by_batches(timeline: Timeline, main: Line) -> Steps | None:
+    """From one batch to the next, of the loader that is asked most often.
+
+    What lies between the last batch of an epoch and the first of the next is no step.
+    """
+    which = timeline.chosen(main, timeline.choice(input_names(timeline.events.names)))
+    begin, end = timeline.begins(main, which), timeline.ends(main, which)
+    outer = outermost(begin, end)
+    name = timeline.events.name[main.events][which[outer]]
+    if not len(name):
+        return None
+    asked = np.sort(begin[outer][name == np.bincount(name).argmax()])
+    work = _Sequence.of(timeline, main).begin
+    inputs = Intervals.union(begin, end)
+    work = np.sort(work[covering(inputs.begin, inputs.end, work) < 0])
+    amount = np.diff(np.searchsorted(work, asked))
+    worked = amount > _LITTLE * np.median(amount)  # not so between the batches of two epochs
+    if np.count_nonzero(worked) < _TURNS:
+        return None
+    return Steps("batches", asked[:-1][worked], asked[1:][worked], np.arange(worked.sum()),
+                 each="one batch")  # fmt: skip
+
+
+def _by_repetition(
+    timeline: Timeline, lines: list[Line], doing: Mapping[str, Intervals]
+) -> Steps | None:
+    """From each turn of a sequence that repeats to the next.
+
+    Where turns are told by the thread's waits, uploads or backward passes, something else may come
+    before the first; where by labels or recorded graphs, nothing.
+    """
+    sequence = _Sequence.of(timeline, lines[0])
+    found = _turns(sequence.symbol)
+    if found is None:
+        return None
+    first, length = found
+    place = np.arange(first, len(sequence.symbol) + 1, length)
+    marks = _marks(timeline, lines, doing)
+    last = int(np.append(marks[-1:] + 1, sequence.end.max()).max())
+    instants = np.append(sequence.begin, last)[place]
+    begin, end = instants[:-1], instants[1:]
+    proven = _each_has(marks, begin, end).all()
+    told = _each_has(sequence.begin[sequence.telling], begin, end).all() and not first
+    if not proven and not told:
+        return None
+    one = "operator" if length == 1 else f"turn of {length} operators, labels and launches"
+    return Steps("repetition", begin, end, np.arange(len(begin)), each=f"one {one}")
+
+
+def _turns(symbol: wire.Ints) -> tuple[int, int] | None:
+    """Where the first turn begins and how long one is, if the sequence repeats up to its end."""
+    if len(symbol) < _TURNS:
+        return None
+    ending = symbol[len(symbol) // 2 :]
+    which, count = np.unique(ending, return_counts=True)
+    rarest = np.flatnonzero(symbol == which[np.argmin(np.where(count > 1, count, len(symbol)))])
+    for length in (rarest[-1] - rarest[-2 : -_CANDIDATES - 2 : -1]).tolist():
+        different = np.flatnonzero(symbol[:-length] != symbol[length:])
+        first = int(different[-1]) + 1 if len(different) else 0
+        turns = (len(symbol) - first) // length
+        if turns >= _TURNS and len(symbol) - first >= _COVERED * len(symbol):
+            return first, length
+    return None
+
+
+def _marks(timeline: Timeline, lines: list[Line], doing: Mapping[str, Intervals]) -> Times:
+    """When the loop read, waited, sent, asked for a batch, or ran a part of a backward pass."""
+    reads = with_trait("reads_scalar")
+    chosen = timeline.choice(name for name in timeline.events.names
+                             if name.startswith(events("backward")) or name in reads)  # fmt: skip
+    passes = [timeline.begins(line, timeline.chosen(line, chosen)) for line in lines]
+    others = [doing[name].begin for name in ("wait", "upload", "input") if name in doing]
+    return np.sort(np.concatenate([*passes, *others]))
+
+
+def _each_has(instants: Times, begin: Times, end: Times) -> wire.Array:
+    """Which of these spans have one of the instants, which are in order, in them."""
+    has: wire.Array = np.searchsorted(instants, end) > np.searchsorted(instants, begin)
+    return has
