@@ -6,9 +6,9 @@ from torch import nn
 from torch.nn.functional import layer_norm, mse_loss
 from torch_xla.experimental.scan_layers import scan_layers
 
-BATCH = 128
+BATCH = 256
 FEATURES = 64
-LAYERS = 60
+LAYERS = 40
 STEPS = 8
 
 
@@ -32,7 +32,7 @@ class Deep(nn.Module):
         self.last = nn.Linear(FEATURES, 1)
 
     def forward(self, tokens):
-        return self.last(scan_layers(self.layers, tokens))
+        return self.last(scan_layers(self.layers, tokens, is_layer_pure=True))
 
 
 def batches(steps):

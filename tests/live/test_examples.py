@@ -201,7 +201,7 @@ SICK = {
     )]),
     "repeated_layers": Sick("XD310", [Expected(
         {"guilty": "return tokens + torch.tanh(", "compiled": "torch_xla.sync()"},
-        {"kind": "layers", "graphs": 1}, severity="info", count=60,
+        {"kind": "layers", "graphs": 1}, severity="info", count=40,
     )], maybe=("XD502",)),
     "epoch_without_steps": Sick("XD507", [Expected(
         {"guilty": "held_out = DataLoader("}, {"batch_size": 64, "drop_last": True},
