@@ -1,7 +1,7 @@
 """Records the corpus anew: ``python -m tests.known_good.record [NAME…]``.
 
 Each program runs under ``xladoctor run`` with a short timeline; its run directory, without paths
-and names of this machine, is packed into ``recorded/``.
+and names of this machine, is packed into ``recorded/``, and those of examples into ``examples/``.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sample_traces.capture import neutralize
-from tests.known_good.corpus import ENVIRONMENT, HERE, PROGRAMS
+from tests.known_good.corpus import ENVIRONMENT, EXAMPLES, HERE, PROGRAMS
 
 
 def record(program: Path, folder: Path, kept: Path, *, may_fail: bool = False) -> None:
     """Run one program, and keep what it left in the folder ``kept``."""
     run = folder / program.stem
     command = [sys.executable, "-m", "xladoctor", "run", "--quiet", "--output", str(run),
-               "--trace-steps", "8", "--trace-bytes", "1M", str(program)]  # fmt: skip
+               "--trace-steps", "8", "--trace-bytes", "8M", str(program)]  # fmt: skip
     subprocess.run(
         command,
         check=not may_fail,
@@ -52,3 +52,4 @@ def record_all(programs: Sequence[Path], kept: Path, *, may_fail: bool = False) 
 
 if __name__ == "__main__":
     record_all(PROGRAMS, HERE / "recorded")
+    record_all(EXAMPLES, HERE / "examples")

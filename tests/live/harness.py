@@ -52,6 +52,7 @@ THOROUGH = {
     "accumulated_batches", "unrolled_cell", "small_operations_loss", "denoising",
     "adversarial", "trainer_callbacks", "checked_norm", "metric_on_host", "logged_loss",
     "waited_read", "batches_sent_in_step",
+    "evaluation_without_barrier", "label_around_barrier", "repeated_layers", "epoch_without_steps",
     "counting_argument", "scan_of_a_lambda", "loss_printed", "outputs_read", "waited_step",
     "debug_print", "host_callback", "growing_list",
     "layer_drop", "annealed_exponent", "missing_detach", "special_scalar",

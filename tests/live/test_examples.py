@@ -192,6 +192,20 @@ SICK = {
         {"guilty": "hidden = hidden + torch.tanh", "compiled": 'print(f"batch {batch} mean'},
         {"kind": "turns", "trains": False}, count=60,
     )]),
+    "evaluation_without_barrier": Sick("XD305", [Expected(
+        {"guilty": "losses.append(mse_loss(", "loop": "for inputs, targets in batches(HELD"},
+        {"kind": "reads", "op": "aten::add", "after": 1}, count=7,
+    )]),
+    "label_around_barrier": Sick("XD308", [Expected(
+        {"guilty": "torch_xla.sync()"}, {"label": "update"}, severity="info", count=None,
+    )]),
+    "repeated_layers": Sick("XD310", [Expected(
+        {"guilty": "return tokens + torch.tanh(", "compiled": "torch_xla.sync()"},
+        {"kind": "layers", "graphs": 1}, severity="info", count=40,
+    )], maybe=("XD502",)),
+    "epoch_without_steps": Sick("XD507", [Expected(
+        {"guilty": "held_out = DataLoader("}, {"batch_size": 64, "drop_last": True},
+    )]),
     "eager_mode": Sick("XD309", [Expected({"guilty": "optimizer.step()"}, {"graphs": 0},
                                           count=None)]),
     "input_bound": Sick("XD504", [Expected(

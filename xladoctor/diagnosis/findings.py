@@ -75,7 +75,7 @@ def _finding(
             _lost(saving.seconds if saving.basis == "estimate" else cost.seconds, worst, time),
             stalls=bool(worst.get("stalls")), unbounded=bool(worst.get("unbounded")),
             healthy=bool(worst.get("healthy")), settled=bool(worst.get("settled")),
-            ceiling=rule.severity,
+            ceiling=worst.get("highest") or rule.severity,
         ),
         severity_by_counts=max(
             (_severity_by_counts(rule, row) for row in rows), key=ranking.LEVELS.index

@@ -133,6 +133,7 @@ class Rule(BaseModel):
     verdict: RuleVerdict | None = None
     status: Literal["preview", "stable", "deprecated"]
     since: str
+    evidence: str | None = None
     applies_to: AppliesTo = AppliesTo()
     needs: list[str] = Field(min_length=1)
     not_evaluated: dict[str, str]

@@ -83,6 +83,9 @@ class RuleRow(BaseModel):
             "from stalls, unbounded and healthy"
         ),
     )
+    highest: Severity | None = Field(
+        None, description="the highest severity of this finding, where that is below the rule's"
+    )
     settled: bool | None = Field(
         None, description="true: it is over, a longer run has no more of it (at most a warning)"
     )

@@ -31,6 +31,7 @@ KEYS = {
     "status": "preview (its findings are information, unless select has its full id), stable or"
     " deprecated",
     "since": "the version that it came with",
+    "evidence": "what shows that it is right, if no example does that runs on a CPU",
     "applies_to": "frontend: the frameworks whose programs it is for; for others it is left out",
     "needs": "tables that it cannot be judged without (a|b: either will do)",
     "not_evaluated": "the sentence to print for each of them that is missing",

@@ -20,6 +20,8 @@ def page(rule: Rule) -> str:
     if others:
         titles = [vocabulary(name).title for name in rule.applies_to.frontend]
         about[0] += f" · for {' and '.join(titles)}"
+    if rule.evidence:
+        about.append(f"Evidence that it is tested with: {rule.evidence}.")
     parts = [*about, *_words(rule)]
     for name, own in others.items():
         parts += _other_words(name, rule, own)

@@ -6,17 +6,17 @@ CREATE TABLE growing_turn AS
 WITH grown AS (
     SELECT c.process, c.thread, c.step, c.index, site(c) AS site, c.via,
            {'file': g.file, 'line': g.line, 'function': g.function} AS place, g.op,
-           g.now_count
+           g.nature, g.now_count
     FROM compilation c
     JOIN graph_change g ON g.process = c.process AND g.index = c.index
-        AND g.nature = 'count' AND g.now_count > g.was_count
+        AND g.nature IN ('count', 'added') AND g.now_count > g.was_count
     WHERE c.step IS NOT NULL AND c.process NOT IN (SELECT process FROM missing_barrier)
 ),
 turn AS (
     SELECT DISTINCT ON (process, thread, step, site, via)
            process, thread, step, site, via, place, op, list(index ORDER BY index) AS indices,
            max(now_count) AS most
-    FROM grown GROUP BY process, thread, step, site, via, place, op
+    FROM grown WHERE nature = 'count' GROUP BY process, thread, step, site, via, place, op
     HAVING count(*) >= 3
     ORDER BY process, thread, step, site, via, count(*) DESC, op
 ),

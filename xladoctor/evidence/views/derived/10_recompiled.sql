@@ -113,7 +113,8 @@ CREATE MACRO special_scalar(cause) AS coalesce(
 
 -- Compilations after warm-up whose cause is one of `kinds`, as the columns of a rule's row. Counted over all causes of a
 -- site, `buckets` graphs are fine if they all come early and cost at most the share `cheap` of the
--- loop, and `phases` graphs of another phase (evaluation) that are launched again. None are where the
+-- loop, and `phases` graphs of another phase (evaluation) that are launched again. So few are no error,
+-- whatever they cost: nothing tells that a longer run loses much more. None are where the
 -- compiler reached its limit of versions: it stopped there, which is not settling. The cause's line
 -- comes first, the site second, then the line of the loader, if it is the only one, or of the
 -- first use, or the program's only function that puts batches together.
@@ -135,8 +136,9 @@ SELECT
     "limit" IS NOT NULL OR (total_share IS NULL AND unsettled
         AND CASE WHEN launches IS NULL THEN total >= buckets ELSE count >= 3 END) AS stalls,
     phase OR (early AND coalesce(total_share <= cheap, TRUE)) AS healthy,
-    CASE WHEN phase OR early THEN 'info' WHEN count >= 3 AND unsettled THEN 'error' ELSE 'warning' END
+    CASE WHEN phase OR early THEN 'info' WHEN count >= 3 AND unsettled AND NOT few THEN 'error' ELSE 'warning' END
         AS by_counts,
+    CASE WHEN few THEN 'warning' END AS highest,
     NOT unsettled OR coalesce(pattern = 'last_batch', FALSE) AS settled,  -- each epoch ends alike
     pattern = 'grows' AND unsettled AND count >= 3 AS unbounded,
     coalesce(place.op, op) AS subject, indices AS compilations,
@@ -163,6 +165,8 @@ SELECT
     } AS cause
 FROM (
     SELECT r.*, l.dynamic, l.name AS "limit", "limit" IS NULL AND NOT goes_on AND total < buckets AS early,
+           "limit" IS NULL AND (NOT goes_on AND total < buckets OR total <= phases
+                                AND coalesce(r.launches - last > total, FALSE)) AS few,
            "limit" IS NULL AND (total = 1 OR (kind <> 'input_shape' AND total <= phases
                                 AND coalesce(r.launches - last > total, FALSE))) AS phase
     FROM recompiled_site r
