@@ -193,7 +193,7 @@ class Dynamo:
                 known = self._recorder.off or getattr(self._local, "reason", None)
                 if found and not known:
                     values = guards.Frame(frame.f_locals, frame.f_globals)
-                    self._local.reason = frame.f_code, found[0], values
+                    self._local.reason = frame.f_code, guards.nearest(found), values
                 return found
 
             return reasons
