@@ -147,7 +147,8 @@ class Dynamo:
         context = getattr(module, "_METRICS_CONTEXT", None)
         if context is None:
             kind, context = module.MetricsContext, module.get_metrics_context()
-            self._patches.put(module, "MetricsContext", lambda on_exit: kind(ended(on_exit)))
+            self._patches.put(module, "MetricsContext", lambda on_exit, *args, **kwargs: (
+                kind(ended(on_exit), *args, **kwargs)))  # fmt: skip
         self._patches.replace(context, "_on_exit", ended)
 
     def _ended(self, utils: Any, spent: int, metrics: dict[str, Any], error: Any) -> None:
@@ -214,10 +215,13 @@ class Dynamo:
             return log_graph_break
 
         def logged_once(original: Any) -> Any:
-            def log_graph_break(tracer: Any, options: Any, reason: Any, exc: Any) -> Any:
-                if not self._recorder.off and not exc.logged:
-                    self._calls.note(self._broken, reason, getattr(exc, "real_stack", None))
-                return original(tracer, options, reason, exc)
+            def log_graph_break(tracer: Any, options: Any, reason: Any = "", *args: Any,
+                                **kwargs: Any) -> Any:  # fmt: skip
+                error = kwargs.get("exc", args[0] if args else None)
+                if not self._recorder.off and not getattr(error, "logged", False):
+                    stack = kwargs.get("user_stack") or getattr(error, "real_stack", None)
+                    self._calls.note(self._broken, reason, stack)
+                return original(tracer, options, reason, *args, **kwargs)
 
             return log_graph_break
 
