@@ -279,6 +279,9 @@ def test_steps_before_the_profile_have_warmed_up(
         ("void cutlass::Kernel2<cutlass_75_tensorop_bf16_s1688gemm_bf16_256x128_tn_align1>"
          "(cutlass_75_tensorop_bf16_s1688gemm_bf16_256x128_tn_align1::Params)",
          "cutlass_75_tensorop_bf16_s1688gemm_bf16_256x128_tn_align1"),
+        ("std::enable_if<(((8)>(0)))&&vllm::_typeConvert<c10::BFloat16>::exists, void>::type vllm::"
+         "fused_add_rms_norm_kernel<c10::BFloat16, 8>(c10::BFloat16*, long)",
+         "fused_add_rms_norm_kernel"),
         ("k" * 70, "k" * 59 + "…"),
     ],
 )  # fmt: skip

@@ -86,3 +86,16 @@ def test_a_compiled_function_that_is_called_several_times_a_step(
     tmp_path: Path, names: Sequence[str], expected: tuple[object, ...]
 ) -> None:
     assert steps(tmp_path, traced(*names)) == expected
+
+
+@pytest.mark.parametrize(
+    ("names", "each"),
+    [(("label 1", "label 2", "label 3"), "label 1"), ((BATCH, *MODEL) * 4, "one batch"),
+     ((*MODEL, READ) * 5, "one turn of 15 operators, labels and launches, the first"
+                          " aten::embedding,")],
+)  # fmt: skip
+def test_a_note_says_what_steps_are(tmp_path: Path, names: Sequence[str], each: str) -> None:
+    path = traced(*names).write(tmp_path / "trace.json")
+    assert load_evidence(str(path)).notes == (
+        f"{path}: nothing marks steps; they are taken to go from {each} to the next",
+    )

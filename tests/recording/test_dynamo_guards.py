@@ -8,7 +8,12 @@ from typing import Any
 import pytest
 
 from xladoctor.recording.bootstrap._xladoctor.torch.breaks import function_name, reason
-from xladoctor.recording.bootstrap._xladoctor.torch.guards import Frame, change, compared_with
+from xladoctor.recording.bootstrap._xladoctor.torch.guards import (
+    Frame,
+    change,
+    compared_with,
+    nearest,
+)
 
 TENSOR = SimpleNamespace(shape=(3, 4), dtype="torch.float32")
 
@@ -96,3 +101,20 @@ def test_a_break_has_a_reason_and_the_hint_that_is_its_own() -> None:
 def test_the_rest_of_a_function_is_called_after_it() -> None:
     assert function_name("torch_dynamo_resume_in_forward_at_7") == "forward after line 7"
     assert function_name("forward") == "forward"
+
+
+@pytest.mark.parametrize(
+    ("reasons", "expected"),
+    [
+        (["0/1: x == 2", "0/0: x == 1"], 0),
+        (["0/2: len(kwargs) == 6", "0/1: tensor 'kwargs['keys']' size mismatch at index 2."
+          " expected 18, actual 22", "0/0: len(kwargs) == 6"], 1),
+        (["0/1: GLOBAL_STATE changed: grad_mode", "0/0: len(xs) == 3"], 1),
+        (["0/1: GLOBAL_STATE changed: grad_mode"], 0),
+        (["0/2: len(xs) == 4", "0/1: len(xs) == 3"], 0),
+    ],
+)  # fmt: skip
+def test_the_reason_is_that_of_the_most_similar_compilation(
+    reasons: list[str], expected: int
+) -> None:
+    assert nearest(reasons) == reasons[expected]

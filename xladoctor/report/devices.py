@@ -15,6 +15,8 @@ _WORDS = {
 _TOP = 3
 _MOST_OF_NAME = 60
 _ANONYMOUS = re.compile(r"\(anonymous namespace\)::")
+#: What a template may return, which stands before its name.
+_RETURNED = re.compile(r"^(?:typename )?std::enable_if<.*?>::type ")
 _QUALIFIER = re.compile(r"^(?:void )?(?:\w+::)*")
 #: Templates that say nothing themselves: CUTLASS's.
 _HOLDER = re.compile(r"(?:void )?cutlass::(?:Kernel\d?|device_kernel)<(?:\w+::)*(\w+)")
@@ -99,7 +101,7 @@ def _kernel(name: str) -> str:
     """
     if len(name) <= _MOST_OF_NAME:
         return name
-    bare = _ANONYMOUS.sub("", name)
+    bare = _RETURNED.sub("", _ANONYMOUS.sub("", name))
     if held := _HOLDER.match(bare):
         bare = held[1]
     base = _QUALIFIER.sub("", re.split(r"[<(]", bare, maxsplit=1)[0])

@@ -164,8 +164,11 @@ def _by_repetition(
     told = _each_has(sequence.begin[sequence.telling], begin, end).all() and not first
     if not proven and not told:
         return None
-    one = "operator" if length == 1 else f"turn of {length} operators, labels and launches"
-    return Steps("repetition", begin, end, np.arange(len(begin)), each=f"one {one}")
+    names = timeline.events.names
+    one = names[int(sequence.symbol[first]) // (len(names) + 1)]
+    if length > 1:
+        one = f"one turn of {length} operators, labels and launches, the first {one},"
+    return Steps("repetition", begin, end, np.arange(len(begin)), each=one)
 
 
 def _turns(symbol: wire.Ints) -> tuple[int, int] | None:

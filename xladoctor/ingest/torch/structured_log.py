@@ -249,8 +249,9 @@ class _Reader:
 
     def _changed(self, of: str, number: int) -> None:
         if reasons := self._reasons.get(of):
-            change = guards.change(reasons[0], guards.Frame({}, {}))
-            against = self._numbers.get(guards.compared_with(reasons[0]) or "")
+            reason = guards.nearest(reasons)
+            change = guards.change(reason, guards.Frame({}, {}))
+            against = self._numbers.get(guards.compared_with(reason) or "")
             if against is not None and against != number:
                 self._rows.add("key_change", process=self._process, index=number, nth=0,
                                against=against, **change._asdict())  # fmt: skip
@@ -282,8 +283,8 @@ class _Reader:
         row["function"] = row["function"] or within
 
     def _limit(self, of: str, name: str, metrics: dict[str, Any]) -> None:
-        reasons = self._reasons.get(of) or [""]
-        change = guards.change(reasons[0], guards.Frame({}, {}))
+        reason = guards.nearest(self._reasons.get(of) or [""])
+        change = guards.change(reason, guards.Frame({}, {}))
         frame = of.partition("/")[0]
         at = self._numbers.get(f"{frame}/0")
         site = {name: None if at is None else self._compilations[at][name]

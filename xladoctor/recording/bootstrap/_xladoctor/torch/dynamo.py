@@ -131,17 +131,25 @@ class Dynamo:
     # -- compilations ------------------------------------------------------------------------
 
     def _install_compilations(self, module: Any) -> None:
-        context = module._METRICS_CONTEXT
-        original = context._on_exit
+        """Where the metrics of a compilation end: those of the process, or since torch 2.13 of each
+        thread, which makes its own when it first compiles.
+        """
 
-        def on_exit(start: int, end: int, metrics: Any, kind: Any, error: Any) -> Any:
-            result = original(start, end, metrics, kind, error)
-            if not self._recorder.off:
-                self._calls.note(self._ended, module, end - start, metrics, error)
-            return result
+        def ended(original: Any) -> Any:
+            def on_exit(start: int, end: int, metrics: Any, kind: Any, error: Any) -> Any:
+                result = original(start, end, metrics, kind, error)
+                if not self._recorder.off:
+                    self._calls.note(self._ended, module, end - start, metrics, error)
+                return result
 
-        context._on_exit = on_exit
-        self._undo.append(lambda: setattr(context, "_on_exit", original))
+            return on_exit
+
+        context = getattr(module, "_METRICS_CONTEXT", None)
+        if context is None:
+            kind, context = module.MetricsContext, module.get_metrics_context()
+            self._patches.put(module, "MetricsContext", lambda on_exit, *args, **kwargs: (
+                kind(ended(on_exit), *args, **kwargs)))  # fmt: skip
+        self._patches.replace(context, "_on_exit", ended)
 
     def _ended(self, utils: Any, spent: int, metrics: dict[str, Any], error: Any) -> None:
         from torch._guards import CompileContext
@@ -166,7 +174,9 @@ class Dynamo:
             self._hear.compiled(attempt)
         else:
             self._hear.spent(attempt)
-        if not broken and type(error).__name__ == "Unsupported":
+        if limit:  # since torch 2.13 it says so in the words of a graph break, too
+            broken = []
+        elif not broken and type(error).__name__ == "Unsupported":
             broken = [(str(error), getattr(error, "real_stack", None) or [])]
         if metrics.get("is_forward") is not False:
             self._hear.traced(attempt, bool(broken))
@@ -184,7 +194,7 @@ class Dynamo:
                 known = self._recorder.off or getattr(self._local, "reason", None)
                 if found and not known:
                     values = guards.Frame(frame.f_locals, frame.f_globals)
-                    self._local.reason = frame.f_code, found[0], values
+                    self._local.reason = frame.f_code, guards.nearest(found), values
                 return found
 
             return reasons
@@ -194,6 +204,8 @@ class Dynamo:
     # -- graph breaks ------------------------------------------------------------------------
 
     def _install_breaks(self, module: Any) -> None:
+        """On the function that logs them, a method since torch 2.13."""
+
         def logged(original: Any) -> Any:
             def log_graph_break(options: Any, reason: Any = "", *args: Any, **kwargs: Any) -> Any:
                 if not self._recorder.off:
@@ -202,7 +214,22 @@ class Dynamo:
 
             return log_graph_break
 
-        self._patches.replace(module, "log_graph_break", logged)
+        def logged_once(original: Any) -> Any:
+            def log_graph_break(tracer: Any, options: Any, reason: Any = "", *args: Any,
+                                **kwargs: Any) -> Any:  # fmt: skip
+                error = kwargs.get("exc", args[0] if args else None)
+                if not self._recorder.off and not getattr(error, "logged", False):
+                    stack = kwargs.get("user_stack") or getattr(error, "real_stack", None)
+                    self._calls.note(self._broken, reason, stack)
+                return original(tracer, options, reason, *args, **kwargs)
+
+            return log_graph_break
+
+        if hasattr(module, "log_graph_break"):
+            self._patches.replace(module, "log_graph_break", logged)
+        else:
+            tracer = module.InstructionTranslatorBase
+            self._patches.replace(tracer, "log_graph_break", logged_once)
         if self._calls.sites.parts is None:
             self._calls.sites.parts = {}  # functions are compiled in parts, which are counted
 

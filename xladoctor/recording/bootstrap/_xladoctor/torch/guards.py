@@ -1,7 +1,8 @@
 """What a guard that failed tells of why a function was compiled again.
 
-Dynamo names the first guard that the most recent compilation of the function fails, as text:
-``0/2: tensor 'x' size mismatch at index 0. expected 2, actual 3`` or ``0/1: self.scale == 2.0``.
+Dynamo names the first guard of each earlier compilation of the function that fails, as text, the
+most recent first: ``0/2: tensor 'x' size mismatch at index 0. expected 2, actual 3`` or
+``0/1: self.scale == 2.0``.
 The guard has what was expected; what is there instead is looked up in the frame, where that needs
 no code of the program's.
 """
@@ -9,7 +10,7 @@ no code of the program's.
 from __future__ import annotations
 
 import re
-from typing import Any, Mapping, NamedTuple
+from typing import Any, Mapping, NamedTuple, Sequence
 
 from ..redaction import redact_text
 
@@ -85,6 +86,20 @@ def compared_with(reason: str) -> str | None:
     """The id of the compilation whose guard failed."""
     match = _PREFIX.match(reason)
     return match[1] if match else None
+
+
+def nearest(reasons: Sequence[str]) -> str:
+    """The reason of the earlier compilation that had most in common with what came now.
+
+    Guards on the state of torch come first, those on what is there next, and those on sizes and
+    values last: what fails only there is the same otherwise. Of equals the most recent counts.
+    """
+    return max(reasons, key=_depth)
+
+
+def _depth(reason: str) -> int:
+    what = change(reason, Frame({}, {})).what
+    return 0 if what == "configuration" else 2 if what in ("shape", "static") else 1
 
 
 def change(reason: str, frame: Frame) -> Change:
