@@ -22,7 +22,7 @@ def record(program: Path, folder: Path, kept: Path, *, may_fail: bool = False) -
     """Run one program, and keep what it left in the folder ``kept``."""
     run = folder / program.stem
     command = [sys.executable, "-m", "xladoctor", "run", "--quiet", "--output", str(run),
-               "--trace-steps", "8", "--trace-bytes", "1M", str(program)]  # fmt: skip
+               "--trace-steps", "8", "--trace-bytes", "4M", str(program)]  # fmt: skip
     subprocess.run(
         command,
         check=not may_fail,
