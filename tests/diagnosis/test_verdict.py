@@ -146,6 +146,20 @@ def test_speedup_is_of_the_loop_after_warm_up_unless_that_gets_shorter() -> None
     assert judge(time, [finding(saving=once)]).speedup == round(10 / 6, 3)
 
 
+def test_speedup_is_that_of_the_average_step_which_findings_show() -> None:
+    time = spent(barrier_s=6.0, warmup_compile_s=4.0)  # 3 s of which lie outside of average steps
+    step = Saving(2.7, None, None, "estimate", now_ms=30.0, after_ms=3.0, remaining_s=2.7)
+    assert judge(time, [finding(saving=step)], steps=100).speedup == 10.0
+    both = [finding(saving=replace(step, remaining_s=seconds)) for seconds in (1.0, 0.5)]
+    assert judge(time, both, steps=100).speedup == 2.0
+
+
+def test_what_is_left_of_next_to_nothing_is_no_number() -> None:
+    step = Saving(3.0, None, None, "estimate", now_ms=30.0, after_ms=0.1, remaining_s=2.99)
+    text = judge(spent(barrier_s=6.0), [finding(saving=step)], steps=100).text
+    assert text.endswith("; 1 finding to fix for a loop over 100 times as fast after warm-up.")
+
+
 def test_missing_barrier_has_a_speedup_too() -> None:
     judged = judge(spent(barrier_s=1.0), [saves(6.0, 5.0, rule="XD301")])
     assert (judged.bound_by, judged.speedup) == ("missing_barrier", 2.0)

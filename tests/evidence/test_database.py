@@ -110,6 +110,13 @@ def test_view_is_created_with_those_below_it_when_it_is_named() -> None:
     assert created() == {"lead", "loop", "loop_row"}
 
 
+def test_last_steps_of_a_long_run_are_in_the_tail() -> None:
+    """Ten steps share a line there."""
+    rows = [step(9, barriers=10), step(19, barriers=10), step(24, tail=True, barriers=4)]
+    database = evidence({"step": rows}).database
+    assert database.rows("SELECT barriers, steps FROM loop") == [{"barriers": 24, "steps": 24}]
+
+
 def test_steps_are_barriers_by_the_period_of_their_thread() -> None:
     database = evidence({
         "step": [*(step(i) for i in range(12)), *(step(i, thread=2) for i in range(5)),

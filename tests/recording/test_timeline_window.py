@@ -278,6 +278,17 @@ def test_memory_of_the_first_steps_may_be_the_program_s(make: Callable[..., Worl
     assert world.ended_by == ["size limit"]
 
 
+def test_what_set_up_takes_leaves_a_window_for_the_loop(make: Callable[..., World]) -> None:
+    world = make(trace_bytes=10 * MB)
+    world.timeline.used()
+    world.memory += 5000 * MB
+    world.ticks(0.25)
+    assert world.ended_by == ["size limit"]
+    world.steps(20)
+    assert world.timeline.active
+    assert len(world.timeline.windows) == 1
+
+
 def test_end_of_the_program_closes_it(make: Callable[..., World]) -> None:
     world = make(trace_after=1)
     world.steps(3)

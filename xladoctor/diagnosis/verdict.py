@@ -41,6 +41,7 @@ _UNKNOWN = "No step log in this evidence, so what limits the program is not know
 _NOTHING = "nothing to fix"
 _WITHIN = "no launch repeats, and what goes on within one cannot be seen from outside"
 _MANY = 10
+_HUNDREDS = 100  # times as fast, beyond which what is left is too little to tell how many
 _MOST = 1000.0
 _NO_GAIN = 1.02
 
@@ -57,6 +58,7 @@ def verdict(  # noqa: PLR0913  # what a sentence on the whole run rests on
     *,
     off: int = 0,
     once: bool = False,
+    steps: int | None = None,
 ) -> Verdict:
     """What limits the loop, in a sentence that a newcomer understands.
 
@@ -70,9 +72,10 @@ def verdict(  # noqa: PLR0913  # what a sentence on the whole run rests on
         so_far: how far nothing was found, where that is not the whole program; see :func:`reach`.
         off: how many rules are switched off, so that their defects would not be seen.
         once: no launch repeats, so that all work of the device lies within single ones.
+        steps: of the loop, by which the average step becomes the time of all of them.
     """
     serious = [finding for finding in findings if finding.severity != "info"]
-    speedup, basis = _speedup(time, serious)
+    speedup, basis = _speedup(time, serious, steps)
     bound_by, text, share = _by_time(time, findings, pack, None if once else busy, dispatch)
     within = once and bound_by in ("device", "host_sync") and share > _MUCH
     if ruled := _by_rule(serious, pack):
@@ -185,17 +188,30 @@ def _spent(time: TimeSpent, waits: Sequence[Finding]) -> dict[str, float]:
     return spent
 
 
-def _speedup(time: TimeSpent, findings: Sequence[Finding]) -> tuple[float | None, SavingBasis]:
-    """How many times as fast the loop is without its warm-up's compiling, if all are fixed."""
+def _speedup(
+    time: TimeSpent, findings: Sequence[Finding], steps: int | None
+) -> tuple[float | None, SavingBasis]:
+    """How many times as fast the loop is without its warm-up's compiling, if all are fixed: its
+    average step, where the findings tell of that.
+    """
     savings = [finding.saving for finding in findings if finding.saving.seconds is not None]
     if not time.loop_s or not savings:
         return None, "none"
-    given = [s.remaining_s for s in savings if s.remaining_s is not None]
-    seconds = sum(given) if given else sum(s.seconds or 0.0 for s in savings)
-    of_warmup = any(_of_warmup(s) for s in savings)
-    whole = time.loop_s if of_warmup else time.steady_s
+    given = [s for s in savings if s.remaining_s is not None]
+    seconds = sum((s.remaining_s if given else s.seconds) or 0.0 for s in given or savings)
+    whole = time.loop_s if any(_of_warmup(s) for s in savings) else time.steady_s
+    if whole == time.steady_s and steps and given and all(s.now_ms for s in given):
+        whole = max(s.now_ms or 0.0 for s in given) / 1e3 * steps
+        seconds = sum((s.remaining_s or 0.0) * _recurring(s, steps) for s in given)
     left = max(whole - seconds, whole / _MOST)
     return round(whole / left, 3), "estimate" if given else "bound"
+
+
+def _recurring(saving: Saving, steps: int) -> float:
+    """The part of what it saves that lies in the average step, 0 to 1."""
+    if not saving.seconds or saving.now_ms is None or saving.after_ms is None:
+        return 1.0
+    return min(1.0, (saving.now_ms - saving.after_ms) / 1e3 * steps / saving.seconds)
 
 
 def _of_warmup(saving: Saving) -> bool:
@@ -222,4 +238,6 @@ def _gain(
 
 
 def _times(factor: float) -> str:
+    if factor > _HUNDREDS:
+        return f"over {_HUNDREDS} times"
     return f"{factor:.0f} times" if factor >= _MANY else f"{float(f'{factor:.3g}'):g} times"

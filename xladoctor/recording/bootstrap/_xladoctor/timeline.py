@@ -219,10 +219,10 @@ class Timeline:
                 and now - self._opened >= _WITHOUT_BARRIERS_S
                 and self.windows[-1]["steps"] >= WARMUP)  # fmt: skip
 
-    def _do_without_barriers(self) -> None:
+    def _do_without_barriers(self, why: str = "no barrier") -> None:
         """Keep what there is, until a loop with barriers follows after all."""
         with self._lock:
-            self.end("no barrier")
+            self.end(why)
             self._waiting = True
 
     def _reach_limit(self, which: str) -> None:
@@ -230,6 +230,8 @@ class Timeline:
             self._second = self._second and which != "size limit"
             if self._in_warm_up:
                 self._drop()
+            elif self._provisional:  # of the set-up, which no loop has followed yet
+                self._do_without_barriers(which)
             else:
                 self.end(which)
 
