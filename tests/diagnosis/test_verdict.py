@@ -73,7 +73,7 @@ def test_verdict_counts_the_findings_to_fix(levels: list[Any], text: str) -> Non
     assert judge(spent(barrier_s=1.0), findings).text.endswith(f"; {text}")
     shown = text.replace("nothing to fix", "nothing to fix in what it shows")
     assert judge(TimeSpent(None, None, None, None), findings).text == (
-        f"No step log in this evidence, so what limits the program is not known; {shown}"
+        f"This evidence has no times of steps, so what limits the program is not known; {shown}"
     )
 
 
@@ -273,7 +273,7 @@ def test_without_times_nothing_is_said_to_be_right(
     found = [finding(severity="info", cost=Cost(seconds, None, "measured"),
                      saving=Saving(None, None, None, "none")) for seconds in costs]  # fmt: skip
     assert judge(TimeSpent(None, None, None, None), found, judged=judged).text == (
-        f"No step log in this evidence, so what limits the program is not known; {told}"
+        f"This evidence has no times of steps, so what limits the program is not known; {told}"
     )
 
 

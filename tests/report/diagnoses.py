@@ -129,8 +129,8 @@ TEXT = Diagnosis(
     schema_version=3,
     tool=Tool("xladoctor", "0.1.0"),
     run=RunFacts("text", "report.txt"),
-    verdict=Verdict("unknown", "No step log in this evidence, so what limits the program is not"
-                    " known; nothing to fix."),
+    verdict=Verdict("unknown", "This evidence has no times of steps, so what limits the program is"
+                    " not known; nothing to fix."),
     time=TimeSpent(None, None, None, None),
     steps=None,
     devices=[],

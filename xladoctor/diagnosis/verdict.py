@@ -37,7 +37,7 @@ LIMITS = {
     "upload": "uploads", "checkpoint": "saving checkpoints", "dispatch": "dispatch",
     "tracing": "tracing on the host", "host": "other Python on the host", "device": "the device",
 }  # fmt: skip
-_UNKNOWN = "No step log in this evidence, so what limits the program is not known"
+_UNKNOWN = "This evidence has no times of steps, so what limits the program is not known"
 _NOTHING = "nothing to fix"
 _WITHIN = "no launch repeats, and what goes on within one cannot be seen from outside"
 _MANY = 10
