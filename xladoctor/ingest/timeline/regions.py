@@ -110,8 +110,8 @@ def _labels(
 
 def _compiling(begin: Times, end: Times, passes: wire.Array, calls: Intervals) -> wire.Array:
     """What lies in a compilation whose own event is missing, as the profiler stopped before its
-    end: labels around the compiler's passes, and those between two such, without any call of the
-    runtime.
+    end: labels around the compiler's passes, those between two such, and what follows, such as the
+    passes that make machine code, without any call of the runtime.
     """
     if not passes.any():
         return passes
@@ -121,7 +121,8 @@ def _compiling(begin: Times, end: Times, passes: wire.Array, calls: Intervals) -
     since, until = around.begin[first], around.end[last]
     if np.any((calls.begin >= since) & (calls.begin < until)):
         return np.zeros(len(begin), bool)
-    within: wire.Array = (begin >= since) & (end <= until)
+    later = calls.begin[calls.begin >= until]
+    within: wire.Array = (begin >= since) & (begin < (later[0] if len(later) else np.inf))
     return within
 
 
