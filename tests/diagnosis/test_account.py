@@ -106,7 +106,8 @@ def test_what_the_last_turn_compiles_is_the_loops() -> None:
     ]  # fmt: skip
     time = time_spent(of_run({"step": steps, "compilation": compilations}))
     assert parts(time)["compile_s"] == 1.0
-    assert (time.total_s, parts(time)["after_s"]) == (pytest.approx(20), pytest.approx(8.5))
+    assert parts(time)["after_s"] == pytest.approx(8.5)
+    assert time.total_s == pytest.approx(20)
 
 
 def test_without_barriers_the_loop_ends_with_its_last_read() -> None:
