@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support import PACK, Row, evidence, finding, location, step
+from tests.support import PACK, Row, complete, evidence, finding, location, step
 from xladoctor.diagnosis.account import explain, time_spent
 from xladoctor.diagnosis.interface import Claim, Cost, Finding, Saving, TimeParts, TimeSpent
 from xladoctor.evidence.interface import Evidence
@@ -32,7 +32,7 @@ def at(index: int, begin_s: float, end_s: float, **spent_s: float) -> Row:
 
 
 def of_run(tables: dict[str, list[Row]], seconds: float = 20.0) -> Evidence:
-    return evidence(tables, began_ns=BEGAN, ended={"seconds": seconds})
+    return complete(tables, began_ns=BEGAN, ended={"seconds": seconds})
 
 
 # Parts
@@ -95,6 +95,19 @@ def test_time_after_the_last_barrier_is_no_loop_unless_there_is_no_barrier() -> 
     assert time_spent(evidence({"step": [step(0), tail]})).loop_s == 0.001
     assert time_spent(evidence({"step": [tail]})).loop_s == 9.0
     assert time_spent(evidence({"step": [{**tail, "main": False}]})).loop_s is None
+
+
+def test_what_the_last_turn_compiles_is_the_loops() -> None:
+    steps = [at(0, 5, 9), at(1, 9, 10), at(2, 10, 11, compile=0.5), step(3, tail=True)]
+    compilations = [
+        {"process": 0, "thread": 1, "index": index, "step": index, "ordinal": 3 * index,
+         "launches": 10, "file": "train.py", "line": 40, "duration_ns": SECOND // 2}
+        for index in (2, 3)
+    ]  # fmt: skip
+    time = time_spent(of_run({"step": steps, "compilation": compilations}))
+    assert parts(time)["compile_s"] == 1.0
+    assert parts(time)["after_s"] == pytest.approx(8.5)
+    assert time.total_s == pytest.approx(20)
 
 
 def test_without_barriers_the_loop_ends_with_its_last_read() -> None:

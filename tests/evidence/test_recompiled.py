@@ -27,6 +27,7 @@ class Case:
         compiled: columns of each compilation, of ``compilation`` and of ``recompilation`` at once;
             ``ordinal`` is the launch of the site. The first of a site needs no cause.
         period: barriers in each turn of the loop.
+        tail: whether the program went on after its last barrier.
         rows: the rows expected, each with the values that matter.
     """
 
@@ -36,6 +37,7 @@ class Case:
     steps: int = 40
     period: int | None = None
     step: Row = field(default_factory=dict)
+    tail: bool = False
 
 
 def at(*ordinals: int, **columns: Any) -> list[Row]:
@@ -58,6 +60,15 @@ CASES = {
         at(0, 48, launches=160), [{"count": 1}], steps=160, period=16),
     "unknown_launches_go_by_the_period": Case(
         at(0, 20, 47, 48, launches=None), [{"count": 1}], steps=160, period=16),
+    # -- outside of the loop
+    "called_after_the_loop_from_elsewhere": Case(
+        at(0, 10, callers="train.py:90") + at(40, 40, 40, callers="train.py:95"),
+        [{"count": 1}], tail=True),
+    "last_turn": Case(at(0, 10, 40, callers="train.py:90"), [{"count": 2}], tail=True),
+    "loop_after_the_loop": Case(at(0, callers="train.py:90") + at(*[40] * 9, callers="train.py:95"),
+                                [{"count": 6, "settled": False}], tail=True),
+    "before_the_first_barrier": Case(
+        at(*range(10), launches=10, line=60, in_step=0), [{"count": 7, "settled": True}]),
     # -- how bad
     "once_is_fine_however_late": Case(at(0, 39), [{"count": 1, "healthy": True, "settled": False,
                                                   "by_counts": "info"}]),
@@ -174,17 +185,20 @@ def of_process(number: int, case: Case) -> dict[str, list[Row]]:
         "compilation": [],
         "recompilation": [],
     }
+    if case.tail:
+        tables["step"].append(step(case.steps, process=number, tail=True))
     if case.period:
         tables["step_period"] = [{"process": number, "thread": 1, "barriers": case.period}]
     sites: set[int] = set()
     for index, given in enumerate(sorted(case.compiled, key=lambda row: row["ordinal"])):
         row = {"kind": case.kind, "line": 40, "launches": 40, "first_step": 0, "made_file": None,
-               "made_line": None, "duration_ns": None, **given}  # fmt: skip
+               "made_line": None, "duration_ns": None, "callers": None, **given}  # fmt: skip
         key = {"process": number, "index": index}
-        site = {name: row.pop(name) for name in ("line", "launches", "duration_ns")}
+        site = {name: row.pop(name) for name in ("line", "launches", "duration_ns", "callers")}
         ordinal = row.pop("ordinal")
+        in_step = row.pop("first_step") + ordinal
         tables["compilation"].append({
-            **key, **site, "thread": 1, "step": row.pop("first_step") + ordinal, "file": "train.py",
+            **key, **site, "thread": 1, "step": row.pop("in_step", in_step), "file": "train.py",
             "ordinal": ordinal, "function": "train", "via": "", "graph_hash": f"g{index}",
         })  # fmt: skip
         if site["line"] in sites and row["kind"]:

@@ -66,7 +66,7 @@ def test_as_many_blocks_as_times_are_joined_in_order() -> None:
         "graph_hash": "b", "cause": SYNC, "inputs": 2, "outputs": 3,
         "memory_bytes": None, "callbacks": None, "cached": None, "compile_id": None, "end_ns": 1009,
         "duration_ns": 9, "file": PROGRAM, "line": 40, "function": "train", "user_file": None,
-        "user_line": None, "user_function": None, "via": "",
+        "user_line": None, "user_function": None, "via": "", "callers": "",
     }  # fmt: skip
     assert graphs_and_times(compilations) == [("a", 7), ("b", 9)]
 

@@ -60,7 +60,7 @@ def test_passes_of_a_compilation_that_the_timeline_cuts_off_are_no_labels(tmp_pa
     trace = labelled(("train", 200, 300), ("simplification", 400, 600), ("dce", 410, 500),
                      ("RunInvariantCheckers", 420, 430), ("scheduling", 610, 620),
                      ("fusion", 700, 800), ("RunInvariantCheckers", 750, 760),
-                     ("evaluate", 1500, 1600))  # fmt: skip
+                     ("Canonicalizer", 810, 820), ("evaluate", 1500, 1600))  # fmt: skip
     assert [row["path"] for row in regions(trace, tmp_path)] == ["train", "evaluate"]
 
 

@@ -76,8 +76,11 @@ def time_spent(evidence: Evidence) -> TimeSpent:
     if total and began is not None:
         before = max(0.0, (row["began_at"] - began) / 1e9)
         after = max(0.0, total - (row["ended_at"] - began) / 1e9 - seconds["writing"])
+        last = min(after, _last_turn_compile(evidence, row["process"]))
+        after, loop = after - last, loop + last
         parts = replace(
             parts, startup_s=before + seconds["setup"], after_s=after,
+            compile_s=parts.compile_s + last,
             capture_s=max(0.0, total - before - after - seconds["setup"] - loop),
         )  # fmt: skip
         total = sum(asdict(parts).values())
@@ -203,6 +206,17 @@ def _warmup_compile(evidence: Evidence, process: int) -> float:
           AND process NOT IN (SELECT process FROM missing_barrier)
     """
     return float(evidence.database.scalar(query, {"process": process, "warmup": WARMUP}))
+
+
+def _last_turn_compile(evidence: Evidence, process: int) -> float:
+    """Seconds of compiling after the last barrier that findings count for the loop."""
+    query = """
+        SELECT coalesce(sum(l.duration_ns), 0) / 1e9 FROM late_compilation l
+        JOIN step s ON s.process = l.process AND s.thread = l.thread AND s.index = l.step AND s.tail
+        WHERE l.process = $process
+          AND EXISTS (SELECT 1 FROM step o WHERE o.process = l.process AND NOT o.tail)
+    """
+    return float(evidence.database.scalar(query, {"process": process}))
 
 
 def explain(

@@ -64,13 +64,15 @@ def join(
     for index, (block, row) in enumerate(zip(logged, pairs, strict=True)):
         timed, site = _Timed.at(times, hashes, row), locate(block)
         counts = by_blocks[index] if by_blocks else by_steps(site, timed.thread, timed.step)
-        _add(process, index, block, timed, site, counts, rows)
+        place = {**site.columns(), "callers": locate.callers(block)}
+        _add(process, index, block, timed, place, counts, rows)
     for index, row in enumerate(_unlogged(len(hashes), pairs), len(logged)):
         timed = _Timed.at(times, hashes, row)
         site = locate.known(CallSite(*(times[name][row] for name in CallSite.__dataclass_fields__)))
         counts = (by_steps(site, timed.thread, timed.step) if timed.ordinal is None
                   else (timed.ordinal, timed.launches))  # fmt: skip
-        _add(process, index, None, timed, site, counts, rows)
+        place = {**site.columns(), "callers": None}
+        _add(process, index, None, timed, place, counts, rows)
     executed = (block for block in blocks if block.kind == "execution")
     for index, block in enumerate(executed):
         _add_execution(process, index, block, locate(block), rows)
@@ -119,6 +121,12 @@ class _Locator:
         if id(block.frames) not in self._of_stacks:
             self._of_stacks[id(block.frames)] = self.known(self._folders.locate(block.frames))
         return self._of_stacks[id(block.frames)]
+
+    def callers(self, block: Block) -> str | None:
+        """The program's lines below the call site of a stack; None if the log has no frames."""
+        lines = [f"{frame.file}:{frame.line}" for frame in block.frames
+                 if self._folders.is_user(frame.file)]  # fmt: skip
+        return " ".join(lines[1:]) if lines else None
 
     def known(self, site: CallSite) -> CallSite:
         """The same site, as it was met first."""
@@ -258,7 +266,7 @@ def _log_ends(process: int, steps: Columns) -> list[tuple[int, int]]:
 
 def _add(
     process: int, index: int, block: Block | None, timed: _Timed,
-    site: CallSite, counts: tuple[int, int | None], rows: Gathered,
+    place: dict[str, Any], counts: tuple[int, int | None], rows: Gathered,
 ) -> None:  # fmt: skip
     rows.add(
         "compilation", process=process, thread=timed.thread, index=index, step=timed.step,
@@ -268,7 +276,7 @@ def _add(
         inputs=block.inputs if block else None, outputs=block.outputs if block else None,
         memory_bytes=block.memory_bytes if block else timed.memory_bytes,
         callbacks=timed.callbacks, cached=timed.cached, compile_id=None,
-        end_ns=timed.end_ns, duration_ns=timed.duration_ns, **site.columns(),
+        end_ns=timed.end_ns, duration_ns=timed.duration_ns, **place,
     )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ class Rates:
         barriers: steps of the step log or the timeline; an iteration may have several.
         steady_s: time of that many steps in the steady state.
         compilations: seconds of each compilation, by its number.
-        late: numbers of the compilations after warm-up.
+        late: numbers of the compilations after warm-up, in the loop.
     """
 
     steps: int
@@ -53,7 +53,7 @@ def read_rates(database: Database, process: int) -> Rates | None:
 
 
 _COMPILED = """
-    SELECT c.index, c.duration_ns, l.index IS NOT NULL AS late
+    SELECT c.index, c.duration_ns, l.index IS NOT NULL AND NOT l.ahead AS late
     FROM compilation c
     LEFT JOIN late_compilation l ON l.process = c.process AND l.index = c.index
     WHERE c.process = $process AND c.duration_ns IS NOT NULL

@@ -180,6 +180,7 @@ RUN: dict[str, Table] = {
         compile_id VARCHAR number that the compiler gave it, as in compiled_part, where known
         end_ns BIGINT when it ended, where known
         duration_ns BIGINT how long it took, where known
+        callers VARCHAR lines of the program that led to the named one, nearest first, where known
     """ + SITE)),
     "launch": Table("a call site that launched graphs, in frameworks without barriers",
                     "call_sites.json", columns(PROCESS + """

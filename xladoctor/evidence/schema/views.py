@@ -122,6 +122,7 @@ VIEWS: dict[str, Columns] = {
         what VARCHAR kind, or unknown
         turn DOUBLE iteration of its call site that compiled, from 0
         unsettled BOOLEAN whether it came in the last third of the launches of its call site
+        ahead BOOLEAN whether that was before the first barrier of the loop
         running_ns BIGINT time of the loop without compiling
         steps BIGINT iterations of the longest loop of the process
         captured BOOLEAN whether the timeline has any graph

@@ -48,9 +48,13 @@ WHERE NOT s.tail AND NOT s.probed AND s.compilations = 0
 CREATE TABLE captured_loop AS
 SELECT DISTINCT process FROM step WHERE input_ns IS NOT NULL AND optimizer_steps IS NOT NULL;
 
--- Internal: compilations but those that are known to have ended before the first step that is known.
+-- Internal: compilations but those that are known to have ended before the first step that is known, or
+-- after the last barrier.
 CREATE VIEW compilation_in_loop AS
 SELECT c.*
 FROM compilation c
-LEFT JOIN (SELECT process, min(begin_ns) AS begin_ns FROM step GROUP BY process) s USING (process)
-WHERE NOT coalesce(c.end_ns < s.begin_ns, FALSE);
+LEFT JOIN (
+    SELECT process, min(begin_ns) AS begin_ns, max(end_ns) FILTER (NOT tail) AS end_ns
+    FROM step GROUP BY process
+) s USING (process)
+WHERE NOT coalesce(c.end_ns < s.begin_ns OR c.end_ns > s.end_ns, FALSE);

@@ -69,6 +69,11 @@ FROM computing c WHERE pass = 'forward'
 GROUP BY process, program_id, frame, opcode, shape, product, file, line,
          CASE WHEN op_type IS NULL THEN regexp_replace(op_name, '\d+', '', 'g') END;
 
+-- Internal: how often the update of a graph does the same: once for each tensor.
+CREATE VIEW updated_tensors AS
+SELECT process, program_id, unnest([count(*) FILTER (entry), count(*)]) AS times  -- fused or not
+FROM computing WHERE pass = 'update' GROUP BY process, program_id, op_type, opcode;
+
 -- Graphs that hold a block several times: as a loop over points in time or batches does, or as
 -- `layers` of the same shape, each with weights of its own. `part`: share of the graph's instructions
 -- that is copies of the first. The backward pass repeats what the forward pass does; an update does
@@ -80,7 +85,11 @@ WITH counted AS (
            bool_or(product) AS counts
     FROM repeated_place p
     WHERE (product AND p.times >= 4)
-       OR in_entry >= 16  -- one operation may become several fusions, if not so many
+       OR (in_entry >= 16  -- one operation may become several fusions, if not so many
+           AND NOT EXISTS (  -- what is done with each gradient, as clipping them, is no loop
+               SELECT 1 FROM updated_tensors u WHERE u.process = p.process
+                   AND u.program_id = p.program_id AND u.times = p.in_entry
+           ))
     GROUP BY process, program_id, CASE WHEN product THEN p.times ELSE in_entry END
 ),
 copied AS (

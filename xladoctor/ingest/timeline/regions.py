@@ -113,7 +113,8 @@ def _compiling(begin: Times, end: Times, passes: wire.Array, calls: Intervals) -
     ended after it.
 
     Of one that had begun before, all up to the thread's first call of the runtime; of the other
-    labels around the compiler's passes, and those between two such, without any call.
+    labels around the compiler's passes, those between two such, and what follows, such as the
+    passes that make machine code, without any call.
     """
     before = np.zeros(len(begin), bool)
     if len(calls.begin):
@@ -129,7 +130,10 @@ def _compiling(begin: Times, end: Times, passes: wire.Array, calls: Intervals) -
     since, until = around.begin[first], around.end[last]
     if np.any((calls.begin >= since) & (calls.begin < until)):
         return before
-    within: wire.Array = before | (begin >= since) & (end <= until)
+    later = calls.begin[calls.begin >= until]
+    within: wire.Array = before | (
+        (begin >= since) & (begin < (later[0] if len(later) else np.inf))
+    )
     return within
 
 

@@ -1,6 +1,6 @@
 -- Compilations after warm-up, each with its place in the life of its call site: iterations before
 -- it (a site may launch several times in each), whether it came in the last third of the site's
--- launches, and the lines whose operations differ. Where only a part of a run is judged, those in
+-- launches, whether that was before the loop's first barrier (`ahead`), and the lines whose operations differ. Where only a part of a run is judged, those in
 -- it, warm-up or not, that have an earlier graph to differ from. Without a barrier all graphs
 -- differ, of the program or of one of its loops, which is another finding.
 CREATE TABLE late_compilation AS
@@ -19,6 +19,7 @@ SELECT
     c.ordinal / greatest(1, round(c.launches / t.steps), CASE WHEN c.launches IS NULL THEN p.barriers END)
         AS turn,
     w.begin_ns IS NOT NULL OR coalesce(c.ordinal >= c.launches * 2 / 3, TRUE) AS unsettled,
+    coalesce(c.step = 0 AND t.steps >= warmup(), FALSE) AS ahead,
     t.duration_ns - t.compile_ns AS running_ns, l.steps, EXISTS (SELECT 1 FROM hlo_module) AS captured,
     g.lines,
     CASE WHEN c.made_file IS NOT NULL THEN {
@@ -42,6 +43,16 @@ LEFT JOIN (
     SELECT process, index, list(DISTINCT {'file': file, 'line': line}) AS lines
     FROM graph_change WHERE file IS NOT NULL GROUP BY process, index
 ) g ON g.process = c.process AND g.index = c.index
+LEFT JOIN (  -- called after the loop from where the loop does not call: that has its own warm-up
+    SELECT o.process, o.index,
+           row_number() OVER (PARTITION BY o.process, site(o), o.via, o.callers ORDER BY o.index) AS nth
+    FROM compilation o
+    JOIN step s ON s.process = o.process AND s.thread = o.thread AND s.index = o.step AND s.tail
+    WHERE NOT EXISTS (
+        SELECT 1 FROM compilation i WHERE i.process = o.process AND i.step < o.step
+            AND i.callers IS NOT DISTINCT FROM o.callers
+    )
+) n ON n.process = c.process AND n.index = c.index
 LEFT JOIN judged_part w ON TRUE
 WHERE c.process NOT IN (SELECT process FROM missing_barrier)
   AND NOT EXISTS (SELECT 1 FROM growing_turn u WHERE u.process = c.process
@@ -52,6 +63,7 @@ WHERE c.process NOT IN (SELECT process FROM missing_barrier)
                     FROM compilation o WHERE o.process = c.process AND o.file = c.file AND o.line = c.line
                         AND o.step BETWEEN 1 AND e.last
                 )) AND t.steps >= warmup(), FALSE) AND c.compiled IS NOT NULL)
+            AND NOT coalesce(n.nth <= warmup(), FALSE)
            ELSE c.kind IS NOT NULL AND c.end_ns BETWEEN w.begin_ns AND w.end_ns END;
 
 -- One more site that explains a finding.
@@ -101,7 +113,8 @@ SELECT
     count(*) AS count, sum(duration_ns)::BIGINT AS cost_ns, bool_or(unsettled) AS unsettled,
     any_value(total_ns / (total_ns + running_ns)) AS total_share, any_value(goes_on) AS goes_on,
     max(greatest(rows_of(was), rows_of(now))) FILTER (pattern = 'last_batch') AS "full",
-    any_value(steps) AS steps, bool_or(captured) AS captured
+    any_value(steps) AS steps, bool_or(captured) AS captured,
+    bool_and(ahead) AS ahead
 FROM chosen GROUP BY process, file, line, via, compiled, what, part;
 
 -- Internal: whether a number is an input of the graph but for special values, by the cause of a `recompiled` row.
@@ -139,7 +152,7 @@ SELECT
     CASE WHEN phase OR early THEN 'info' WHEN count >= 3 AND unsettled AND NOT few THEN 'error' ELSE 'warning' END
         AS by_counts,
     CASE WHEN few THEN 'warning' END AS highest,
-    NOT unsettled OR coalesce(pattern = 'last_batch', FALSE) AS settled,  -- each epoch ends alike
+    NOT unsettled OR ahead OR coalesce(pattern = 'last_batch', FALSE) AS settled,  -- each epoch ends alike
     pattern = 'grows' AND unsettled AND count >= 3 AS unbounded,
     coalesce(place.op, op) AS subject, indices AS compilations,
     CASE WHEN possible > seen THEN count + possible - seen END AS at_most,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import weakref
-from types import CodeType
-from typing import Any, Callable
+from types import CodeType, FunctionType, MethodType
+from typing import Any, Callable, Iterator
 
 from ..calls import Calls
 from ..patches import Patches
@@ -51,7 +51,8 @@ class Loaders:
         batches = loader.batch_sampler
         if type(batches) is self._torch.utils.data.BatchSampler:  # no code of the program's
             size, drops = batches.batch_size, batches.drop_last
-            collate = self._calls.definition(_code_of(loader.collate_fn))
+            places = map(self._calls.definition, _codes_of(loader.collate_fn))
+            collate = next((place for place in places if place is not None), None)
             self._made[batches] = site
             self._recorder.loader(site, size, drops, loader.num_workers, collate)
 
@@ -75,11 +76,17 @@ class Loaders:
             self._recorder.empty_pass(site, batches.batch_size, batches.drop_last)
 
 
-def _code_of(function: Callable[..., Any]) -> CodeType | None:
-    """The code that a function, a method, a partial or an object that can be called runs."""
+def _codes_of(function: Callable[..., Any]) -> Iterator[CodeType | None]:
+    """The code that a function, a method, a partial or an object that can be called runs, and that
+    of the functions which such an object holds, as it may only wrap one.
+    """
     while isinstance(function, functools.partial):
         function = function.func
     function = getattr(function, "__func__", function)
-    if not hasattr(function, "__code__"):
-        function = type(function).__call__
-    return getattr(function, "__code__", None)
+    if hasattr(function, "__code__"):
+        yield function.__code__
+        return
+    yield getattr(type(function).__call__, "__code__", None)
+    for held in vars(function).values() if hasattr(function, "__dict__") else ():
+        if isinstance(held, (FunctionType, MethodType)):
+            yield held.__code__
