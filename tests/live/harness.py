@@ -78,6 +78,14 @@ device = torch_xla.device()
 weights = torch.ones(8, 8).to(device)
 """
 
+#: torch imports this at exit, where it is installed; Python then forgets that it was interrupted,
+#: and its status is 1, bare as well.
+INTERRUPTIBLE = """
+import contextlib
+with contextlib.suppress(ImportError):
+    import tabulate
+"""
+
 _FOREIGN_PREFIXES = ("PYTEST_", "XLADOCTOR_", "XLA_", "PT_XLA_", "COV_")
 _FOREIGN_VARIABLES = {"NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES", "PYTHONPATH"}
 

@@ -15,6 +15,7 @@ import pytest
 
 from tests.live.forked import Finished
 from tests.live.harness import (
+    INTERRUPTIBLE,
     LIMIT_S,
     LIVE,
     ON_DEVICE,
@@ -47,7 +48,7 @@ while text("steps.jsonl").count('"event":"step"') < {STEPS} or (
 ):
     time.sleep(0.1)
 """
-WAIT_FOR_THE_END = """
+WAIT_FOR_THE_END = f"""{INTERRUPTIBLE}
 print("ready", flush=True)
 try:
     time.sleep(100)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+from textwrap import dedent
 
 import pexpect
 import pytest
 
 from tests.live.forked import Finished
-from tests.live.harness import LIMIT_S, LIVE, Captured, environment, write
+from tests.live.harness import INTERRUPTIBLE, LIMIT_S, LIVE, Captured, environment, write
 from tests.live.screen import Screen
 
 pytestmark = [
@@ -64,7 +65,7 @@ def spawn(
 def session(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str, Captured]:
     """What the terminal received up to the program's last step, and after Ctrl-C; and the run."""
     folder = tmp_path_factory.mktemp("session")
-    program = write(folder, "train.py", TRAIN)
+    program = write(folder, "train.py", INTERRUPTIBLE + dedent(TRAIN))
     with spawn(folder, program.name) as terminal:
         shown = rf"xladoctor: {STEPS} steps, \d+ compilations?, \d+:\d\d[^\x1b]*"
         terminal.expect(rf"{shown}\x1b\[0m\x1b8")
