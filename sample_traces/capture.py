@@ -79,9 +79,12 @@ def neutralize(target: Path) -> None:
     for path in sorted(p for p in target.rglob("*") if p.is_file()):
         if path.suffix == ".pb":
             neutralize_timeline(path, neutral)
-            path.rename(path.with_name(path.name.replace(socket.gethostname(), "host")))
+        elif path.suffix == ".gz":
+            text = gzip.decompress(path.read_bytes()).decode()
+            path.write_bytes(gzip.compress(neutral(text).encode(), mtime=0))
         else:
             path.write_text(neutral(path.read_text()))
+        path.rename(path.with_name(path.name.replace(socket.gethostname(), "host")))
     record = json.loads((target / "run.json").read_text())
     record["files"] = inventory(target)  # the sizes are others now
     (target / "run.json").write_text(json.dumps(record, indent=1) + "\n")

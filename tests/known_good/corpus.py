@@ -12,10 +12,12 @@ HERE = Path(__file__).parent
 PROGRAMS = sorted((HERE / "programs").glob("*.py"))
 RECORDED = sorted((HERE / "recorded").glob("*.tar.xz"))
 _EXAMPLES = HERE.parents[1] / "examples"
-#: The healed twins and the clean examples, which tests/live runs.
-EXAMPLES = sorted([*_EXAMPLES.glob("*_healed.py"), *_EXAMPLES.glob("clean/*.py"),
-                   *_EXAMPLES.glob("recompilation/*_healed.py")])  # fmt: skip
-RECORDED_EXAMPLES = sorted((HERE / "examples").glob("*.tar.xz"))
+#: The healed twins and the clean examples of each framework, which tests/live runs.
+EXAMPLES = {
+    "torch_xla": sorted([*_EXAMPLES.glob("*_healed.py"), *_EXAMPLES.glob("clean/*.py"),
+                         *_EXAMPLES.glob("recompilation/*_healed.py")]),
+    **{name: sorted((_EXAMPLES / name).glob("*_healed.py")) for name in ("jax", "torch_compile")},
+}  # fmt: skip
 #: Those that shard over several devices.
 ENVIRONMENT = {name: {"CPU_NUM_DEVICES": "4"} for name in ("spmd", "fsdp")} | {
     name: {"XLA_FLAGS": "--xla_force_host_platform_device_count=4"}

@@ -43,7 +43,7 @@ def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
 
 def record_all(programs: Sequence[Path], kept: Path, *, may_fail: bool = False) -> None:
     """Record all programs, or those that the command line names."""
-    kept.mkdir(exist_ok=True)
+    kept.mkdir(parents=True, exist_ok=True)
     for program in programs:
         if not sys.argv[1:] or program.stem in sys.argv[1:]:
             with tempfile.TemporaryDirectory() as folder:
@@ -52,4 +52,5 @@ def record_all(programs: Sequence[Path], kept: Path, *, may_fail: bool = False) 
 
 if __name__ == "__main__":
     record_all(PROGRAMS, HERE / "recorded")
-    record_all(EXAMPLES, HERE / "examples")
+    for framework, examples in EXAMPLES.items():
+        record_all(examples, HERE / "examples" / framework)

@@ -25,8 +25,9 @@ def together(archives: Iterable[Path], run: Path) -> list[str]:
                 number, pid = 100 + len(programs), process.name.removeprefix("process-")
                 shutil.move(process, run / f"process-{number}")
                 _forget_files(run / f"process-{number}" / "process.json")
-                for timeline in one.glob(f"plugins/profile/*/*_{pid}.xplane.pb"):
-                    shutil.move(timeline, timelines / f"host_{number}.xplane.pb")
+                for timeline in one.glob(f"plugins/profile/*/*_{pid}.*"):
+                    kind = timeline.name.partition(".")[2]
+                    shutil.move(timeline, timelines / f"host_{number}.{kind}")
                 programs.append(name_of(archive))
     (run / "run.json").write_text(json.dumps({**manifest, "session": SESSION}))
     _forget_files(run / "run.json")
