@@ -27,7 +27,7 @@ def main():
     inputs = torch.randn(BATCH, WIDTH, device=device)
     for _ in range(STEPS):
         optimizer.zero_grad()
-        loss = (scan_layers(layers, inputs) ** 2).mean()
+        loss = (scan_layers(layers, inputs, is_layer_pure=True) ** 2).mean()
         loss.backward()
         optimizer.step()
         torch_xla.sync()
