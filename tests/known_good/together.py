@@ -19,13 +19,13 @@ def together(archives: Iterable[Path], run: Path) -> list[str]:
     programs: list[str] = []
     manifest = {}
     for archive in archives:
-        with unpacked(archive) as one:
-            manifest = json.loads((one / "run.json").read_text())
-            for process in sorted(one.glob("process-*")):
+        with unpacked(archive) as recorded:
+            manifest = json.loads((recorded / "run.json").read_text())
+            for process in sorted(recorded.glob("process-*")):
                 number, pid = 100 + len(programs), process.name.removeprefix("process-")
                 shutil.move(process, run / f"process-{number}")
                 _forget_files(run / f"process-{number}" / "process.json")
-                for timeline in one.glob(f"plugins/profile/*/*_{pid}.*"):
+                for timeline in recorded.glob(f"plugins/profile/*/*_{pid}.*"):
                     kind = timeline.name.partition(".")[2]
                     shutil.move(timeline, timelines / f"host_{number}.{kind}")
                 programs.append(name_of(archive))

@@ -10,8 +10,6 @@ from xladoctor.evidence.interface import Evidence
 _KNOWN = 0.5  # the share of kernels with a launch in the timeline, from which the others are alike
 _OFTEN = 0.5  # graphs made a steady step, from which they are not kept
 _STEPS = 3
-
-
 #: Of a device, in the steps that are judged; of all that it ran where there are no steps.
 _LAUNCHED = """
     SELECT coalesce(sum(kernels), 0)::BIGINT AS count,

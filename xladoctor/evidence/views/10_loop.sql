@@ -18,17 +18,16 @@ SELECT
     sum(s.input_ns)::BIGINT AS input_ns,
     sum(s.barrier_ns)::BIGINT AS barrier_ns,
     sum(s.upload_ns)::BIGINT AS upload_ns,
-    (sum(s.barriers) FILTER (NOT s.tail) + coalesce(any_value(t.rest), 0))::BIGINT AS barriers,
-    ((sum(s.barriers) FILTER (NOT s.tail) + coalesce(any_value(t.rest), 0))
-        / coalesce(any_value(p.barriers), 1))::BIGINT AS steps,
+    any_value(t.barriers)::BIGINT AS barriers,
+    (any_value(t.barriers) / coalesce(any_value(p.barriers), 1))::BIGINT AS steps,
     sum(s.optimizer_steps)::BIGINT AS optimizer_steps,
     sum(s.executions)::BIGINT AS executions
 FROM loop_row s
 LEFT JOIN step_period p USING (process, thread)
 LEFT JOIN (
-    SELECT process, thread, greatest(0, least(
+    SELECT process, thread, sum(barriers) FILTER (NOT tail) + greatest(0, least(
         any_value(barriers) FILTER (tail), max(index) FILTER (tail) - sum(barriers) FILTER (NOT tail)
-    )) AS rest
+    )) AS barriers
     FROM step GROUP BY ALL
 ) t USING (process, thread)
 GROUP BY s.process, s.thread;

@@ -24,6 +24,11 @@ _GRAPH, _CALL, _UNKNOWN = 0, 1, -1
 _HOW = ["graph", "call"]
 
 
+def launches_graph(name: str) -> bool:
+    """Whether an event of this name is a call that launches a recorded graph."""
+    return _OF_GRAPHS.fullmatch(name) is not None
+
+
 def add_launches(
     timeline: Timeline, steps: Steps | None, numbers: Times | None, devices: Sequence[Device],
     process: int, ingested: Ingested,
@@ -48,7 +53,7 @@ def _callers(timeline: Timeline) -> tuple[wire.Ints, wire.Ints]:
     space, events = timeline.space, timeline.events
     caller, how = (np.full(len(events.name), _UNKNOWN, np.int64) for _ in range(2))
     calls, works = space.joined(events)
-    of_graphs = np.array([bool(_OF_GRAPHS.fullmatch(name)) for name in events.names], bool)
+    of_graphs = np.array([launches_graph(name) for name in events.names], bool)
     caller[works] = calls
     how[works] = np.where(of_graphs[events.name[calls]], _GRAPH, _CALL)
     how[space.in_graphs(events)] = _GRAPH

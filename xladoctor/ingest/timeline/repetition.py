@@ -17,6 +17,7 @@ from xladoctor.frontends.vocabulary import events, own_events, part_of, with_tra
 from xladoctor.ingest.timeline.activity import input_names
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.intervals import Intervals, Times, covering
+from xladoctor.ingest.timeline.launches import launches_graph
 from xladoctor.ingest.timeline.python_frames import is_frame
 from xladoctor.ingest.timeline.steps import Steps, outermost
 from xladoctor.ingest.xplane import wire
@@ -29,7 +30,6 @@ _APART = 0.5  # of the calls of a function with something between them that laye
 _CANDIDATES = 64  # lengths of a turn that are tried
 _RUNTIME = re.compile(r"(cuda|hip|cu|roc)[A-Z]\w*(: .*)?")
 _LAUNCH = re.compile(r"(cuda|hip|cu)\w*Launch\w*")
-_GRAPH = re.compile(r"(cuda|hip|cu)GraphLaunch\w*")
 _NUMBER = re.compile(r"\d+")
 
 
@@ -64,7 +64,7 @@ class _Sequence:
         begin, end = timeline.begins(line, which), timeline.ends(line, which)
         outer = outermost(begin, end)
         which, name = which[outer], name[outer]
-        telling = np.array([each in labels or bool(part_of(each) or _GRAPH.fullmatch(each))
+        telling = np.array([each in labels or bool(part_of(each)) or launches_graph(each)
                             for each in names], bool)[name]  # fmt: skip
         symbol = _with_kernels(timeline, line.first + which, codes[name].astype(np.int64))
         return cls(begin[outer], end[outer], symbol, telling)
@@ -108,9 +108,12 @@ def repeated_steps(
     by_calls = found is not None and part_of(found.each) is not None
     if not lines or not timeline.space.joins_calls or (found and not by_calls):
         return found
-    batches, turns = _by_batches(timeline, lines[0]), _by_repetition(timeline, lines, doing)
+    batches = _by_batches(timeline, lines[0])
+    if found is None and batches:
+        return batches
+    turns = _by_repetition(timeline, lines, doing)
     if found is None:
-        return batches or turns
+        return turns
     fewer = next((steps for steps in (batches, turns)
                   if steps and 2 * len(steps.begin) <= len(found.begin)), None)  # fmt: skip
     if fewer or batches or turns:

@@ -35,8 +35,8 @@ _WITHOUT_BARRIERS_S = 5.0  # then the modules are wanted, for which the profiler
 #: some half of the time that calls without a pause were recorded for.
 _SHORT = ((10, 1.5), (4, 4.0))
 #: Steps before memory closes the window, which the program may have taken itself; where it is so
-#: many times as much as it should, the first number is enough, as are none without barriers.
-_LEAST_STEPS, _BEYOND = (3, 10), 24
+#: many times as much as it should, the second number is enough, as are none without barriers.
+_LEAST_STEPS, _LEAST_STEPS_BEYOND, _BEYOND = 10, 3, 24
 _ENOUGH = 10  # steady steps in the program's own profile, so that ours is not wanted any more
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -248,7 +248,7 @@ class Timeline:
         if not self._barriers:
             return beyond
         steps = self.windows[-1]["steps"] if self.windows else 0
-        return grown > limit and steps >= _LEAST_STEPS[not beyond]
+        return grown > limit and steps >= (_LEAST_STEPS_BEYOND if beyond else _LEAST_STEPS)
 
     def end(self, why: str) -> None:
         """Close the window. What it holds is written by :meth:`write`, on the writer's thread."""

@@ -143,7 +143,7 @@ def _configuration(old: Sequence[Any], new: Sequence[Any]) -> list[Change]:
     pairs = [(was, now) for was, now in zip(old, new) if was != now]
     if len(pairs) > 1:
         pairs = pairs[:-1]  # the last is the context, of which named options are a part
-    elif isinstance(pairs[0][0], tuple) and pairs[0][0][:1] == pairs[0][1][:1] == ("context",):
+    elif pairs and _option(*pairs[0]) == "context":
         pairs = [_differing(*pairs[0])]
     return [Change("configuration", _option(was, now), _value(was), _value(now))
             for was, now in pairs]  # fmt: skip
@@ -152,8 +152,8 @@ def _configuration(old: Sequence[Any], new: Sequence[Any]) -> list[Change]:
 def _differing(was: Any, now: Any) -> tuple[Any, Any]:
     """Of what has no names, that which is not the same."""
     both = [*zip(was[1], now[1])] if len(was[1]) == len(now[1]) else [(was[1], now[1])]
-    texts = zip(*((str(a), str(b)) for a, b in both if a != b))
-    return tuple((was[0], ", ".join(side)) for side in texts)  # type: ignore[return-value]
+    differ = [(str(a), str(b)) for a, b in both if a != b]
+    return (was[0], ", ".join(a for a, _ in differ)), (was[0], ", ".join(b for _, b in differ))
 
 
 def _option(was: Any, now: Any) -> str:
