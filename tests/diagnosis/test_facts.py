@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.support import Row, evidence, step
-from xladoctor.diagnosis.facts import run, step_groups, steps
+from xladoctor.diagnosis.facts import reported, run, step_groups, steps
 from xladoctor.diagnosis.interface import StepGroup, Steps
 
 SECOND = 10**9
@@ -91,3 +91,20 @@ def test_run_is_described_by_its_manifest_and_its_processes() -> None:
 def test_run_of_which_nothing_is_known() -> None:
     facts = run(evidence({}))
     assert (facts.processes, facts.device, facts.devices, facts.command) == (0, None, 0, [])
+
+
+# What a metrics report says
+
+
+def measured(process: int, name: str, samples: int, seconds: float) -> Row:
+    return {"process": process, "name": name, "unit": "ns", "samples": samples,
+            "accumulator": seconds * SECOND}  # fmt: skip
+
+
+def test_a_report_s_totals_are_in_its_own_names() -> None:
+    one = [measured(0, "ExecuteTime", 558, 15.05), measured(0, "CompileTime", 1, 178.1)]
+    assert reported(evidence({"metric": one})) == (
+        "CompileTime 2 min 58 s (1 graph), ExecuteTime 15.1 s (558 launches)"
+    )
+    assert reported(evidence({"metric": [*one, measured(1, "CompileTime", 1, 3.0)]})) == ""
+    assert reported(evidence({"metric": [measured(0, "InboundData", 3, 1.0)]})) == ""

@@ -83,7 +83,7 @@ def diagnose(
         verdict=verdict(time, ordered, pack, (len(judged), len(rules)), limit, busy, so_far,
                         vocabulary(evidence.frontend).words.get("dispatch"),
                         off=len(off), once=steps is None and "launch" in evidence.available,
-                        steps=steps.count if steps else None),
+                        steps=steps.count if steps else None, reported=facts.reported(evidence)),
         time=account.explain(evidence, time, ordered, pack), steps=steps, devices=used,
         counts=counts(evidence, steps), findings=ordered,
         rules=outcomes, not_checked=not_checked, ignored=ignored,

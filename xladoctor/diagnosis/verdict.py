@@ -38,6 +38,7 @@ LIMITS = {
     "tracing": "tracing on the host", "host": "other Python on the host", "device": "the device",
 }  # fmt: skip
 _UNKNOWN = "This evidence has no times of steps, so what limits the program is not known"
+_REPORTED = "The metrics report has {}, but no times of steps"
 _NOTHING = "nothing to fix"
 _WITHIN = "no launch repeats, and what goes on within one cannot be seen from outside"
 _MANY = 10
@@ -59,6 +60,7 @@ def verdict(  # noqa: PLR0913  # what a sentence on the whole run rests on
     off: int = 0,
     once: bool = False,
     steps: int | None = None,
+    reported: str = "",
 ) -> Verdict:
     """What limits the loop, in a sentence that a newcomer understands.
 
@@ -73,10 +75,13 @@ def verdict(  # noqa: PLR0913  # what a sentence on the whole run rests on
         off: how many rules are switched off, so that their defects would not be seen.
         once: no launch repeats, so that all work of the device lies within single ones.
         steps: of the loop, by which the average step becomes the time of all of them.
+        reported: what a metrics report says of compiling and launches; see :func:`facts.reported`.
     """
     serious = [finding for finding in findings if finding.severity != "info"]
     speedup, basis = _speedup(time, serious, steps)
     bound_by, text, share = _by_time(time, findings, pack, None if once else busy, dispatch)
+    if bound_by == "unknown" and reported:
+        text = _REPORTED.format(reported)
     within = once and bound_by in ("device", "host_sync") and share > _MUCH
     if ruled := _by_rule(serious, pack):
         bound_by, text = ruled

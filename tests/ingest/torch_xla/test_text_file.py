@@ -56,6 +56,15 @@ def test_metrics_report() -> None:
     assert "compilation" not in ingested.tables
 
 
+def test_a_duration_that_is_not_what_it_prints_is_said_to_be() -> None:
+    assert read(REPORT).notes == []
+    printed = REPORT.replace(b"03s000ms", b"03m58s114ms")
+    assert read(printed).notes == [
+        "report.txt: torch_xla rounds the units of a duration where it should cut them off:"
+        " CompileTime 03m58s114ms000.000us is 2 min 58 s"
+    ]
+
+
 def test_analysis_log() -> None:
     ingested = read(LOG)
 

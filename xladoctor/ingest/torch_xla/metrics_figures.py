@@ -45,6 +45,15 @@ def parse_duration_ns(text: str) -> float:
     return total
 
 
+def printed_duration_ns(text: str) -> float:
+    """What a printed duration says by its letters, in ns; 0 for any other text."""
+    match = _DURATION.fullmatch(text)
+    if match is None or "-" in text:
+        return 0.0
+    fields = sum(int(match[group] or 0) * unit for group, unit in _FIELDS_NS)
+    return fields + float(match[6]) * 1e3
+
+
 def parse_bytes(text: str) -> float:
     """A printed size (``468.00MB``, units of 1,024) in bytes, NaN for a printed NaN.
 

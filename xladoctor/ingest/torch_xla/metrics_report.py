@@ -126,6 +126,7 @@ class _Block:
             mean=self._figure("Mean"),
             stddev=self._figure("StdDev"),
             line=self.line,
+            printed=self.figures.get("Accumulator", ""),
         )
 
     def _figure(self, key: str) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
@@ -36,6 +36,7 @@ class Metric:
         percentiles: (percent, value) over the newest 1,024 samples.
         mean, stddev: of XRT servers only.
         line: of the name, from 1.
+        printed: the accumulator as it is printed.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Metric:
     mean: float | None
     stddev: float | None
     line: int
+    printed: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from xladoctor.ingest.plain_text import plain_lines
 from xladoctor.ingest.torch_xla.analysis_log import AnalysisLog, AnalysisReader
 from xladoctor.ingest.torch_xla.console import Console
 from xladoctor.ingest.torch_xla.graph_dump import GraphDump
+from xladoctor.ingest.torch_xla.metrics_figures import printed_duration_ns
 from xladoctor.ingest.torch_xla.metrics_report import (
     NotAMetricsReport,
     read_metrics_report,
@@ -26,8 +27,10 @@ from xladoctor.ingest.torch_xla.metrics_report import (
 )
 from xladoctor.ingest.torch_xla.metrics_types import ReportSection
 from xladoctor.ingest.torch_xla.report_tables import add_section
+from xladoctor.quantities import duration
 
 _HEAD = 1 << 16
+_MISPRINT_NS = 5e8  # what a report prints too much, from where readers would wonder
 _COMPILED = frozenset({"XrtCompile", "CompileTime"})  # the first until 1.13
 _ANALYSIS = " Analysis: "
 _EXPECTED = (
@@ -121,7 +124,7 @@ def read_text(file: BinaryIO | Unpacked, name: str) -> Text:
         report = read_metrics_report(_without(plain_lines(head, file), consoles, analysis, graphs))
         reports = {section.source: section for section in report.sections}
         notes = _report_notes(name, report.sections, reports)
-        notes += [f"{name}: {note}" for note in report.notes]
+        notes += [f"{name}: {note}" for note in (*report.notes, *_overstated(reports.values()))]
     except NotAMetricsReport as error:
         if not consoles and not analysis and not graphs.blocks:
             raise IngestError(f"{name}: {error}", _EXPECTED) from error
@@ -192,6 +195,21 @@ def _report_notes(
         return []
     lines = ", ".join(str(section.line) for section in newest.values())
     return [f"{name}: {len(sections)} reports in it; the newest is used (line {lines})"]
+
+
+def _overstated(reports: Iterable[ReportSection]) -> list[str]:
+    """That a report's durations are not what it prints, shown with the one that is most off."""
+    off = [
+        (printed_duration_ns(metric.printed) - metric.accumulator, metric.name, metric.printed,
+         metric.accumulator)
+        for report in reports for metric in report.metrics
+        if metric.unit == "ns" and metric.accumulator
+    ]  # fmt: skip
+    most, name, printed, truth = max(off, default=(0.0, "", "", 0.0))
+    if most < _MISPRINT_NS:
+        return []
+    return [f"torch_xla rounds the units of a duration where it should cut them off: {name}"
+            f" {printed} is {duration(truth / 1e9)}"]  # fmt: skip
 
 
 def _without(
