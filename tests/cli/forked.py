@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.cli.test_cli import ENVIRONMENT, ROOT
+from tests.cli.command import ENVIRONMENT, ROOT
 
 _LIMIT_S = 120
 _SERVER = multiprocessing.get_context("forkserver")
@@ -32,7 +32,7 @@ def called(
     folder: Path = ROOT,
     environment: dict[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """As ``called`` of test_cli, which starts an interpreter."""
+    """As :func:`tests.cli.command.started`, which starts an interpreter."""
     words = [str(word) for word in arguments]
     with tempfile.TemporaryDirectory() as scratch:
         streams = [Path(scratch, name) for name in ("in", "out", "err")]

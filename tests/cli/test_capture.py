@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_cli import ENVIRONMENT, called
+from tests.cli.command import ENVIRONMENT, started
 from tests.recording.servers import closed_port, profiler, sends
 
 
 def test_the_report_is_on_stdout_and_the_rest_on_stderr(tmp_path: Path) -> None:
     with profiler(sends) as address:
-        done = called("capture", address, "--duration", "50ms", folder=tmp_path)
+        done = started("capture", address, "--duration", "50ms", folder=tmp_path)
 
     (run,) = tmp_path.glob("xladoctor-runs/*-capture")
     assert done.returncode == 0
@@ -29,7 +29,7 @@ def test_the_report_is_on_stdout_and_the_rest_on_stderr(tmp_path: Path) -> None:
 def test_json_is_the_report_that_the_directory_keeps(tmp_path: Path) -> None:
     with profiler(sends) as address:
         words = ("--duration", "50ms", "-o", "run", "--format", "json", "--quiet")
-        done = called("capture", address, *words, folder=tmp_path)
+        done = started("capture", address, *words, folder=tmp_path)
 
     assert json.loads(done.stdout) == json.loads((tmp_path / "run/diagnosis.json").read_text())
     assert json.loads(done.stdout)["run"]["kind"] == "remote"
@@ -47,7 +47,7 @@ def test_json_is_the_report_that_the_directory_keeps(tmp_path: Path) -> None:
     ],
 )
 def test_usage(tmp_path: Path, words: list[str], message: str) -> None:
-    done = called("capture", *words, folder=tmp_path)
+    done = started("capture", *words, folder=tmp_path)
 
     assert done.returncode == 2
     assert done.stdout == ""
@@ -57,7 +57,7 @@ def test_usage(tmp_path: Path, words: list[str], message: str) -> None:
 
 def test_no_profile_at_all(tmp_path: Path) -> None:
     closed = f"localhost:{closed_port()}"
-    done = called("capture", closed, "--wait", "0s", "-o", "run", folder=tmp_path)
+    done = started("capture", closed, "--wait", "0s", "-o", "run", folder=tmp_path)
 
     assert done.returncode == 2
     assert done.stdout == ""

@@ -12,34 +12,9 @@ import jsonschema
 import pytest
 
 import xladoctor
+from tests.cli.command import ENVIRONMENT, HEAVY, READS, REPORT, started
+from tests.cli.forked import called
 from xladoctor.report.json import schema
-
-ROOT = Path(xladoctor.__file__).parents[1]
-HEAVY = {"duckdb", "numpy", "numba", "torch", "torch_xla", "pydantic", "google.protobuf"}
-REPORT = "Metric: CompileTime\n  TotalSamples: 2\n  Accumulator: 03s000ms000.000us\n"
-READS = "Counter: aten::_local_scalar_dense\n  Value: 40\n"
-#: Nothing of the machine that runs the tests decides about formats and colours.
-CLEAN = {key: value for key, value in os.environ.items()
-         if key not in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "COLUMNS", "TERM",
-                        "XLADOCTOR_FORMAT", "PYTHONIOENCODING", "PYTHONUNBUFFERED")}  # fmt: skip
-ENVIRONMENT = {**CLEAN, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
-
-
-def called(
-    *arguments: str | Path,
-    given: str = "",
-    folder: Path = ROOT,
-    environment: dict[str, str] | None = None,
-) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "xladoctor", *map(str, arguments)],
-        input=given.encode(), capture_output=True, check=False, cwd=folder,
-        env={**ENVIRONMENT, **(environment or {})},
-        timeout=120,
-    )  # fmt: skip
-    output = (stream.decode("utf-8", "replace") for stream in (done.stdout, done.stderr))
-    return subprocess.CompletedProcess(done.args, done.returncode, *output)
-
 
 # Start
 
@@ -62,13 +37,13 @@ def test_what_needs_nothing_heavy_loads_nothing_heavy(arguments: list[str]) -> N
 
 
 def test_version_names_tool_and_schema() -> None:
-    done = called("--version")
+    done = started("--version")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == f"xladoctor {xladoctor.__version__} (report schema 1)\n"
 
 
 def test_help_lists_the_commands() -> None:
-    done = called("-h")
+    done = started("-h")
     assert done.returncode == 0
     for command in ("run", "analyze", "rules", "explain"):
         assert f" {command} " in done.stdout
@@ -77,7 +52,7 @@ def test_help_lists_the_commands() -> None:
 @pytest.mark.parametrize("arguments", [["nothing"], ["analyze"], ["analyze", "a", "--format", "x"],
                                        ["run"]], ids=" ".join)  # fmt: skip
 def test_wrong_usage_is_status_2_on_standard_error(arguments: list[str]) -> None:
-    done = called(*arguments)
+    done = started(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert "Usage: " in done.stderr
     assert "Traceback" not in done.stderr
@@ -121,7 +96,7 @@ def test_width_is_that_of_columns() -> None:
 
 def test_encoding_without_unicode_gets_plain_characters() -> None:
     ascii_only = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
-    done = called("analyze", "-", given=REPORT + READS, environment=ascii_only)
+    done = started("analyze", "-", given=REPORT + READS, environment=ascii_only)
     assert done.returncode == 0
     assert done.stdout.isascii()
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from tests.cli.command import REPORT, ROOT
 from tests.cli.forked import called
-from tests.cli.test_cli import REPORT, ROOT
 from xladoctor.report.comparison_json import schema
 
 SAMPLES = ROOT / "sample_traces"

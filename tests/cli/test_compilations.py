@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.command import READS, ROOT
 from tests.cli.forked import called
-from tests.cli.test_cli import READS, ROOT
 
 SAMPLE = "sample_traces/recompiling"
 LOG = ROOT / "tests/ingest/torch_xla/analysis_logs/torch_xla_2.9.log"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.test_cli import called
+from tests.cli.command import started
 from tests.environment.fakes import MISSING, SYMBOL, installation
 
 JAX = ["JAX", "jaxlib", "JAX device", "JAX computation", "JAX profiler"]
@@ -24,7 +24,7 @@ def examined(
     (folder / "packages").mkdir()
     path = installation(folder / "packages", **fake)
     variables = {"PYTHONPATH": path, "PJRT_DEVICE": "CPU", **(environment or {})}
-    done = called("env", "--format", "json", *words, folder=folder, environment=variables)
+    done = started("env", "--format", "json", *words, folder=folder, environment=variables)
     assert (done.returncode, done.stderr) == (1, "")
     report = json.loads(done.stdout)
     assert (report["schema_version"], report["ok"]) == (1, False)
@@ -106,7 +106,7 @@ def test_what_xladoctor_itself_lacks_is_a_failure_and_not_its_end(tmp_path: Path
 def test_terminal_form_where_only_ascii_goes(tmp_path: Path) -> None:
     variables = {"PYTHONPATH": installation(tmp_path, torch_xla=SYMBOL), "PJRT_DEVICE": "CPU",
                  "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}  # fmt: skip
-    done = called("env", folder=tmp_path, environment=variables)
+    done = started("env", folder=tmp_path, environment=variables)
     assert (done.returncode, done.stderr) == (1, "")
     assert done.stdout.isascii()
     assert "\x1b" not in done.stdout
@@ -118,6 +118,6 @@ def test_terminal_form_where_only_ascii_goes(tmp_path: Path) -> None:
 
 
 def test_help_names_the_exit_statuses() -> None:
-    done = called("env", "--help")
+    done = started("env", "--help")
     assert done.returncode == 0
     assert "Exit status: 0 nothing failed" in " ".join(done.stdout.split())

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from tests.cli.command import READS, REPORT, ROOT
 from tests.cli.forked import called
-from tests.cli.test_cli import READS, REPORT, ROOT
 
 TRACES = ROOT / "sample_traces"
 SICK, CLEAN = TRACES / "scalar_read", TRACES / "two_threads"  # a read in each step; in order

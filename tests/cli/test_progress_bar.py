@@ -7,7 +7,7 @@ import sys
 import pexpect
 import pytest
 
-from tests.cli.test_cli import ENVIRONMENT, ROOT
+from tests.cli.command import ENVIRONMENT, ROOT
 from xladoctor.cli.progress_bar import progress_bar
 
 READING = """

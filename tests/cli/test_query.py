@@ -14,8 +14,8 @@ import duckdb
 import pexpect
 import pytest
 
+from tests.cli.command import ENVIRONMENT, HEAVY, READS, REPORT, ROOT
 from tests.cli.forked import called
-from tests.cli.test_cli import ENVIRONMENT, HEAVY, READS, REPORT, ROOT
 from xladoctor.evidence.schema import EVIDENCE_VERSION, TABLES
 
 SAMPLE = "sample_traces/recompiling"

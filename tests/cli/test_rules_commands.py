@@ -11,8 +11,8 @@ import jsonschema
 import pytest
 import yaml
 
+from tests.cli.command import ROOT
 from tests.cli.forked import called
-from tests.cli.test_cli import ROOT
 from tests.known_good.corpus import RECORDED
 from xladoctor.diagnosis.pack import load_rules
 

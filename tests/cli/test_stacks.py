@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_cli import called
+from tests.cli.command import started
 from tests.stacks.programs import hanging
 
 CAPTURED = """
@@ -27,8 +27,8 @@ PARENT = """
 
 def test_own_threads_are_shown_on_request(tmp_path: Path) -> None:
     with hanging(tmp_path, CAPTURED) as pid:
-        done = called("stacks", str(pid))
-        everything = called("stacks", str(pid), "--all")
+        done = started("stacks", str(pid))
+        everything = started("stacks", str(pid), "--all")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"process {pid}  ")
     assert "\nworker (" in done.stdout
@@ -38,8 +38,8 @@ def test_own_threads_are_shown_on_request(tmp_path: Path) -> None:
 
 def test_children_come_with_it_unless_refused(tmp_path: Path) -> None:
     with hanging(tmp_path, PARENT) as pid:
-        tree = called("stacks", str(pid), "--format", "json")
-        alone = called("stacks", str(pid), "--no-children", "--format", "json")
+        tree = started("stacks", str(pid), "--format", "json")
+        alone = started("stacks", str(pid), "--no-children", "--format", "json")
     parent, child = json.loads(tree.stdout)["processes"]
     assert parent["pid"] == pid
     assert parent["children"][0]["pid"] == child["pid"]
@@ -49,7 +49,7 @@ def test_children_come_with_it_unless_refused(tmp_path: Path) -> None:
 
 def test_native(tmp_path: Path) -> None:
     with hanging(tmp_path, CAPTURED) as pid:
-        (process,) = json.loads(called("stacks", str(pid), "--native", "--format", "json").stdout)[
+        (process,) = json.loads(started("stacks", str(pid), "--native", "--format", "json").stdout)[
             "processes"
         ]
     assert process["native"]
@@ -59,12 +59,12 @@ def test_native(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("words", [["0"], ["train.py"], []])
 def test_wrong_usage(words: list[str]) -> None:
-    done = called("stacks", *words)
+    done = started("stacks", *words)
     assert (done.returncode, done.stdout) == (2, "")
     assert "Traceback" not in done.stderr
 
 
 def test_no_such_process() -> None:
-    done = called("stacks", str(2**22 + 1))
+    done = started("stacks", str(2**22 + 1))
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"xladoctor: there is no process {2**22 + 1}\n  ")

@@ -8,8 +8,8 @@ import shlex
 import subprocess
 from pathlib import Path
 
+from tests.cli.command import ROOT
 from tests.cli.forked import called
-from tests.cli.test_cli import ROOT
 
 PAGE = ROOT / "docs" / "writing-rules.md"
 _BLOCK = re.compile(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.test_cli import ROOT
+from tests.cli.command import ROOT
 from xladoctor.evidence.interface import Evidence
 from xladoctor.evidence.load import load
 from xladoctor.evidence.source import source_line

@@ -11,7 +11,7 @@ import yaml
 from xladoctor.diagnosis.case import Case
 from xladoctor.diagnosis.pack import load_rules
 from xladoctor.diagnosis.rule import Rule
-from xladoctor.rule_cases.judge import diagnosis_of, judge
+from xladoctor.rule_cases.judge import judge, judged_by
 
 HERE = Path(__file__).parent
 #: Those of a metrics report or a log, and settings, which the frameworks name otherwise.
@@ -44,7 +44,7 @@ def test_a_rule_finds_the_same_in_either_frontend(rule: Rule) -> None:
     in_jax = case.model_copy(update={"frontend": "jax", "expect": expected})
     outcome = judge(in_jax, rule.id, [rule])
     assert outcome.passed, "\n".join(outcome.difference())
-    assert [each.message for each in diagnosis_of(in_jax, [rule]).findings
+    assert [each.message for each in judged_by(in_jax, [rule]).findings
             if FOREIGN.search(each.message)] == []  # fmt: skip
 
 

@@ -14,7 +14,7 @@ import yaml
 
 from xladoctor.diagnosis.case import Case
 from xladoctor.diagnosis.pack import load_rules
-from xladoctor.rule_cases.judge import diagnosis_of, judge
+from xladoctor.rule_cases.judge import judge, judged_by
 
 HERE = Path(__file__).parent
 CASES = sorted(HERE.glob("XD*/*.yaml"))
@@ -59,8 +59,7 @@ def test_every_folder_is_of_a_rule() -> None:
 
 def test_outcomes_count_each_rule_once() -> None:
     counted = {"counter": [{"name": "aten::eye", "value": 1}]}
-    diagnosis = diagnosis_of(Case(case="A counter.", tables=counted, expect=[]), RULES)
-    outcomes = diagnosis.rules
+    outcomes = judged_by(Case(case="A counter.", tables=counted, expect=[]), RULES).outcomes
     every = outcomes.fired + outcomes.clear + outcomes.not_evaluated
     assert sorted(every) == [rule.id for rule in RULES if "torch_xla" in rule.applies_to.frontend]
     assert outcomes.clear == ["XD102", "XD401", "XD402"]

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.cli.test_cli import called
+from tests.cli.forked import called
 from tests.support import complete, step
 from xladoctor import doctor
 from xladoctor.configuration.interface import Configuration, Configured

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from textwrap import dedent
 
-from tests.cli.test_cli import ENVIRONMENT
+from tests.cli.command import ENVIRONMENT
 from xladoctor.stacks.process import process
 
 LIMIT_S = 60.0  # for a program to come to where it hangs, on a busy machine

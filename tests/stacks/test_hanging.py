@@ -9,7 +9,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from tests.cli.test_cli import ENVIRONMENT
+from tests.cli.command import ENVIRONMENT
 from tests.stacks.programs import hanging, line_of, wait_for_state
 from xladoctor.stacks.dump import dump, dump_tree
 from xladoctor.stacks.interface import Kind, Stacks

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.chrome.builder import launch_bound, training
-from tests.cli.test_cli import ROOT, called
+from tests.cli.command import ROOT
+from tests.cli.forked import called
 from tests.hostile.corpus import HOSTILE, run_directory
 from tests.ingest.loop_trace import loop
 from tests.view.decoded import Track, decoded, named

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from tests.cli.test_cli import ROOT
+from tests.cli.command import ROOT
 from tests.support import finding, location
 from xladoctor import doctor
 from xladoctor.configuration.interface import Configured

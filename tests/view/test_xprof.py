@@ -23,7 +23,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.cli.test_cli import ROOT
+from tests.cli.command import ROOT
 from xladoctor.view import xprof
 from xladoctor.view.interface import ViewError
 

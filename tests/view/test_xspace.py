@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.chrome.builder import training
-from tests.cli.test_cli import ROOT
+from tests.cli.command import ROOT
 from tests.ingest.loop_trace import loop
 from tests.view.decoded import decoded
 from tests.xspace import builder

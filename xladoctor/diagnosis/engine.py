@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -17,8 +17,10 @@ from xladoctor.diagnosis.interface import (
     DeviceUse,
     Diagnosis,
     Finding,
+    Ignored,
     NotChecked,
     RuleOutcomes,
+    Steps,
     TimeSpent,
     Tool,
 )
@@ -55,6 +57,61 @@ def diagnose(
     Raises:
         RuleError: a rule's query or message fails on this evidence.
     """
+    judged = judge_all(evidence, rules, total_steps, off, errors, ignored_in, strict=strict)
+    time, steps, ordered, pack = judged.time, judged.steps, judged.findings, judged.pack
+    run, used = facts.run(evidence), devices.device_use(evidence)
+    busy = _busy(evidence, judged.savings, used)
+    so_far = reach(run, steps, waited_share(evidence.database))
+    return Diagnosis(
+        schema_version=SCHEMA_VERSION, tool=Tool("xladoctor", __version__),
+        run=run,
+        verdict=verdict(time, ordered, pack, judged.counted, judged.limit, busy, so_far,
+                        vocabulary(evidence.frontend).words.get("dispatch"),
+                        off=len(off), once=steps is None and "launch" in evidence.available,
+                        steps=steps.count if steps else None, reported=facts.reported(evidence)),
+        time=account.explain(evidence, time, ordered, pack), steps=steps, devices=used,
+        counts=counts(evidence, steps), findings=ordered,
+        rules=judged.outcomes, not_checked=judged.not_checked, ignored=judged.ignored,
+        warnings=[*evidence.notes, *judged.notes],
+        total_steps=total_steps, labels=label_times(evidence),
+        step_groups=facts.step_groups(evidence), pack=pack,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What the rules say, without what else is true of the run.
+
+    Attributes:
+        findings: what is not ignored, what is worth most first.
+        limit: what a step is limited by once all of them are fixed.
+        notes: on what is ignored.
+        pack: the rules that apply to the program's frontend, in its words, by id.
+    """
+
+    time: TimeSpent
+    steps: Steps | None
+    savings: Savings
+    findings: list[Finding]
+    limit: str | None
+    ignored: list[Ignored]
+    notes: list[str]
+    outcomes: RuleOutcomes
+    not_checked: list[NotChecked]
+    pack: dict[str, Rule]
+
+    @property
+    def counted(self) -> tuple[int, int]:
+        """How many rules could be evaluated, of how many."""
+        return len(self.outcomes.fired) + len(self.outcomes.clear), len(self.pack)
+
+
+def judge_all(
+    evidence: Evidence, rules: Sequence[Rule], total_steps: int | None = None,
+    off: Sequence[str] = (), errors: Collection[str] = (),
+    ignored_in: Mapping[str, Sequence[str]] = MappingProxyType({}), *, strict: bool = True,
+) -> Judged:  # fmt: skip
+    """The findings of all rules; as :func:`diagnose`, which describes the run around them."""
     evidence.database.close_to_the_outside()
     known = [*(rule.id for rule in rules), *off]
     rules = [own for rule in rules if (own := rule.for_frontend(evidence.frontend))]
@@ -72,25 +129,10 @@ def diagnose(
     suppression = Suppression(evidence, ignored_in)
     kept, ignored = suppression.split(raw)
     ordered, limit = savings.in_order(ranking.ranked(kept))
-    pack = {rule.id: rule for rule in rules}
-    run, used = facts.run(evidence), devices.device_use(evidence)
-    busy = _busy(evidence, savings, used)
     outcomes = _outcomes(judged, not_checked, off)
-    so_far = reach(run, steps, waited_share(evidence.database))
-    return Diagnosis(
-        schema_version=SCHEMA_VERSION, tool=Tool("xladoctor", __version__),
-        run=run,
-        verdict=verdict(time, ordered, pack, (len(judged), len(rules)), limit, busy, so_far,
-                        vocabulary(evidence.frontend).words.get("dispatch"),
-                        off=len(off), once=steps is None and "launch" in evidence.available,
-                        steps=steps.count if steps else None, reported=facts.reported(evidence)),
-        time=account.explain(evidence, time, ordered, pack), steps=steps, devices=used,
-        counts=counts(evidence, steps), findings=ordered,
-        rules=outcomes, not_checked=not_checked, ignored=ignored,
-        warnings=[*evidence.notes, *suppression.notes(outcomes.judged, known)],
-        total_steps=total_steps, labels=label_times(evidence),
-        step_groups=facts.step_groups(evidence), pack=pack,
-    )  # fmt: skip
+    return Judged(time, steps, savings, ordered, limit, ignored,
+                  suppression.notes(outcomes.judged, known), outcomes, not_checked,
+                  {rule.id: rule for rule in rules})  # fmt: skip
 
 
 def _what_if(evidence: Evidence) -> WhatIf:

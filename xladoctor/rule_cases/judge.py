@@ -11,8 +11,8 @@ import duckdb
 import yaml
 
 from xladoctor.diagnosis.case import Case
-from xladoctor.diagnosis.engine import diagnose
-from xladoctor.diagnosis.interface import Diagnosis, Finding
+from xladoctor.diagnosis.engine import Judged, judge_all
+from xladoctor.diagnosis.interface import Finding
 from xladoctor.diagnosis.rule import Rule
 from xladoctor.rule_cases.defaults import defaults
 from xladoctor.rule_cases.graphs import tables_of
@@ -47,19 +47,19 @@ def judge(case: Case, rule: str, rules: Sequence[Rule]) -> Outcome:
         CaseError: its evidence cannot be made.
         RuleError: a rule's query or message fails on it.
     """
-    diagnosis = diagnosis_of(case, rules)
+    judged = judged_by(case, rules)
     known = {each.id for each in rules}
     expected = [expect.model_dump(exclude_unset=True) for expect in case.expect or []]
     wanted = [row for row in ({"rule": rule, **row} for row in expected) if row["rule"] in known]
-    skipped = [skip.reason for skip in diagnosis.not_checked if skip.rule == rule]
+    skipped = [skip.reason for skip in judged.not_checked if skip.rule == rule]
     reasons = [case.not_evaluated] if case.not_evaluated is not None else []
-    beside = [*wanted, *({} for _ in diagnosis.findings[len(wanted) :])]
+    beside = [*wanted, *({} for _ in judged.findings[len(wanted) :])]
     found = [shown(finding, row)
-             for finding, row in zip(diagnosis.findings, beside, strict=False)]  # fmt: skip
+             for finding, row in zip(judged.findings, beside, strict=False)]  # fmt: skip
     return Outcome([*_reasons(reasons), *wanted], [*_reasons(skipped), *found])
 
 
-def diagnosis_of(case: Case, rules: Sequence[Rule]) -> Diagnosis:
+def judged_by(case: Case, rules: Sequence[Rule]) -> Judged:
     """What rules say of a case. Raises CaseError, RuleError."""
     tables = {name: list(_table(name, given)) for name, given in case.tables.items()}
     if case.graphs:
@@ -69,7 +69,7 @@ def diagnosis_of(case: Case, rules: Sequence[Rule]) -> Diagnosis:
     except (duckdb.Error, ValueError, TypeError, OverflowError) as error:
         raise CaseError(f"its tables cannot be filled: {str(error).splitlines()[0]}",
                         "docs/evidence.md has the types of the columns") from error  # fmt: skip
-    return diagnose(evidence, rules)
+    return judge_all(evidence, rules)
 
 
 def _table(name: str, given: Sequence[Row]) -> Iterator[Row]:
