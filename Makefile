@@ -20,7 +20,7 @@ demo-jax: .venv-jax/.jax ## install with JAX for the CPU (some 500 MB), and diag
 	.venv-jax/bin/xladoctor run examples/jax/changing_shapes.py
 
 # More workers than cores: many wait for programs.
-PYTEST := python -m pytest -n 3 --dist loadgroup
+PYTEST := python -m pytest -n 4 --dist loadgroup
 
 test: $(VENV)/.xla $(VENV)/.test ## install what tests need, run the suite (sixteen minutes on two cores)
 	$(PYTEST) -m 'not thorough' $(PYTEST_ARGS)

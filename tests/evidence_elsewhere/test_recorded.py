@@ -130,7 +130,7 @@ def test_what_the_evidence_can_show_to_be_clear_is(recording: Recording) -> None
 
 
 @marked("")
-@pytest.mark.parametrize("every", [11, pytest.param(2, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("every", [23, pytest.param(2, marks=pytest.mark.thorough)])
 def test_a_report_that_is_cut_at_any_line_calls_nothing_clear_that_the_whole_one_shows(
     name: str, every: int, recording: Recording, tmp_path: Path
 ) -> None:

@@ -50,6 +50,7 @@ def test_the_first_call_keeps_machine_code_for_the_next(
     assert {path: path.stat().st_mtime_ns for path in kept} == written
 
 
+@pytest.mark.thorough
 def test_without_a_place_to_keep_it_it_works_and_says_why_it_is_slow(tmp_path: Path) -> None:
     nowhere = tmp_path / "file"
     nowhere.write_text("")  # no folder can be made below a file, whoever tries
@@ -65,6 +66,7 @@ def test_a_cache_folder_of_numbas_own_is_used(tmp_path: Path) -> None:
 
 
 @pytest.mark.xdist_group("machine-code")
+@pytest.mark.thorough
 def test_machine_code_that_was_damaged_is_compiled_again(
     first: tuple[str, Path], cache: Path
 ) -> None:

@@ -55,7 +55,8 @@ THOROUGH = {
     "evaluation_without_barrier", "label_around_barrier", "repeated_layers", "epoch_without_steps",
     "counting_argument", "scan_of_a_lambda", "loss_printed", "outputs_read", "waited_step",
     "debug_print", "host_callback", "growing_list",
-    "layer_drop", "annealed_exponent", "missing_detach", "special_scalar",
+    "layer_drop", "annealed_exponent", "missing_detach", "special_scalar", "sequence_length",
+    "data_dependent", "hand_written_update",
 }  # fmt: skip
 _HEALED = {
     "recompiling_healed", "dynamic_shape_healed", "scalar_read_healed", "missing_barrier_healed",

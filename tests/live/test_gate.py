@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.live.forked import Finished
 from tests.live.harness import LIVE, ON_DEVICE, doctor, line_of, run, write
 
@@ -62,6 +64,7 @@ def test_known_finding_stays_known_when_it_moves_and_the_healed_one_is_named(
     assert "gone  XD203  train.py: first = weights[0].tolist()  no longer occurs" in done.stdout
 
 
+@pytest.mark.thorough
 def test_program_s_own_status_goes_before_the_gate_s(tmp_path: Path) -> None:
     write(tmp_path, "train.py", STOPS)
     done = doctor("--gate", "-q", "-o", "out", "train.py", cwd=tmp_path)

@@ -6,6 +6,8 @@ import json
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.live.harness import LIVE, ON_DEVICE, line_of, run, write
 
 pytestmark = LIVE
@@ -67,6 +69,7 @@ def test_part_of_a_program_again_and_again(tmp_path: Path) -> None:
     assert any("before the capture began" in note for note in report["warnings"])
 
 
+@pytest.mark.thorough
 def test_notebook_that_runs_a_script(tmp_path: Path) -> None:
     script = write(tmp_path, "train.py", SCRIPT)
     write(tmp_path, "cells.ipy", CELLS)
