@@ -309,6 +309,26 @@ def test_call_of_constant_cost() -> None:
     assert gain_us(words, claim("constant_cost", "save", 50, to_ns=2000.0 * US)) == 0
 
 
+def test_shortened_read_waits_for_a_shorter_graph() -> None:
+    words = "python 10; read@41: dispatch 20 > 400, wait 10"
+    assert gain_us(words, claim("shorten", "read", part=0.9)) == 0.9 * 420  # fetching takes as long
+
+
+def test_loop_without_barriers_is_as_the_step_log_says() -> None:
+    """Its window shows the first turns; reads take more and more of the later ones."""
+    tables = tables_of(["python 900; read@41: dispatch 50 > 40, wait 10"])
+    tables["timeline_step"] = []
+    for row in tables["host_segment"]:
+        row["step"] = None
+    tables["step"] = [step(0, tail=True, duration_ns=5 * SECOND, compile_ns=SECOND,
+                           read_ns=3 * SECOND)]  # fmt: skip
+    model = WhatIf(explained(tables).database)
+    for part in (0.5, 0.9):
+        estimated = model.estimate(fix(claim("shorten", "read", part=part)))
+        assert estimated is not None
+        assert estimated.seconds == pytest.approx(3 * part, rel=0.01)
+
+
 def test_every_tenth_call_is_kept() -> None:
     words = ["python 10; save@50: save 600, python 50, save 400; barrier@40: dispatch 20 > 10"] * 23
     program = program_of(explained(tables_of(words)).database)

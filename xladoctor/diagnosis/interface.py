@@ -65,6 +65,7 @@ class Claim:
 
     Attributes:
         do: ``remove`` (its time, its waits and the executions that it launches are gone),
+            ``shorten`` (each call and what it launches take ``part`` less),
             ``make_asynchronous`` (it no longer waits), ``overlap`` (a thread of its own does it
             ahead of the loop), ``merge_executions`` (the barrier's graph runs as a part of the next
             one), ``compile_once`` (the compilations named are gone), or ``constant_cost`` (each

@@ -43,7 +43,13 @@ def _waited(
     rule = rules.get(next(iter(kinds)))
     if rule is None:
         return builder.without_rule(_WAIT, row, _WAIT_WHY, _WAIT_FIX)
-    cause = {"kinds": sorted(kinds), "share_of_steps": None, "via": via, "cure": None}
+    cause = {
+        "kinds": sorted(kinds),
+        "share_of_steps": None,
+        "steps_of": None,
+        "via": via,
+        "cure": None,
+    }
     return builder.from_rule(rule, {**row, "cause": cause})
 
 

@@ -27,6 +27,7 @@ Array = np.ndarray[Any, Any]
 #: What a fix can do -> to what; :class:`Claim` says what each means.
 VOCABULARY = {
     "remove": ("read", "upload", "input", "save", "cut", "tracing", "other"),
+    "shorten": ("read",),
     "make_asynchronous": ("read", "barrier", "save"),
     "overlap": ("upload", "input", "save"),
     "merge_executions": ("barrier",),
@@ -112,8 +113,8 @@ def _changed(program: Program, claim: Claim, items: Array) -> Change:
     if claim.what in _PYTHON_KINDS:
         return replace(Change.none(program), part=_python(program, claim, items))
     items = items & (program.activity != COMPILE)
-    if claim.what == "cut":
-        return _fewer_cuts(program, claim, items)
+    if claim.what == "cut" or claim.do == "shorten":
+        return _shortened(program, claim, items)
     items = items & _chosen(program, items, claim.part)
     return _of_calls(program, claim, items)
 
@@ -135,8 +136,11 @@ def _python(program: Program, claim: Claim, items: Array) -> Array:
     return np.where(items, share * claim.part, 0.0)
 
 
-def _fewer_cuts(program: Program, claim: Claim, items: Array) -> Change:
-    """Shorten each cut by the claim's part, as the timeline does not say which operator made it."""
+def _shortened(program: Program, claim: Claim, items: Array) -> Change:
+    """Each call takes less time by the claim's part, as what it launches does.
+
+    Cuts are shortened, too: the timeline does not say which operator made one.
+    """
     runs = _launched(program, items)
     return replace(Change.none(program), part=np.where(items, claim.part, 0.0),
                    device_part=np.where(runs, claim.part, 0.0))  # fmt: skip

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from xladoctor.evidence.database import Database
 
@@ -19,6 +20,8 @@ class Rates:
         steady_s: time of that many steps in the steady state.
         compilations: seconds of each compilation, by its number.
         late: numbers of the compilations after warm-up, in the loop.
+        regions_s: of a loop without barriers, seconds of reads, uploads and waits for input in it,
+            compilation not counted; else empty.
     """
 
     steps: int
@@ -26,6 +29,7 @@ class Rates:
     steady_s: float
     compilations: dict[int, float]
     late: frozenset[int]
+    regions_s: dict[str, float] = field(default_factory=dict)
 
     @property
     def late_compile_s(self) -> float:
@@ -48,8 +52,15 @@ def read_rates(database: Database, process: int) -> Rates | None:
         if rows and rows[0]["steady_ns"]:
             row = rows[0]
             return Rates(int(row["steps"] or 0), int(row["barriers"] or 0), row["steady_ns"] / 1e9,
-                         compilations, late)  # fmt: skip
+                         compilations, late, _regions(row))  # fmt: skip
     return None
+
+
+def _regions(row: dict[str, Any]) -> dict[str, float]:
+    if not row.get("without_barrier"):
+        return {}
+    return {name: row[f"{name}_ns"] / 1e9 for name in ("read", "input", "upload")
+            if row[f"{name}_ns"]}  # fmt: skip
 
 
 _COMPILED = """
@@ -74,7 +85,7 @@ _LOG = """
             sum(duration_ns) / sum(barriers)
         ) AS each_ns FROM steady
     )
-    SELECT l.steps, l.barriers,
+    SELECT l.steps, l.barriers, l.without_barrier, l.read_ns, l.input_ns, l.upload_ns,
            coalesce(m.each_ns * l.barriers, l.duration_ns - l.compile_ns) AS steady_ns
     FROM lead_of l CROSS JOIN mean m
 """

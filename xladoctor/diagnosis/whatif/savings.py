@@ -10,6 +10,7 @@ import numpy as np
 
 from xladoctor.diagnosis.interface import Claim
 from xladoctor.diagnosis.whatif.claims import Applied, apply
+from xladoctor.diagnosis.whatif.pace import at_the_pace_of
 from xladoctor.diagnosis.whatif.program import COMPILE, Program, read_program
 from xladoctor.diagnosis.whatif.rates import Rates, read_rates
 from xladoctor.diagnosis.whatif.replay import Change, Outcome, replay
@@ -131,7 +132,9 @@ class _Model:
     """One process: its program, and how much of the run the program stands for."""
 
     def __init__(self, program: Program, rates: Rates, records_steps: bool) -> None:
-        self.program = program
+        regions = rates.regions_s
+        rest_s = max(0.0, rates.steady_s - sum(regions.values()))
+        self.program = at_the_pace_of(program, regions, rest_s) if regions else program
         self.rates = rates
         self._records_steps = records_steps
 

@@ -88,6 +88,7 @@ VIEWS: dict[str, Columns] = {
         duration_ns BIGINT time that the host was blocked, compilation not counted
         compile_ns BIGINT compilation that they caused
         share_of_steps DOUBLE share (0 to 1) of the steps of the same barrier that have it
+        steps_of VARCHAR these steps, in words: "the steps" where they are all
         count_a_step DOUBLE how many in a step that has any
         share_of_all DOUBLE share (0 to 1) of all steps of the thread that read here, or of time
         purpose VARCHAR what for, as in reading_helper, where a known helper reads

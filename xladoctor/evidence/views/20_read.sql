@@ -2,15 +2,24 @@
 -- long the host was blocked. Reads in step closures do not count: they run after the barrier.
 -- `share_of_steps`: how many of the steps that the same barrier ends have this read, so that a read
 -- in each evaluation step counts fully even if there are more training steps. A read after the
--- barrier falls into the next step, the last one into none: hence one step fewer.
+-- barrier falls into the next step, the last one of a loop into another loop's or none: hence only steps
+-- that begin at the barrier at which they end count, where most do, and one more for the first.
 -- `share_of_all`: how many of all steps of the thread have a read at this line, whatever barrier ends
 -- them, or their share of the time if that is less: barriers of a log between two steps are no steps.
+-- `steps_of`: which steps `share_of_steps` is a share of, in words, where they are not all of the thread's.
 -- `purpose`, `cure`: what for and what to do instead, of reads in helpers that table reading_helper
 -- knows.
 CREATE TABLE read_in_loop AS
-WITH of_barrier AS (
-    SELECT process, thread, file, line, via, sum(barriers) AS barriers
-    FROM step WHERE NOT tail GROUP BY ALL
+WITH ended AS (  -- `again`: its steps that begin where they end
+    SELECT *, barriers - if(
+        lag((file, line, via)) OVER (PARTITION BY process, thread ORDER BY index)
+        IS NOT DISTINCT FROM (file, line, via), 0, 1) AS again
+    FROM step WHERE NOT tail
+),
+of_barrier AS (
+    SELECT process, thread, file, line, via, sum(barriers) AS barriers, sum(again) AS again,
+           any_value(site(ended)) AS site
+    FROM ended GROUP BY ALL
 ),
 in_step AS (
     SELECT
@@ -18,10 +27,11 @@ in_step AS (
         s.file AS barrier_file, s.line AS barrier_line, s.via AS barrier_via,
         sum(h.count) AS count,
         sum(least(h.count, s.barriers)) AS steps,
+        sum(least(h.count, s.again)) AS again,
         sum(h.duration_ns) AS duration_ns,
         sum(h.compile_ns) AS compile_ns
     FROM host_sync h
-    JOIN step s ON s.process = h.process AND s.thread = h.thread AND s.index = h.step
+    JOIN ended s ON s.process = h.process AND s.thread = h.thread AND s.index = h.step
         AND NOT s.tail
     WHERE NOT h.tail AND NOT h.closure
     GROUP BY ALL
@@ -44,6 +54,23 @@ after_loop AS (  -- the last iteration's read, after the barrier
     SELECT process, thread, kind, file, line, via, least(sum(count), 1) AS count
     FROM host_sync WHERE tail AND NOT closure GROUP BY ALL
 ),
+shared AS (
+    SELECT i.*, l.duration_ns - l.compile_ns AS loop_ns, l.barriers AS in_all,
+        least(1, CASE WHEN p.barriers > 1 THEN i.steps / greatest(1, l.steps - 1)
+                      WHEN b.again >= b.barriers / 2 THEN least(i.steps, i.again + 1) / b.again
+                      ELSE i.steps / greatest(1, b.barriers - 1) END) AS share,
+        if(p.barriers > 1 OR b.barriers = l.barriers OR b.site.file IS NULL, 'the steps', format(
+            'the {} step{} at {}:{} ({} in all)', b.barriers::BIGINT, if(b.barriers = 1, '', 's'),
+            parse_filename(coalesce(b.site.user_file, b.site.file)),
+            coalesce(b.site.user_line, b.site.line), l.barriers)) AS steps_of
+    FROM in_step i
+    JOIN of_barrier b ON b.process = i.process AND b.thread = i.thread
+        AND b.file IS NOT DISTINCT FROM i.barrier_file
+        AND b.line IS NOT DISTINCT FROM i.barrier_line
+        AND b.via IS NOT DISTINCT FROM i.barrier_via
+    JOIN loop l ON l.process = i.process AND l.thread = i.thread
+    LEFT JOIN step_period p ON p.process = i.process AND p.thread = i.thread
+),
 read AS (
 SELECT
     i.process, i.thread, i.kind, unnest(i.site), i.via,
@@ -51,21 +78,14 @@ SELECT
     sum(i.steps)::BIGINT AS steps,
     sum(i.duration_ns)::BIGINT AS duration_ns,
     sum(i.compile_ns)::BIGINT AS compile_ns,
-    least(1, max(i.steps / greatest(
-        1, CASE WHEN p.barriers > 1 THEN l.steps ELSE b.barriers END - 1
-    ))) AS share_of_steps,
+    max(i.share) AS share_of_steps,
+    arg_max(i.steps_of, i.share) AS steps_of,
     sum(i.count) / sum(i.steps) AS count_a_step,
-    least(1, any_value(o.steps) / greatest(1, any_value(l.barriers) - 1),
-          any_value(o.busy_ns / nullif(l.duration_ns - l.compile_ns, 0))) AS share_of_all
-FROM in_step i
-JOIN of_barrier b ON b.process = i.process AND b.thread = i.thread
-    AND b.file IS NOT DISTINCT FROM i.barrier_file
-    AND b.line IS NOT DISTINCT FROM i.barrier_line
-    AND b.via IS NOT DISTINCT FROM i.barrier_via
-JOIN loop l ON l.process = i.process AND l.thread = i.thread
+    least(1, any_value(o.steps) / greatest(1, any_value(i.in_all) - 1),
+          any_value(o.busy_ns / nullif(i.loop_ns, 0))) AS share_of_all
+FROM shared i
 JOIN of_line o ON o.process = i.process AND o.thread = i.thread
     AND o.file IS NOT DISTINCT FROM i.site.file AND o.line IS NOT DISTINCT FROM i.site.line
-LEFT JOIN step_period p ON p.process = i.process AND p.thread = i.thread
 LEFT JOIN after_loop t ON t.process = i.process AND t.thread = i.thread AND t.kind = i.kind
     AND t.file = i.site.file AND t.line = i.site.line AND t.via = i.via
 GROUP BY i.process, i.thread, i.kind, i.site, i.via
@@ -77,6 +97,7 @@ SELECT
     sum(h.count)::BIGINT AS count, sum(h.count)::BIGINT, sum(h.duration_ns)::BIGINT,
     sum(h.compile_ns)::BIGINT,
     least(1, sum(h.count) / any_value(l.turns)),
+    'the steps',
     greatest(1, sum(h.count) / any_value(l.turns)),
     least(1, sum(h.count) / any_value(l.turns))
 FROM host_sync h

@@ -61,7 +61,9 @@ timed AS (
         if(a_graph >= 0 AND an_instruction >= 0, a_graph + an_instruction * largest / turns, NULL),
         compiling * (largest / turns) / instructions,
         compiling / turns
-    ) AS alone
+    ) AS alone,
+    -- What reads run of the graphs that grow, each turn runs once with a barrier.
+    if(graphs > 1, 1 - coalesce(largest / instructions, 2 / (graphs + 1)), 0) AS run_again
     FROM placed
 )
 SELECT
@@ -73,10 +75,10 @@ SELECT
         ELSE related(compiled_at, 'compiled')
     END),
     turns AS count,
-    compiling AS cost_ns,
+    (compiling + coalesce(run_again * read_ns, 0))::BIGINT AS cost_ns,
     'bound' AS cost_basis,
-    claim('constant_cost', 'compile', compilations_ := compilations,
-          to_ns_ := least(compiling, alone)) AS claim,
+    [claim('constant_cost', 'compile', compilations_ := compilations, to_ns_ := least(compiling, alone)),
+     claim('shorten', 'read', part_ := run_again)] AS claim,
     graphs > greatest(1, coalesce(barriers, 0) / 2) AS unbounded,
     TRUE AS stalls,
     compilations,
