@@ -132,8 +132,11 @@ def predicted(diagnosis: Diagnosis) -> tuple[float, str]:
     ]
     if replayed:
         return sum(replayed), "estimate"
-    bounds = [f.saving.seconds for f in diagnosis.findings if f.saving.seconds is not None]
-    return max(bounds, default=0.0), "bound" if bounds else "none"
+    others = [f.saving for f in diagnosis.findings if f.saving.seconds is not None]
+    if not others:
+        return 0.0, "unknown" if diagnosis.findings else "none"
+    most = max(others, key=lambda saving: saving.seconds or 0.0)
+    return most.seconds or 0.0, most.basis
 
 
 def result(sick: Path, healed: Path, runs: Path, rounds: int, steps: int | None) -> Result:
@@ -161,8 +164,10 @@ def row(pair: Result) -> str:
     """A row of the table."""
     sick, healed = statistics.median(pair.sick), statistics.median(pair.healed)
     measured, predicted = pair.shares
-    return (f"| {pair.name} | {pair.rules} | {sick:.3f} | {healed:.3f} | {100 * measured:.1f} %"
-            f" | {100 * predicted:.1f} % | {pair.basis} | {100 * pair.error:.1f} |")  # fmt: skip
+    begin = f"| {pair.name} | {pair.rules} | {sick:.3f} | {healed:.3f} | {100 * measured:.1f} %"
+    if pair.basis == "unknown":
+        return f"{begin} | | unknown | |"
+    return f"{begin} | {100 * predicted:.1f} % | {pair.basis} | {100 * pair.error:.1f} |"
 
 
 HEAD = """| Pair | Rules | Sick s | Healed s | Saves | Predicted | Basis | Error, points |
@@ -170,10 +175,10 @@ HEAD = """| Pair | Rules | Sick s | Healed s | Saves | Predicted | Basis | Error
 
 
 def summary(results: list[Result]) -> str:
-    """Median and worst error, and how well the order of the savings was told. A bound has no
-    error: it says how much the saving is at most.
+    """Median and worst error, and how well the order of the savings was told. A bound, which says
+    how much the saving is at most, has no error, nor has a saving that is not known.
     """
-    errors = [pair.error for pair in results if pair.basis != "bound"] or [0.0]
+    errors = [pair.error for pair in results if pair.basis in ("estimate", "none")] or [0.0]
     shares = np.array([pair.shares for pair in results])
     ranks = shares.argsort(axis=0).argsort(axis=0)
     order = float(np.corrcoef(ranks[:, 0], ranks[:, 1])[0, 1]) if len(results) > 1 else 1.0

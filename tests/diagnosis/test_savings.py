@@ -108,9 +108,17 @@ def test_without_an_estimate_the_cost_is_a_bound() -> None:
     assert unclaimed == replace(bound, assumes=[])
 
 
-def test_without_any_cost_there_is_no_saving() -> None:
-    saving = savings(KnownEstimates()).saving(Cost(None, None, "none"), FIX)
-    assert saving == Saving(None, None, None, "none")
+def test_estimated_cost_of_a_rule_that_claims_nothing_is_an_estimate_of_the_saving() -> None:
+    about = replace(COST, basis="estimate")
+    saving = savings(KnownEstimates()).saving(about, Fix(0, [], 40))
+    assert (saving.seconds, saving.basis) == (4.0, "estimate")
+    assert (saving.now_ms, saving.after_ms, saving.process) == (200.0, 100.0, None)
+    assert savings(KnownEstimates()).saving(about, FIX).basis == "bound"  # it could be replayed
+
+
+@pytest.mark.parametrize("cost", [Cost(None, None, "none"), Cost(4.0, 0.5, "least")])
+def test_without_a_whole_cost_there_is_no_saving(cost: Cost) -> None:
+    assert savings(KnownEstimates()).saving(cost, FIX) == Saving(None, None, None, "none")
 
 
 def test_findings_without_a_saving_come_last_by_count() -> None:

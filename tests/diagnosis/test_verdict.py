@@ -154,6 +154,17 @@ def test_speedup_is_that_of_the_average_step_which_findings_show() -> None:
     assert judge(time, both, steps=100).speedup == 2.0
 
 
+def test_one_estimate_without_a_replay_is_the_speedup_and_beside_others_it_is_more() -> None:
+    time = spent(barrier_s=6.0)
+    sampled = finding(saving=Saving(4.5, None, None, "estimate", now_ms=60.0, after_ms=15.0))
+    alone = judge(time, [sampled], steps=100)
+    assert (alone.speedup, alone.speedup_basis) == (4.0, "estimate")
+    assert " 4 times as fast after warm-up." in alone.text
+    step = Saving(3.0, None, None, "estimate", now_ms=60.0, after_ms=30.0, remaining_s=3.0)
+    both = judge(spent(barrier_s=6.0), [finding(saving=step), sampled])
+    assert " times as fast or more after warm-up." in both.text
+
+
 def test_what_is_left_of_next_to_nothing_is_no_number() -> None:
     step = Saving(3.0, None, None, "estimate", now_ms=30.0, after_ms=0.1, remaining_s=2.99)
     text = judge(spent(barrier_s=6.0), [finding(saving=step)], steps=100).text

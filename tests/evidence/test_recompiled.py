@@ -167,7 +167,7 @@ CASES = {
     # -- what is said of the change
     "values_of_a_dimension": Case(
         [{"ordinal": n, "dimension": 1, "value": value, "was": f"[{value}]", "now": f"[{value}]"}
-         for n, value in ((0, 1), (10, 7), (20, 5), (30, 7))],
+         for n, value in ((0, 1), (10, 7), (20, 5), (25, None), (30, 7))],  # None: of another rank
         [{"values": [5, 7], "distinct_values": 2, "to_shape": "[7]", "numbers": None}],
         kind="input_shape"),
     "numbers_in_their_order": Case(

@@ -17,7 +17,7 @@ from xladoctor.diagnosis.pictures.interface import Pictures
 from xladoctor.diagnosis.rule import BoundBy, Rule, Severity
 
 SCHEMA_VERSION = 3
-CostBasis = Literal["measured", "estimate", "bound", "none"]
+CostBasis = Literal["measured", "estimate", "bound", "least", "none"]
 SavingBasis = Literal["estimate", "bound", "none"]
 
 
@@ -52,7 +52,12 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Wall time that the finding takes part in, in seconds and as a share of the whole."""
+    """Wall time that the finding takes part in, in seconds and as a share of the whole.
+
+    Attributes:
+        basis: measured, estimate, bound (at most so much) or least (at least so much: a part is not
+            measured), or none where it is not known.
+    """
 
     seconds: float | None
     share: float | None

@@ -62,7 +62,9 @@ class RuleRow(BaseModel):
     count: _Count = Field(description="how often")
     per_step: _Number | None = Field(None, description="how often a step")
     cost_ns: _Number | None = Field(None, description="wall time, or NULL where it is not known")
-    cost_basis: CostBasis | None = Field(None, description="measured, estimate, bound or none")
+    cost_basis: CostBasis | None = Field(
+        None, description="measured, estimate, bound (at most), least (at least) or none"
+    )
     claim: Claim | list[Claim | None] | None = Field(
         None, description="what the fix does to the timeline: claim(do, what, …) or a list of them"
     )

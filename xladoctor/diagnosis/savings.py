@@ -1,7 +1,9 @@
 """From costs and replays to the savings that findings show.
 
 Where the timeline can be replayed without what the fix removes, a saving is an estimate. Otherwise
-it is a bound: at most what the finding costs. Savings of findings overlap and must not be added up,
+it is a bound: at most what the finding costs. A cost that is itself an estimate, of a rule that
+claims nothing, is an estimate of the saving too; of a cost that is known in part only, no saving
+follows. Savings of findings overlap and must not be added up,
 but ``remaining_s``, what a fix saves after the better ones, can be.
 """
 
@@ -9,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from xladoctor.diagnosis.interface import Cost, Finding, Saving, Steps, TimeSpent
+from xladoctor.diagnosis.interface import Cost, Finding, Saving, SavingBasis, Steps, TimeSpent
 from xladoctor.diagnosis.whatif import Estimate, Fix, WhatIf
 
 
@@ -31,11 +33,14 @@ class Savings:
         estimate = self.whatif.estimate(fix) if fix.claims else None
         if estimate is not None:
             return self._estimated(estimate, fix)
-        if cost.seconds is None:
+        if cost.seconds is None or cost.basis == "least":
             return Saving(None, None, None, "none")
-        return Saving(cost.seconds, self._each(cost.seconds), cost.share, "bound",
-                      next_1000_s=0.0 if fix.settled else self._each(cost.seconds),
-                      assumes=list(fix.claims))  # fmt: skip
+        basis: SavingBasis = "bound" if fix.claims or cost.basis != "estimate" else "estimate"
+        each, step_s = self._each(cost.seconds), self.whatif.step_s(fix.process)
+        now = 1e3 * step_s if step_s and basis == "estimate" else None
+        after = None if now is None or each is None else max(0.0, now - each)
+        return Saving(cost.seconds, each, cost.share, basis, now, after, assumes=list(fix.claims),
+                      next_1000_s=0.0 if fix.settled else each)  # fmt: skip
 
     def in_order(self, findings: list[Finding]) -> tuple[list[Finding], str | None]:
         """Add to each finding, in rank order, what it saves after those before it.

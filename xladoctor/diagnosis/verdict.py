@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from xladoctor.diagnosis.interface import (
     Finding,
@@ -203,6 +204,8 @@ def _speedup(
     if not time.loop_s or not savings:
         return None, "none"
     given = [s for s in savings if s.remaining_s is not None]
+    if not given and len(savings) == 1 and savings[0].basis == "estimate":
+        given = [replace(savings[0], remaining_s=savings[0].seconds)]
     seconds = sum((s.remaining_s if given else s.seconds) or 0.0 for s in given or savings)
     whole = time.loop_s if any(_of_warmup(s) for s in savings) else time.steady_s
     if whole == time.steady_s and steps and given and all(s.now_ms for s in given):
@@ -230,7 +233,10 @@ def _gain(
     serious: Sequence[Finding], speedup: float | None, basis: SavingBasis, limit: str | None
 ) -> str:
     """What fixing all of them brings; it may be more where some have no estimate."""
-    more = any(finding.saving.basis in ("none", "bound") for finding in serious)
+    savings = [finding.saving for finding in serious]
+    more = any(s.basis in ("none", "bound") for s in savings) or (
+        len(savings) > 1 and any(s.remaining_s is None for s in savings)
+    )
     if speedup is None or basis == "bound" or (more and speedup < _NO_GAIN):
         return ""
     if speedup < _NO_GAIN:

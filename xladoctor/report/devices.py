@@ -14,6 +14,7 @@ _WORDS = {
 }  # fmt: skip
 _TOP = 3
 _MOST_OF_NAME = 60
+_WITHIN = " > "  # between the names of scopes
 _ANONYMOUS = re.compile(r"\(anonymous namespace\)::")
 #: What a template may return, which stands before its name.
 _RETURNED = re.compile(r"^(?:typename )?std::enable_if<.*?>::type ")
@@ -44,7 +45,7 @@ def describe(devices: list[DeviceUse]) -> list[str]:
         text += f"; idle during {', '.join(named)}"
     ops = [f"{_operation(op, least.top_ops)} {percent(op.share)}" for op in least.top_ops[:_TOP]
            if op.share >= _WORTH_NAMING]  # fmt: skip
-    scopes = [f"{scope.scope} {percent(scope.share)}" for scope in least.top_scopes[:_TOP]
+    scopes = [f"{_inner(scope.scope)} {percent(scope.share)}" for scope in least.top_scopes[:_TOP]
               if scope.share >= _WORTH_NAMING]  # fmt: skip
     longest = {"longest operations": ops, "longest named scopes": scopes}
     told = [f"{what} (share of the device's time): {', '.join(named)}"
@@ -108,6 +109,17 @@ def _kernel(name: str) -> str:
     functor = _FUNCTOR.search(bare)
     told = f"{base}<{functor[1]}>" if functor else base
     return told if len(told) <= _MOST_OF_NAME else f"{told[: _MOST_OF_NAME - 1]}…"
+
+
+def _inner(scope: str) -> str:
+    """A scope without its outermost names, if it is long."""
+    if len(scope) <= _MOST_OF_NAME:
+        return scope
+    names = scope.split(_WITHIN)
+    while len(names) > 1 and len(_WITHIN.join(names)) > _MOST_OF_NAME:
+        names.pop(0)
+    inner = _WITHIN.join(names)
+    return f"…{_WITHIN}{inner if len(inner) <= _MOST_OF_NAME else f'{inner[:_MOST_OF_NAME - 1]}…'}"
 
 
 def doing(reason: str) -> str:

@@ -55,7 +55,8 @@ COUNTS: dict[CountName, tuple[str, str]] = {
 }
 _FIRST_PART = re.compile(r"[,;:]| \(")  # of a reason: what is lacking, without what it would tell
 _REASONS = 3
-_BASIS = {"measured": "", "estimate": "about ", "bound": "at most ", "none": ""}
+_BASIS = {"measured": "", "estimate": "about ", "bound": "at most ", "least": "at least ",
+          "none": ""}  # fmt: skip
 _NEXT_TO_NOTHING = 0.005  # of the loop
 _LESS = 0.8  # of a saving that better fixes leave, below which the report says so
 

@@ -56,15 +56,26 @@ JOIN busiest_device b USING (process)
 LEFT JOIN steady_loop l USING (process)
 WHERE t.share >= least AND b.busy_ns >= least_busy * b.duration_ns;
 
--- The named scopes (jax.named_scope, modules of Flax) that an operation is in, by its op_name in the compiled module:
--- without compiled functions, transformations (jvp, transpose, vmap) and control flow; empty if it is in none.
-CREATE MACRO scope_of(op_name) AS array_to_string(list_filter(
+-- Internal: The named scopes of an operation that compilers made of one.
+CREATE MACRO scope_of_one(op_name) AS array_to_string(list_filter(
     [regexp_replace(part, '^(?:\w+\()*([^()]*)\)*$', '\1')
      FOR part IN string_split(op_name, '/')[:-2] IF NOT contains(part, 'jit(')],
     lambda scope: NOT regexp_full_match(
-        scope, '|\w+__\w+(\.\d+)?|while|body|cond|scan|branch_\d+_fun|(closed|core|custom_[jv]vp)_call|checkpoint|remat|rematted_computation|shard_map'
+        scope, '|.*->.*|\w+__\w+(\.\d+)?|while|body|cond|scan|branch_\d+_fun|(closed|core|custom_[jv]vp)_call|checkpoint|remat|rematted_computation|shard_map'
     )
 ), ' > ');
+
+-- The named scopes (jax.named_scope, modules of Flax) that an operation is in, by its op_name in the compiled module:
+-- without compiled functions, transformations (jvp, transpose, vmap) and control flow; empty if it is in none. Of one
+-- that compilers made of several, such as an all-reduce of all gradients, jit(step)/(layer0/add:layer1/add), it is
+-- their scope, or how many scopes they are of.
+CREATE MACRO scope_of(op_name) AS CASE
+    WHEN NOT regexp_full_match(op_name, '[^:]*/\(.*:.*\)') THEN scope_of_one(op_name)
+    ELSE list_transform(
+        [list_distinct([scope_of_one(part) FOR part IN string_split(regexp_extract(op_name, '/\((.*)\)$', 1), ':')])],
+        lambda scopes: CASE len(scopes) WHEN 1 THEN scopes[1] ELSE len(scopes) || ' scopes together' END
+    )[1]
+END;
 
 -- Time on each device by named scope, with the share of all that the device ran.
 CREATE VIEW scope_time AS

@@ -105,7 +105,8 @@ SELECT
     arg_max(was, index) FILTER (place IS NOT DISTINCT FROM main OR counted) AS was,
     arg_max(now, index) FILTER (place IS NOT DISTINCT FROM main OR counted) AS now,
     list_sort(list_distinct(flatten(list(lines)))) AS lines,
-    list_sort(list(DISTINCT value)) AS sizes, count(DISTINCT value) AS distinct_values,
+    list_sort(list(DISTINCT value) FILTER (value IS NOT NULL)) AS sizes,  -- NULL: of another rank
+    count(DISTINCT value) AS distinct_values,
     list(now ORDER BY index) FILTER (now IS NOT NULL) AS texts, max(split_part(compile_id, '/', 1)) AS frame,
     count(DISTINCT now) AS distinct_numbers,
     count(DISTINCT graph_hash) AS graphs, list(index ORDER BY index) AS indices,
