@@ -42,6 +42,7 @@ _REPORTED = columns(PROCESS + """
     barriers HUGEINT barriers
     read_ns DOUBLE time of reads of device values
     fetched BIGINT how often values were fetched from the device
+    fetched_bytes DOUBLE bytes fetched
     uploads BIGINT how often tensors were sent to it
     upload_ns DOUBLE time of sending
     upload_growth DOUBLE nanoseconds of sending in each second when the report was made

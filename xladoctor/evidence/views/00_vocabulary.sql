@@ -25,6 +25,7 @@ SELECT
     g.samples AS graphs,
     b.value AS barriers, r.accumulator AS read_ns,
     coalesce(r.samples, f.samples, if(u.samples IS NULL, NULL, 0)) AS fetched,  -- they come together
+    if(f.unit = 'bytes', f.accumulator, NULL) AS fetched_bytes,
     u.samples AS uploads, u.accumulator AS upload_ns, u.growth AS upload_growth,
     o.accumulator AS sent_bytes
 FROM (SELECT process FROM metric UNION SELECT process FROM counter) p
