@@ -104,7 +104,7 @@ def measured(process: int, name: str, samples: int, seconds: float) -> Row:
 def test_a_report_s_totals_are_in_its_own_names() -> None:
     one = [measured(0, "ExecuteTime", 558, 15.05), measured(0, "CompileTime", 1, 178.1)]
     assert reported(evidence({"metric": one})) == (
-        "CompileTime 2 min 58 s (1 graph), ExecuteTime 15.1 s (558 launches)"
+        "The metrics report has CompileTime 2 min 58 s (1 graph), ExecuteTime 15.1 s (558 launches)"
     )
     assert reported(evidence({"metric": [*one, measured(1, "CompileTime", 1, 3.0)]})) == ""
     assert reported(evidence({"metric": [measured(0, "InboundData", 3, 1.0)]})) == ""

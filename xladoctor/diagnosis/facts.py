@@ -29,6 +29,10 @@ _REPORTED = """
     WHERE meaning IN ('compile', 'execute') AND samples > 0 AND accumulator IS NOT NULL
     ORDER BY process, meaning
 """
+_LOGGED = """
+    SELECT process, count(*) AS count, sum(duration_ns) / 1e9 AS seconds FROM compilation
+    WHERE process NOT IN (SELECT process FROM timeline) GROUP BY process
+"""
 _COUNTED = {"compile": ("graph", "graphs"), "execute": ("launch", "launches")}
 _STEPS_OF_LOG = "SELECT s.* FROM lead l JOIN step s USING (process, thread) WHERE NOT s.tail"
 _STEPS_OF_TIMELINE = """
@@ -57,17 +61,27 @@ def run(evidence: Evidence) -> RunFacts:
 
 
 def reported(evidence: Evidence) -> str:
-    """What the metrics report of a single process says of compiling and of launches, in its own
-    names: CompileTime 3.4 s (66 graphs), ExecuteTime 15.1 s (558 launches).
+    """What evidence of a single process without times of steps has: a metrics report, in its own
+    names, as CompileTime 3.4 s (66 graphs), ExecuteTime 15.1 s (558 launches); else compilations.
     """
     rows = evidence.database.rows(_REPORTED)
+    if not rows:
+        return _logged(evidence)
     if len({row["process"] for row in rows}) != 1:
         return ""
-    return ", ".join(
+    return "The metrics report has " + ", ".join(
         f"{row['name']} {duration(row['seconds'])} ({row['samples']}"
         f" {_COUNTED[row['meaning']][row['samples'] != 1]})"
         for row in rows
     )
+
+
+def _logged(evidence: Evidence) -> str:
+    rows = evidence.database.rows(_LOGGED)
+    if len(rows) != 1 or not rows[0]["seconds"]:
+        return ""
+    count = rows[0]["count"]
+    return f"The log has {count} compilation{'s' * (count != 1)} ({duration(rows[0]['seconds'])})"
 
 
 def _processes(evidence: Evidence) -> int:

@@ -39,7 +39,7 @@ LIMITS = {
     "tracing": "tracing on the host", "host": "other Python on the host", "device": "the device",
 }  # fmt: skip
 _UNKNOWN = "This evidence has no times of steps, so what limits the program is not known"
-_REPORTED = "The metrics report has {}, but no times of steps"
+_REPORTED = "{}, but no times of steps"
 _NOTHING = "nothing to fix"
 _WITHIN = "no launch repeats, and what goes on within one cannot be seen from outside"
 _MANY = 10
@@ -76,7 +76,7 @@ def verdict(  # noqa: PLR0913  # what a sentence on the whole run rests on
         off: how many rules are switched off, so that their defects would not be seen.
         once: no launch repeats, so that all work of the device lies within single ones.
         steps: of the loop, by which the average step becomes the time of all of them.
-        reported: what a metrics report says of compiling and launches; see :func:`facts.reported`.
+        reported: what evidence without steps has in their place; see :func:`facts.reported`.
     """
     serious = [finding for finding in findings if finding.severity != "info"]
     speedup, basis = _speedup(time, serious, steps)

@@ -1,5 +1,6 @@
 """A text made elsewhere, from a file or standard input: metrics reports, an analysis log, what
-torch_xla said of its metrics, or all of them between a program's other output.
+torch_xla said of its metrics, what JAX logged of its compilations, or all of them between a
+program's other output.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from xladoctor.ingest import compilations
 from xladoctor.ingest.compressed import Unpacked
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.interface import Columns, Ingested, IngestError
+from xladoctor.ingest.jax.compile_log import CompileLog
 from xladoctor.ingest.plain_text import plain_lines
 from xladoctor.ingest.torch_xla.analysis_log import AnalysisLog, AnalysisReader
 from xladoctor.ingest.torch_xla.console import Console
@@ -36,7 +38,14 @@ _ANALYSIS = " Analysis: "
 _EXPECTED = (
     "expected a metrics report (torch_xla.debug.metrics.metrics_report(), XLA_METRICS_FILE), an"
     " analysis log (PT_XLA_DEBUG_FILE), a console log with either, a timeline (.xplane.pb, or a"
-    " Chrome trace with a list of traceEvents), or a compiler's log (TORCH_TRACE)"
+    " Chrome trace with a list of traceEvents), a compiler's log (TORCH_TRACE), or what JAX logs of"
+    " its compilations (JAX_LOG_COMPILES=1)"
+)
+
+
+_NOT_COMPILED = (
+    "JAX explains calls in it, but does not say what it compiled: set JAX_LOG_COMPILES=1 besides"
+    " JAX_EXPLAIN_CACHE_MISSES=1"
 )
 
 
@@ -48,12 +57,15 @@ class Told:
         report: its newest metrics report, None without one.
         console: what torch_xla said of its metrics.
         log: the blocks of its analysis log, or those of the graphs that it wrote down.
+        dumped: whether the log is made of graphs.
+        functions: what JAX logged of the functions that it compiled, None without.
     """
 
     report: ReportSection | None
     console: Console
     log: AnalysisLog
-    dumped: bool = False  # whether the log is made of graphs
+    dumped: bool = False
+    functions: CompileLog | None = None
 
     @property
     def compiled(self) -> dict[str, int]:
@@ -66,6 +78,8 @@ class Told:
         if self.log.blocks:
             kind = "the dump of graphs" if self.dumped else "the analysis log"
             counts[kind] = sum(block.kind == "compilation" for block in self.log.blocks)
+        if self.functions:
+            counts["JAX's log"] = len(self.functions.compilations)
         return counts
 
 
@@ -90,7 +104,8 @@ class Text:
         held = {"a metrics report": any(each.report for each in told),
                 "an analysis log": any(each.log.blocks and not each.dumped for each in told),
                 "a dump of graphs": any(each.dumped for each in told),
-                "metrics on the console": any(each.console for each in told)}  # fmt: skip
+                "metrics on the console": any(each.console for each in told),
+                "JAX's log of compilations": any(each.functions for each in told)}  # fmt: skip
         of_several = f" of {len(told)} processes" if len(told) > 1 else ""
         return [kind + of_several for kind, is_held in held.items() if is_held]
 
@@ -118,31 +133,36 @@ def read_text(file: BinaryIO | Unpacked, name: str) -> Text:
     consoles: dict[str, Console] = {}
     analysis: dict[str, AnalysisReader] = defaultdict(partial(AnalysisReader, excerpt=True))
     graphs = GraphDump()
+    functions: dict[str, CompileLog] = defaultdict(CompileLog)
     reports: dict[str, ReportSection] = {}
     notes: list[str] = []
     try:
-        report = read_metrics_report(_without(plain_lines(head, file), consoles, analysis, graphs))
+        report = read_metrics_report(
+            _without(plain_lines(head, file), consoles, analysis, graphs, functions)
+        )
         reports = {section.source: section for section in report.sections}
         notes = _report_notes(name, report.sections, reports)
         notes += [f"{name}: {note}" for note in (*report.notes, *_overstated(reports.values()))]
     except NotAMetricsReport as error:
-        if not consoles and not analysis and not graphs.blocks:
+        if not consoles and not analysis and not graphs.blocks and not functions:
             raise IngestError(f"{name}: {error}", _EXPECTED) from error
     logs = {source: reader.log for source, reader in analysis.items()}
     if torn := sum(log.torn for log in logs.values()):
         notes.append(f"{name}: {torn} blocks torn or cut off; left out")
+    compiled = {source: log for source, log in functions.items() if log.compilations}
     told = {
         source: Told(reports.get(source), consoles.get(source, Console()),
-                     logs.get(source, AnalysisLog((), 0)))
-        for source in {**reports, **consoles, **logs}
+                     logs.get(source, AnalysisLog((), 0)), functions=compiled.get(source))
+        for source in {**reports, **consoles, **logs, **compiled}
     }  # fmt: skip
     if graphs.blocks and not any(each.log.blocks for each in told.values()):
         nameless = told.setdefault(_ordinal(name), Told(None, Console(), AnalysisLog((), 0)))
         nameless.log, nameless.dumped = AnalysisLog(tuple(graphs.blocks), 0), True
     told = {source: each for source, each in told.items()
-            if each.report or each.console or each.log.blocks}  # fmt: skip
+            if each.report or each.console or each.log.blocks or each.functions}  # fmt: skip
     if not told:
-        raise IngestError(f"{name}: no complete block of an analysis log in it", _EXPECTED)
+        lacks = _NOT_COMPILED if functions else "no complete block of an analysis log in it"
+        raise IngestError(f"{name}: {lacks}", _EXPECTED)
     return Text(name, _joined(told), tuple(notes))
 
 
@@ -165,6 +185,8 @@ def add_figures(told: Told, process: int, ingested: Ingested) -> None:
         add_section(told.report, process, ingested)
     if told.console:
         told.console.add(process, ingested)
+    if told.functions:
+        told.functions.add(process, ingested)
 
 
 def _joined(told: dict[str, Told]) -> dict[str, Told]:
@@ -175,6 +197,9 @@ def _joined(told: dict[str, Told]) -> dict[str, Told]:
     nameless, first = told[""], next(iter(rest.values()))
     if (nameless.report and first.report) or (nameless.log.blocks and first.log.blocks):
         return told
+    if nameless.functions and first.functions:
+        return told
+    first.functions = first.functions or nameless.functions
     first.report = first.report or nameless.report
     if not first.log.blocks:
         first.log, first.dumped = nameless.log, nameless.dumped
@@ -214,13 +239,23 @@ def _overstated(reports: Iterable[ReportSection]) -> list[str]:
 
 def _without(
     lines: Iterable[str], consoles: dict[str, Console], analysis: dict[str, AnalysisReader],
-    graphs: GraphDump,
+    graphs: GraphDump, functions: dict[str, CompileLog],
 ) -> Iterator[str]:  # fmt: skip
     """The lines that belong neither to the console's judgements nor to an analysis log nor to a
-    dumped graph, which are taken on the way, the first two by process.
+    dumped graph nor to JAX's log, which are taken on the way, by process where lines name it.
     """
     summary = False  # inside of one without marks, as PT_XLA_DEBUG_FILE has it
+    explained: CompileLog | None = None
     for line in lines:
+        if explained and explained.take(line):
+            explained = explained if explained.inside else None
+            continue
+        explained = None
+        if mark := CompileLog.mark(line):
+            log = functions[source_of(line[: line.index(mark)])]
+            if log.take(line):
+                explained = log if log.inside else None
+                continue
         if (graphs.inside or line.endswith(("]\n", "]"))) and graphs.take(line):
             continue
         if _ANALYSIS in line:
@@ -230,9 +265,9 @@ def _without(
         if Console.MARK not in line and not summary:
             yield line
             continue
-        mark = max(line.find(Console.MARK), 0)
-        console = consoles.get(source := source_of(line[:mark])) or Console()
-        if console.take(line[mark:]):
+        begin = max(line.find(Console.MARK), 0)
+        console = consoles.get(source := source_of(line[:begin])) or Console()
+        if console.take(line[begin:]):
             consoles[source] = console
         elif not summary:
             yield line

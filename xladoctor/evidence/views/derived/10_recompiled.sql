@@ -155,7 +155,7 @@ SELECT
     CASE WHEN few THEN 'warning' END AS highest,
     NOT unsettled OR ahead OR coalesce(pattern = 'last_batch', FALSE) AS settled,  -- each epoch ends alike
     pattern = 'grows' AND unsettled AND count >= 3 AS unbounded,
-    coalesce(place.op, op) AS subject, indices AS compilations,
+    coalesce(place.op, op, CASE WHEN compiled_at.file IS NULL THEN compiled END) AS subject, indices AS compilations,
     CASE WHEN possible > seen THEN count + possible - seen END AS at_most,
     {
         'kind': kind, 'basis': basis, 'parameter': parameter, 'argument': argument,

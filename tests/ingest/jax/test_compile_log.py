@@ -1,0 +1,148 @@
+"""What JAX logs of its compilations, in the words of several releases."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support import rows
+from xladoctor.ingest.interface import Ingested, IngestError
+from xladoctor.ingest.jax.compile_log import CompileLog
+from xladoctor.ingest.recorded_elsewhere import add_texts
+from xladoctor.ingest.torch_xla.text_file import read_text
+
+#: A function that is compiled twice; the explanation of the second is left to fill in.
+LOG = """epoch 1
+TRACING CACHE MISS at /app/train.py:23:15 (train):
+  never seen function:
+    loss_of id=140275495264128 defined at /app/train.py:4
+Finished tracing loss_of for jit in 0.5 sec
+Compiling jit(loss_of) with global shapes and types (ShapedArray(float32[4]), ShapedArray(float32[34,4])). Argument mapping: (UnspecifiedValue, UnspecifiedValue).
+Finished jaxpr to MLIR module conversion jit(loss_of) in 0.25 sec
+Finished XLA compilation of jit(loss_of) in 1.25 sec
+{explained}
+Finished tracing loss_of for jit in 0.5 sec
+Compiling jit(loss_of) with global shapes and types (ShapedArray(float32[4]), ShapedArray(float32[27,4])). Argument mapping: (UnspecifiedValue, UnspecifiedValue).
+Finished jaxpr to MLIR module conversion jit(loss_of) in 0.25 sec
+Finished XLA compilation of jit(loss_of) in 2.25 sec
+loss 0.3
+"""  # noqa: E501
+MISS = """TRACING CACHE MISS at /app/train.py:23:15 (train):
+  for loss_of defined at /app/train.py:4
+"""
+
+
+def read(text: str) -> Ingested:
+    ingested = Ingested()
+    add_texts([read_text(io.BytesIO(text.encode()), "out.log")], [], ingested)
+    return ingested
+
+
+def table(ingested: Ingested, name: str, *columns: str) -> list[tuple[Any, ...]]:
+    return [tuple(row[column] for column in columns) for row in rows(ingested.tables[name])]
+
+
+def test_compilations_have_their_line_and_what_all_phases_took() -> None:
+    ingested = read(LOG.format(explained=MISS))
+
+    assert table(ingested, "compilation", "cause", "file", "line", "ordinal", "duration_ns") == [
+        ("jit(loss_of)", "/app/train.py", 23, 0, 2 * 10**9),
+        ("jit(loss_of)", "/app/train.py", 23, 1, 3 * 10**9),
+    ]
+    assert table(ingested, "process", "frontend") == [("jax",)]
+
+
+@pytest.mark.parametrize(
+    ("explained", "change"),
+    [
+        ("  different input types:\n  * at batch['x'], now f32[27,4] and before f32[34,4]",
+         ("shape", "batch['x']", "f32[34,4]", "f32[27,4]")),
+        ("  closest seen input type signature has 1 mismatches, including:\n"
+         "    * at batch['x'], seen f32[34,4], but now given f32[27,4]",
+         ("shape", "batch['x']", "f32[34,4]", "f32[27,4]")),
+        ("  different input types:\n  * at lr, now f32[]{weak_type=False} and before"
+         " f32[]{weak_type=True}https://docs.jax.dev/en/latest/type_promotion.html#weak-types",
+         ("weak_type", "lr", "f32[]{weak_type=True}", "f32[]{weak_type=False}")),
+        ("  different input types:\n  * at x, now bf16[4] and before f32[4]",
+         ("type", "x", "f32[4]", "bf16[4]")),
+        ("  different input pytree:\n  * at input path [0][1], now <class 'jax.Static'> with pytree"
+         " metadata Static(val=1) and before <class 'jax.Static'> with pytree metadata"
+         " Static(val=0), so the pytree node metadata does not match",
+         ("static", "[0][1]", "0", "1")),
+        ("  * key with different value of static args:\n      now 2 and before 0",
+         ("static", "", "0", "2")),
+        ("  different input pytree:\n  * at input path [0], now tuple of length 3 and before tuple"
+         " of length 2, so the lengths do not match",
+         ("structure", "[0]", "tuple of length 2", "tuple of length 3")),
+        ("  Tracing context doesn't match, e.g. due to config or context manager.\n"
+         "  * jax_enable_x64 differs: now True and before False",
+         ("configuration", "jax_enable_x64", "False", "True")),
+        ("  tracing context doesn't match, e.g. due to config or context manager",
+         ("configuration", "", "", "")),
+        ("", ("shape", "argument 2", "float32[34,4]", "float32[27,4]")),
+    ],
+)  # fmt: skip
+def test_what_changed(explained: str, change: tuple[str, ...]) -> None:
+    ingested = read(LOG.format(explained=MISS + explained))
+
+    (told, *_) = table(ingested, "key_change", "index", "against", "what", "argument", "was", "now")
+    assert told == (1, 0, *change)
+
+
+ANEW = """TRACING CACHE MISS at /app/train.py:23:15 (train) because:
+  never seen function:
+    {name} id=140275495264129 defined at {file}:4
+  but seen another function defined on the same line; maybe the function is
+  being re-defined repeatedly, preventing caching?"""
+
+
+def test_a_function_made_anew_is_told_from_those_that_jax_makes_itself() -> None:
+    log = LOG.replace("34,4", "27,4")
+    own = ANEW.format(name="train.<locals>.loss_of", file="/app/train.py")
+    of_jax = ANEW.format(name="loss_of", file="/v/site-packages/jax/_src/dispatch.py")
+
+    assert table(read(log.format(explained=own)), "key_change", "what", "now") == [
+        ("function", "loss_of")
+    ]
+    assert table(read(log.format(explained=of_jax)), "key_change", "what") == []
+
+
+def test_lines_of_a_logger_and_of_earlier_releases() -> None:
+    head = "WARNING:2026-01-01 12:00:00,123:jax._src.dispatch:198: "
+    old = LOG.format(explained="").replace("Compiling jit(loss_of)", "Compiling loss_of")
+    old = old.replace("types (", "types [").replace(")). Arg", ")]. Arg")
+    old = old.replace("Finished tracing loss_of for jit",
+                      "Finished tracing + transforming loss_of for pjit")  # fmt: skip
+    logged = "".join(f"{head if line[:1] in 'FCT' else ''}{line}\n" for line in old.splitlines())
+
+    ingested = read(logged)
+
+    assert table(ingested, "compilation", "duration_ns") == [(2 * 10**9,), (3 * 10**9,)]
+    assert table(ingested, "key_change", "argument", "now") == [("argument 2", "float32[27,4]")]
+
+
+def test_what_a_cache_on_disk_had_is_told() -> None:
+    hit = "Persistent compilation cache hit for 'jit_loss_of' with key 'jit_loss_of-12ab'"
+    ingested = read(LOG.format(explained=hit))
+    assert table(ingested, "compilation", "cached") == [(None,), (True,)]
+
+
+def test_explanations_alone_do_not_say_what_was_compiled() -> None:
+    with pytest.raises(IngestError, match="set JAX_LOG_COMPILES=1 besides"):
+        read(MISS + "  different input types:\n  * at x, now f32[27] and before f32[34]\n")
+
+
+@given(st.lists(st.sampled_from(LOG.format(explained=MISS).splitlines()).flatmap(
+    lambda line: st.sampled_from([line, line[: len(line) // 2], line[len(line) // 2 :], line * 2])
+)))  # fmt: skip
+def test_any_lines_are_taken_or_left(lines: list[str]) -> None:
+    log = CompileLog()
+    for line in lines:
+        log.take(line)
+    ingested = Ingested()
+    log.add(0, ingested)
+    assert len(rows(ingested.tables["compilation"])) == len(log.compilations)

@@ -1,0 +1,240 @@
+"""What JAX logs of its compilations, between a program's other output.
+
+``JAX_LOG_COMPILES=1`` logs what is compiled, for which arguments, and how long each phase takes;
+``JAX_EXPLAIN_CACHE_MISSES=1`` the line that called, and what differs from the most similar call
+before. Neither tells how often a function was called. Wording: ``jax/_src/dispatch.py``,
+``interpreters/pxla.py``, ``interpreters/partial_eval.py`` (``explain``; in ``pjit.py`` until 0.8).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from xladoctor.frontends.vocabulary import vocabulary
+from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
+from xladoctor.ingest.interface import Ingested
+
+FRONTEND = "jax"
+#: What a line of the log has, for a quick look.
+_MARKS = ("Finished ", "Compiling ", "TRACING CACHE MISS at ", "compilation cache hit for ")
+_MISS = re.compile(r"TRACING CACHE MISS at (.+?):(\d{1,9})(?::\d+)? \((.{1,200}?)\)")
+_COMPILING = re.compile(
+    r"Compiling (?:jit\()?(.{1,200}?)\)? (?:for )?with global shapes and types [\[(](.*?)[\])]\."
+)
+_FINISHED = re.compile(
+    r"Finished (tracing(?: \+ transforming)?|jaxpr to MLIR module conversion|XLA compilation of)"
+    r" (?:jit\()?(.{1,200}?)\)?(?: for \w+)? in (\d{1,9}(?:\.\d+)?(?:e-?\d+)?) sec"
+)
+_HIT = re.compile(r"compilation cache hit for '(?:jit_)?(.{1,200}?)'")
+_ARGUMENT = re.compile(r"ShapedArray\((\w+)\[([^\]]*)\]([^()]*)\)")
+#: Of an explanation: the function, that another one was there, and what differs.
+_FUNCTION = re.compile(r"(?:for )?(\S.{0,199}?)(?: id=\d+)?(?: defined at (.+?)(?::(\d{1,9}))?)?$")
+_ANEW = "but seen another function defined on the same line"
+_NOW = re.compile(r"\* at (?:input path )?(.{1,300}?), now (.+?) and before (.+?)(?:, so .*)?$")
+_SEEN = re.compile(
+    r"\* at (?:input path )?(.{1,300}?), seen (.+?),? but now given (.+?)(?:, so .*)?$"
+)
+_SETTING = re.compile(r"\* (\w+) differs: now (.+?) and before (.+)$")
+_VALUES = re.compile(r"now (.{1,300}?) and before (.{1,300})$")  # of static arguments, until 0.9
+_STATIC = re.compile(r"Static\(val=(.*)\)$")
+_LINK = re.compile(r"https?://\S*$")  # to the page on weak types, without a blank before it
+_TREE, _CONTEXT = "different input pytree", "racing context doesn't match"
+_TYPE = re.compile(r"(~?\w+)\[([^\]]*)\]")
+_MOST_LINES = 200  # of an explanation
+_KEPT = 64  # earlier compilations of a function that a new one is compared with
+_FOLDERS = Folders(framework=vocabulary(FRONTEND).packages)
+
+
+class _Change(NamedTuple):
+    """One difference; see table ``key_change``."""
+
+    what: str
+    argument: str
+    was: str
+    now: str
+
+
+@dataclass(slots=True)
+class _Miss:
+    """An explanation: where the call was, and what is new."""
+
+    site: Frame
+    lines: list[str] = field(default_factory=list)
+
+    @property
+    def function(self) -> str:
+        """The name of the function that was called, as the compiler has it."""
+        match = self._named()
+        return match[1].rpartition(".")[2] if match else ""
+
+    def _named(self) -> re.Match[str] | None:
+        named = (line for line in self.lines if not line.startswith("never seen function"))
+        return _FUNCTION.match(next(named, ""))
+
+    def changes(self) -> list[_Change]:
+        """What differs from the most similar call; nothing if the function was new.
+
+        Of operations that run one by one JAX itself makes a function for each of their parameters.
+        """
+        if any(line.startswith(_ANEW) for line in self.lines):
+            defined = self._named()
+            own = defined and defined[2] and _FOLDERS.is_machinery(defined[2])
+            return [] if own else [_Change("function", "", "", self.function)]
+        if values := next((match for line in self.lines if (match := _VALUES.match(line))), None):
+            return [_Change("static", "", values[2], values[1])]
+        tree = any(_TREE in line for line in self.lines)
+        found = [change for line in self.lines if (change := _change(line, tree))]
+        if not found and any(_CONTEXT in line for line in self.lines):
+            return [_Change("configuration", "", "", "")]
+        return found
+
+
+def _change(line: str, tree: bool) -> _Change | None:
+    if match := _SETTING.match(line):
+        return _Change("configuration", match[1], match[3], match[2])
+    if match := _NOW.match(line):
+        argument, now, was = match.groups()
+    elif match := _SEEN.match(line):
+        argument, was, now = match.groups()
+    else:
+        return None
+    was, now = _LINK.sub("", was), _LINK.sub("", now)
+    values = _STATIC.search(was), _STATIC.search(now)
+    if values[0] and values[1]:
+        return _Change("static", argument, values[0][1], values[1][1])
+    return _Change("structure" if tree else _what(was, now), argument, was, now)
+
+
+def _what(was: str, now: str) -> str:
+    """What differs between the types of two arrays, as JAX writes them."""
+    before, after = _TYPE.match(was), _TYPE.match(now)
+    if before is None or after is None:
+        return "static"
+    if before[1] != after[1]:
+        return "type"
+    if before[2] != after[2]:
+        return "shape"
+    return "weak_type" if "weak_type" in now else "sharding"
+
+
+@dataclass(slots=True)
+class _Compiled:
+    """One compilation."""
+
+    name: str
+    arguments: tuple[str, ...]
+    seconds: float
+    cached: bool
+    site: CallSite
+    ordinal: int
+    against: int | None
+    changes: list[_Change]
+
+
+class CompileLog:
+    """Takes lines of one process's output; has the compilations that they tell of."""
+
+    def __init__(self) -> None:
+        self.compilations: list[_Compiled] = []
+        self.inside = False  # an explanation, whose lines have no mark
+        self._miss: _Miss | None = None
+        self._missed: dict[str, _Miss] = {}  # by function, until it is compiled
+        self._seconds: Counter[str] = Counter()
+        self._arguments: dict[str, tuple[str, ...]] = {}
+        self._cached: set[str] = set()
+        self._of: dict[str, list[int]] = {}
+        self._at: Counter[tuple[CallSite, str]] = Counter()
+
+    @staticmethod
+    def mark(line: str) -> str | None:
+        """How what may be of the log begins in a line; None in nearly all others."""
+        return next((mark for mark in _MARKS if mark in line), None)
+
+    def take(self, line: str) -> bool:
+        """Take a line; False if it is not of the log."""
+        if self.inside and self._miss:
+            if line[:1].isspace() and line.strip() and len(self._miss.lines) < _MOST_LINES:
+                self._miss.lines.append(line.strip())
+                return True
+            self.inside = False
+            self._missed[self._miss.function] = self._miss
+        if match := _MISS.search(line):
+            self._miss = _Miss(Frame(match[1], int(match[2]), match[3]))
+            self.inside = True
+        elif match := _COMPILING.search(line):
+            self._arguments[match[1]] = tuple(_typed(match[2]))
+        elif match := _HIT.search(line):
+            self._cached.add(match[1])
+        elif match := _FINISHED.search(line):
+            self._seconds[match[2]] += float(match[3])
+            if match[1].startswith("XLA"):
+                self._ended(match[2])
+        else:
+            return False
+        return True
+
+    def _ended(self, name: str) -> None:
+        miss, arguments = self._missed.pop(name, None), self._arguments.pop(name, ())
+        site = _FOLDERS.locate([miss.site]) if miss else NOWHERE
+        earlier = self._of.setdefault(name, [])
+        against, changes = self._compared(arguments, earlier)
+        if miss and (explained := miss.changes()) and earlier:
+            against, changes = (earlier[-1] if against is None else against), explained
+        earlier.append(len(self.compilations))
+        del earlier[:-_KEPT]
+        self.compilations.append(_Compiled(
+            name, arguments, self._seconds.pop(name), name in self._cached, site,
+            self._at[site, name], against, changes,
+        ))  # fmt: skip
+        self._cached.discard(name)
+        self._at[site, name] += 1
+
+    def _compared(
+        self, arguments: tuple[str, ...], earlier: Iterable[int]
+    ) -> tuple[int | None, list[_Change]]:
+        """The most similar compilation of the function, the newest of several, and what differs."""
+        best: tuple[int | None, list[_Change]] = (None, [])
+        for number in earlier:
+            before = self.compilations[number].arguments
+            changes = list(_differing(before, arguments))
+            if best[0] is None or len(changes) <= len(best[1]):
+                best = number, changes
+        return best
+
+    def add(self, process: int, ingested: Ingested) -> None:
+        """Fill the tables of a process, compilations and what was new in them."""
+        ingested.add("process", process=process, pid=None, rank=None, host=None,
+                     frontend=FRONTEND, device_kind=None, devices=None, ended=True)  # fmt: skip
+        ingested.table("compilation")
+        ingested.table("key_change")
+        for number, made in enumerate(self.compilations):
+            ingested.add(
+                "compilation", process=process, thread=None, index=number, step=None,
+                ordinal=made.ordinal, launches=None, graph_hash=None, cause=f"jit({made.name})",
+                inputs=None, outputs=None, memory_bytes=None, callbacks=None,
+                cached=made.cached or None, compile_id=None, end_ns=None,
+                duration_ns=round(made.seconds * 1e9), callers=None, **made.site.columns(),
+            )  # fmt: skip
+            for nth, change in enumerate(made.changes):
+                ingested.add("key_change", process=process, index=number, nth=nth,
+                             against=made.against, **change._asdict())  # fmt: skip
+
+
+def _typed(text: str) -> Iterator[str]:
+    """The types of arguments, as ``float32[3,4]``; weak ones with a mark."""
+    for dtype, shape, rest in _ARGUMENT.findall(text):
+        yield f"{dtype}[{shape}]" + ("{weak_type=True}" if "weak_type=True" in rest else "")
+
+
+def _differing(before: tuple[str, ...], after: tuple[str, ...]) -> Iterator[_Change]:
+    if len(before) != len(after):
+        yield _Change("structure", "", f"{len(before)} leaves", f"{len(after)} leaves")
+        return
+    for number, (was, now) in enumerate(zip(before, after, strict=True), 1):
+        if was != now:
+            same = was.partition("{")[0] == now.partition("{")[0]
+            yield _Change("weak_type" if same else _what(was, now), f"argument {number}", was, now)
