@@ -286,6 +286,7 @@ def test_closes_after_few_steps_if_its_end_would_take_a_part_of_the_run(
     make: Callable[..., World], before_s: float, mb: int, closed: bool
 ) -> None:
     world = make(trace_after=1)
+    world.timeline.used()
     world.seconds += before_s
     world.steps(5)
     world.memory += mb * MB

@@ -89,6 +89,7 @@ class Timeline:
     def used(self) -> None:
         """The first tensor on the device."""
         with self._lock:
+            self._began = clock.monotonic()
             if self._profiler.is_the_programs:
                 self.give_way()
             at_once = self._options.trace_after == 0
