@@ -269,7 +269,7 @@ def test_memory_of_the_first_steps_may_be_the_program_s(make: Callable[..., Worl
     world.memory += 5000 * MB
     world.ticks(0.25)
     assert world.timeline.active
-    world.memory -= 4900 * MB
+    world.memory -= 4950 * MB
     world.steps(6, begin=4)
     world.ticks(0.25)
     assert world.timeline.active
