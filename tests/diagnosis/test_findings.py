@@ -108,13 +108,6 @@ def test_severity_follows_from_the_row(columns: Row, severity: str) -> None:
     assert only(row(**columns)).severity == severity
 
 
-def test_what_is_of_the_whole_run_has_no_part_in_a_step() -> None:
-    of_step, of_run = (only(row(cost_ns=10**9), about=about).saving for about in ("loop", "run"))
-    assert (of_step.seconds, of_run.seconds) == (1.0, 1.0)
-    assert of_step.per_step_ms
-    assert (of_run.per_step_ms, of_run.next_1000_s) == (None, None)
-
-
 # Locations
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -69,8 +68,6 @@ def _finding(
     worst = _worst(rows)
     cost = _cost(worst, time)
     saving = savings.saving(cost, _fix(rule, worst))
-    if rule.about == "run" and not saving.assumes:  # a step, or a longer loop, has no part in it
-        saving = replace(saving, per_step_ms=None, next_1000_s=None)
     locations = located(worst, evidence)
     return Finding(
         rule=rule.id, name=rule.name, title=rule.title, locations=locations,
