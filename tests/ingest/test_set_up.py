@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from xladoctor.ingest.frames import CallSite
 from xladoctor.ingest.set_up import sites_of_set_up
 from xladoctor.ingest.step_log import CallSites
 
@@ -55,3 +56,15 @@ def test_set_up_before_or_after_a_loop_is_none() -> None:
 def test_damaged_lines_say_nothing() -> None:
     sites = CallSites(launched=((1, 20, 1.0, 6),))
     assert sites_of_set_up(["{", json.dumps(step(1))], sites) == {1}
+
+
+def test_single_operations_that_are_over_at_once_make_no_loop() -> None:
+    operation = CallSites(sites=(CallSite(via="where"),), launched=((0, 20, 1.0, 19),))
+    lasting, brief = ({**step(0), "duration_ns": ns} for ns in (1_000_000, 1_000))
+    tail = {**brief, "event": "tail", "duration_ns": 10_000_000}
+    compiling = {**step(0), "duration_ns": 5_000_000, "compile_ns": 4_999_000}
+    for steps, none in ((brief, {0}), (lasting, set()), (compiling, set())):
+        lines = map(json.dumps, [{**lasting, "duration_ns": 9_000_000}, *[steps] * 18, tail])
+        assert sites_of_set_up(lines, operation) == none
+    own = [compilation(0, defined=2), *[brief] * 19, tail]
+    assert sites_of_set_up(map(json.dumps, own), operation) == frozenset()

@@ -48,6 +48,19 @@ def test_an_argument(first: Any, second: Any, change: tuple[str, ...]) -> None:
     assert changes((plain, (PARAMS, first), {}), (plain, (PARAMS, second), {})) == [1, change]
 
 
+def test_batch_of_a_vmapped_function_does_not_show_in_its_keys() -> None:
+    reader, keys, found = KeyReader(jax), Keys(), list[Any]()
+    info = SimpleNamespace(static_argnums=(), static_argnames=())
+
+    def inner(x: Any) -> Any:
+        found.append(keys.add(len(found), reader.read(plain, info, (PARAMS, x), {}), 7))
+        return x
+
+    for batch in (2, 5):
+        jax.vmap(inner)(jnp.ones((batch, 3)))
+    assert found == [(None, []), (None, [])]
+
+
 def test_a_leaf_has_its_path() -> None:
     larger = {"dense": {"kernel": jnp.ones((4, 8))}}
     found = changes((plain, (PARAMS, 1.0), {}), (plain, (larger, 1.0), {}))

@@ -269,13 +269,32 @@ def test_memory_of_the_first_steps_may_be_the_program_s(make: Callable[..., Worl
     world.memory += 5000 * MB
     world.ticks(0.25)
     assert world.timeline.active
-    world.memory -= 4900 * MB
+    world.memory -= 4950 * MB
     world.steps(6, begin=4)
     world.ticks(0.25)
     assert world.timeline.active
     world.memory += 4900 * MB
     world.ticks(0.25)
     assert world.ended_by == ["size limit"]
+
+
+@pytest.mark.parametrize(
+    ("before_s", "mb", "closed"),
+    [(0, 50, False), (0, 60, True), (100, 250, False), (100, 300, True)],
+)
+def test_closes_after_few_steps_if_its_end_would_take_a_part_of_the_run(
+    make: Callable[..., World], before_s: float, mb: int, closed: bool
+) -> None:
+    world = make(trace_after=1)
+    world.timeline.used()
+    world.seconds += before_s
+    world.steps(5)
+    world.memory += mb * MB
+    world.ticks(0.25)
+    assert world.timeline.active  # after four
+    world.steps(1, begin=6)
+    world.ticks(0.25)
+    assert world.timeline.active is not closed
 
 
 def test_what_set_up_takes_leaves_a_window_for_the_loop(make: Callable[..., World]) -> None:

@@ -171,6 +171,14 @@ def test_bar_is_as_wide_as_the_report_and_in_proportion(width: int, seconds: lis
         assert abs(bar.count(character) - share * len(bar)) <= 1
 
 
+def test_nothing_comes_after_a_loop_where_no_steps_are_known() -> None:
+    assert SICK.steps is not None
+    assert "after the loop 300 ms" in rendered(SICK, Style(80))
+    without = rendered(replace(SICK, steps=None, step_groups=[]), Style(80))
+    assert "exit 300 ms" in without
+    assert "after the loop" not in without
+
+
 LINK = re.compile(r"\x1b\]8;([^\x1b]*)\x1b\\")
 
 

@@ -36,8 +36,9 @@ class Savings:
         if cost.seconds is None or cost.basis == "least":
             return Saving(None, None, None, "none")
         basis: SavingBasis = "bound" if fix.claims or cost.basis != "estimate" else "estimate"
-        each, step_s = self._each(cost.seconds), self.whatif.step_s(fix.process)
-        now = 1e3 * step_s if step_s and basis == "estimate" else None
+        each = self._each(cost.seconds)
+        step_s = self.whatif.step_s(fix.process) if basis == "estimate" else None
+        now = 1e3 * step_s if step_s else None
         after = None if now is None or each is None else max(0.0, now - each)
         return Saving(cost.seconds, each, cost.share, basis, now, after, assumes=list(fix.claims),
                       next_1000_s=0.0 if fix.settled else each)  # fmt: skip

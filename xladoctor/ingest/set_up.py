@@ -2,7 +2,8 @@
 
 A program that makes its model operation by operation comes back to some lines, with other shapes
 each time; then all its work may be in a single launch, or its loop comes after that. No loop is in
-what it makes.
+what it makes. Nor is one where a library launches the same operation for each of many arrays, which
+is over at once.
 """
 
 from __future__ import annotations
@@ -10,11 +11,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from xladoctor.ingest.run_records import Compile, DamagedRecord, Step, StepLine, line_decoder
+from xladoctor.ingest.run_records import (
+    Compile,
+    DamagedRecord,
+    Step,
+    StepLine,
+    Tail,
+    line_decoder,
+)
 from xladoctor.ingest.step_log import CallSites
 from xladoctor.warmup import WARMUP
 
 _FEW = 10  # steps in which even a loop that compiles each time is in its warm-up
+_SOME = 1000  # steps that may be over at once
+_AT_ONCE = 0.05  # of the thread's time, compiling included: less of a loop is hardly missed
 
 
 def sites_of_set_up(lines: Iterable[str], sites: CallSites) -> frozenset[int | None]:
@@ -22,7 +32,8 @@ def sites_of_set_up(lines: Iterable[str], sites: CallSites) -> frozenset[int | N
 
     Those that ended few, launched operations of the framework, not functions of the program, and
     never :data:`WARMUP` times in succession without compiling. Beside a loop with many steps, calls
-    of what another line compiled are believed to be one.
+    of what another line compiled are believed to be one. And those that ended some steps, of single
+    operations of the framework, which take next to none of the time.
 
     Args:
         lines: of the step log; read only where needed.
@@ -31,26 +42,68 @@ def sites_of_set_up(lines: Iterable[str], sites: CallSites) -> frozenset[int | N
     ended = {site: steps for site, _, _, steps in sites.launched
              if steps and site not in sites.light}  # fmt: skip
     few = {site for site, steps in ended.items() if steps < _FEW}
-    if not few:
+    some = {site for site, steps in ended.items() if _FEW <= steps < _SOME and sites[site].via}
+    if not few and not some:
         return frozenset()
+    read = _Read()
+    for line in _decoded(lines):
+        read.line(line)
+    operations = read.operations | {site for site in few if sites[site].via}
+    loops = read.own | read.settled
+    brief = {site for site in some - read.own if read.is_over_at_once(site)}
+    alone = few == ended.keys() - brief
+    return frozenset(brief | (few - loops if alone else few & operations - loops))
+
+
+def _decoded(lines: Iterable[str]) -> Iterable[StepLine]:
     decode = line_decoder(StepLine)
-    loops: set[int | None] = set()
-    operations = {site for site in few if sites[site].via}  # as the framework's Python says
-    clean: Counter[int | None] = Counter()
-    compiled = False
     for text in lines:
         try:
-            line = decode(text)
+            yield decode(text)
         except DamagedRecord:
             continue
+
+
+class _Read:
+    """What the step log tells of the call sites that ended steps.
+
+    Attributes:
+        own: those that launched functions of the program.
+        operations: those that compiled.
+        settled: those that came back without compiling, :data:`WARMUP` times.
+    """
+
+    def __init__(self) -> None:
+        self.own: set[int | None] = set()
+        self.operations: set[int | None] = set()
+        self.settled: set[int | None] = set()
+        self._clean: Counter[int | None] = Counter()
+        self._spent: dict[int | None, int] = {}
+        self._whole = 0
+        self._compiled = False
+
+    def line(self, line: StepLine) -> None:
+        """The next one."""
         if isinstance(line, Compile):
-            compiled = True
-            operations.add(line.site)
+            self._compiled = True
+            self.operations.add(line.site)
             if line.defined is not None or line.function is None:
-                loops.add(line.site)
-        elif isinstance(line, Step):
-            clean[line.site] = 0 if compiled else clean[line.site] + line.steps
-            compiled = False
-            if clean[line.site] >= WARMUP:
-                loops.add(line.site)
-    return frozenset(few - loops if few == ended.keys() else few & operations - loops)
+                self.own.add(line.site)
+        elif isinstance(line, Step | Tail):
+            self._whole += line.duration_ns
+            if isinstance(line, Step):
+                self._step(line)
+
+    def _step(self, line: Step) -> None:
+        if line.site in self._spent:
+            self._spent[line.site] += line.duration_ns
+        else:  # with all that came before
+            self._spent[line.site] = 0
+        self._clean[line.site] = 0 if self._compiled else self._clean[line.site] + line.steps
+        self._compiled = False
+        if self._clean[line.site] >= WARMUP:
+            self.settled.add(line.site)
+
+    def is_over_at_once(self, site: int | None) -> bool:
+        """Whether its steps took next to none of the time."""
+        return self._spent.get(site, 0) < _AT_ONCE * self._whole

@@ -119,7 +119,7 @@ def _inner(scope: str) -> str:
     while len(names) > 1 and len(_WITHIN.join(names)) > _MOST_OF_NAME:
         names.pop(0)
     inner = _WITHIN.join(names)
-    return f"…{_WITHIN}{inner if len(inner) <= _MOST_OF_NAME else f'{inner[:_MOST_OF_NAME - 1]}…'}"
+    return f"…{_WITHIN}{inner if len(inner) <= _MOST_OF_NAME else f'{inner[: _MOST_OF_NAME - 1]}…'}"
 
 
 def doing(reason: str) -> str:

@@ -30,6 +30,7 @@ from xladoctor.report.words import (
     STATES,
     cost_of,
     gain_of,
+    part_name,
     program,
     saving_of,
     steps_of,
@@ -110,7 +111,7 @@ def _time(diagnosis: Diagnosis, parts: TimeParts, style: Style) -> Group:
     least = _WORTH_SHOWING * diagnosis.time.whole_s
     spent = [(part, seconds, seconds / diagnosis.time.whole_s) for part in PARTS
              if (seconds := getattr(parts, f"{part}_s")) >= least]  # fmt: skip
-    rows: list[RenderableType] = [_bar(spent, style), _legend(spent, style)]
+    rows: list[RenderableType] = [_bar(spent, style), _legend(spent, diagnosis, style)]
     device, waited = diagnosis.time.device_s, parts.read_s + parts.barrier_s
     if device is not None and waited >= _WORTH_SAYING * diagnosis.time.whole_s:
         rows.append(Text(plain(f"the device worked for {duration(device)} of the time that"
@@ -151,11 +152,11 @@ def _bar(spent: Spent, style: Style) -> Text:
     return bar
 
 
-def _legend(spent: Spent, style: Style) -> Text:
+def _legend(spent: Spent, diagnosis: Diagnosis, style: Style) -> Text:
     """The parts with their figures, as many on a line as there is room for."""
     legend, column = Text(), 0
     for part, seconds, share in spent:
-        entry = plain(f"{PARTS[part]} {duration(seconds)} {percent(share)}", style)
+        entry = plain(f"{part_name(part, diagnosis)} {duration(seconds)} {percent(share)}", style)
         if column and column + len(entry) + 3 > style.width:
             legend.append("\n")
             column = 0

@@ -61,6 +61,11 @@ _NEXT_TO_NOTHING = 0.005  # of the loop
 _LESS = 0.8  # of a saving that better fixes leave, below which the report says so
 
 
+def part_name(part: PartName, diagnosis: Diagnosis) -> str:
+    """What a part of the time is called: nothing comes after a loop where no steps are known."""
+    return "exit" if part == "after" and diagnosis.steps is None else PARTS[part]
+
+
 def amount(name: CountName, value: float | None) -> str:
     """A count's value with its unit: ``0.425 a step``, ``12.1 ms``, ``310 MB``."""
     if value is None:

@@ -119,8 +119,9 @@ def spent(diagnosis: Diagnosis) -> list[dict[str, Any]]:
     if parts is None or not whole:
         return rows
     done = 0.0
-    for part, name in words.PARTS.items():
+    for part in words.PARTS:
         if seconds := getattr(parts, f"{part}_s"):
+            name = words.part_name(part, diagnosis)
             rows.append({"part": part, "name": name, "seconds": seconds, "share": seconds / whole,
                          "from": done})  # fmt: skip
             done += seconds / whole

@@ -153,7 +153,8 @@ SELECT
     CASE WHEN phase OR early THEN 'info' WHEN count >= 3 AND unsettled AND NOT few THEN 'error' ELSE 'warning' END
         AS by_counts,
     CASE WHEN few THEN 'warning' END AS highest,
-    NOT unsettled OR ahead OR coalesce(pattern = 'last_batch', FALSE) AS settled,  -- each epoch ends alike
+    NOT unsettled OR ahead OR coalesce(pattern = 'last_batch', FALSE)  -- each epoch ends alike
+        OR (steps IS NULL AND EXISTS (FROM launch u WHERE u.process = again.process)) AS settled,  -- no loop repeats it
     pattern = 'grows' AND unsettled AND count >= 3 AS unbounded,
     coalesce(place.op, op, CASE WHEN compiled_at.file IS NULL THEN compiled END) AS subject, indices AS compilations,
     CASE WHEN possible > seen THEN count + possible - seen END AS at_most,
@@ -189,7 +190,7 @@ FROM (
         FROM compile_limit GROUP BY ALL
     ) l ON l.process = r.process AND l.file IS NOT DISTINCT FROM r.compiled_at.file
         AND l.line IS NOT DISTINCT FROM r.compiled_at.line AND l.compiled = r.compiled
-)
+) again
 LEFT JOIN (
     SELECT process, batch_size AS "full", list(DISTINCT {
         'file': coalesce(user_file, file), 'line': coalesce(user_line, line),

@@ -30,6 +30,10 @@ _OUTLIER_STEPS = 20
 #: Of the file, while it is recorded, where operations of a CPU are most of it: 290 MB for 70 MB
 #: were measured. Its end takes a second for each 13 MB, and more memory.
 _RESIDENT_A_BYTE = 4
+_ENDED_A_SECOND = 13e6
+#: That its end may take, in seconds and as a share of the time so far: then few steps are enough.
+#: In a loop that is compiled, each operation of each turn is an event: thousands in a step.
+_END_S, _END_SHARE = 1.0, 0.05
 _WITHOUT_BARRIERS_S = 5.0  # then the modules are wanted, for which the profiler must be free
 #: Steps, and seconds after which they are enough where the profiler is not light: its end takes
 #: some half of the time that calls without a pause were recorded for.
@@ -37,6 +41,7 @@ _SHORT = ((10, 1.5), (4, 4.0))
 #: Steps before memory closes the window, which the program may have taken itself; where it is so
 #: many times as much as it should, the second number is enough, as are none without barriers.
 _LEAST_STEPS, _LEAST_STEPS_BEYOND, _BEYOND = 10, 3, 24
+_LEAST_STEPS_OF_COSTLY = 5
 _ENOUGH = 10  # steady steps in the program's own profile, so that ours is not wanted any more
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -58,7 +63,7 @@ class Timeline:
         self._second = self._waiting and profiler.light
         self._provisional = self._barriers = False
         self._spent = self._opened = 0.0
-        self._last_tick = clock.monotonic()
+        self._began = self._last_tick = clock.monotonic()
         self._resident = 0
         self._unwritten: list[tuple[dict[str, Any], str, Recorded]] = []
         self._wanted = options.trace_steps > 0
@@ -84,6 +89,7 @@ class Timeline:
     def used(self) -> None:
         """The first tensor on the device."""
         with self._lock:
+            self._began = clock.monotonic()
             if self._profiler.is_the_programs:
                 self.give_way()
             at_once = self._options.trace_after == 0
@@ -248,7 +254,14 @@ class Timeline:
         if not self._barriers:
             return beyond
         steps = self.windows[-1]["steps"] if self.windows else 0
-        return grown > limit and steps >= (_LEAST_STEPS_BEYOND if beyond else _LEAST_STEPS)
+        if grown > limit and steps >= (_LEAST_STEPS_BEYOND if beyond else _LEAST_STEPS):
+            return True
+        return steps >= _LEAST_STEPS_OF_COSTLY and self._ends_slowly(grown / _RESIDENT_A_BYTE)
+
+    def _ends_slowly(self, size: float) -> bool:
+        """Whether ending a timeline of so many bytes takes a noticeable part of the run."""
+        passed = clock.monotonic() - self._began
+        return size / _ENDED_A_SECOND > max(_END_S, _END_SHARE * passed)
 
     def end(self, why: str) -> None:
         """Close the window. What it holds is written by :meth:`write`, on the writer's thread."""

@@ -69,7 +69,8 @@ class Keys:
 
     def add(self, number: int, key: Key, site: int | None,
             call: Any = None) -> tuple[int | None, list[Change]]:  # fmt: skip
-        """The compilation that is most alike, and what differs; None for a function's first.
+        """The compilation that is most alike, and what differs; None for a function's first, and
+        where what differs does not show in the key.
 
         Primitives that are called one by one are one function for each line.
 
@@ -91,7 +92,9 @@ class Keys:
                 best = (distance, old_number, changes)
         earlier.append((number, call, key))
         del earlier[: len(earlier) - _KEPT]
-        return (None, []) if best is None else (best[1], best[2][:_MOST_CHANGES])
+        if best is None or (function.traced and not best[2]):  # of tracers the batch is not known
+            return None, []
+        return best[1], best[2][:_MOST_CHANGES]
 
 
 def _changes(old: Key, new: Key) -> list[Change]:
