@@ -109,6 +109,22 @@ def test_new_refuses_what_no_rule_can_be_called(
 # Check
 
 
+def test_a_case_tries_what_the_rule_states(rule: Path) -> None:
+    change(rule, ("    tables:", "    tries: [When it is wrong, seldom]\n    tables:"))
+    done = called("rules", "check", rule)
+    assert done.returncode == 1
+    fault = "tries: no sentence of false_positives has “seldom”"
+    assert done.stdout == f"{position(rule, 'seldom')}: {fault}\n"
+
+
+def test_a_case_in_a_file_of_its_own_does_so_too(rule: Path) -> None:
+    own = rule.parent / "ACME001" / "rare.yaml"
+    own.parent.mkdir()
+    own.write_text("case: Nothing happens at all.\ntries: [seldom]\nexpect: []\n")
+    done = called("rules", "check", rule)
+    assert (done.returncode, done.stdout.split(": ")[0]) == (1, f"{own}:2:9")
+
+
 def test_all_faults_are_told_at_once_with_their_positions(rule: Path) -> None:
     change(rule, ("severity: warning", "severity: loud"), ("needs: [host_sync]", "needs: [sync]"),
            ("why: ", "fix: "), ("kind: item", "kynd: item"))  # fmt: skip

@@ -73,6 +73,9 @@ class Case(BaseModel):
     frontend: Frontend = Field(
         default=DEFAULT, description="the framework that the program is written in"
     )
+    tries: list[str] = Field(
+        default=[], description="words of each sentence in false_positives that it tries"
+    )
     tables: dict[str, list[dict[str, Any]]] = Field(
         default={}, description="rows with the columns that matter; the others have defaults"
     )

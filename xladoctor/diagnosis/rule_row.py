@@ -89,7 +89,9 @@ class RuleRow(BaseModel):
         None, description="the highest severity of this finding, where that is below the rule's"
     )
     settled: bool | None = Field(
-        None, description="true: it is over, a longer run has no more of it (at most a warning)"
+        None,
+        description="true: it is over, a longer run has no more of it (at most a warning, if"
+        " its cost is not known)",
     )
     subject: str | None = Field(
         None,

@@ -15,6 +15,7 @@ from xladoctor.diagnosis.rule_file import Document, Fault, Read, read_case, read
 from xladoctor.diagnosis.rule_row import ROW_COLUMNS, RuleRow
 from xladoctor.evidence.interface import Evidence
 from xladoctor.rule_cases.made import complete
+from xladoctor.rule_cases.tried import unsaid
 from xladoctor.rule_cases.written import Column, written
 
 _MARKED = re.compile(r"^LINE (\d+): ")
@@ -60,8 +61,23 @@ def check(files: Sequence[Path]) -> list[Fault]:
             first = ids.setdefault(read.value.id, path)
             if first != path:
                 faults.append(read.document.fault(["id"], f"id: {first} has it too"))
-        faults += [fault for file in case_files(path) for fault in read_case(file).faults]
+        cases = [read_case(file) for file in case_files(path)]
+        faults += [*_unsaid(read, cases), *(fault for case in cases for fault in case.faults)]
     return sorted(set(faults))
+
+
+def _unsaid(read: Read, cases: Iterable[Read]) -> Iterator[Fault]:
+    """What cases try, in the rule's file and in their own, that its false_positives do not say."""
+    rule = read.value
+    if not (rule and read.document):
+        return
+    own = [(read.document, ["cases", number], case) for number, case in enumerate(rule.cases)]
+    apart = [(case.document, list[Any](), case.value) for case in cases if case.document]
+    for document, at, case in [*own, *apart]:
+        for index, words in unsaid(rule, case) if case else ():
+            yield document.fault([*at, "tries", index],
+                                 f"tries: no sentence of false_positives has “{words}”"
+                                 )  # fmt: skip
 
 
 def nothing() -> Evidence:

@@ -18,17 +18,18 @@ CREATE MACRO asks(text_) AS regexp_matches(
 --   condition: for what the program does next
 --   free: for nothing that can be measured, here or elsewhere
 -- and NULL, nothing that the evidence tells. Free are reads in steps that wait for the device anyway,
--- and those in next to none of the steps: with a read, a step lasts at most three times as long, on any
+-- and those in next to none of the steps, and of their time: with a read, a step lasts at most three times as long, on any
 -- device: the host's part, the device's after it, and once more what of it the value needs. Here both
 -- must take next to no time as well.
 CREATE TABLE read_for AS
 WITH text AS (SELECT file, line, any_value(text) AS text FROM source_line GROUP BY ALL),
 waiting AS (
-    SELECT h.process, h.thread, h.file, h.line, bool_and(w.index IS NOT NULL) AS waits
-    FROM host_sync h
+    SELECT h.process, h.thread, h.file, h.line, bool_and(w.index IS NOT NULL) AS waits,
+           sum(s.duration_ns - s.compile_ns) AS busy_ns
+    FROM (SELECT DISTINCT process, thread, file, line, step FROM host_sync WHERE NOT tail AND NOT closure) h
     LEFT JOIN waiting_step w
         ON w.process = h.process AND w.thread = h.thread AND w.index = h.step
-    WHERE NOT h.tail AND NOT h.closure
+    LEFT JOIN step s ON s.process = h.process AND s.thread = h.thread AND s.index = h.step AND NOT s.tail
     GROUP BY ALL
 ),
 looked_up AS (
@@ -51,12 +52,14 @@ known AS (
 ),
 by_line AS (
     SELECT *, max(told.purpose) OVER line AS purpose, coalesce(told.cure, max(told.cure) OVER line) AS cure,
-           max(share_of_all) OVER line * sum(count_a_step) OVER line AS share, sum(duration_ns + compile_ns) OVER line AS blocked_ns
+           max(share_of_all) OVER line AS share, sum(count_a_step) OVER line AS reads_a_step,
+           sum(duration_ns + compile_ns) OVER line AS blocked_ns
     FROM known WINDOW line AS (PARTITION BY process, thread, file, line)
 )
-SELECT b.* EXCLUDE (told, purpose, share, blocked_ns),
+SELECT b.* EXCLUDE (told, purpose, share, reads_a_step, blocked_ns),
     coalesce(w.waits, FALSE) AS waits,
-    if((share <= 0.01 OR w.waits)  -- so that a fix gains 2 %, at most
+    if((greatest(share, w.busy_ns / nullif(l.duration_ns - l.compile_ns, 0)) * reads_a_step <= 0.01
+        OR w.waits)  -- so that a fix gains 2 %, at most
        AND blocked_ns <= 0.01 * (l.duration_ns - l.compile_ns),  -- less than two runs differ by
        'free', purpose) AS purpose
 FROM by_line b

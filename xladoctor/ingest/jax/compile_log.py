@@ -9,7 +9,7 @@ before. Neither tells how often a function was called. Wording: ``jax/_src/dispa
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -143,7 +143,7 @@ class CompileLog:
         self.inside = False  # an explanation, whose lines have no mark
         self._miss: _Miss | None = None
         self._missed: dict[str, _Miss] = {}  # by function, until it is compiled
-        self._seconds: Counter[str] = Counter()
+        self._seconds: defaultdict[str, float] = defaultdict(float)
         self._arguments: dict[str, tuple[str, ...]] = {}
         self._cached: set[str] = set()
         self._of: dict[str, list[int]] = {}
