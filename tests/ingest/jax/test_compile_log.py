@@ -13,7 +13,7 @@ from tests.support import rows
 from xladoctor.ingest.interface import Ingested, IngestError
 from xladoctor.ingest.jax.compile_log import CompileLog
 from xladoctor.ingest.recorded_elsewhere import add_texts
-from xladoctor.ingest.torch_xla.text_file import read_text
+from xladoctor.ingest.text_file import read_text
 
 #: A function that is compiled twice; the explanation of the second is left to fill in.
 LOG = """epoch 1
@@ -134,6 +134,20 @@ def test_what_a_cache_on_disk_had_is_told() -> None:
 def test_explanations_alone_do_not_say_what_was_compiled() -> None:
     with pytest.raises(IngestError, match="set JAX_LOG_COMPILES=1 besides"):
         read(MISS + "  different input types:\n  * at x, now f32[27] and before f32[34]\n")
+
+
+def test_beside_the_compilations_of_a_timeline_it_is_left_out() -> None:
+    log = CompileLog()
+    for line in LOG.format(explained=MISS).splitlines():
+        log.take(line)
+    ingested = Ingested()
+    ingested.add("process", process=0, frontend=None)
+    log.add(0, ingested)
+    log.add(0, ingested)
+
+    assert len(table(ingested, "compilation", "index")) == 2
+    assert table(ingested, "process", "process") == [(0,)]
+    assert len(ingested.notes) == 1
 
 
 @given(st.lists(st.sampled_from(LOG.format(explained=MISS).splitlines()).flatmap(

@@ -18,8 +18,8 @@ CREATE MACRO asks(text_) AS regexp_matches(
 --   condition: for what the program does next
 --   free: for nothing that can be measured, here or elsewhere
 -- and NULL, nothing that the evidence tells. Free are reads in steps that wait for the device anyway,
--- and those in next to none of the steps, and of their time: with a read, a step lasts at most three times as long, on any
--- device: the host's part, the device's after it, and once more what of it the value needs. Here both
+-- and those in next to none of the steps, and of their time: with a read, a step lasts at most three times
+-- as long, on any device: the host's part, the device's after it, and once more what of it the value needs. Here both
 -- must take next to no time as well.
 CREATE TABLE read_for AS
 WITH text AS (SELECT file, line, any_value(text) AS text FROM source_line GROUP BY ALL),

@@ -12,11 +12,11 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from xladoctor.frontends.vocabulary import vocabulary
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
 from xladoctor.ingest.interface import Ingested
+from xladoctor.recording.bootstrap._xladoctor.jax.keys import Change
 
 FRONTEND = "jax"
 #: What a line of the log has, for a quick look.
@@ -49,15 +49,6 @@ _KEPT = 64  # earlier compilations of a function that a new one is compared with
 _FOLDERS = Folders(framework=vocabulary(FRONTEND).packages)
 
 
-class _Change(NamedTuple):
-    """One difference; see table ``key_change``."""
-
-    what: str
-    argument: str
-    was: str
-    now: str
-
-
 @dataclass(slots=True)
 class _Miss:
     """An explanation: where the call was, and what is new."""
@@ -75,7 +66,7 @@ class _Miss:
         named = (line for line in self.lines if not line.startswith("never seen function"))
         return _FUNCTION.match(next(named, ""))
 
-    def changes(self) -> list[_Change]:
+    def changes(self) -> list[Change]:
         """What differs from the most similar call; nothing if the function was new.
 
         Of operations that run one by one JAX itself makes a function for each of their parameters.
@@ -83,19 +74,19 @@ class _Miss:
         if any(line.startswith(_ANEW) for line in self.lines):
             defined = self._named()
             own = defined and defined[2] and _FOLDERS.is_machinery(defined[2])
-            return [] if own else [_Change("function", "", "", self.function)]
+            return [] if own else [Change("function", "", "", self.function)]
         if values := next((match for line in self.lines if (match := _VALUES.match(line))), None):
-            return [_Change("static", "", values[2], values[1])]
+            return [Change("static", "", values[2], values[1])]
         tree = any(_TREE in line for line in self.lines)
         found = [change for line in self.lines if (change := _change(line, tree))]
         if not found and any(_CONTEXT in line for line in self.lines):
-            return [_Change("configuration", "", "", "")]
+            return [Change("configuration", "", "", "")]
         return found
 
 
-def _change(line: str, tree: bool) -> _Change | None:
+def _change(line: str, tree: bool) -> Change | None:
     if match := _SETTING.match(line):
-        return _Change("configuration", match[1], match[3], match[2])
+        return Change("configuration", match[1], match[3], match[2])
     if match := _NOW.match(line):
         argument, now, was = match.groups()
     elif match := _SEEN.match(line):
@@ -105,8 +96,8 @@ def _change(line: str, tree: bool) -> _Change | None:
     was, now = _LINK.sub("", was), _LINK.sub("", now)
     values = _STATIC.search(was), _STATIC.search(now)
     if values[0] and values[1]:
-        return _Change("static", argument, values[0][1], values[1][1])
-    return _Change("structure" if tree else _what(was, now), argument, was, now)
+        return Change("static", argument, values[0][1], values[1][1])
+    return Change("structure" if tree else _what(was, now), argument, was, now)
 
 
 def _what(was: str, now: str) -> str:
@@ -132,7 +123,7 @@ class _Compiled:
     site: CallSite
     ordinal: int
     against: int | None
-    changes: list[_Change]
+    changes: list[Change]
 
 
 class CompileLog:
@@ -140,14 +131,18 @@ class CompileLog:
 
     def __init__(self) -> None:
         self.compilations: list[_Compiled] = []
-        self.inside = False  # an explanation, whose lines have no mark
-        self._miss: _Miss | None = None
+        self._miss: _Miss | None = None  # whose lines follow
         self._missed: dict[str, _Miss] = {}  # by function, until it is compiled
         self._seconds: defaultdict[str, float] = defaultdict(float)
         self._arguments: dict[str, tuple[str, ...]] = {}
         self._cached: set[str] = set()
         self._of: dict[str, list[int]] = {}
         self._at: Counter[tuple[CallSite, str]] = Counter()
+
+    @property
+    def inside(self) -> bool:
+        """Whether an explanation is open, whose further lines have no mark."""
+        return self._miss is not None
 
     @staticmethod
     def mark(line: str) -> str | None:
@@ -156,15 +151,14 @@ class CompileLog:
 
     def take(self, line: str) -> bool:
         """Take a line; False if it is not of the log."""
-        if self.inside and self._miss:
+        if self._miss:
             if line[:1].isspace() and line.strip() and len(self._miss.lines) < _MOST_LINES:
                 self._miss.lines.append(line.strip())
                 return True
-            self.inside = False
             self._missed[self._miss.function] = self._miss
+            self._miss = None
         if match := _MISS.search(line):
             self._miss = _Miss(Frame(match[1], int(match[2]), match[3]))
-            self.inside = True
         elif match := _COMPILING.search(line):
             self._arguments[match[1]] = tuple(_typed(match[2]))
         elif match := _HIT.search(line):
@@ -195,9 +189,9 @@ class CompileLog:
 
     def _compared(
         self, arguments: tuple[str, ...], earlier: Iterable[int]
-    ) -> tuple[int | None, list[_Change]]:
+    ) -> tuple[int | None, list[Change]]:
         """The most similar compilation of the function, the newest of several, and what differs."""
-        best: tuple[int | None, list[_Change]] = (None, [])
+        best: tuple[int | None, list[Change]] = (None, [])
         for number in earlier:
             before = self.compilations[number].arguments
             changes = list(_differing(before, arguments))
@@ -206,9 +200,17 @@ class CompileLog:
         return best
 
     def add(self, process: int, ingested: Ingested) -> None:
-        """Fill the tables of a process, compilations and what was new in them."""
-        ingested.add("process", process=process, pid=None, rank=None, host=None,
-                     frontend=FRONTEND, device_kind=None, devices=None, ended=True)  # fmt: skip
+        """Fill the tables of a process, compilations and what was new in them.
+
+        Nothing in a timeline says which of its compilations is which of the log: it goes first.
+        """
+        if process in ingested.tables.get("compilation", {}).get("process", ()):
+            ingested.notes.append("JAX's log of compilations is left out, as other evidence has"
+                                  " them; by itself it tells their lines and causes")  # fmt: skip
+            return
+        if process not in ingested.tables.get("process", {}).get("process", ()):
+            ingested.add("process", process=process, pid=None, rank=None, host=None,
+                         frontend=FRONTEND, device_kind=None, devices=None, ended=True)  # fmt: skip
         ingested.table("compilation")
         ingested.table("key_change")
         for number, made in enumerate(self.compilations):
@@ -230,11 +232,11 @@ def _typed(text: str) -> Iterator[str]:
         yield f"{dtype}[{shape}]" + ("{weak_type=True}" if "weak_type=True" in rest else "")
 
 
-def _differing(before: tuple[str, ...], after: tuple[str, ...]) -> Iterator[_Change]:
+def _differing(before: tuple[str, ...], after: tuple[str, ...]) -> Iterator[Change]:
     if len(before) != len(after):
-        yield _Change("structure", "", f"{len(before)} leaves", f"{len(after)} leaves")
+        yield Change("structure", "", f"{len(before)} leaves", f"{len(after)} leaves")
         return
     for number, (was, now) in enumerate(zip(before, after, strict=True), 1):
         if was != now:
             same = was.partition("{")[0] == now.partition("{")[0]
-            yield _Change("weak_type" if same else _what(was, now), f"argument {number}", was, now)
+            yield Change("weak_type" if same else _what(was, now), f"argument {number}", was, now)

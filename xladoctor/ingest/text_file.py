@@ -41,8 +41,6 @@ _EXPECTED = (
     " Chrome trace with a list of traceEvents), a compiler's log (TORCH_TRACE), or what JAX logs of"
     " its compilations (JAX_LOG_COMPILES=1)"
 )
-
-
 _NOT_COMPILED = (
     "JAX explains calls in it, but does not say what it compiled: set JAX_LOG_COMPILES=1 besides"
     " JAX_EXPLAIN_CACHE_MISSES=1"
