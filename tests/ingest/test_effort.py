@@ -22,9 +22,9 @@ from xladoctor.ingest import compressed
 from xladoctor.ingest.compressed import Unpacked
 from xladoctor.ingest.frames import Frame, frame_in
 from xladoctor.ingest.interface import Ingested, IngestError
-from xladoctor.ingest.text_file import read_text_file
 from xladoctor.ingest.torch_xla.analysis_log import read_analysis_log
 from xladoctor.ingest.torch_xla.console import Console
+from xladoctor.ingest.torch_xla.text_file import read_text_file
 from xladoctor.ingest.xplane import space as spaces
 from xladoctor.ingest.xplane.space import Space, read_space
 

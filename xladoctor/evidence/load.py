@@ -15,7 +15,7 @@ from xladoctor.ingest.interface import Ingested, IngestError, Progress
 from xladoctor.ingest.recorded_elsewhere import add_texts, read_elsewhere
 from xladoctor.ingest.run_directory import read_run_directory
 from xladoctor.ingest.run_records import RemoteManifest, plain
-from xladoctor.ingest.text_file import read_text
+from xladoctor.ingest.torch_xla.text_file import read_text
 
 _EXPECTED = (
     "expected a run directory of `xladoctor run`, an XProf log directory, an .xplane.pb file, a"

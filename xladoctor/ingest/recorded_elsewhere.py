@@ -31,16 +31,16 @@ from xladoctor.ingest.recognition import (
     unreadable_traces,
 )
 from xladoctor.ingest.sessions import find_sessions, session_files
-from xladoctor.ingest.text_file import (
+from xladoctor.ingest.torch.compiled_calls import add_placed
+from xladoctor.ingest.torch.structured_log import FRONTEND, process_id, read_structured_log
+from xladoctor.ingest.torch_xla.analysis_log import AnalysisLog
+from xladoctor.ingest.torch_xla.text_file import (
     Text,
     Told,
     add_figures,
     add_logs,
     read_text_file,
 )
-from xladoctor.ingest.torch.compiled_calls import add_placed
-from xladoctor.ingest.torch.structured_log import FRONTEND, process_id, read_structured_log
-from xladoctor.ingest.torch_xla.analysis_log import AnalysisLog
 
 if TYPE_CHECKING:
     from xladoctor.ingest.timeline.read import Compilations

@@ -13,7 +13,7 @@ from tests.support import rows
 from xladoctor.ingest.interface import Ingested, IngestError
 from xladoctor.ingest.jax.compile_log import CompileLog
 from xladoctor.ingest.recorded_elsewhere import add_texts
-from xladoctor.ingest.text_file import read_text
+from xladoctor.ingest.torch_xla.text_file import read_text
 
 #: A function that is compiled twice; the explanation of the second is left to fill in.
 LOG = """epoch 1
