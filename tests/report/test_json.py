@@ -72,7 +72,7 @@ def test_core_of_the_contract() -> None:
         "rule", "name", "severity", "severity_by_counts", "title", "locations", "count", "per_step",
         "processes", "cost",
         "saving", "cause", "consequences", "message", "why", "fix", "example", "fingerprint",
-        "subject", "recurs", "compilations", "place",
+        "subject", "recurs", "compilations", "place", "about",
     ]  # fmt: skip
     assert list(first["locations"][0]) == ["file", "line", "function", "role", "source"]
 

@@ -87,7 +87,7 @@ def _finding(
         consequences=list(worst.get("consequences") or []), message=message,
         why=rule.why.strip(), fix=rule.fix.strip(), example=rule.example.after.strip("\n"),
         fingerprint=fingerprint(rule.id, _subject(worst), locations, evidence),
-        subject=_subject(worst), recurs=rule.recurs,
+        subject=_subject(worst), recurs=rule.recurs, about=rule.about,
         compilations=list(worst.get("compilations") or []),
         place=None if locations else place_of(
             rule, int(worst.get("process") or 0), worst.get("compilations") or [], evidence),

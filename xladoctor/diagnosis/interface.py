@@ -135,6 +135,8 @@ class Finding:
         recurs: whether it keeps happening as a run goes on, so that rates can be compared.
         compilations: numbers, in their process, of the compilations that it is about.
         place: where there are no locations: the program's label or the steps that it is in.
+        about: what it judges; what is about the run (settings, the capture) has neither a line
+            nor always a cost.
         fingerprint: of the rule, the file, the function and the line's code, so that it survives
             a move of the line.
     """
@@ -161,6 +163,7 @@ class Finding:
     recurs: bool = True
     compilations: list[int] = field(default_factory=list)
     place: str | None = None
+    about: Literal["loop", "run"] = "loop"
 
 
 @dataclass(frozen=True, slots=True)

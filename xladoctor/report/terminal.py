@@ -31,6 +31,7 @@ from xladoctor.report.words import (
     cost_of,
     gain_of,
     part_name,
+    place_of,
     program,
     saving_of,
     steps_of,
@@ -171,7 +172,7 @@ def _finding(number: int, finding: Finding, report: Report, style: Style) -> Ren
     head = Text(f"{number:>2}  ").append(finding.severity, style=_SEVERITY[finding.severity])
     head.append(f"  {finding.rule}  ", style="bold")
     cost = cost_of(finding, report.diagnosis.time.base)
-    body: list[RenderableType] = [Text(plain(cost, style))]
+    body: list[RenderableType] = [Text(plain(cost, style))] if cost else []
     if (made := judgements(report).get(finding.fingerprint)) is not None:
         body.insert(0, Text(plain(f"{STATES[made.state]}: {made.reason}", style), style="red"))
     gain = saving_of(finding, report.diagnosis)
@@ -202,8 +203,7 @@ def explained(
     for location in finding.locations:
         if location.role in _WHERE:
             rows += _location(location, style, diagnosis, around=True)
-    if not finding.locations:
-        place = finding.place or "no line in this evidence"
+    if not finding.locations and (place := place_of(finding)):
         rows.append(Text(plain(place, style), style="bold cyan" if finding.place else "dim"))
     rows.append(_labelled("why", finding.message, style))
     rows += [_labelled("also", text + ".", style) for text in finding.consequences]

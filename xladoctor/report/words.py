@@ -196,13 +196,16 @@ def gain_of(finding: Finding) -> str:
 
 
 def cost_of(finding: Finding, base: str) -> str:
-    """What it costs, how sure that is, and how often it happens; ``base``: what shares are of."""
+    """What it costs, how sure that is, and how often it happens; ``base``: what shares are of.
+
+    Empty where there is nothing to tell.
+    """
     parts = []
     cost, saving = finding.cost, finding.saving
     if cost.seconds is not None:
         share = f" ({percent(cost.share)} of the {base})" if cost.share is not None else ""
         parts.append(f"costs {_BASIS[cost.basis]}{duration(cost.seconds)}{share}")
-    else:
+    elif finding.about == "loop":
         parts.append("cost not known from this evidence")
     if saving.basis == "bound" and saving.per_step_ms is not None:
         parts.append(f"a fix saves at most {duration(saving.per_step_ms / 1e3)} a step")
@@ -212,6 +215,12 @@ def cost_of(finding: Finding, base: str) -> str:
     if len(finding.processes) > 1:
         parts.append(f"processes {', '.join(finding.processes)}")
     return "; ".join(parts)
+
+
+def place_of(finding: Finding) -> str | None:
+    """Where it is, if it has no lines: nothing for what is about the run as a whole."""
+    unknown = "no line in this evidence" if finding.about == "loop" else None
+    return finding.place or unknown
 
 
 def saving_of(finding: Finding, diagnosis: Diagnosis) -> str | None:
