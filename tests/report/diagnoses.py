@@ -104,7 +104,7 @@ SICK = Diagnosis(
         finding(
             "XD701", name="debugging-setting-left-on", title="Debugging setting left on", count=1,
             per_step=None, locations=[], cost=Cost(None, None, "none"),
-            saving=Saving(None, None, None, "none"), message="XLA_IR_DEBUG=1 is set.",
+            saving=Saving(None, None, None, "none"), message="XLA_IR_DEBUG=1 is set.", about="run",
         ),
         finding("XD203", severity="info", severity_by_counts="info",
                 title="Tensor copied to the host in the step loop",
