@@ -118,9 +118,7 @@ class _Loop:
         inside = barriers.covered(fetches.begin, fetches.end) > 0
         reads = Intervals(fetches.begin[~inside], fetches.end[~inside])
         via = [via[number] for number in np.flatnonzero(~inside).tolist()]
-        # what comes before launches that nothing marks as steps is of the first one
-        whole = steps is None or steps.source == "executions"
-        begin = timeline.begin if steps is None or whole else int(steps.begin[0])
+        begin = timeline.begin if steps is None else int(steps.begin[0])
         ends = np.empty(0, np.int64) if steps is None else steps.end
         before = np.empty(0, np.int64) if steps is None else steps.before
         before = np.append(before, before[-1:].sum() + len(before[-1:]))
