@@ -30,6 +30,7 @@ from xladoctor.evidence.allowed import not_of_the_evidence
 from xladoctor.evidence.catalog import views
 from xladoctor.evidence.schema import TABLES
 from xladoctor.frontends.vocabulary import DEFAULT
+from xladoctor.quantities import duration, percent
 from xladoctor.repository import from_here
 
 #: The context in which rules that others wrote are validated.
@@ -58,6 +59,9 @@ class RuleError(XladoctorError):
 TEMPLATES = ImmutableSandboxedEnvironment(
     undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
 )
+
+
+TEMPLATES.filters.update(percent=percent, duration=duration)
 
 
 class Example(BaseModel):
