@@ -38,8 +38,8 @@ KEYS = {
     "needs_rows": "tables or views that must have a row, each with the sentence to print",
     "thresholds": "named numbers, used in the query as $name; users can change them",
     "query": "one SELECT over the evidence; each row is a finding",
-    "message": "Jinja template over the row's columns: the values of this finding; `percent` writes a share,"
-    " `duration` seconds",
+    "message": "Jinja template over the row's columns: the values of this finding; `percent` writes"
+    " a share, `duration` seconds",
     "why": "why that is slow",
     "fix": "what to do about it",
     "example": "code that triggers the rule, and the same code fixed",
