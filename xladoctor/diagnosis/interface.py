@@ -134,7 +134,7 @@ class Finding:
             on the same line; empty if there is nothing to tell apart.
         recurs: whether it keeps happening as a run goes on, so that rates can be compared.
         compilations: numbers, in their process, of the compilations that it is about.
-        place: where there are no locations: the program's label or the steps that it is in.
+        place: where there are no locations: the program's label, or the function and the steps.
         about: what it judges; what is about the run (settings, the capture) has neither a line
             nor always a cost.
         fingerprint: of the rule, the file, the function and the line's code, so that it survives

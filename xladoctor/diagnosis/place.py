@@ -1,4 +1,6 @@
-"""Where a finding is whose lines the evidence lacks: a label of the program, or the steps."""
+"""Where a finding is whose lines the evidence lacks: a label of the program, or the compiled
+function and the steps.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ _SHOWN = 3  # steps
 def place_of(
     rule: Rule, process: int, compilations: Sequence[int], evidence: Evidence
 ) -> str | None:
-    """The label in which most of it happened, else the steps that compiled; None if unknown."""
+    """The label in which most of it happened, else what was compiled, and when; None if unknown."""
     kind = str(rule.events)
     given: dict[str, object] = {"process": process}
     if compilations:
@@ -46,21 +48,25 @@ def place_of(
         share = rows[0]["share"]
         part = f" ({percent(share)} of it)" if share < 1 else ""
         return f'within your label "{rows[0]["path"]}"{part}'
-    return _steps(process, compilations, evidence) if compilations else None
+    return _compiled(process, compilations, evidence) if compilations else None
 
 
-def _steps(process: int, compilations: Sequence[int], evidence: Evidence) -> str | None:
-    """At which barriers or reads it compiled, by the numbers of the steps."""
+def _compiled(process: int, compilations: Sequence[int], evidence: Evidence) -> str | None:
+    """Which function, or at which barriers or reads, and in which steps."""
     rows = evidence.database.rows(
-        "SELECT cause, list(DISTINCT step ORDER BY step) AS steps, count(*) AS times"
+        "SELECT cause, compiled_function(cause) AS function, count(*) AS times,"
+        " list(DISTINCT step ORDER BY step) FILTER (step IS NOT NULL) AS steps"
         " FROM compilation WHERE process = $process AND list_contains($compilations, index)"
-        " AND step IS NOT NULL GROUP BY cause ORDER BY times DESC, cause",
+        " GROUP BY cause ORDER BY times DESC, cause",
         {"process": process, "compilations": list(compilations)},
     )
     if not rows:
         return None
-    steps = rows[0]["steps"]
-    numbers = ", ".join(map(str, steps[:_SHOWN]))
-    more = f" and {len(steps) - _SHOWN} more" if len(steps) > _SHOWN else ""
-    at = {"barrier": "the barrier of", "read": "a read in"}.get(rows[0]["cause"], "")
-    return f"{at} step{'s' * (len(steps) > 1)} {numbers}{more}".strip()
+    cause, function, _, steps = rows[0].values()
+    told = [f"function {function}"] if function else []
+    if steps:
+        numbers = ", ".join(map(str, steps[:_SHOWN]))
+        more = f" and {len(steps) - _SHOWN} more" if len(steps) > _SHOWN else ""
+        at = {"barrier": "the barrier of ", "read": "a read in "}.get(cause, "")
+        told.append(f"{at}step{'s' * (len(steps) > 1)} {numbers}{more}")
+    return "; ".join(told) or None

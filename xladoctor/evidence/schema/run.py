@@ -226,7 +226,7 @@ RUN: dict[str, Table] = {
         index INTEGER number of the compilation
         nth INTEGER order, from 0
         against INTEGER number of the earlier compilation
-        what VARCHAR shape, type, weak_type, sharding, static, structure, function, …; nothing
+        what VARCHAR shape, type, weak_type, sharding, static, structure, …; nothing; same_types
         argument VARCHAR path of the argument, as batch['x']
         was VARCHAR what it was
         now VARCHAR what it is

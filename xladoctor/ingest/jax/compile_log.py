@@ -178,6 +178,8 @@ class CompileLog:
         against, changes = self._compared(arguments, earlier)
         if miss and (explained := miss.changes()) and earlier:
             against, changes = (earlier[-1] if against is None else against), explained
+        elif miss is None and against is not None and not changes:
+            changes = [Change("same_types", "", "", "")]
         earlier.append(len(self.compilations))
         del earlier[:-_KEPT]
         self.compilations.append(_Compiled(

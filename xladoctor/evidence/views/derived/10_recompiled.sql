@@ -58,7 +58,10 @@ WHERE c.process NOT IN (SELECT process FROM missing_barrier)
   AND NOT EXISTS (SELECT 1 FROM growing_turn u WHERE u.process = c.process
                   AND list_contains(u.indices || u.leftover, c.index))
   AND c.cause IS DISTINCT FROM 'operator'  -- in eager mode, which is another one
-  AND CASE WHEN w.begin_ns IS NULL THEN turn >= warmup() AND NOT (  -- before the loop, or after it
+  AND CASE WHEN w.begin_ns IS NULL THEN (turn >= warmup() OR c.launches IS NULL AND EXISTS (
+                FROM key_change k WHERE k.process = c.process AND k.index = c.index AND k.what = 'same_types'
+            ) AND c.duration_ns >= 5e8)  -- no small operation of the framework's, which share their names
+            AND NOT (  -- before the loop, or after it
                 coalesce((c.step = 0 OR c.step > e.last AND NOT EXISTS (  -- nor in its last turn
                     FROM compilation o WHERE o.process = c.process AND o.file = c.file AND o.line = c.line
                         AND o.step BETWEEN 1 AND e.last
@@ -173,6 +176,8 @@ SELECT
         'full': "full", 'loaders': loaders,
         'compilations': indices[:20], 'graphs': graphs, 'launches': launches,
         'settled': NOT unsettled AND "limit" IS NULL, 'limit': "limit", 'dynamic': dynamic, 'captured': captured,
+        'same_types': EXISTS (FROM key_change k WHERE k.process = again.process
+            AND list_contains(indices, k.index) AND k.what = 'same_types'),
         'untold': NOT EXISTS (SELECT 1 FROM key_change) AND EXISTS (SELECT 1 FROM timeline)
             AND NOT EXISTS (SELECT 1 FROM process WHERE began_ns IS NOT NULL),
         'frame_ms': frame_ns / 1e6, 'step_ms': step_ns / 1e6,
