@@ -298,3 +298,38 @@ def test_the_compilers_own_marks_are_no_labels_of_the_program(tmp_path: Path) ->
         trace.label(name, 200 * at + 100, 50)
     names = load(tmp_path, trace).database.table("SELECT DISTINCT name FROM region ORDER BY 1")[1]
     assert names == [*((f"ProfilerStep#{number}",) for number in range(4)), ("my part",)]
+
+
+@pytest.mark.parametrize(("kind", "told"), [
+    ("HtoD (Pageable -> Device)", {"XD611"}), ("DtoH (Device -> Pageable)", {"XD201"}),
+])  # fmt: skip
+def test_a_wait_is_of_the_copy_before_it_in_the_same_operator(
+    tmp_path: Path, kind: str, told: set[str]
+) -> None:
+    trace = Trace()
+    for number in range(12):
+        at = number * 10_000.0
+        trace.step(number, at, 10_000).event("aten::mm", at + 10, 50)
+        trace.launch("gemm", at + 20, at + 30, 5_000)
+        trace.event("aten::to", at + 100, 5_050).event("aten::copy_", at + 101, 5_040)
+        trace.copy(kind, at + 102, at + 5_030, 90)
+        trace.call("cudaStreamSynchronize", at + 110, 5_020)
+        trace.call("cudaStreamSynchronize", at + 5_200, 3)  # the program's own
+    evidence = load(tmp_path, trace)
+    assert fired(evidence) == told
+    (step,) = evidence.database.table("SELECT wait_ns, upload_ns FROM timeline_step"
+                                      " WHERE step = 5")[1]  # fmt: skip
+    expected = (3_000, 5_025_000) if "HtoD" in kind else (5_028_000, 0)
+    assert step == expected
+
+
+def test_calls_that_wait_for_their_copy_are_known_by_their_runtime(tmp_path: Path) -> None:
+    trace = Trace()
+    for number in range(12):
+        at = number * 10_000.0
+        trace.step(number, at, 10_000).event("aten::mm", at + 10, 50)
+        trace.launch("gemm", at + 20, at + 30, 5_000, by="hipLaunchKernel")
+        trace.event("aten::item", at + 100, 5_050)
+        trace.launch("Memcpy DtoH (Device -> Host)", at + 102, at + 5_030, 90,
+                     by="hipMemcpyWithStream", category="gpu_memcpy", takes=5_040)  # fmt: skip
+    assert fired(load(tmp_path, trace)) == {"XD201"}
