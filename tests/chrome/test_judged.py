@@ -333,3 +333,61 @@ def test_calls_that_wait_for_their_copy_are_known_by_their_runtime(tmp_path: Pat
         trace.launch("Memcpy DtoH (Device -> Host)", at + 102, at + 5_030, 90,
                      by="hipMemcpyWithStream", category="gpu_memcpy", takes=5_040)  # fmt: skip
     assert fired(load(tmp_path, trace)) == {"XD201"}
+
+
+def one_pass(reads: int) -> Trace:
+    """A single step: a GPU that computes most of the time, and so many reads between."""
+    trace = Trace().step(5, 0, 100_000)
+    for number in range(10):
+        at = number * 10_000.0
+        trace.event("aten::mm", at + 10, 50).launch("gemm", at + 20, at + 30, 9_000)
+        if number < reads:
+            trace.event("aten::item", at + 100, 9_200)
+            trace.copy("DtoH (Device -> Pageable)", at + 110, at + 9_100, 2, takes=9_150)
+    return trace
+
+
+def test_one_step_does_not_show_that_there_is_nothing_to_fix(tmp_path: Path) -> None:
+    diagnosis = diagnose(load(tmp_path, one_pass(1)), load_rules())
+    assert diagnosis.findings == []
+    assert diagnosis.verdict.text.endswith(
+        "; one step does not show what recurs: record 3 or more."
+    )
+    reasons = {skipped.rule: skipped.reason for skipped in diagnosis.not_checked}
+    assert reasons["XD201"] == "the timeline has one step, and what recurs takes 3 to show"
+    assert "XD607" in diagnosis.rules.clear
+
+
+def test_reads_that_recur_within_one_step(tmp_path: Path) -> None:
+    (finding,) = diagnose(load(tmp_path, one_pass(8)), load_rules()).findings
+    assert (finding.rule, finding.count) == ("XD201", 8)
+    assert "% of the steps" not in finding.message
+
+
+def test_steps_of_warm_up_do_not_show_that_there_is_nothing_to_fix(tmp_path: Path) -> None:
+    trace = training(2)
+    diagnosis = diagnose(load(tmp_path, trace), load_rules())
+    assert diagnosis.verdict.text.endswith(
+        "; 2 steps of warm-up do not show what recurs: record later ones."
+    )
+
+
+def test_waits_of_a_runtime_that_is_not_understood_are_not_judged(tmp_path: Path) -> None:
+    trace = Trace()
+    for number in range(12):
+        at = number * 10_000.0
+        trace.step(number, at, 10_000).event("aten::item", at + 10, 9_000)
+        trace.launch("gemm", at + 20, at + 30, 9_000, by="urEnqueueKernelLaunch")
+        trace.event("zeEventHostSynchronize", at + 100, 8_900, "xpu_runtime")
+    diagnosis = diagnose(load(tmp_path, trace), load_rules())
+    assert diagnosis.findings == []
+    assert diagnosis.verdict.text.endswith(
+        "; what drives the device is not understood (Intel XPU), nor are waits and launches."
+    )
+    reasons = {skipped.rule: skipped.reason for skipped in diagnosis.not_checked}
+    for rule in ("XD201", "XD607", "XD609", "XD611"):
+        assert reasons[rule] == (
+            "the calls that drive this device are not understood (see the notes)"
+        )
+    assert any("is not understood (Intel XPU)" in note for note in diagnosis.warnings)
+    assert {"XD606", "XD608"} <= set(diagnosis.rules.clear)
