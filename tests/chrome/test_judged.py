@@ -298,3 +298,96 @@ def test_the_compilers_own_marks_are_no_labels_of_the_program(tmp_path: Path) ->
         trace.label(name, 200 * at + 100, 50)
     names = load(tmp_path, trace).database.table("SELECT DISTINCT name FROM region ORDER BY 1")[1]
     assert names == [*((f"ProfilerStep#{number}",) for number in range(4)), ("my part",)]
+
+
+@pytest.mark.parametrize(("kind", "told"), [
+    ("HtoD (Pageable -> Device)", {"XD611"}), ("DtoH (Device -> Pageable)", {"XD201"}),
+])  # fmt: skip
+def test_a_wait_is_of_the_copy_before_it_in_the_same_operator(
+    tmp_path: Path, kind: str, told: set[str]
+) -> None:
+    trace = Trace()
+    for number in range(12):
+        at = number * 10_000.0
+        trace.step(number, at, 10_000).event("aten::mm", at + 10, 50)
+        trace.launch("gemm", at + 20, at + 30, 5_000)
+        trace.event("aten::to", at + 100, 5_050).event("aten::copy_", at + 101, 5_040)
+        trace.copy(kind, at + 102, at + 5_030, 90)
+        trace.call("cudaStreamSynchronize", at + 110, 5_020)
+        trace.call("cudaStreamSynchronize", at + 5_200, 3)  # the program's own
+    evidence = load(tmp_path, trace)
+    assert fired(evidence) == told
+    (step,) = evidence.database.table("SELECT wait_ns, upload_ns FROM timeline_step"
+                                      " WHERE step = 5")[1]  # fmt: skip
+    expected = (3_000, 5_025_000) if "HtoD" in kind else (5_028_000, 0)
+    assert step == expected
+
+
+def test_calls_that_wait_for_their_copy_are_known_by_their_runtime(tmp_path: Path) -> None:
+    trace = Trace()
+    for number in range(12):
+        at = number * 10_000.0
+        trace.step(number, at, 10_000).event("aten::mm", at + 10, 50)
+        trace.launch("gemm", at + 20, at + 30, 5_000, by="hipLaunchKernel")
+        trace.event("aten::item", at + 100, 5_050)
+        trace.launch("Memcpy DtoH (Device -> Host)", at + 102, at + 5_030, 90,
+                     by="hipMemcpyWithStream", category="gpu_memcpy", takes=5_040)  # fmt: skip
+    assert fired(load(tmp_path, trace)) == {"XD201"}
+
+
+def one_pass(reads: int) -> Trace:
+    """A single step: a GPU that computes most of the time, and so many reads between."""
+    trace = Trace().step(5, 0, 100_000)
+    for number in range(10):
+        at = number * 10_000.0
+        trace.event("aten::mm", at + 10, 50).launch("gemm", at + 20, at + 30, 9_000)
+        if number < reads:
+            trace.event("aten::item", at + 100, 9_200)
+            trace.copy("DtoH (Device -> Pageable)", at + 110, at + 9_100, 2, takes=9_150)
+    return trace
+
+
+def test_one_step_does_not_show_that_there_is_nothing_to_fix(tmp_path: Path) -> None:
+    diagnosis = diagnose(load(tmp_path, one_pass(1)), load_rules())
+    assert diagnosis.findings == []
+    assert diagnosis.verdict.text.endswith(
+        "; one step does not show what recurs: record 3 or more."
+    )
+    reasons = {skipped.rule: skipped.reason for skipped in diagnosis.not_checked}
+    assert reasons["XD201"] == "the timeline has one step, and what recurs takes 3 to show"
+    assert "XD607" in diagnosis.rules.clear
+
+
+def test_reads_that_recur_within_one_step(tmp_path: Path) -> None:
+    (finding,) = diagnose(load(tmp_path, one_pass(8)), load_rules()).findings
+    assert (finding.rule, finding.count) == ("XD201", 8)
+    assert "% of the steps" not in finding.message
+
+
+def test_steps_of_warm_up_do_not_show_that_there_is_nothing_to_fix(tmp_path: Path) -> None:
+    trace = training(2)
+    diagnosis = diagnose(load(tmp_path, trace), load_rules())
+    assert diagnosis.verdict.text.endswith(
+        "; 2 steps of warm-up do not show what recurs: record later ones."
+    )
+
+
+def test_waits_of_a_runtime_that_is_not_understood_are_not_judged(tmp_path: Path) -> None:
+    trace = Trace()
+    for number in range(12):
+        at = number * 10_000.0
+        trace.step(number, at, 10_000).event("aten::item", at + 10, 9_000)
+        trace.launch("gemm", at + 20, at + 30, 9_000, by="urEnqueueKernelLaunch")
+        trace.event("zeEventHostSynchronize", at + 100, 8_900, "xpu_runtime")
+    diagnosis = diagnose(load(tmp_path, trace), load_rules())
+    assert diagnosis.findings == []
+    assert diagnosis.verdict.text.endswith(
+        "; what drives the device is not understood (Intel XPU), nor are waits and launches."
+    )
+    reasons = {skipped.rule: skipped.reason for skipped in diagnosis.not_checked}
+    for rule in ("XD201", "XD607", "XD609", "XD611"):
+        assert reasons[rule] == (
+            "the calls that drive this device are not understood (see the notes)"
+        )
+    assert any("is not understood (Intel XPU)" in note for note in diagnosis.warnings)
+    assert {"XD606", "XD608"} <= set(diagnosis.rules.clear)

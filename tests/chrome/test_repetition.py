@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.chrome.builder import BACKWARD, Trace
+from xladoctor.diagnosis.engine import diagnose
+from xladoctor.diagnosis.pack import load_rules
 from xladoctor.doctor import load_evidence
 
 LAYER = ("aten::layer_norm", "aten::linear", "aten::relu")
@@ -99,3 +101,33 @@ def test_a_note_says_what_steps_are(tmp_path: Path, names: Sequence[str], each: 
     assert load_evidence(str(path)).notes == (
         f"{path}: nothing marks steps; they are taken to go from {each} to the next",
     )
+
+
+def test_a_mark_around_an_epoch_is_no_step(tmp_path: Path) -> None:
+    trace = Trace().step(2, 0, 80_000)
+    for number in range(8):
+        at = number * 10_000.0
+        trace.label("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", at, 6_000)
+        trace.event("<string>(1): <module>", at, 9_000, "python_function")
+        trace.event("aten::mm", at + 6_100, 50).launch("gemm", at + 6_110, at + 6_120, 3_800)
+    evidence = load_evidence(str(trace.write(tmp_path / "trace.json")))
+    assert evidence.database.table(
+        "SELECT steps_from, count(*), count(*) FILTER (steady) FROM timeline"
+        " JOIN timeline_step USING (process) GROUP BY ALL"
+    )[1] == [("batches", 7, 6)]
+    assert any(note.endswith(
+        ": ProfilerStep marks 1 step, in which more is repeated; steps are taken to go from one"
+        " batch to the next"
+    ) for note in evidence.notes)  # fmt: skip
+    assert {finding.rule for finding in diagnose(evidence, load_rules()).findings} == {"XD501"}
+
+
+def test_two_marks_with_one_batch_each_are_steps(tmp_path: Path) -> None:
+    trace = Trace()
+    for number in range(2):
+        at = number * 10_000.0
+        trace.step(number + 5, at, 10_000)
+        trace.label("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", at, 100)
+        trace.event("aten::mm", at + 6_100, 50).launch("gemm", at + 6_110, at + 6_120, 3_800)
+    evidence = load_evidence(str(trace.write(tmp_path / "trace.json")))
+    assert evidence.database.scalar("SELECT steps_from FROM timeline") == "ProfilerStep"

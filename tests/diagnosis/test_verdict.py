@@ -20,7 +20,8 @@ from xladoctor.diagnosis.interface import (
     TimeSpent,
     Verdict,
 )
-from xladoctor.diagnosis.verdict import reach, verdict
+from xladoctor.diagnosis.reach import reach
+from xladoctor.diagnosis.verdict import verdict
 
 
 def spent(total: float | None = None, **parts: float) -> TimeSpent:

@@ -25,10 +25,11 @@ from xladoctor.diagnosis.interface import (
     Tool,
 )
 from xladoctor.diagnosis.labels import label_times
+from xladoctor.diagnosis.reach import few_steps, reach, unjudged
 from xladoctor.diagnosis.rule import Rule, RuleError
 from xladoctor.diagnosis.savings import Savings
 from xladoctor.diagnosis.suppression import Suppression
-from xladoctor.diagnosis.verdict import reach, verdict
+from xladoctor.diagnosis.verdict import verdict
 from xladoctor.diagnosis.whatif import WhatIf
 from xladoctor.evidence.busy import waited_share
 from xladoctor.evidence.interface import Evidence
@@ -66,6 +67,7 @@ def diagnose(
         schema_version=SCHEMA_VERSION, tool=Tool("xladoctor", __version__),
         run=run,
         verdict=verdict(time, ordered, pack, judged.counted, judged.limit, busy, so_far,
+                        unjudged(evidence, list(pack.values()), judged.not_checked),
                         vocabulary(evidence.frontend).words.get("dispatch"),
                         off=len(off), once=steps is None and "launch" in evidence.available,
                         steps=steps.count if steps else None,
@@ -156,7 +158,7 @@ def _outcome(
         if not rule.foreign:
             raise
         return [], NotChecked(rule.id, f"its rows cannot be used: {error!r}", failed=True)
-    cut = None if found else _cut(rule, evidence)
+    cut = None if found else _cut(rule, evidence) or few_steps(rule, evidence)
     return found, NotChecked(rule.id, cut) if cut else None
 
 

@@ -142,6 +142,7 @@ class Rule(BaseModel):
     needs: list[str] = Field(min_length=1)
     not_evaluated: dict[str, str]
     needs_rows: dict[str, str] = {}
+    needs_steps: int = Field(default=0, ge=0)
     thresholds: dict[str, Annotated[float, Field(allow_inf_nan=False)]] = {}
     query: str
     message: Message

@@ -36,6 +36,8 @@ KEYS = {
     "needs": "tables that it cannot be judged without (a|b: either will do)",
     "not_evaluated": "the sentence to print for each of them that is missing",
     "needs_rows": "tables or views that must have a row, each with the sentence to print",
+    "needs_steps": "steps of another profiler's timeline, with fewer of which finding nothing says"
+    " nothing: it then counts as not evaluated",
     "thresholds": "named numbers, used in the query as $name; users can change them",
     "query": "one SELECT over the evidence; each row is a finding",
     "message": "Jinja template over the row's columns: the values of this finding; `percent` writes"

@@ -7,10 +7,8 @@ from dataclasses import replace
 
 from xladoctor.diagnosis.interface import (
     Finding,
-    RunFacts,
     Saving,
     SavingBasis,
-    Steps,
     TimeSpent,
     Verdict,
 )
@@ -29,7 +27,6 @@ _PARTS: dict[str, tuple[BoundBy, str]] = {
     "device_s": ("device", "waiting for the device"),
 }
 _AVOIDABLE = {"compilation", "host_sync", "input", "tracing"}
-_BUSY = 0.5  # of the loop waiting for a processor: rules that judge by time then say nothing
 _MUCH = 0.2  # of the whole: more of what can be avoided is not nothing
 _LITTLE = 0.02
 #: What can limit a step, in words.
@@ -40,7 +37,7 @@ LIMITS = {
 }  # fmt: skip
 _UNKNOWN = "This evidence has no times of steps, so what limits the program is not known"
 _REPORTED = "{}, but no times of steps"
-_NOTHING = "nothing to fix"
+_NOTHING, _NO_CURE = "nothing to fix", "no rule knows a cure"
 _WITHIN = "no launch repeats, and what goes on within one cannot be seen from outside"
 _MANY = 10
 _HUNDREDS = 100  # times as fast, beyond which what is left is too little to tell how many
@@ -56,6 +53,7 @@ def verdict(  # noqa: PLR0913  # what a sentence on the whole run rests on
     limit: str | None = None,
     busy: float | None = None,
     so_far: str = "",
+    unjudged: str = "",
     dispatch: str | None = None,
     *,
     off: int = 0,
@@ -72,7 +70,8 @@ def verdict(  # noqa: PLR0913  # what a sentence on the whole run rests on
         limit: what a step is limited by once all findings are fixed.
         busy: share of the steady steps in which a device worked, if that is their limit.
         dispatch: what the host does that launches, where it launches no graphs.
-        so_far: how far nothing was found, where that is not the whole program; see :func:`reach`.
+        so_far: how far nothing was found, where that is not the whole program; see :mod:`.reach`.
+        unjudged: what to say instead of that, where rules that matter could not be evaluated.
         off: how many rules are switched off, so that their defects would not be seen.
         once: no launch repeats, so that all work of the device lies within single ones.
         steps: of the loop, by which the average step becomes the time of all of them.
@@ -94,32 +93,13 @@ def verdict(  # noqa: PLR0913  # what a sentence on the whole run rests on
     else:
         lossy = bound_by in _AVOIDABLE and share > _MUCH
         todo = _nothing(findings, judged is None or judged[0] > 0, lossy)
-        if todo == _NOTHING:
+        if unjudged and todo in (_NOTHING, _NO_CURE):
+            todo = unjudged
+        elif todo == _NOTHING:
             todo = _as_far_as_known(findings, judged) if bound_by == "unknown" else todo + so_far
         if off:
             todo += f", with {off} rule{'s' * (off > 1)} switched off"
     return Verdict(bound_by, f"{text}; {todo}.", speedup, basis, limit if speedup else None)
-
-
-def reach(run: RunFacts, steps: Steps | None, waited: float) -> str:
-    """How far "nothing to fix" goes, where that is not the whole program: it was cut off, it
-    failed, it never came further than its warm-up, or others had the machine.
-
-    Args:
-        run: how it went.
-        steps: of its loop.
-        waited: the share of the loop in which it waited for a processor.
-    """
-    if run.incomplete:
-        return " in what is here, but a part is lost (see the notes)"
-    failed = run.signal is not None or bool(run.status)
-    if steps is not None and steps.count <= steps.warmup:
-        plural = "s" if steps.count != 1 else ""
-        why = "; the program failed then" if failed else "; let it run longer"
-        return f" in {steps.count} step{plural} of warm-up{why}"
-    if failed:
-        return " up to where the program failed"
-    return " that shows on a machine this busy (see the notes)" if waited >= _BUSY else ""
 
 
 def _nothing(findings: Sequence[Finding], judged: bool, lossy: bool) -> str:
@@ -131,7 +111,7 @@ def _nothing(findings: Sequence[Finding], judged: bool, lossy: bool) -> str:
     if best is not None and (best.share or 0.0) >= _LITTLE:
         most = "at most " if best.basis == "bound" else ""
         return f"nothing has to be fixed, but a fix below saves {most}{percent(best.share or 0.0)}"
-    return "no rule knows a cure" if lossy else _NOTHING
+    return _NO_CURE if lossy else _NOTHING
 
 
 def _as_far_as_known(findings: Sequence[Finding], judged: tuple[int, int] | None) -> str:

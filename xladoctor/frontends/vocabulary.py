@@ -158,6 +158,10 @@ class Vocabulary(BaseModel):
             it, FUNCTION/VERSION.
         modules: how the names of its modules begin.
         categories: of the events that its own profiler writes, in small letters.
+        runtimes: of devices whose calls the activities name, by what people call them: regular
+            expression for the whole name of a call.
+        strange_runtimes: of devices whose calls they do not name: one for the whole category of
+            events, in small letters.
         activities: regular expression for the whole name of events in which the host does that.
         phases: of compiling, each with a regular expression for the whole name of its events; those
             of the first are a compilation each.
@@ -186,6 +190,8 @@ class Vocabulary(BaseModel):
     events: dict[Event, tuple[str, ...]] = {}
     modules: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
+    runtimes: dict[str, str] = {}
+    strange_runtimes: dict[str, str] = {}
     activities: dict[Activity, str] = {}
     phases: dict[str, str] = {}
     files: tuple[str, ...] = ()
@@ -270,6 +276,21 @@ def written_in(names: Collection[str], categories: frozenset[str] = frozenset())
 def categories() -> frozenset[str]:
     """The categories of events that a framework's own profiler writes, of any frontend."""
     return frozenset(chain(*(each.categories for each in vocabularies().values())))
+
+
+@cache
+def of_known_runtime() -> re.Pattern[str]:
+    """The names of calls of runtimes whose calls are understood, of any frontend."""
+    patterns = chain(*(each.runtimes.values() for each in vocabularies().values()))
+    return re.compile("|".join(patterns))
+
+
+def strange_runtime(categories: Iterable[str]) -> str | None:
+    """What a runtime is called whose calls are not understood, by the categories of its events."""
+    runtimes = chain(*(each.strange_runtimes.items() for each in vocabularies().values()))
+    found = (name for name, pattern in runtimes
+             if any(re.fullmatch(pattern, category) for category in categories))  # fmt: skip
+    return next(found, None)
 
 
 @cache

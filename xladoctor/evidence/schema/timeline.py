@@ -19,6 +19,7 @@ TIMELINE: dict[str, Table] = {
         complete BOOLEAN whether all of it could be read
         steps_from VARCHAR what marked steps: StepMarker, executions, repetition …; or NULL
         frontend VARCHAR framework whose events or compiled functions are in it, if any
+        not_understood VARCHAR what drives the device, where its calls are not understood; or NULL
     """)),
     "plane": Table("a plane of the timeline: a host, a device, or what goes with them",
                    ".xplane.pb", columns(PROCESS + """

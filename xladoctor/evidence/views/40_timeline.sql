@@ -42,6 +42,14 @@ CREATE VIEW judged_step AS
 SELECT * FROM timeline_step s
 WHERE s.steady OR NOT EXISTS (SELECT 1 FROM timeline_step o WHERE o.process = s.process AND o.steady);
 
+-- Internal: The steps of timelines that other profilers recorded, where nothing else tells of steps.
+CREATE VIEW profiled_step AS
+SELECT * FROM timeline_step WHERE NOT joined AND process NOT IN (SELECT process FROM captured_loop);
+
+-- Internal: A row where it is understood which calls of the host wait, and which launch.
+CREATE VIEW waits_known AS
+SELECT TRUE AS known WHERE NOT EXISTS (SELECT 1 FROM timeline WHERE not_understood IS NOT NULL);
+
 -- Steady steps of the timeline, added up, with the time that no device had work: of several devices
 -- the least idle counts, since the others may wait for it or belong to another thread.
 CREATE TABLE steady_timeline AS

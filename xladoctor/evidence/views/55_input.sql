@@ -18,7 +18,12 @@ WITH bound AS (  -- of the whole run where a step log has it, else of the timeli
            coalesce(l.input_ns, t.input_ns) * (t.idle_input_ns / t.input_ns)
                * (1 - processor_wait_of(t.process)) AS cost_ns
     FROM steady_timeline t LEFT JOIN steady_loop l USING (process)
-    WHERE t.input_ns > 0 AND t.steps >= least_steps
+    WHERE t.input_ns > 0 AND (
+        t.steps >= least_steps OR t.steps >= 3 AND NOT EXISTS (  -- each of them waits
+            SELECT 1 FROM timeline_step s
+            WHERE s.process = t.process AND s.steady AND s.input_ns < share * s.duration_ns
+        )
+    )
 ),
 making AS (  -- where batches are made, in a loader's thread if there is one
     SELECT DISTINCT ON (process) * FROM host_line
@@ -41,7 +46,9 @@ SELECT
     b.process, coalesce(m.file, w.file) AS file, coalesce(m.line, w.line) AS line, m.function,
     coalesce((SELECT sum(count)::BIGINT FROM data_wait w JOIN steady_step s
               ON s.process = w.process AND s.thread = w.thread AND s.index = w.step
-              WHERE w.process = b.process AND w.thread = b.thread), b.steps) AS count,
+              WHERE w.process = b.process AND w.thread = b.thread),
+             (SELECT max(l.steps) FROM loop l WHERE l.process = b.process AND b.process IN (
+                  SELECT process FROM profiled_step)), b.steps) AS count,
     b.cost_ns::BIGINT AS cost_ns,
     'estimate' AS cost_basis,
     CASE WHEN m.looping AND (m.file, m.line) <> (w.file, w.line) THEN [  -- no workers make them yet

@@ -21,6 +21,7 @@ from xladoctor.ingest.chrome.beginning import EVENTS, LONGEST
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.events import Events, Stats
+from xladoctor.ingest.xplane.nesting import nest
 from xladoctor.ingest.xplane.space import Line, Plane, Space, content_of
 
 _ROWS = 1 << 16  # events that are read at a time
@@ -38,6 +39,9 @@ _JOINED = "correlation"
 _SEQUENCE = "Sequence number"
 #: The one of a kernel that was launched in a recorded graph; 0 for others.
 _IN_GRAPH = "graph node id"
+_SENT = "Memcpy HtoD"
+#: Calls in which the host waits for all that a stream, or a device, was given.
+_WAITS = re.compile(r"\w+Synchronize")
 _LANE = [scan.PROCESS, scan.THREAD, scan.CATEGORY]
 _UNKNOWN = int(np.iinfo(np.int64).min)
 
@@ -87,6 +91,7 @@ class ChromeSpace(Space):
     texts: _Texts = field(default_factory=lambda: _Texts.empty(_TEXTS))
     columns: dict[str, wire.Array] = field(default_factory=dict)
     of_planes: bool = False
+    _joined: tuple[wire.Ints, wire.Ints] | None = None
     _names: dict[str, int] = field(default_factory=dict)
     _codes: list[int] = field(default_factory=lambda: [-1])  # of the places in the table, so far
 
@@ -169,28 +174,51 @@ class ChromeSpace(Space):
     def _name_copies(self, events: Events) -> None:
         """Call what the host asked for by its name and that of the copy that it asked for.
 
-        Whether a call waits depends on where it copies from, and to what kind of memory.
+        Whether a call waits depends on where it copies from, and to what kind of memory. A wait
+        that follows it in the same operator is a part of sending.
         """
         copies = [index for index, name in enumerate(events.names) if name.startswith("Memcpy ")]
         host, device = self.joined(events)
         copying = np.isin(events.name[device], copies)
-        for call, copy in zip(host[copying].tolist(), device[copying].tolist(), strict=True):
-            asked, made = events.names[int(events.name[call])], events.names[int(events.name[copy])]
-            events.name[call] = events.add_name(f"{asked}: {made}")
+        calls, works = host[copying], device[copying]
+        waits = self._waits_after(events, calls)
+        for call, copy, wait in zip(calls.tolist(), works.tolist(), waits.tolist(), strict=True):
+            made = events.names[int(events.name[copy])]
+            for asked in (call, wait) if made.startswith(_SENT) and wait >= 0 else (call,):
+                name = events.names[int(events.name[asked])]
+                events.name[asked] = events.add_name(f"{name}: {made}")
+
+    def _waits_after(self, events: Events, calls: wire.Ints) -> wire.Ints:
+        """For each call the wait that comes next in the operator that it is in, -1 for none."""
+        found = np.full(len(calls), -1, np.int64)
+        waits = [index for index, name in enumerate(events.names) if _WAITS.fullmatch(name)]
+        for line in self.lines if waits else ():
+            own = np.flatnonzero((calls >= line.first) & (calls < line.events.stop - 1))
+            if not len(own):
+                continue
+            _, _, parent = nest(events.start_ps[line.events], events.duration_ps[line.events])
+            at = calls[own] - line.first
+            waiting = np.isin(events.name[line.events][at + 1], waits)
+            same = (parent[at] >= 0) & (parent[at] == parent[at + 1])
+            found[own[waiting & same]] = line.first + at[waiting & same] + 1
+        return found
 
     def joined(self, events: Events) -> tuple[wire.Ints, wire.Ints]:
         """For all work of devices whose call is in the trace, that call's number and its own.
 
         A call that launches a recorded graph leads to much.
         """
-        rows = events.rows_of(_JOINED)
-        rows = rows.select((rows.kind == wire.INT64) & (rows.value > 0))
-        of_host = self.columns["host"][rows.event]
-        calls, works = rows.select(of_host), rows.select(~of_host)
-        numbers, first = np.unique(calls.value, return_index=True)
-        at = np.searchsorted(numbers, works.value)
-        found = np.append(numbers, -1)[at] == works.value
-        return calls.event[first][at[found]].astype(np.int64), works.event[found].astype(np.int64)
+        if self._joined is None:
+            rows = events.rows_of(_JOINED)
+            rows = rows.select((rows.kind == wire.INT64) & (rows.value > 0))
+            of_host = self.columns["host"][rows.event]
+            calls, works = rows.select(of_host), rows.select(~of_host)
+            numbers, first = np.unique(calls.value, return_index=True)
+            at = np.searchsorted(numbers, works.value)
+            found = np.append(numbers, -1)[at] == works.value
+            self._joined = (calls.event[first][at[found]].astype(np.int64),
+                            works.event[found].astype(np.int64))  # fmt: skip
+        return self._joined
 
     def in_graphs(self, events: Events) -> wire.Ints:
         """Kernels with the number of a recorded graph, which newer profilers note."""

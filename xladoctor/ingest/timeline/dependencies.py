@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from xladoctor.frontends.vocabulary import events
+from xladoctor.ingest.frames import NOWHERE
 from xladoctor.ingest.interface import Columns, Ingested, Interned
-from xladoctor.ingest.timeline.activity import NAMES, Pieces, pieces
+from xladoctor.ingest.timeline.activity import NAMES, Pieces, input_names, pieces
 from xladoctor.ingest.timeline.breakdown import step_of
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.compiling import calls_that_compiled
@@ -183,7 +184,7 @@ def _segments(window: _Window, launched: Times, runs: Intervals) -> Columns:
     doing = _lasting(sequence)
     calls = _calls(window.timeline, window.lines)
     if not len(calls.begin):
-        calls = _reading(window, sequence.of("wait"))
+        calls = _profiled(window, sequence.of("wait"))
     stops = np.empty(0, np.int64) if window.steps is None else window.steps.end
     hard = _distinct(np.concatenate((launched, stops, [window.begin, window.end])))
     cuts = _distinct(np.concatenate((doing.begin, doing.end, calls.begin, calls.end, hard)))
@@ -250,17 +251,28 @@ def _calls(timeline: Timeline, lines: list[Line]) -> _Calls:
                     _numbers(timeline, event, "line"))  # fmt: skip
 
 
-def _reading(window: _Window, waiting: Intervals) -> _Calls:
-    """The operators that read from the device, where nothing else marks calls."""
+def _profiled(window: _Window, waiting: Intervals) -> _Calls:
+    """The operators that read from the device and the waits for batches, where the capture marks
+    no calls. What is read while a batch is made is a part of making it.
+    """
     timeline = window.timeline
+    asked = timeline.choice(input_names(timeline.events.names))
+    parts = [(line, timeline.chosen(line, asked)) for line in window.lines]
+    inputs = Intervals.union(*(np.concatenate([get(*part) for part in parts])
+                               for get in (timeline.begins, timeline.ends)))  # fmt: skip
     _, reads, _ = operator_calls(timeline, window.lines, waiting)
-    count = len(reads.begin)
+    apart = covering(inputs.begin, inputs.end, reads.begin) < 0
+    reads = Intervals(reads.begin[apart], reads.end[apart])
+    count, more = len(reads.begin), len(inputs.begin)
     frames = PythonFrames.of(timeline, window.lines[0] if count else None)
-    sites = frames.sites(reads.begin, [""] * count)
+    sites = [*frames.sites(reads.begin, [""] * count), *[NOWHERE] * more]
+    kind = np.repeat([_KINDS.index("read"), _KINDS.index("input")], [count, more])
     file = [timeline.events.add_name(site.file) if site.file else -1 for site in sites]
     line = [-1 if site.line is None else site.line for site in sites]
-    return _Calls(reads.begin, reads.end, np.full(count, _KINDS.index("read"), np.int8),
-                  np.array(file, np.int64), np.array(line, np.int64))  # fmt: skip
+    begin, end = np.append(reads.begin, inputs.begin), np.append(reads.end, inputs.end)
+    order = np.argsort(begin, kind="stable")
+    return _Calls(begin[order], end[order], kind[order].astype(np.int8),
+                  np.array(file, np.int64)[order], np.array(line, np.int64)[order])  # fmt: skip
 
 
 def _events(

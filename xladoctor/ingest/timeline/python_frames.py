@@ -30,6 +30,8 @@ _FRAME = re.compile(
     r"\$(?P<file>[^<:]+\.py):(?P<line>\d{1,9}) (?P<function>.+)"
     r"|(?P<path>[^<(]+\.py)\((?P<at>\d{1,9})\): (?P<name>.+)"
 )
+#: Functions that no file has: built in, frozen, given as a text, calls of modules.
+_WITHOUT_FILE = re.compile(r"\$|<built-in |nn\.Module: |<[^<>]+>\(\d{1,9}\): ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,7 @@ class PythonFrames:
 
 def is_frame(name: str) -> bool:
     """Whether an event is of a Python function, or of one of C that Python called."""
-    return bool(_FRAME.fullmatch(name)) or name.startswith(("$", "<built-in ", "nn.Module: "))
+    return bool(_FRAME.fullmatch(name) or _WITHOUT_FILE.match(name))
 
 
 def paths_by_name(files: Iterable[str | None]) -> dict[str, str]:

@@ -31,6 +31,7 @@ from xladoctor.ingest.timeline.regions import (
     find_regions,
 )
 from xladoctor.ingest.timeline.repetition import repeated_steps
+from xladoctor.ingest.timeline.runtimes import not_understood
 from xladoctor.ingest.timeline.steps import Steps, find_steps, loop_lines, main_line
 from xladoctor.ingest.xplane import tables
 from xladoctor.ingest.xplane.compiled import no_cache_reason
@@ -92,12 +93,16 @@ def _read(
     lines = loop_lines(timeline, main)
     doing = activities(timeline, lines)
     devices = find_devices(timeline)
-    steps = find_steps(timeline, main, doing.get("compile"), devices)
-    steps = repeated_steps(timeline, lines, doing, steps)
+    marked = find_steps(timeline, main, doing.get("compile"), devices)
+    steps = repeated_steps(timeline, lines, doing, marked)
     if steps and steps.each and space.joins_calls:
-        ingested.notes.append(f"{space.path}: nothing marks steps; they are taken to go from"
+        ingested.notes.append(f"{space.path}: {_marks(marked)} are taken to go from"
                               f" {steps.each} to the next")  # fmt: skip
-    _describe(file, timeline, main, steps, ingested)
+    strange = not_understood(timeline, devices)
+    if strange:
+        ingested.notes.append(f"{space.path}: what drives the device is not understood ({strange}),"
+                              " so that waits and launches are not judged")  # fmt: skip
+    _describe(file, timeline, main, steps, strange, ingested)
     numbers = None if steps is None else breakdown.add_steps(
         doing, steps, file.process, ingested)  # fmt: skip
     breakdown.add_devices(timeline, doing, steps, numbers, devices, file.process, ingested)
@@ -127,9 +132,19 @@ def _read(
     return Compilations(compiled, times, rows)
 
 
+def _marks(marked: Steps | None) -> str:
+    """What marks steps where those that were taken are others."""
+    if marked is None or not marked.counted:
+        return "nothing marks steps; they"
+    count = len(marked.begin)
+    return (
+        f"{marked.source} marks {count} step{'s' * (count > 1)}, in which more is repeated; steps"
+    )
+
+
 def _describe(
     file: TimelineFile, timeline: Timeline, main: Line | None, steps: Steps | None,
-    ingested: Ingested,
+    strange: str | None, ingested: Ingested,
 ) -> None:  # fmt: skip
     space = timeline.space
     host = file.host or (space.hostnames[0] if len(space.hostnames) == 1 else None)
@@ -139,7 +154,7 @@ def _describe(
         end_ns=timeline.end, planes=len(space.planes), lines=len(space.lines),
         events=space.event_count, bytes=space.size, complete=not int(space.damage[0]),
         steps_from=steps.source if steps else None,
-        frontend=written_in(timeline.events.names, space.categories),
+        frontend=written_in(timeline.events.names, space.categories), not_understood=strange,
     )  # fmt: skip
     ingested.table("plane")
     ingested.table("line")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -99,16 +99,22 @@ def repeated_steps(
     """Steps by batches or repetition, where nothing else gave any; others as they are.
 
     Steps that were ``found`` by calls of a compiled function are held against both: a compiled
-    layer is called many times in one step.
+    layer is called many times in one step. So are those that the program numbers, if they are too
+    few to show what recurs: some mark a whole epoch, or the run, as one.
 
     Args:
         lines: the threads of the loop, its own first.
         doing: when these were at each activity.
     """
     by_calls = found is not None and part_of(found.each) is not None
-    if not lines or not timeline.space.joins_calls or (found and not by_calls):
+    few = found is not None and found.counted and len(found.begin) < _TURNS
+    if not lines or not timeline.space.joins_calls or (found and not by_calls and not few):
         return found
     batches = _by_batches(timeline, lines[0])
+    if found is not None and few:
+        inner = batches or _by_repetition(timeline, lines, doing)
+        more = inner is not None and len(inner.begin) >= 2 * len(found.begin)
+        return replace(inner, earlier=int(found.number[0])) if inner and more else found
     if found is None and batches:
         return batches
     turns = _by_repetition(timeline, lines, doing)

@@ -35,6 +35,8 @@ class Steps:
         counted: whether the program's own numbers are those of its steps, from 0.
         logged: whether they are those of the step log.
         each: what they go from and to, where nothing marks steps.
+        earlier: how many the program made before the first, as far as is known, where ``number``
+            does not say.
     """
 
     source: str
@@ -45,6 +47,7 @@ class Steps:
     counted: bool = False
     logged: bool = False
     each: str = ""
+    earlier: int = 0
 
     @property
     def before(self) -> Times:
@@ -54,7 +57,7 @@ class Steps:
         """
         place = np.arange(len(self.end))
         own = self.counted & ((place > 0) | (len(place) == 1))
-        return np.where(own, np.maximum(self.number, place), place)
+        return np.where(own, np.maximum(self.number, place), place + self.earlier * (place > 0))
 
 
 def main_line(timeline: Timeline) -> Line | None:

@@ -1,6 +1,6 @@
 """A text made elsewhere, from a file or standard input: metrics reports, an analysis log, what
-torch_xla said of its metrics, what JAX logged of its compilations, or all of them between a
-program's other output.
+torch_xla said of its metrics, what JAX or Dynamo logged of their compilations, or all of them
+between a program's other output.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.interface import Columns, Ingested, IngestError
 from xladoctor.ingest.jax.compile_log import CompileLog
 from xladoctor.ingest.plain_text import plain_lines
+from xladoctor.ingest.torch.text_log import TextLog
 from xladoctor.ingest.torch_xla.analysis_log import AnalysisLog, AnalysisReader
 from xladoctor.ingest.torch_xla.console import Console
 from xladoctor.ingest.torch_xla.graph_dump import GraphDump
@@ -38,8 +39,9 @@ _ANALYSIS = " Analysis: "
 _EXPECTED = (
     "expected a metrics report (torch_xla.debug.metrics.metrics_report(), XLA_METRICS_FILE), an"
     " analysis log (PT_XLA_DEBUG_FILE), a console log with either, a timeline (.xplane.pb, or a"
-    " Chrome trace with a list of traceEvents), a compiler's log (TORCH_TRACE), or what JAX logs of"
-    " its compilations (JAX_LOG_COMPILES=1)"
+    " Chrome trace with a list of traceEvents), a compiler's log (TORCH_TRACE, or"
+    ' TORCH_LOGS="recompiles,graph_breaks"), or what JAX logs of its compilations'
+    " (JAX_LOG_COMPILES=1)"
 )
 _NOT_COMPILED = (
     "JAX explains calls in it, but does not say what it compiled: set JAX_LOG_COMPILES=1 besides"
@@ -57,6 +59,7 @@ class Told:
         log: the blocks of its analysis log, or those of the graphs that it wrote down.
         dumped: whether the log is made of graphs.
         functions: what JAX logged of the functions that it compiled, None without.
+        traced: what Dynamo logged of those that it compiled, likewise.
     """
 
     report: ReportSection | None
@@ -64,6 +67,7 @@ class Told:
     log: AnalysisLog
     dumped: bool = False
     functions: CompileLog | None = None
+    traced: TextLog | None = None
 
     @property
     def compiled(self) -> dict[str, int]:
@@ -103,7 +107,8 @@ class Text:
                 "an analysis log": any(each.log.blocks and not each.dumped for each in told),
                 "a dump of graphs": any(each.dumped for each in told),
                 "metrics on the console": any(each.console for each in told),
-                "JAX's log of compilations": any(each.functions for each in told)}  # fmt: skip
+                "JAX's log of compilations": any(each.functions for each in told),
+                "PyTorch's log of compilations": any(each.traced for each in told)}  # fmt: skip
         of_several = f" of {len(told)} processes" if len(told) > 1 else ""
         return [kind + of_several for kind, is_held in held.items() if is_held]
 
@@ -132,32 +137,36 @@ def read_text(file: BinaryIO | Unpacked, name: str) -> Text:
     analysis: dict[str, AnalysisReader] = defaultdict(partial(AnalysisReader, excerpt=True))
     graphs = GraphDump()
     functions: dict[str, CompileLog] = defaultdict(CompileLog)
+    traced: dict[str, TextLog] = defaultdict(TextLog)
     reports: dict[str, ReportSection] = {}
     notes: list[str] = []
     try:
         report = read_metrics_report(
-            _without(plain_lines(head, file), consoles, analysis, graphs, functions)
+            _without(plain_lines(head, file), consoles, analysis, graphs, functions, traced)
         )
         reports = {section.source: section for section in report.sections}
         notes = _report_notes(name, report.sections, reports)
         notes += [f"{name}: {note}" for note in (*report.notes, *_overstated(reports.values()))]
     except NotAMetricsReport as error:
-        if not consoles and not analysis and not graphs.blocks and not functions:
+        if not consoles and not analysis and not graphs.blocks and not (functions or traced):
             raise IngestError(f"{name}: {error}", _EXPECTED) from error
     logs = {source: reader.log for source, reader in analysis.items()}
     if torn := sum(log.torn for log in logs.values()):
         notes.append(f"{name}: {torn} blocks torn or cut off; left out")
     compiled = {source: log for source, log in functions.items() if log.compilations}
+    split = {source: log for source, log in traced.items() if log.tells}
     told = {
         source: Told(reports.get(source), consoles.get(source, Console()),
-                     logs.get(source, AnalysisLog((), 0)), functions=compiled.get(source))
-        for source in {**reports, **consoles, **logs, **compiled}
+                     logs.get(source, AnalysisLog((), 0)), functions=compiled.get(source),
+                     traced=split.get(source))
+        for source in {**reports, **consoles, **logs, **compiled, **split}
     }  # fmt: skip
     if graphs.blocks and not any(each.log.blocks for each in told.values()):
         nameless = told.setdefault(_ordinal(name), Told(None, Console(), AnalysisLog((), 0)))
         nameless.log, nameless.dumped = AnalysisLog(tuple(graphs.blocks), 0), True
     told = {source: each for source, each in told.items()
-            if each.report or each.console or each.log.blocks or each.functions}  # fmt: skip
+            if each.report or each.console or each.log.blocks or each.functions
+            or each.traced}  # fmt: skip
     if not told:
         lacks = _NOT_COMPILED if functions else "no complete block of an analysis log in it"
         raise IngestError(f"{name}: {lacks}", _EXPECTED)
@@ -185,6 +194,8 @@ def add_figures(told: Told, process: int, ingested: Ingested) -> None:
         told.console.add(process, ingested)
     if told.functions:
         told.functions.add(process, ingested)
+    if told.traced:
+        told.traced.add(process, ingested)
 
 
 def _joined(told: dict[str, Told]) -> dict[str, Told]:
@@ -197,7 +208,10 @@ def _joined(told: dict[str, Told]) -> dict[str, Told]:
         return told
     if nameless.functions and first.functions:
         return told
+    if nameless.traced and first.traced:
+        return told
     first.functions = first.functions or nameless.functions
+    first.traced = first.traced or nameless.traced
     first.report = first.report or nameless.report
     if not first.log.blocks:
         first.log, first.dumped = nameless.log, nameless.dumped
@@ -235,25 +249,36 @@ def _overstated(reports: Iterable[ReportSection]) -> list[str]:
             f" {printed} is {duration(truth / 1e9)}"]  # fmt: skip
 
 
+def _log_of(
+    line: str, functions: dict[str, CompileLog], traced: dict[str, TextLog]
+) -> CompileLog | TextLog | None:
+    """The log that a line has a mark of, of the process that it names."""
+    if mark := CompileLog.mark(line):
+        return functions[source_of(line[: line.index(mark)])]
+    if mark := TextLog.mark(line):
+        return traced[source_of(line[: line.index(mark)])]
+    return None
+
+
 def _without(
     lines: Iterable[str], consoles: dict[str, Console], analysis: dict[str, AnalysisReader],
-    graphs: GraphDump, functions: dict[str, CompileLog],
+    graphs: GraphDump, functions: dict[str, CompileLog], traced: dict[str, TextLog],
 ) -> Iterator[str]:  # fmt: skip
     """The lines that belong neither to the console's judgements nor to an analysis log nor to a
-    dumped graph nor to JAX's log, which are taken on the way, by process where lines name it.
+    dumped graph nor to JAX's log or Dynamo's, which are taken on the way, by process where lines
+    name it.
     """
     summary = False  # inside of one without marks, as PT_XLA_DEBUG_FILE has it
-    explained: CompileLog | None = None
+    explained: CompileLog | TextLog | None = None
     for line in lines:
-        if explained and explained.take(line):
+        if explained and not TextLog.mark(line) and explained.take(line):
             explained = explained if explained.inside else None
             continue
         explained = None
-        if mark := CompileLog.mark(line):
-            log = functions[source_of(line[: line.index(mark)])]
-            if log.take(line):
-                explained = log if log.inside else None
-                continue
+        log = _log_of(line, functions, traced)
+        if log and log.take(line):
+            explained = log if log.inside else None
+            continue
         if (graphs.inside or line.endswith(("]\n", "]"))) and graphs.take(line):
             continue
         if _ANALYSIS in line:

@@ -1,0 +1,186 @@
+"""What Dynamo logs as text, in the words and with the heads of several releases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from xladoctor.diagnosis.engine import diagnose
+from xladoctor.diagnosis.pack import load_rules
+from xladoctor.doctor import load_evidence
+from xladoctor.evidence.interface import Evidence
+from xladoctor.ingest.interface import IngestError
+
+#: Records without their heads: kind, number and lines.
+AGAIN = (
+    "recompiles",
+    "0/1",
+    """\
+Recompiling function step in /home/me/train.py:8
+    triggered by the following guard failure(s):
+    - 0/0: tensor 'x' size mismatch at index 0. expected 2, actual 3""",
+)
+AND_AGAIN = (
+    "recompiles",
+    "0/2",
+    """\
+Recompiling function step in /home/me/train.py:8
+    triggered by the following guard failure(s):
+    - 0/1: tensor 'x' size mismatch at index 0. expected 3, actual 4
+    - 0/0: tensor 'x' size mismatch at index 0. expected 2, actual 4""",
+)
+BREAK = (
+    "graph_breaks",
+    "1/0",
+    """\
+Graph break in user code at /home/me/model.py:12
+Graph Break Reason: Data-dependent branching
+  Explanation: Detected data-dependent branching (e.g. `if my_tensor.sum() > 0:`).
+  Hint: Use `torch.cond` to express dynamic control flow.
+
+  Developer debug context: attempted to jump with TensorVariable()
+
+User code traceback:
+  File "/home/me/train.py", line 30, in <module>
+    loss(x)
+  File "/home/me/model.py", line 12, in loss
+    if y.sum() > 0:
+""",
+)
+AT = "1125 10:34:28.106000"
+
+
+def glog(kind: str, number: str, text: str, rank: str = "") -> str:
+    """As since torch 2.3."""
+    return "".join(f"{rank}V{AT} 28187 torch/_dynamo/guards.py:4181] [{number}] [__{kind}] {line}\n"
+                   for line in text.split("\n"))  # fmt: skip
+
+
+def logging(kind: str, number: str, text: str) -> str:
+    """As in torch 2.1 and 2.2, a head for each record or, where they are logged so, each line."""
+    of = "guards" if kind == "recompiles" else "symbolic_convert"
+    return f"[2024-01-15 16:13:26,741] [{number}] torch._dynamo.{of}.__{kind}: [DEBUG] {text}\n"
+
+
+def pasted(kind: str, number: str, text: str) -> str:
+    """Without heads, but for the mark in the first line."""
+    return f"[__{kind}] {text}\n"
+
+
+def read(folder: Path, text: str) -> Evidence:
+    file = folder / "console.log"
+    file.write_text(f"loss 2.5\n{text}loss 2.4\n", encoding="utf-8")
+    return load_evidence(str(file))
+
+
+def compiled(evidence: Evidence) -> Any:
+    return evidence.database.table(
+        "SELECT c.compile_id, c.function, c.line, k.what, k.argument, k.was, k.now, k.against"
+        " FROM compilation c LEFT JOIN key_change k USING (process, index) ORDER BY index"
+    )[1]
+
+
+@pytest.mark.parametrize("head", [glog, logging, pasted])
+def test_functions_compiled_again(tmp_path: Path, head: Any) -> None:
+    evidence = read(tmp_path, head(*AGAIN) + "epoch 1\n" + head(*AND_AGAIN))
+    size = "size {} of dimension 0"
+    assert compiled(evidence) == [
+        ("0/0", "step", 8, None, None, None, None, None),
+        ("0/1", "step", 8, "shape", "x", size.format(2), size.format(3), 0),
+        ("0/2", "step", 8, "shape", "x", size.format(3), size.format(4), 1),
+    ]
+
+
+def test_guards_that_do_not_say_whose_they_are(tmp_path: Path) -> None:
+    text = (
+        "Recompiling function step in /home/me/train.py:8\n"
+        "    triggered by the following guard failure(s):\n    - L['scale'] == {}"
+    )
+    evidence = read(tmp_path, "".join(
+        logging("recompiles", f"2/{number + 1}", text.format(number)) for number in range(2)
+    ))  # fmt: skip
+    assert [row[0] for row in compiled(evidence)] == ["2/0", "2/1", "2/2"]
+    assert [row[3:6] for row in compiled(evidence)[1:]] == [
+        ("static", "scale", "0"), ("static", "scale", "1"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("prefix", [f"W{AT} 28187 torch/_dynamo/convert_frame.py:1358] [0/2] ",
+                                    "[2024-01-15 16:13:27,000] torch._dynamo.x: [WARNING] ",
+                                    ""])  # fmt: skip
+def test_the_limit_is_not_compiled(tmp_path: Path, prefix: str) -> None:
+    limit = (
+        "torch._dynamo hit config.recompile_limit (2)\n   function: 'step' (/home/me/train.py:8)\n"
+        "   last reason: 0/1: tensor 'L['x']' size mismatch at index 0. expected 3, actual 4\n"
+        'To log all recompilation reasons, use TORCH_LOGS="recompiles".\n'
+    )
+    limit = "".join(prefix + line + "\n" for line in limit.splitlines())
+    evidence = read(tmp_path, glog(*AGAIN) + glog(*AND_AGAIN) + limit)
+    found = evidence.database.table(
+        "SELECT compiled, name, size, line, what, argument, was FROM compile_limit"
+    )[1]
+    assert found == [
+        ("step", "recompile_limit", 2, 8, "shape", "x", "size 3 of dimension 0")
+    ]  # fmt: skip
+    if "[0/2]" in prefix:
+        assert [row[0] for row in compiled(evidence)] == ["0/0", "0/1"]
+    fired = {finding.rule for finding in diagnose(evidence, load_rules()).findings}
+    assert "XD116" in fired
+
+
+OF_2_5 = """\
+Graph break in user code at /home/me/model.py:12
+Reason: Unsupported: generic_jump TensorVariable()
+User code traceback:
+  File "/home/me/model.py", line 12, in loss
+    if y.sum() > 0:
+"""
+OF_2_1 = """\
+Graph break: generic_jump TensorVariable() from user code at:
+  File "/home/me/model.py", line 12, in loss
+    if y.sum() > 0:
+"""
+OF_2_4 = """\
+Graph break: from user code at:
+  File "/home/me/model.py", line 12, in loss
+    if y.sum() > 0:
+Traceback (most recent call last):
+  File "/site-packages/torch/_dynamo/symbolic_convert.py", line 500, in wrapper
+    return inner_fn(self, inst)
+torch._dynamo.exc.Unsupported: generic_jump TensorVariable()
+"""
+
+
+@pytest.mark.parametrize(
+    ("head", "text", "reason"),
+    [(glog, BREAK[2], "Data-dependent branching: Detected data-dependent branching (e.g. `if"
+                      " my_tensor.sum() > 0:`)."),
+     (pasted, BREAK[2], "Data-dependent branching"),
+     (glog, OF_2_5, "Unsupported: generic_jump TensorVariable()"),
+     (glog, OF_2_4, "generic_jump TensorVariable()"),
+     (logging, OF_2_1, "generic_jump TensorVariable()")],
+)  # fmt: skip
+def test_places_where_functions_are_split(
+    tmp_path: Path, head: Any, text: str, reason: str
+) -> None:
+    duplicate = glog("graph_breaks", "1/1", "Graph break (user stack suppressed due to duplicate"
+                     " graph break) in user code at /home/me/model.py:12")  # fmt: skip
+    evidence = read(tmp_path, head("graph_breaks", "1/0", text) + duplicate)
+    ((file, line, function, why),) = evidence.database.table(
+        "SELECT file, line, function, reason FROM graph_break"
+    )[1]
+    assert (file, line, function) == ("/home/me/model.py", 12, "loss")
+    assert why.startswith(reason)
+    assert {finding.rule for finding in diagnose(evidence, load_rules()).findings} == {"XD314"}
+
+
+def test_ranks_are_processes(tmp_path: Path) -> None:
+    evidence = read(tmp_path, glog(*AGAIN, rank="[rank0]:") + glog(*AGAIN, rank="[rank1]:"))
+    assert evidence.database.scalar("SELECT count(DISTINCT process) FROM compilation") == 2
+
+
+def test_a_program_that_speaks_of_it_is_no_log(tmp_path: Path) -> None:
+    with pytest.raises(IngestError):
+        read(tmp_path, "[__recompiles] none so far\nRecompiling function f in a.py:3\n")

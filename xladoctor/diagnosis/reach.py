@@ -1,0 +1,89 @@
+"""How far a diagnosis reaches: why it is not known that there is nothing to fix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xladoctor.diagnosis.interface import NotChecked, RunFacts, Steps
+from xladoctor.diagnosis.rule import Rule
+from xladoctor.evidence.interface import Evidence
+
+_BUSY = 0.5  # of the loop waiting for a processor: rules that judge by time then say nothing
+_STEPS = """
+    SELECT max(steps) FROM (
+        SELECT count(*) FILTER (steady OR NOT $steady) AS steps FROM profiled_step GROUP BY process
+    )
+"""
+_STRANGE = "SELECT min(not_understood) FROM timeline"
+_WARMING_UP = """
+    SELECT count(*) FROM profiled_step
+    WHERE process IN (SELECT process FROM device)
+      AND process NOT IN (SELECT process FROM timeline_step WHERE steady)
+"""
+
+
+def reach(run: RunFacts, steps: Steps | None, waited: float) -> str:
+    """How far "nothing to fix" goes, where that is not the whole program: it was cut off, it
+    failed, it never came further than its warm-up, or others had the machine.
+
+    Args:
+        run: how it went.
+        steps: of its loop.
+        waited: the share of the loop in which it waited for a processor.
+    """
+    if run.incomplete:
+        return " in what is here, but a part is lost (see the notes)"
+    failed = run.signal is not None or bool(run.status)
+    if steps is not None and steps.count <= steps.warmup:
+        plural = "s" if steps.count != 1 else ""
+        why = "; the program failed then" if failed else "; let it run longer"
+        return f" in {steps.count} step{plural} of warm-up{why}"
+    if failed:
+        return " up to where the program failed"
+    return " that shows on a machine this busy (see the notes)" if waited >= _BUSY else ""
+
+
+def few_steps(rule: Rule, evidence: Evidence) -> str | None:
+    """Why a rule that found nothing is not known to have nothing to find: what it looks for recurs,
+    and the timeline of another profiler has too few steps to show that.
+    """
+    steps, kind = _steps(rule, evidence) if rule.needs_steps else (None, "")
+    if not steps or steps >= rule.needs_steps:
+        return None
+    return (f"the timeline has {_counted(steps, kind)}, and what recurs takes {rule.needs_steps} to"
+            " show")  # fmt: skip
+
+
+def _steps(rule: Rule, evidence: Evidence) -> tuple[int | None, str]:
+    """How many steps of another profiler's timeline a rule looks at, and of which kind."""
+    steady = "steady_timeline" in rule.needs_rows
+    return evidence.database.scalar(_STEPS, {"steady": steady}), "steady " * steady
+
+
+def unjudged(evidence: Evidence, pack: Sequence[Rule], not_checked: Sequence[NotChecked]) -> str:
+    """What the verdict says in place of "nothing to fix" on the timeline of another profiler, where
+    rules that matter could not be evaluated; empty otherwise.
+    """
+    strange = evidence.database.scalar(_STRANGE)
+    if strange:
+        return f"what drives the device is not understood ({strange}), nor are waits and launches"
+    warming_up = evidence.database.scalar(_WARMING_UP)
+    if warming_up:
+        return f"{_counted(warming_up)} of warm-up {_show_nothing(warming_up)}: record later ones"
+    reasons = {skipped.rule: skipped.reason for skipped in not_checked}
+    few = [rule for rule in pack
+           if rule.id in reasons and reasons[rule.id] == few_steps(rule, evidence)]  # fmt: skip
+    if not few:
+        return ""
+    most = max(few, key=lambda rule: rule.needs_steps)
+    steps, kind = _steps(most, evidence)
+    shown = f"{_counted(steps or 0, kind)} {_show_nothing(steps or 0)}"
+    return f"{shown}: record {most.needs_steps} or more"
+
+
+def _counted(steps: int, kind: str = "") -> str:
+    return f"one {kind}step" if steps == 1 else f"{steps} {kind}steps"
+
+
+def _show_nothing(steps: int) -> str:
+    return f"{'does' if steps == 1 else 'do'} not show what recurs"

@@ -1,0 +1,315 @@
+"""What Dynamo logs of its compilations as text, between a program's other output.
+
+``TORCH_LOGS=recompiles`` tells of each function that is compiled again and which guards failed,
+``TORCH_LOGS=graph_breaks`` where a function is split; that a function reached the recompile limit
+is a warning, which needs no setting. None tells how often a function was called, nor by which line.
+A record has several lines; each begins with a head as of glog, or as of Python's logging until
+torch 2.2, which people cut off when they paste. Wording: ``torch/_dynamo/guards.py``,
+``symbolic_convert.py``, ``convert_frame.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from xladoctor.frontends.vocabulary import vocabulary
+from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
+from xladoctor.ingest.interface import Ingested
+from xladoctor.recording.bootstrap._xladoctor.torch import breaks, guards
+from xladoctor.recording.bootstrap._xladoctor.torch.guards import Change
+
+FRONTEND = "torch"
+_MARKS = ("__recompiles", "__graph_breaks", "torch._dynamo hit config.")
+_MARKED = re.compile(
+    r"\[__(recompiles|graph_breaks)(?:_verbose)?\] ?(.*)"
+    r"|\.__(recompiles|graph_breaks)(?:_verbose)?: \[\w+\] ?(.*)"
+)
+_HEAD = re.compile(r".*?\S+\.py:\d{1,9}\] (?:\[\d+/\d+(?:_\d+)?\] ?)?|.*?\[WARNING\] ")
+_NUMBER = re.compile(r"\[(\d{1,9}/\d{1,9})(?:_\d+)?\]")
+_RECOMPILING = re.compile(r"Recompiling function (\S+) in (.+?):(\d{1,9})$")
+_TRIGGERED = re.compile(r"\s*triggered by the following guard failure(?:\(s\))?:\s*(.*)")
+_REASON = re.compile(r"\s+- (.+)")
+_LIMIT = re.compile(r"torch\._dynamo hit config\.(\w+_limit) \((\d{1,9})\)")
+_LIMITED = re.compile(r"\s*function: '(.+?)' \((.+?):(\d{1,9})\)$")
+_LAST = re.compile(r"\s*last reason: (.+)")
+#: Of a break: its place, or its reason, and what that place was traced from.
+_BROKEN = re.compile(r"Graph break in user code at (.+?):(\d{1,9})$")
+_BROKEN_FROM = re.compile(r"Graph break: (.*?) ?from user code at:$")
+_WHY = re.compile(r"(?:Graph Break )?Reason: (.*)")
+_TRACED = re.compile(r'\s*File "(.+?)", line (\d{1,9}), in (.+)')
+_STACK, _TRACEBACK = "User code traceback:", "Traceback (most recent call last):"
+_RAISED = re.compile(r"torch\._dynamo\.exc\.\w+: (.+)")
+_LOCAL = re.compile(r"\bL\['([^']+)'\]")  # how arguments are called until torch 2.5
+_MOST_LINES = 200  # of a record
+_MOST_LINE = 2**31 - 1
+_FOLDERS = Folders(framework=vocabulary(FRONTEND).packages)
+
+
+@dataclass(slots=True)
+class _Record:
+    """A record: what it is of, and its lines.
+
+    Attributes:
+        kind: recompiles, graph_breaks or limit.
+        number: of the compilation, as 0/1; empty if the head was cut off.
+    """
+
+    kind: str
+    number: str
+    lines: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Function:
+    """A function that is compiled.
+
+    Attributes:
+        numbers: of its compilations, in order; the first is not logged.
+        changes: for each compilation after the first, what was new and the number of the one that
+            it was compared with.
+    """
+
+    name: str
+    file: str
+    line: int
+    numbers: list[str] = field(default_factory=list)
+    changes: dict[str, tuple[Change, str]] = field(default_factory=dict)
+    limit: tuple[str, int, str] | None = None  # the setting, its value, the guard that failed
+
+    @property
+    def site(self) -> CallSite:
+        """Where the function is defined: calls are not logged."""
+        return _FOLDERS.locate([Frame(self.file, self.line, breaks.function_name(self.name))])
+
+
+@dataclass(frozen=True, slots=True)
+class _Break:
+    """A place where a function is split."""
+
+    number: str
+    function: str | None
+    site: CallSite
+    reason: str
+    hint: str
+
+
+class TextLog:
+    """Takes lines of one process's output; has what they tell of compilations."""
+
+    def __init__(self) -> None:
+        self._open: _Record | None = None
+        self._functions: dict[tuple[str, str, int], _Function] = {}
+        self._breaks: dict[tuple[CallSite, str], _Break] = {}
+
+    @property
+    def inside(self) -> bool:
+        """Whether a record is open, whose further lines may have no mark."""
+        return self._open is not None
+
+    @property
+    def compilations(self) -> int:
+        """How many are told of, the first of each function included."""
+        self.finish()
+        return sum(len(function.numbers) for function in self._functions.values())
+
+    @property
+    def tells(self) -> bool:
+        """Whether anything is told of."""
+        self.finish()
+        return bool(self._functions or self._breaks)
+
+    @staticmethod
+    def mark(line: str) -> str | None:
+        """How what is of the log is marked in a line; None in nearly all others."""
+        return next((mark for mark in _MARKS if mark in line), None)
+
+    def take(self, line: str) -> bool:
+        """Take a line; False if it is not of the log."""
+        line = line.rstrip("\r\n")
+        marked, limit = _MARKED.search(line), _LIMIT.search(line)
+        if limit:
+            self._begin("limit", line[: limit.start()], line[limit.start() :])
+        elif marked:
+            kind, text = marked[1] or marked[3], marked[2] if marked[1] else marked[4]
+            if text.startswith(("Recompiling function ", "Graph break")):
+                self._begin(kind, line[: marked.start()], text)
+            elif self._open and self._open.kind == kind:
+                self._add(text)
+        elif self._open and (text := self._continued(line)) is not None:
+            self._add(text)
+        else:
+            self.finish()
+            return False
+        return True
+
+    def _continued(self, line: str) -> str | None:
+        """The text of a line without a mark, if it can be of the open record."""
+        kind = self._open.kind if self._open else ""
+        if kind == "limit":
+            text = _HEAD.sub("", line, count=1)
+            return text if _LIMITED.match(text) or _LAST.match(text) else None
+        if kind == "recompiles":
+            return line if _TRIGGERED.match(line) or _REASON.match(line) else None
+        told = (not line.strip(), line[:1].isspace(), _WHY.match(line), _RAISED.match(line),
+                line in (_STACK, _TRACEBACK))  # fmt: skip
+        return line if any(told) else None
+
+    def _begin(self, kind: str, head: str, text: str) -> None:
+        self.finish()
+        number = _NUMBER.search(head)
+        self._open = _Record(kind, number[1] if number else "", [text])
+
+    def _add(self, text: str) -> None:
+        if self._open and len(self._open.lines) < _MOST_LINES:
+            self._open.lines.append(text)
+
+    def finish(self) -> None:
+        """Close the record that is open."""
+        record, self._open = self._open, None
+        if record is None:
+            return
+        if record.kind == "recompiles":
+            self._recompiled(record)
+        elif record.kind == "limit":
+            self._limited(record)
+        else:
+            self._broken(record)
+
+    def _function(self, match: re.Match[str]) -> _Function:
+        name, file, line = match[1], match[2], min(int(match[3]), _MOST_LINE)
+        return self._functions.setdefault((name, file, line), _Function(name, file, line))
+
+    def _recompiled(self, record: _Record) -> None:
+        match = _RECOMPILING.match(record.lines[0])
+        if match is None:
+            return
+        function = self._function(match)
+        reasons = _reasons(record.lines[1:])
+        numbers = self._numbers(function, record.number, reasons)
+        function.numbers += [each for each in numbers if each not in function.numbers]
+        if reasons:
+            reason = guards.nearest(reasons)
+            against = guards.compared_with(reason) or numbers[-2]
+            change = guards.change(reason, guards.Frame({}, {}))
+            function.changes[numbers[-1]] = change, against
+
+    def _numbers(self, function: _Function, number: str, reasons: list[str]) -> list[str]:
+        """Of the compilations that a record tells of, in order, the new one last.
+
+        Until torch 2.4 guards do not say whose they are; heads may be cut off.
+        """
+        compared = {known for reason in reasons if (known := guards.compared_with(reason))}
+        earlier = sorted(compared, key=_of_function)
+        if not number and earlier:
+            number = f"{earlier[-1].partition('/')[0]}/{_of_function(earlier[-1]) + 1}"
+        if not number:
+            frame = list(self._functions).index((function.name, function.file, function.line))
+            number = f"{frame}/{max(1, len(function.numbers))}"
+        frame_number = number.partition("/")[0]
+        before = f"{frame_number}/{max(0, _of_function(number) - 1)}"
+        return [*(earlier or [before]), number]
+
+    def _limited(self, record: _Record) -> None:
+        limit = _LIMIT.search(record.lines[0])
+        match = next(filter(None, map(_LIMITED.match, record.lines)), None)
+        last = next(filter(None, map(_LAST.match, record.lines)), None)
+        if limit is None or match is None:
+            return
+        function = self._function(match)
+        reason = _LOCAL.sub(r"\1", last[1]) if last else ""
+        function.limit = limit[1], int(limit[2]), reason
+        if record.number in function.numbers:  # it was to be compiled again, and was not
+            function.numbers.remove(record.number)
+            function.changes.pop(record.number, None)
+
+    def _broken(self, record: _Record) -> None:
+        first, *rest = record.lines
+        at, since = _BROKEN.match(first), _BROKEN_FROM.match(first)
+        if not at and not since:
+            return  # one that was told of before
+        user = rest[: rest.index(_TRACEBACK)] if since and _TRACEBACK in rest else rest
+        stack = [Frame(found[1], min(int(found[2]), _MOST_LINE), found[3].strip())
+                 for line in user if (found := _TRACED.match(line))]  # fmt: skip
+        text = _reason_of_break(rest) if at else (since[1] if since else "")
+        if since and text in ("", "skip:"):
+            raised = [found[1] for line in rest if (found := _RAISED.match(line))]
+            text = raised[-1] if raised else "unknown"
+        place = Frame(at[1], min(int(at[2]), _MOST_LINE), "?") if at else None
+        if place and stack and (stack[-1].file, stack[-1].line) == (place.file, place.line):
+            place = None  # the stack has its function
+        frames = [*([place] if place else []), *reversed(stack)]
+        site = _FOLDERS.locate(frames) if frames else NOWHERE
+        why, hint = breaks.reason(text)
+        function = stack[-1].function if stack else None
+        self._breaks.setdefault((site, why), _Break(record.number, function, site, why, hint))
+
+    def add(self, process: int, ingested: Ingested) -> None:
+        """Fill the tables of a process. Where other evidence has its compilations, which may be
+        those of another compiler, only breaks and limits are added.
+        """
+        self.finish()
+        if process not in ingested.tables.get("process", {}).get("process", ()):
+            ingested.add("process", process=process, pid=None, rank=None, host=None,
+                         frontend=FRONTEND, device_kind=None, devices=None, ended=True)  # fmt: skip
+        if process not in ingested.tables.get("compilation", {}).get("process", ()):
+            self._add_compilations(process, ingested)
+        names = {number.partition("/")[0]: function.name
+                 for function in self._functions.values()
+                 for number in function.numbers}  # fmt: skip
+        ingested.table("graph_break")
+        for found in self._breaks.values():
+            frame = found.number.partition("/")[0] or None
+            compiled = breaks.function_name(names.get(frame or "", found.function or "?"))
+            ingested.add("graph_break", process=process, compiled=compiled, reason=found.reason,
+                         hint=found.hint or None, whole=False, count=None, per_call=None,
+                         frame=frame, **found.site.columns())  # fmt: skip
+        ingested.table("compile_limit")
+        for function in self._functions.values():
+            if function.limit:
+                name, size, reason = function.limit
+                change = guards.change(reason, guards.Frame({}, {}))
+                ingested.add(
+                    "compile_limit", process=process,
+                    compiled=breaks.function_name(function.name), defined_file=function.file,
+                    defined_line=function.line, name=name, size=size,
+                    ordinal=len(function.numbers) or size, launches=None, dynamic=None,
+                    **change._asdict(), **function.site.columns(),
+                )  # fmt: skip
+
+    def _add_compilations(self, process: int, ingested: Ingested) -> None:
+        ingested.table("compilation")
+        ingested.table("key_change")
+        at: dict[str, int] = {}
+        for function in self._functions.values():
+            for ordinal, number in enumerate(function.numbers):
+                index = at[number] = len(at)
+                ingested.add(
+                    "compilation", process=process, thread=None, index=index, step=None,
+                    ordinal=ordinal, launches=None, graph_hash=None,
+                    cause=f"jit({breaks.function_name(function.name)})", inputs=None, outputs=None,
+                    memory_bytes=None, callbacks=None, cached=None, compile_id=number, end_ns=None,
+                    duration_ns=None, callers=None, **function.site.columns(),
+                )  # fmt: skip
+                if number in function.changes:
+                    change, against = function.changes[number]
+                    ingested.add("key_change", process=process, index=index, nth=0,
+                                 against=at.get(against), **change._asdict())  # fmt: skip
+
+
+def _of_function(number: str) -> int:
+    """Which compilation of its function it is."""
+    return int(number.partition("/")[2].partition("_")[0])
+
+
+def _reasons(lines: list[str]) -> list[str]:
+    """The guards that failed."""
+    found = [match for line in lines if (match := _TRIGGERED.match(line) or _REASON.match(line))]
+    return [_LOCAL.sub(r"\1", match[1]).strip() for match in found if match[1].strip()]
+
+
+def _reason_of_break(lines: list[str]) -> str:
+    """What is between the place of a break and what it was traced from."""
+    told = lines[: lines.index(_STACK)] if _STACK in lines else lines
+    match = _WHY.match(told[0]) if told else None
+    return "\n".join([match[1], *told[1:]]) if match else "unknown"
