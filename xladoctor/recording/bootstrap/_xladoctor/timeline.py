@@ -152,7 +152,7 @@ class Timeline:
             if self.active:
                 self.windows[-1]["steps"] += 1
                 if self.windows[-1]["steps"] >= self._limit and not self._in_warm_up:
-                    self.end("step limit")
+                    self._reach_limit("step limit")
                 elif not self._profiler.light and self._is_long_enough():
                     self.end("time limit")
 
