@@ -266,6 +266,16 @@ def test_closes_after_its_seconds_of_which_compilation_and_waits_are_none(
     assert world.ended_by == ["time limit"]
 
 
+def test_is_not_open_for_ever_while_each_step_compiles_or_waits(make: Callable[..., World]) -> None:
+    world = make(trace_seconds=3.0, trace_after=1)
+    world.steps(3)
+    world.ticks(30, busy=True)  # two steps so far
+    assert world.timeline.active
+    world.steps(1, begin=4)
+    world.ticks(0.25, busy=True)
+    assert world.ended_by == ["time limit"]
+
+
 def test_closes_when_it_has_taken_the_memory_of_too_large_a_file(
     make: Callable[..., World],
 ) -> None:
