@@ -215,9 +215,8 @@ class Timeline:
         passed, self._last_tick = now - self._last_tick, now
         if self.active:
             self._spent += 0.0 if busy else passed
-            late = (
-                not busy and self._spent >= self._options.trace_seconds or self._is_long_open(now)
-            )
+            spent = not busy and self._spent >= self._options.trace_seconds
+            late = spent or self._is_long_open(now)
             if late or self._is_too_large():
                 self._reach_limit("time limit" if late else "size limit")
             elif self._lacks_barriers(now):
