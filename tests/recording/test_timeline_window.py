@@ -152,6 +152,22 @@ def test_reads_before_the_first_barrier_keep_no_window_from_the_loop(
     assert world.files == {"s/vm_42.xplane.pb": b"session 2"}
 
 
+def test_many_reads_before_the_first_barrier_keep_no_window_from_the_loop(
+    make: Callable[..., World],
+) -> None:
+    """A program reads as many values as a window has steps, before it trains."""
+    world = make()
+    world.timeline.used()
+    for _ in range(500):
+        world.timeline.read()
+    assert world.ended_by == ["step limit"]
+    world.steps(4)
+    world.timeline.close()
+    world.timeline.write()
+    assert world.ended_by == ["end of program"]
+    assert world.files == {"s/vm_42.xplane.pb": b"session 2"}
+
+
 @pytest.mark.parametrize("after", [1, 2, 40])
 def test_opens_after_as_many_steps_as_were_asked_for(
     make: Callable[..., World], after: int
@@ -247,6 +263,16 @@ def test_closes_after_its_seconds_of_which_compilation_and_waits_are_none(
     world.ticks(2.75)
     assert world.timeline.active
     world.ticks(0.25)
+    assert world.ended_by == ["time limit"]
+
+
+def test_is_not_open_for_ever_while_each_step_compiles_or_waits(make: Callable[..., World]) -> None:
+    world = make(trace_seconds=3.0, trace_after=1)
+    world.steps(3)
+    world.ticks(30, busy=True)  # two steps so far
+    assert world.timeline.active
+    world.steps(1, begin=4)
+    world.ticks(0.25, busy=True)
     assert world.ended_by == ["time limit"]
 
 

@@ -17,7 +17,7 @@ _SHAPES = """
            file, line, function, user_file, user_line, user_function
     FROM transfer WHERE direction = 'to_device' ORDER BY rowid
 """
-_FIRST_SENT = "SELECT process, dtype, shape, step FROM transfer ORDER BY step DESC"
+_FIRST_SENT = "SELECT process, thread, dtype, shape, step FROM transfer ORDER BY step DESC"
 _SENT_IN = "SELECT DISTINCT process, file, line, thread, step FROM upload"
 
 
@@ -37,9 +37,9 @@ class Uploads:
         for (process, thread, *_), shapes in _by_line(database).items():
             if _goes_along(shapes, {step for p, step in compiling if p == process}):
                 self._telling[process, thread].append(shapes)
-        self._first_sent: dict[tuple[int, InputKind], int | None] = {
-            (process, (kind, tuple(shape))): step
-            for process, kind, shape, step in database.table(_FIRST_SENT)[1]
+        self._first_sent: dict[tuple[int, int, InputKind], int | None] = {
+            (process, thread, (kind, tuple(shape))): step
+            for process, thread, kind, shape, step in database.table(_FIRST_SENT)[1]
         }
         self._sent_in: dict[tuple[int, Line], set[tuple[int, int]]] = defaultdict(set)
         for process, file, line, *when in database.table(_SENT_IN)[1]:
@@ -58,14 +58,19 @@ class Uploads:
         return None
 
     def was_there(self, compilation: Compilation, parameter: Parameter) -> bool:
-        """Whether it was sent to the device more than a step before: a weight, not a batch."""
-        if compilation.step is None:
+        """Whether it was sent to the device more than a step before: a weight, not a batch.
+
+        Steps are a thread's own: when another thread sent something, as those of loaders do, they
+        do not tell.
+        """
+        process, thread = compilation.process, compilation.thread
+        if compilation.step is None or thread is None:
             return False
         if not parameter.sent:
-            sent = self._first_sent.get((compilation.process, parameter.kind))
+            sent = self._first_sent.get((process, thread, parameter.kind))
             return sent is not None and sent < compilation.step - 1
-        sent_in = self._sent_in.get((compilation.process, parameter.place.spot), set())
-        if {thread for thread, _ in sent_in} != {compilation.thread}:
+        sent_in = self._sent_in.get((process, parameter.place.spot), set())
+        if {thread for thread, _ in sent_in} != {thread}:
             return False
         return not {compilation.step, compilation.step - 1} & {step for _, step in sent_in}
 

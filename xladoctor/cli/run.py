@@ -73,7 +73,8 @@ def run(
         float,
         typer.Option(
             min=0.1,
-            help="Longest time it covers, in seconds; compiling and waiting do not count.",
+            help="Longest time it covers, in seconds; compiling and waiting do not count, up to"
+            " four times as long.",
         ),
     ] = 15.0,
     trace_bytes: Annotated[

@@ -107,21 +107,25 @@ copied AS (
     GROUP BY c.process, c.program_id
 ),
 graph AS (
-    SELECT process, program_id, coalesce(r.copies, c.copies) AS copies,
+    SELECT c.process, c.program_id, coalesce(r.copies, c.copies) AS copies,
            CASE WHEN r.copies IS NULL AND c.counts THEN (
                SELECT count(*) FROM hlo_instruction i
                WHERE i.process = c.process AND i.program_id = c.program_id
                  AND i.entry AND i.opcode = 'parameter' AND len(i.shape) >= 2
            ) * if(c.bare, 3, 1) >= c.copies ELSE FALSE END AS layers,
            c.bare, c.counts OR r.copies IS NOT NULL AS of_products
-    FROM copied c LEFT JOIN reused_weights r USING (process, program_id)
+    FROM copied c
+    LEFT JOIN reused_weights r  -- of a few uses, as of two inputs, what else is repeated may be a loop
+        ON r.process = c.process AND r.program_id = c.program_id AND (c.counts OR r.copies >= 4)
 ),
 size AS (
     SELECT process, program_id, count(*) AS instructions,
            count(*) FILTER (pass = 'forward') AS forward,
            count(*) FILTER (pass = 'update') AS updates,
+           count(*) FILTER (product AND pass = 'forward') AS forward_products,
+           count(*) FILTER (product AND pass = 'backward') AS backward_products,
            -- a backward pass has two products for each; of more, the forward pass has no lines
-           count(*) FILTER (product) <= 4 * count(*) FILTER (product AND pass = 'forward') AS lined,
+           count(*) FILTER (product) <= 4 * forward_products AS lined,
            bool_or(opcode = 'convolution') AS convolves
     FROM computing GROUP BY process, program_id
 ),
@@ -141,7 +145,9 @@ block AS (  -- and the line that has most of it
     HAVING sum(products) > 0 OR NOT bool_or(of_products)  -- else what fusions repeat at will
 )
 SELECT g.process, g.program_id, g.copies, g.layers AND s.lined AS layers, g.bare,
-       s.updates > 0 AND s.lined AS trains, s.convolves, b.opcode, unnest(b.site),
+       (s.updates > 0  -- or the program updates its parameters itself
+           OR s.backward_products >= greatest(s.forward_products, g.copies)) AND s.lined AS trains,
+       s.convolves, b.opcode, unnest(b.site),
        b.instructions / s.forward * (1 - 1 / g.copies)
            * (s.instructions - s.updates) / s.instructions AS part
 FROM graph g

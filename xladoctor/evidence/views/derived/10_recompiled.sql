@@ -90,6 +90,8 @@ WITH late AS (
                     PARTITION BY process, file, line, via, compiled, what
                 )) END AS part,
            count(*) OVER here AS total, bool_or(unsettled) OVER here AS goes_on,
+           -- of a graph that is missing: it may have been compiled for any of the site's causes
+           bool_or(unsettled AND what = 'unknown' AND basis IS DISTINCT FROM 'hlo') OVER here AS may_go_on,
            max(ordinal) OVER here AS last, sum(duration_ns) OVER here AS total_ns
     FROM late_compilation
     WINDOW here AS (PARTITION BY process, file, line, via, compiled)
@@ -114,7 +116,7 @@ SELECT
     count(DISTINCT now) AS distinct_numbers,
     count(DISTINCT graph_hash) AS graphs, list(index ORDER BY index) AS indices,
     max(launches) AS launches, any_value(last) AS last, any_value(total) AS total,
-    count(*) AS count, sum(duration_ns)::BIGINT AS cost_ns, bool_or(unsettled) AS unsettled,
+    count(*) AS count, sum(duration_ns)::BIGINT AS cost_ns, bool_or(unsettled OR may_go_on) AS unsettled,
     any_value(total_ns / (total_ns + running_ns)) AS total_share, any_value(goes_on) AS goes_on,
     max(greatest(rows_of(was), rows_of(now))) FILTER (pattern = 'last_batch') AS "full",
     any_value(steps) AS steps, bool_or(captured) AS captured,
@@ -174,7 +176,7 @@ SELECT
         'distinct_values': CASE WHEN dimension IS NOT NULL THEN distinct_values END,
         'pattern': pattern, 'seen': seen, 'possible': possible,
         'full': "full", 'loaders': loaders,
-        'compilations': indices[:20], 'graphs': graphs, 'launches': launches,
+        'compilations': indices[:20], 'graphs': graphs, 'launches': launches, 'others': total - count,
         'settled': NOT unsettled AND "limit" IS NULL, 'limit': "limit", 'dynamic': dynamic, 'captured': captured,
         'same_types': EXISTS (FROM key_change k WHERE k.process = again.process
             AND list_contains(indices, k.index) AND k.what = 'same_types'),

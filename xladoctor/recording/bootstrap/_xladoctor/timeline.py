@@ -34,6 +34,9 @@ _ENDED_A_SECOND = 13e6
 #: That its end may take, in seconds and as a share of the time so far: then few steps are enough.
 #: In a loop that is compiled, each operation of each turn is an event: thousands in a step.
 _END_S, _END_SHARE = 1.0, 0.05
+#: How many times its seconds it is open at most, compiling and waiting included, once it has a few
+#: steps: who kills a program that is slow loses what is not written.
+_LONGEST = 4
 _WITHOUT_BARRIERS_S = 5.0  # then the modules are wanted, for which the profiler must be free
 #: Steps, and seconds after which they are enough where the profiler is not light: its end takes
 #: some half of the time that calls without a pause were recorded for.
@@ -152,7 +155,7 @@ class Timeline:
             if self.active:
                 self.windows[-1]["steps"] += 1
                 if self.windows[-1]["steps"] >= self._limit and not self._in_warm_up:
-                    self.end("step limit")
+                    self._reach_limit("step limit")
                 elif not self._profiler.light and self._is_long_enough():
                     self.end("time limit")
 
@@ -212,12 +215,18 @@ class Timeline:
         passed, self._last_tick = now - self._last_tick, now
         if self.active:
             self._spent += 0.0 if busy else passed
-            late = not busy and self._spent >= self._options.trace_seconds
+            spent = not busy and self._spent >= self._options.trace_seconds
+            late = spent or self._is_long_open(now)
             if late or self._is_too_large():
                 self._reach_limit("time limit" if late else "size limit")
             elif self._lacks_barriers(now):
                 self._do_without_barriers()
         self.write()
+
+    def _is_long_open(self, now: float) -> bool:
+        longest = _LONGEST * self._options.trace_seconds
+        return (now - self._opened >= longest and self.windows[-1]["steps"] >= WARMUP
+                and not self._in_warm_up)  # fmt: skip
 
     def _lacks_barriers(self, now: float) -> bool:
         """Whether reads cut the program's graphs, and nothing else does: it may never be steady."""
