@@ -95,7 +95,10 @@ def numbered(
         host.line("loader").event(f"PjitFunction({other[1]})", other[0], 10)
     client = host.line("tf_XLAPjRtCpuClient/2")
     for number, (begin, end, name) in enumerate(runs):
-        program = {"hlo_module": builder.Ref(f"jit_{name}"), "run_id": number - 3}
+        program: dict[str, builder.Ref | int] = {
+            "hlo_module": builder.Ref(f"jit_{name}"),
+            "run_id": number - 3,
+        }
         client.event("dot", begin, 5, hlo_op=builder.Ref("dot"), **program)
         client.event("tanh", begin + 6, 1, hlo_op=builder.Ref("tanh"), **program)
         client.event("ThunkExecutor::Execute (wait for completion)", begin + 7, end - begin - 7,
