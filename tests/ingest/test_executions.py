@@ -8,6 +8,7 @@ import pytest
 
 from tests.ingest.loop_trace import Trace, executions
 from tests.ingest.test_timeline import read
+from tests.xspace import builder
 
 
 def test_execution_is_the_busy_time_until_the_next_is_taken_up(tmp_path: Path) -> None:
@@ -71,3 +72,76 @@ def test_executions_are_those_of_the_busiest_device(tmp_path: Path) -> None:
 
     assert [end for *_, end in executions(database)] == [800, 1800, 2800, 3800]
     assert database.scalar("SELECT list_distinct(list(device)) FROM device_execution") == [1]
+
+
+# By the numbers of runs
+
+
+def numbered(
+    calls: list[tuple[float, str]],
+    runs: list[tuple[float, float, str]],
+    other: tuple[float, str] | None = None,
+) -> builder.Space:
+    """Calls of compiled functions by the loop's thread and another one, and runs of their programs.
+
+    Each run is of two operations, and the wait for the second's end, which names no program.
+    """
+    space = builder.Space()
+    host = space.plane("/host:CPU")
+    loop = host.line("python").event("train", 0, 4000, step_num=0)
+    for at, name in calls:
+        loop.event(f"PjitFunction({name})", at, 10)
+    if other:
+        host.line("loader").event(f"PjitFunction({other[1]})", other[0], 10)
+    client = host.line("tf_XLAPjRtCpuClient/2")
+    for number, (begin, end, name) in enumerate(runs):
+        program: dict[str, builder.Ref | int] = {
+            "hlo_module": builder.Ref(f"jit_{name}"),
+            "run_id": number - 3,
+        }
+        client.event("dot", begin, 5, hlo_op=builder.Ref("dot"), **program)
+        client.event("tanh", begin + 6, 1, hlo_op=builder.Ref("tanh"), **program)
+        client.event("ThunkExecutor::Execute (wait for completion)", begin + 7, end - begin - 7,
+                     run_id=number - 3)  # fmt: skip
+    return space
+
+
+def test_runs_are_those_of_their_calls_however_far_ahead_the_host_is(tmp_path: Path) -> None:
+    """The second call comes before the first one's run; what ran before all calls is another's."""
+    space = numbered(
+        [(at, "step") for at in (100, 200, 1000, 1600, 2400)],
+        [(20, 150, "step"), (250, 900, "step"), (950, 1500, "step"), (1550, 2300, "step"),
+         (2300, 2900, "step"), (2950, 3500, "step")],
+    )  # fmt: skip
+    assert executions(read(tmp_path, space).database) == [
+        (100, 250, 900), (200, 950, 1500), (1000, 1550, 2300), (1600, 2300, 2900),
+        (2400, 2950, 3500),
+    ]  # fmt: skip
+
+
+def test_runs_of_other_programs_and_threads_are_not_mistaken(tmp_path: Path) -> None:
+    """One may run while another does: time belongs to the one that began first."""
+    space = numbered(
+        [(100, "step"), (200, "log"), (1000, "step"), (1100, "log")],
+        [(110, 900, "step"), (210, 230, "log"), (300, 950, "augment"), (1010, 1900, "step"),
+         (1910, 1930, "log")],
+        other=(290, "augment"),
+    )  # fmt: skip
+    assert executions(read(tmp_path, space).database) == [
+        (100, 110, 900), (200, 230, 230), (1000, 1010, 1900), (1100, 1910, 1930),
+    ]  # fmt: skip
+
+
+def test_calls_and_runs_with_other_names_belong_together(tmp_path: Path) -> None:
+    space = numbered([(100, "<unnamed function>"), (500, "<unnamed function>")],
+                     [(150, 400, "wrapped"), (550, 700, "wrapped")])  # fmt: skip
+    runs = executions(read(tmp_path, space).database)
+    assert runs == [(100, 150, 400), (500, 550, 700)]
+
+
+def test_what_was_left_to_do_at_the_end_takes_as_long_as_it_usually_does(tmp_path: Path) -> None:
+    calls = [(at, "step") for at in (100, 200, 300, 400)] + [(950.0, "other")]
+    space = numbered(calls, [(150, 450, "step"), (500, 800, "step")])
+    assert executions(read(tmp_path, space).database) == [
+        (100, 150, 450), (200, 500, 800), (300, 800, 1100), (400, 1100, 1400), (950, 950, 950),
+    ]  # fmt: skip

@@ -180,6 +180,22 @@ def test_the_program_that_devices_work_for_makes_the_steps(tmp_path: Path) -> No
     assert database.scalar("SELECT count(*) FROM timeline_step") == 4
 
 
+def test_an_operation_that_began_before_the_profile_kept_the_device_busy(tmp_path: Path) -> None:
+    """Only the mark of its end is there; those of operations that begin later tell nothing new."""
+    space = builder.Space()
+    host = space.plane("/host:CPU")
+    host.line("python").event("train", 0, 1000, step_num=0)
+    client = host.line("tf_XLAPjRtCpuClient/1").event("end: dot", 30, 0)
+    for name, begin in (("tanh", 690), ("dot", 710)):
+        client.event(name, begin, 10, hlo_op=builder.Ref(name))
+        client.event(f"end: {name}", begin + 10, 0)
+    database = read(tmp_path, space).database
+
+    assert database.rows("SELECT begin_ns, busy_ns FROM device") == [
+        {"begin_ns": 0, "busy_ns": 50_000}
+    ]
+
+
 def test_a_trace_without_steps_or_devices(tmp_path: Path) -> None:
     space = builder.Space()
     space.plane("/host:CPU").line("worker").event("odd", 3, 4)

@@ -282,8 +282,8 @@ def jax_cpu(
     """A JAX program on the CPU client; the last step's small program runs on the Python thread.
 
     Structure as jaxlib 0.10 writes it on a CPU: two nested ``PjitFunction``, operations with
-    ``hlo_op``, ``hlo_module`` and ``program_id`` inside ``ThunkExecutor::Execute`` on the client's
-    threads, a second event ``end: <operation>`` where each ends, the regions of
+    ``hlo_op``, ``hlo_module``, ``program_id`` and ``run_id`` inside ``ThunkExecutor::Execute`` on
+    the client's threads, a second event ``end: <operation>`` where each ends, the regions of
     ``threadpool_listener.cc``, and modules that are numbered in their names alone. Step markers:
     ``jax.profiler.StepTraceAnnotation``. Older clients name ``executable`` otherwise, such as
     ``PjRtCpuExecutable::ExecuteHelper`` and ``TfrtCpuExecutable::Execute``.
@@ -302,7 +302,7 @@ def jax_cpu(
         line.event(executable, begin, end - begin)
     for begin, end in ((40, 97), (140, 195)):
         line.event("np.asarray(jax.Array)", begin, end - begin)
-    _cpu_op(line, "copy", 210, 40, "jit_convert_element_type", 0)
+    _cpu_op(line, "copy", 210, 40, "jit_convert_element_type", 0, run=-9)
     _jax_client(host)
     space.started_at(1_700_000_000_000_000_000)
     return space
@@ -315,19 +315,19 @@ def _jax_client(host: Plane) -> None:
     for region, (begin, end) in enumerate(((30, 90), (138, 190))):
         client.event("ThreadpoolListener::StartRegion", begin, 0, _ct=15, _c=region)
         client.event("ThunkExecutor::Execute", begin, end - begin)
-        _cpu_op(client, "dot_general.7", begin, end - begin - 15, _PROGRAM, 6)
-        _cpu_op(client, "wrapped_tanh", end - 15, 15, _PROGRAM, 6)
+        _cpu_op(client, "dot_general.7", begin, end - begin - 15, _PROGRAM, 6, run=7 + region)
+        _cpu_op(client, "wrapped_tanh", end - 15, 15, _PROGRAM, 6, run=7 + region)
         client.event("ThreadpoolListener::StopRegion", end + 1, 0)
         eigen.event("ThreadpoolListener::StartRegion", begin + 2, 0, _ct=15, _c=10 + region)
         eigen.event("ThreadpoolListener::StopRegion", begin + 20, 0)
 
 
 def _cpu_op(
-    line: Line, name: str, begin: float, duration: float, module: str, program: int
+    line: Line, name: str, begin: float, duration: float, module: str, program: int, run: int
 ) -> None:
     line.event(
         name, begin, duration, hlo_op=Ref(name), hlo_module=Ref(module), program_id=program,
-        run_id=1, device_ordinal=0, _pt=0, _p=1 << 32,
+        run_id=run, device_ordinal=0, _pt=0, _p=1 << 32,
     )  # fmt: skip
     line.event(f"end: {name}", begin + duration, 0, _ct=0, _c=1 << 32)
 

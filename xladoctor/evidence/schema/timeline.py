@@ -129,8 +129,8 @@ TIMELINE: dict[str, Table] = {
         execution INTEGER number of the execution, from 0, in the order of launching
         device INTEGER number of the device
         launched_ns BIGINT when the host had handed it over
-        begin_ns BIGINT when the device began it
-        end_ns BIGINT when it had ended
+        begin_ns BIGINT when the device began it; after the timeline's end, as it would have
+        end_ns BIGINT when it had ended; after the timeline's end, as its program's usually do
     """)),
     "device": Table("a device in the timeline", "derived", columns(PROCESS + """
         device INTEGER number of the device in its process, from 0

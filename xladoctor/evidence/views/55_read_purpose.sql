@@ -7,6 +7,29 @@ WHERE NOT tail AND launches = 0 AND (process, thread, index) IN (
     SELECT (process, thread, step) FROM host_sync WHERE kind = 'wait' AND NOT tail AND NOT closure
 );
 
+-- Internal: Lines that wait for values of an earlier step: in steady steps of the timeline, nine tenths of their waits
+-- at least, by time, were for a launch that was not the latest, and the device had still work when the host launched
+-- again. Such waits leave the device no pause. `pausing`: the share of the rest.
+CREATE TABLE wait_behind AS
+WITH call AS (
+    SELECT process, call, any_value(h.file) AS file, any_value(h.line) AS line, min(h.begin_ns) AS begin_ns,
+           coalesce(sum(h.duration_ns) FILTER (h.activity = 'wait'), 0) AS waited_ns, max(h.awaits) AS awaits
+    FROM host_segment h JOIN timeline_step t USING (process, step)
+    WHERE t.steady AND h.region = 'read' AND h.line IS NOT NULL
+    GROUP BY process, call
+),
+launch AS (
+    SELECT process, execution, launched_ns, max(end_ns) OVER so_far AS done_ns,
+           lead(launched_ns) OVER so_far AS next_ns
+    FROM device_execution WINDOW so_far AS (PARTITION BY process ORDER BY execution)
+)
+SELECT c.process, c.file, c.line,
+       1 - sum(c.waited_ns) FILTER (c.awaits < l.execution AND l.done_ns >= l.next_ns) / sum(c.waited_ns) AS pausing
+FROM call c ASOF JOIN launch l ON l.process = c.process AND l.launched_ns <= c.begin_ns
+WHERE l.next_ns IS NOT NULL AND c.waited_ns > 0
+GROUP BY c.process, c.file, c.line
+HAVING pausing <= 0.1;
+
 -- Internal: Whether a line is a condition.
 CREATE MACRO asks(text_) AS regexp_matches(
     text_, '^\s*(assert\b|(if|elif|while)\b.*:\s*(#.*)?$)'
@@ -17,10 +40,11 @@ CREATE MACRO asks(text_) AS regexp_matches(
 --   helper: for a check that a function of the framework makes by itself
 --   condition: for what the program does next
 --   free: for nothing that can be measured, here or elsewhere
--- and NULL, nothing that the evidence tells. Free are reads in steps that wait for the device anyway,
--- and those in next to none of the steps, and of their time: with a read, a step lasts at most three times
+-- and NULL, nothing that the evidence tells. Free are reads of values of an earlier step, those in steps
+-- that wait for the device anyway, and those in next to none of the steps, and of their time: with a read, a step lasts at most three times
 -- as long, on any device: the host's part, the device's after it, and once more what of it the value needs. Here both
--- must take next to no time as well.
+-- must take next to no time as well. `pausing`: of reads of an earlier step's values, the share of the time after which
+-- the device had nothing to do.
 CREATE TABLE read_for AS
 WITH text AS (SELECT file, line, any_value(text) AS text FROM source_line GROUP BY ALL),
 waiting AS (
@@ -53,12 +77,14 @@ known AS (
 by_line AS (
     SELECT *, max(told.purpose) OVER line AS purpose, coalesce(told.cure, max(told.cure) OVER line) AS cure,
            max(share_of_all) OVER line AS share, sum(count_a_step) OVER line AS reads_a_step,
-           sum(duration_ns + compile_ns) OVER line AS blocked_ns
-    FROM known WINDOW line AS (PARTITION BY process, thread, file, line)
+           sum(duration_ns + compile_ns) OVER line AS blocked_ns,
+           if(sum(compile_ns) OVER line = 0, pausing, NULL) AS pausing
+    FROM known LEFT JOIN wait_behind USING (process, file, line)
+    WINDOW line AS (PARTITION BY process, thread, file, line)
 )
 SELECT b.* EXCLUDE (told, purpose, share, reads_a_step, blocked_ns),
     coalesce(w.waits, FALSE) AS waits,
-    if((greatest(share, w.busy_ns / nullif(l.duration_ns - l.compile_ns, 0)) * reads_a_step <= 0.01
+    if(pausing IS NOT NULL OR (greatest(share, w.busy_ns / nullif(l.duration_ns - l.compile_ns, 0)) * reads_a_step <= 0.01
         OR w.waits)  -- so that a fix gains 2 %, at most
        AND blocked_ns <= 0.01 * (l.duration_ns - l.compile_ns),  -- less than two runs differ by
        'free', purpose) AS purpose

@@ -17,7 +17,7 @@ _ABSOLUTE_NS = 1 << 59  # 2^59 ns is in 1988: an origin beyond it is a wall cloc
 _LATEST_NS = 1 << 62  # in 2116; only damaged files say something later
 
 #: Stats that the analysis needs; the rest are decoded when a query asks for them.
-NEEDED = ("hlo_op", "hlo_module", "graph_hash", "step_num", "_r", "file", "line")
+NEEDED = ("hlo_op", "hlo_module", "run_id", "graph_hash", "step_num", "_r", "file", "line")
 
 
 @dataclass

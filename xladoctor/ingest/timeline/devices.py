@@ -28,6 +28,8 @@ _IDLE_STREAM = re.compile(r"Stream #\d+\((MemoryResidency|UnifiedMemory|Overhead
 #: How the names of copies begin.
 COPIES = ("Memcpy", "Memset")
 _CPU_EXECUTION = "ThunkExecutor::Execute"
+_END = "end: "  # of an operation of the CPU client
+_NEVER = np.iinfo(np.int64).max
 _NONE = Intervals(np.empty(0, np.int64), np.empty(0, np.int64))
 
 
@@ -115,7 +117,28 @@ def _cpu(timeline: Timeline, codes: dict[str, wire.Array]) -> list[Device]:
     busy = _busy(timeline, parts)
     if not len(busy.begin):
         return []
+    begun = np.array([timeline.begin, _already_begun(timeline, codes["hlo_op"])])
+    busy = Intervals.union(np.append(busy.begin, begun[:1]), np.append(busy.end, begun[1:]))
     return [Device(0, "/host:CPU", "CPU", busy, busy, _NONE, None, ops.columns())]
+
+
+def _already_begun(timeline: Timeline, ops: wire.Array) -> int:
+    """Until when operations ran that had begun before the profile; its begin, if none did.
+
+    Of such an operation the profile has the mark of its end alone.
+    """
+    names = timeline.events.names
+    operation = np.array([timeline.events.index(name.removeprefix(_END)) if name.startswith(_END)
+                          else -1 for name in names], np.int64)  # fmt: skip
+    begun, ended = (np.full(len(names), _NEVER) for _ in range(2))
+    for line in (line for plane in timeline.hosts for line in plane.lines if line.count):
+        name, begin = timeline.events.name[line.events], timeline.begins(line)
+        of_op = ops[line.events] >= 0
+        np.minimum.at(begun, name[of_op], begin[of_op])
+        marks = operation[name] != -1
+        np.minimum.at(ended, name[marks], begin[marks])
+    early = (ended < np.where(operation >= 0, begun[operation], _NEVER)) & (ended < _NEVER)
+    return int(ended[early].max(initial=timeline.begin))
 
 
 def _busy(timeline: Timeline, parts: Sequence[tuple[Line, wire.Array | slice]]) -> Intervals:

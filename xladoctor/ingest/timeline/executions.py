@@ -1,0 +1,230 @@
+"""When the graphs that the loop's threads launched ran.
+
+By what a timeline says of it, the surest first: calls joined with the work that they led to; the
+numbers of runs that operations have; a device's own line of modules; else when it was busy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from xladoctor.frontends.vocabulary import events
+from xladoctor.ingest.timeline.clock import Timeline
+from xladoctor.ingest.timeline.compiling import calls_that_compiled, program_of
+from xladoctor.ingest.timeline.devices import Device
+from xladoctor.ingest.timeline.intervals import Intervals, Times
+from xladoctor.ingest.timeline.steps import executions, launched
+from xladoctor.ingest.xplane import wire
+from xladoctor.ingest.xplane.space import Line
+
+NEVER = np.iinfo(np.int64).max
+_PAUSE_NS = 1_000_000  # after the last launch: what follows belongs to no known launch
+
+
+def launched_runs(timeline: Timeline, lines: list[Line], device: Device) -> tuple[Times, Intervals]:
+    """When these threads had handed each graph over, in order, and when the device ran it."""
+    handed, runs = _joined(timeline, lines)
+    if len(handed):
+        return handed, runs
+    calls, started = _launches(timeline, lines)
+    if not len(calls):
+        return calls, runs
+    return calls, _numbered(timeline, calls) or _executions(device, started)
+
+
+def _joined(timeline: Timeline, lines: list[Line]) -> tuple[Times, Intervals]:
+    """When these threads had handed over work, in order, and when that ran, where this is told."""
+    calls, works = timeline.space.joined(timeline.events)
+    own = np.zeros(len(timeline.events.name), np.bool_)
+    for line in lines:
+        own[line.events] = True
+    calls, works = calls[own[calls]], works[own[calls]]
+    begins, ends = _instants(timeline, np.concatenate((calls, works)))
+    handed, call = np.unique(ends[: len(calls)], return_inverse=True)
+    begin, end = np.full(len(handed), NEVER), np.zeros(len(handed), np.int64)
+    np.minimum.at(begin, call, begins[len(calls) :])
+    np.maximum.at(end, call, ends[len(calls) :])
+    return handed, Intervals(begin, end)
+
+
+def _instants(timeline: Timeline, events: Times) -> tuple[Times, Times]:
+    """Begin and end of events by their numbers in the file."""
+    begin, end = np.empty(len(events), np.int64), np.empty(len(events), np.int64)
+    for line in timeline.space.lines:
+        mine = np.flatnonzero((events >= line.first) & (events < line.events.stop))
+        begin[mine] = timeline.begins(line, events[mine] - line.first)
+        end[mine] = timeline.ends(line, events[mine] - line.first)
+    return begin, end
+
+
+def _launches(timeline: Timeline, lines: list[Line]) -> tuple[Times, Times]:
+    """When the host had handed each graph over, and when the runtime started on it.
+
+    By the frontend's own event, else by the runtime's.
+    """
+    calls = executions(timeline)
+    asked, handed, _ = outermost_events(timeline, lines, events("launch"))
+    if not len(handed):
+        called, _, _ = outermost_events(timeline, lines, calls)
+        handed = np.unique(_when_compiled(timeline, lines, called))
+        return handed, handed
+    everywhere = [line for plane in timeline.hosts for line in plane.lines if line.count]
+    called = np.sort(outermost_events(timeline, everywhere, calls)[0])
+    first = np.append(called, NEVER)[np.searchsorted(called, asked)]
+    started = np.where(first < np.append(asked[1:], NEVER), first, asked)
+    other = np.diff(handed, prepend=-1) > 0
+    return handed[other], started[other]
+
+
+def _when_compiled(timeline: Timeline, lines: list[Line], called: Times) -> Times:
+    """Instants of calls, but the end of compiling where a call compiled what it then launched."""
+    compiled = [calls_that_compiled(timeline, line) for line in lines]
+    since, until = (np.concatenate(part) for part in zip(*compiled, strict=True))
+    at = np.searchsorted(called, since)
+    same = np.append(called, -1)[at] == since
+    asked = called.copy()
+    asked[at[same]] = until[same]
+    return asked
+
+
+def _numbered(timeline: Timeline, calls: Times) -> Intervals | None:
+    """When each call's graph ran, where operations have the number of the run that they belong to.
+
+    The runs of a program come in the order of its calls, however far ahead of them the host is, and
+    none begins before its call: so the first call's is the earliest that lets this be true of all.
+    Runs and calls whose names do not tell the program belong together. Where the host was ahead
+    when the timeline ended, what was left to do takes as long as the program's runs usually do.
+    """
+    programs, runs = _runs(timeline)
+    asked, called = _called(timeline)
+    told = np.isin(calls, asked)
+    if not len(programs) or not np.any(told):
+        return None
+    known = np.intersect1d(programs, called)
+    programs, called = (np.where(np.isin(names, known), names, -1) for names in (programs, called))
+    alone = _in_turn(runs)
+    begin, end, left = asked.copy(), asked.copy(), np.zeros(len(asked), np.int64)
+    for program in np.unique(called).tolist():
+        mine, own = np.flatnonzero(programs == program), np.flatnonzero(called == program)
+        place = np.arange(len(own))
+        place += max(0, int((np.searchsorted(runs.begin[mine], asked[own]) - place).max()))
+        ran = place < len(mine)
+        begin[own[ran]], end[own[ran]] = alone.begin[mine[place[ran]]], alone.end[mine[place[ran]]]
+        if len(mine):
+            left[own[~ran]] = np.median((alone.end - alone.begin)[mine])
+    behind = left > 0
+    free = np.maximum.accumulate(np.where(behind, asked, end))[behind]
+    begin[behind], end[behind] = _queued(free, left[behind])
+    at = np.minimum(np.searchsorted(asked, calls), len(asked) - 1)
+    return Intervals(np.where(told, begin[at], calls), np.where(told, end[at], calls))
+
+
+def _queued(free: Times, duration: Times) -> tuple[Times, Times]:
+    """When works begin and end that are done one after another, each once the device is free."""
+    done = np.cumsum(duration)
+    end = np.maximum.accumulate(free - (done - duration)) + done
+    return end - duration, end
+
+
+def _called(timeline: Timeline) -> tuple[Times, Times]:
+    """When any thread called a compiled function, in order, and an index for the program's name."""
+    asked, called = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for line in (line for plane in timeline.hosts for line in plane.lines if line.count):
+        begin, _, name = launched(timeline, line)
+        asked.append(_when_compiled(timeline, [line], begin))
+        called.append(_programs(timeline, name))
+    order = np.argsort(np.concatenate(asked), kind="stable")
+    return np.concatenate(asked)[order], np.concatenate(called)[order]
+
+
+def _programs(timeline: Timeline, names: wire.Array) -> Times:
+    """For indices of names of calls or modules, one of the program's own name."""
+    known, where = np.unique(names, return_inverse=True)
+    texts = [program_of(timeline.events.names[name]) for name in known.tolist()]
+    return np.array([timeline.events.add_name(text) for text in texts], np.int64)[where]
+
+
+def _runs(timeline: Timeline) -> tuple[Times, Intervals]:
+    """The program and the time of each run whose operations have its number, in order of time.
+
+    The wait for its completion has the number too, but not the program.
+    """
+    numbers = timeline.events.rows_of("run_id")
+    modules = timeline.events.rows_of("hlo_module")
+    module = matched(numbers.event, modules.event, timeline.events.interned(modules))
+    begin, end = _instants(timeline, numbers.event)
+    of = module >= 0
+    keys, run = np.unique(np.stack((module[of], numbers.value[of])), axis=1, return_inverse=True)
+    runs = Intervals(np.full(keys.shape[1], NEVER), np.zeros(keys.shape[1], np.int64))
+    np.minimum.at(runs.begin, run, begin[of])
+    np.maximum.at(runs.end, run, end[of])
+    order = np.argsort(keys[1], kind="stable")
+    at = np.searchsorted(keys[1][order], numbers.value[~of])
+    same = np.append(keys[1][order], -1)[at] == numbers.value[~of]
+    np.maximum.at(runs.end, order[at[same]], end[~of][same])
+    order = np.argsort(runs.begin, kind="stable")
+    programs = _programs(timeline, keys[0][order])
+    return programs, Intervals(runs.begin[order], runs.end[order])
+
+
+def _in_turn(runs: Intervals) -> Intervals:
+    """The time that each takes of a device that does one after another.
+
+    The CPU client's threads may run several at once: time belongs to the one that began first.
+    """
+    reached = np.maximum.accumulate(np.append(0, runs.end))[:-1]
+    return Intervals(np.minimum(np.maximum(runs.begin, reached), runs.end), runs.end)
+
+
+def _executions(device: Device, started: Times) -> Intervals:
+    """When each launched graph ran; at its launch, for no time, if it left no trace."""
+    modules = device.modules
+    early = int(np.searchsorted(modules.begin, started[0]))
+    if len(modules.begin) - early >= len(started):  # a device's own line has them in order
+        runs = slice(early, early + len(started))
+        if np.all(modules.begin[runs] >= started):
+            return Intervals(modules.begin[runs], modules.end[runs])
+    busy = device.computing
+    stops = np.append(started[1:], _pause_after(busy, int(started[-1])))
+    first = np.searchsorted(busy.end, started, side="right")
+    last = np.searchsorted(busy.begin, stops) - 1
+    begins, ends = started.copy(), started.copy()
+    ran = last >= first
+    begins[ran] = np.maximum(busy.begin[first[ran]], started[ran])
+    ends[ran] = np.minimum(busy.end[last[ran]], stops[ran])
+    return Intervals(begins, ends)
+
+
+def _pause_after(busy: Intervals, instant: int) -> int:
+    """When a device first pauses for long after it has worked after an instant."""
+    first = int(np.searchsorted(busy.end, instant, side="right"))
+    pauses = np.flatnonzero(busy.begin[first + 1 :] - busy.end[first:-1] >= _PAUSE_NS)
+    return int(busy.end[first + pauses[0]]) if len(pauses) else NEVER
+
+
+def outermost_events(
+    timeline: Timeline, lines: list[Line], names: Sequence[str]
+) -> tuple[Times, Times, wire.Ints]:
+    """Outermost events of these names, in order: begin, end, and number in the file."""
+    parts = [(line, timeline.named(line, *names)) for line in lines]
+    begin = np.concatenate([timeline.begins(*part) for part in parts])
+    end = np.concatenate([timeline.ends(*part) for part in parts])
+    event = np.concatenate([line.first + numbers for line, numbers in parts])
+    order = np.lexsort((-end, begin))
+    order = order[outer(begin[order], end[order])]
+    return begin[order], end[order], event[order]
+
+
+def outer(begin: Times, end: Times) -> wire.Array:
+    """Which of these spans, sorted by begin, lie in no earlier one."""
+    reached = np.maximum.accumulate(np.append(np.iinfo(np.int64).min, end[:-1]))[: len(end)]
+    return np.asarray(begin >= reached)
+
+
+def matched(wanted: wire.Ints, keys: wire.Array, values: wire.Array) -> wire.Array:
+    """The value of each wanted key, -1 for none; keys come in order."""
+    at = np.searchsorted(keys, wanted)
+    present = np.append(keys, -1)[at] == wanted
+    return np.where(present, np.append(values, -1)[at], -1)
