@@ -213,6 +213,16 @@ def test_reads_that_the_device_works_for_are_the_devices() -> None:
     )
 
 
+def test_waiting_for_a_device_that_has_nothing_to_do_is_not_nothing() -> None:
+    time = replace(spent(barrier_s=8.0, dispatch_s=2.0), device_s=0.4)
+
+    assert judge(time, []).text == (
+        "80 % of the loop's 10 s went to waiting for the device, which was idle for 95 % of that;"
+        " no rule knows a cure."
+    )
+    assert judge(replace(time, device_s=7.0), []).text.endswith("for the device; nothing to fix.")
+
+
 def test_a_note_that_saves_something_is_not_nothing() -> None:
     note = finding(severity="info", saving=Saving(0.3, None, 0.03, "estimate"))
     assert judge(spent(barrier_s=10.0), [note]).text.endswith(

@@ -29,6 +29,7 @@ _PARTS: dict[str, tuple[BoundBy, str]] = {
 _AVOIDABLE = {"compilation", "host_sync", "input", "tracing"}
 _MUCH = 0.2  # of the whole: more of what can be avoided is not nothing
 _LITTLE = 0.02
+_IDLE = 0.5  # of the waits for the device: with more, the host does not wait for its work
 #: What can limit a step, in words.
 LIMITS = {
     "compilation": "compiling", "host_sync": "reads from the device", "input": "input",
@@ -91,7 +92,8 @@ def verdict(  # noqa: PLR0913  # what a sentence on the whole run rests on
     elif within:
         bound_by, todo = "device", _WITHIN
     else:
-        lossy = bound_by in _AVOIDABLE and share > _MUCH
+        avoidable = bound_by in _AVOIDABLE or (bound_by == "device" and _idle(time) > _IDLE)
+        lossy = avoidable and share > _MUCH
         todo = _nothing(findings, judged is None or judged[0] > 0, lossy)
         if unjudged and todo in (_NOTHING, _NO_CURE):
             todo = unjudged
@@ -148,6 +150,8 @@ def _by_time(
     if largest == "python_s" and not time.parts.tracing_s:
         doing = "Python"  # nothing tells recording operations apart
     base = f"{time.base}'s {duration(time.whole_s)}"
+    if bound_by == "device" and (idle := _idle(time)) > _IDLE:
+        doing += f", which was idle for {percent(idle)} of that"
     share = spent[largest] / time.whole_s
     text = f"{percent(share)} of the {base} went to {doing}"
     if time.parts.startup_s >= _MUCH * time.whole_s:
@@ -155,6 +159,12 @@ def _by_time(
     if busy is None or bound_by in ("device", "compilation"):
         return bound_by, text, share
     return "device", f"The device was busy {percent(busy)} of the steady steps; {text}", share
+
+
+def _idle(time: TimeSpent) -> float:
+    """The share of the waits for the device in which it had nothing to do; 0 if not known."""
+    waited = time.parts.read_s + time.parts.barrier_s if time.parts else 0.0
+    return 1.0 - time.device_s / waited if waited and time.device_s is not None else 0.0
 
 
 def _spent(time: TimeSpent, waits: Sequence[Finding]) -> dict[str, float]:
