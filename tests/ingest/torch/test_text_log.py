@@ -176,6 +176,27 @@ def test_places_where_functions_are_split(
     assert {finding.rule for finding in diagnose(evidence, load_rules()).findings} == {"XD314"}
 
 
+def test_numbers_of_two_runs_in_one_log(tmp_path: Path) -> None:
+    other = (AGAIN[0], AGAIN[1], AGAIN[2].replace("step", "other"))
+    evidence = read(tmp_path, glog(*AGAIN) + glog(*other))
+    assert evidence.database.table("SELECT index, compile_id, function FROM compilation")[1] == [
+        (0, "0/0", "step"), (1, "0/1", "step"), (2, "0/0", "other"), (3, "0/1", "other"),
+    ]  # fmt: skip
+    assert [row[7] for row in compiled(evidence)] == [None, 0, None, 2]
+
+
+def test_beside_another_compilers_report_only_breaks_count(tmp_path: Path) -> None:
+    report = (
+        "Metric: CompileTime\n  TotalSamples: 3\n  Accumulator: 01s204ms550.300us\n"
+        "  Percentiles: 1%=001ms2.300us; 50%=002ms2.300us; 99%=003ms2.300us\n"
+        "Counter: MarkStep\n  Value: 30\n"
+    )
+    evidence = read(tmp_path, glog(*AGAIN) + glog(*BREAK) + report)
+    assert evidence.frontend == "torch_xla"
+    assert evidence.database.scalar("SELECT count(*) FROM graph_break") == 1
+    assert evidence.database.scalar("SELECT count(*) FROM key_change") == 0
+
+
 def test_ranks_are_processes(tmp_path: Path) -> None:
     evidence = read(tmp_path, glog(*AGAIN, rank="[rank0]:") + glog(*AGAIN, rank="[rank1]:"))
     assert evidence.database.scalar("SELECT count(DISTINCT process) FROM compilation") == 2

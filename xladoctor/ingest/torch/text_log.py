@@ -241,7 +241,7 @@ class TextLog:
         frames = [*([place] if place else []), *reversed(stack)]
         site = _FOLDERS.locate(frames) if frames else NOWHERE
         why, hint = breaks.reason(text)
-        function = stack[-1].function if stack else None
+        function = stack[-1].function if stack and not place else None
         self._breaks.setdefault((site, why), _Break(record.number, function, site, why, hint))
 
     def add(self, process: int, ingested: Ingested) -> None:
@@ -249,10 +249,12 @@ class TextLog:
         those of another compiler, only breaks and limits are added.
         """
         self.finish()
-        if process not in ingested.tables.get("process", {}).get("process", ()):
+        known = {table for table in ("process", "compilation", "metric", "counter")
+                 if process in ingested.tables.get(table, {}).get("process", ())}  # fmt: skip
+        if not known:
             ingested.add("process", process=process, pid=None, rank=None, host=None,
                          frontend=FRONTEND, device_kind=None, devices=None, ended=True)  # fmt: skip
-        if process not in ingested.tables.get("compilation", {}).get("process", ()):
+        if known <= {"process"}:
             self._add_compilations(process, ingested)
         names = {number.partition("/")[0]: function.name
                  for function in self._functions.values()
@@ -260,7 +262,7 @@ class TextLog:
         ingested.table("graph_break")
         for found in self._breaks.values():
             frame = found.number.partition("/")[0] or None
-            compiled = breaks.function_name(names.get(frame or "", found.function or "?"))
+            compiled = breaks.function_name(names.get(frame or "", found.function or "a function"))
             ingested.add("graph_break", process=process, compiled=compiled, reason=found.reason,
                          hint=found.hint or None, whole=False, count=None, per_call=None,
                          frame=frame, **found.site.columns())  # fmt: skip
@@ -280,10 +282,11 @@ class TextLog:
     def _add_compilations(self, process: int, ingested: Ingested) -> None:
         ingested.table("compilation")
         ingested.table("key_change")
-        at: dict[str, int] = {}
+        first = 0  # of a function; numbers of several runs in one log are the same
         for function in self._functions.values():
-            for ordinal, number in enumerate(function.numbers):
-                index = at[number] = len(at)
+            at = {number: first + nth for nth, number in enumerate(function.numbers)}
+            first += len(at)
+            for ordinal, (number, index) in enumerate(at.items()):
                 ingested.add(
                     "compilation", process=process, thread=None, index=index, step=None,
                     ordinal=ordinal, launches=None, graph_hash=None,
