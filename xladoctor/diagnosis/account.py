@@ -244,6 +244,8 @@ def explain(
         if seconds
     ]
     named = sum(row.seconds for row in rest if row.lines)
+    if after := [line for line in lines.after_loop() if line.seconds >= _WORTH_NAMING * whole]:
+        rest.append(Unexplained("after", time.parts.after_s, after))
     known = overhead + claimed + device + named
     return replace(
         time, unexplained=[row for row in rest if row.seconds >= _WORTH_NAMING * whole],
@@ -287,3 +289,12 @@ class _Lines:
         others = [place for place in places if place[:2] not in self._known] or places
         return [LineTime(file, line, round(share * seconds, 4))
                 for file, line, share in others[:_MOST_LINES]]  # fmt: skip
+
+    def after_loop(self) -> list[LineTime]:
+        """The lines that took longest after the loop, with their own seconds."""
+        rows = self._evidence.database.rows(
+            "SELECT file, line, duration_ns / 1e9 AS seconds FROM line_after_loop"
+            " ORDER BY seconds DESC, file, line LIMIT $most", {"most": _MOST_LINES}
+        )  # fmt: skip
+        return [LineTime(self._evidence.shown(row["file"]) or row["file"], row["line"],
+                         round(row["seconds"], 4)) for row in rows]  # fmt: skip
