@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from functools import cache
 from pathlib import Path
 from threading import Thread
 from typing import Any, TypeVar
@@ -37,10 +38,8 @@ class Database:
         # Python objects are texts: guessing types from a sample needs pandas in DuckDB 1.2.0
         self._connection.execute("SET pandas_analyze_sample = 0")
         self._lazy: dict[str, Sequence[Callable[[], Columns]]] = {}
-        self._uncreated: dict[str, str] = {}
-        for name, table in TABLES.items():
-            columns = ", ".join(f'"{column}" {c.type}' for column, c in table.columns.items())
-            self._connection.execute(f'CREATE TABLE "{name}" ({columns})')
+        # sixty tables that nearly no query names take longer to create than it takes
+        self._uncreated = dict(_tables())
         self._connection.execute(f"CREATE MACRO warmup() AS {WARMUP}")
 
     def insert(self, table: str, columns: Columns) -> None:
@@ -51,6 +50,7 @@ class Database:
         """
         if not row_count(columns):
             return
+        self.create({table})
         names = ", ".join(f'"{name}"' for name in columns)
         sources = self._register("incoming", table, columns)
         select = _select("incoming", sources, columns)
@@ -65,14 +65,15 @@ class Database:
         self._lazy[table] = producers
 
     def create_views(self, *below: str) -> None:
-        """Have the views and macros, each created when a query first names it or one over it.
+        """Have the views and macros, each created as tables are, when a query first names it or one
+        over it.
 
         Those in ``derived`` need what the diagnosis adds to the evidence.
         """
         self._uncreated |= statements(*below)
 
     def create(self, names: Container[str]) -> None:
-        """Create views and macros that are not yet there, in their order.
+        """Create tables, views and macros that are not yet there, in their order.
 
         Args:
             names: with those of what they are made of.
@@ -189,7 +190,7 @@ class Database:
         return tables | set(_values_of("function_name", tree)) & macros().keys()
 
     def prepare(self, query: str) -> None:
-        """Create the views and lazy tables that the query names, or that lie below these."""
+        """Create the tables and views that the query names, or that lie below these."""
         named = perhaps_named(query)
         if not self._lazy.keys().isdisjoint(named):  # otherwise there is no need to parse
             for table in self._lazy.keys() & self.tables_in(query):
@@ -205,7 +206,8 @@ class Database:
             sources = self._register(name, table, columns)
             selects.append(_select(name, sources, TABLES[table].columns))
         if selects:
-            self._connection.execute(f'DROP TABLE "{table}"')
+            if self._uncreated.pop(table, None) is None:
+                self._connection.execute(f'DROP TABLE "{table}"')
             self._connection.execute(f'CREATE VIEW "{table}" AS {" UNION ALL ".join(selects)}')
 
     def _register(self, name: str, table: str, columns: Columns) -> dict[str, Source]:
@@ -238,6 +240,14 @@ class Database:
         for column, scanned in sources.items():
             if scanned.texts is not None:
                 self._connection.execute(f'DROP TABLE "{name} {column}"')
+
+
+@cache
+def _tables() -> dict[str, str]:
+    """What creates each table."""
+    columns = {name: ", ".join(f'"{column}" {c.type}' for column, c in table.columns.items())
+               for name, table in TABLES.items()}  # fmt: skip
+    return {name: f'CREATE TABLE "{name}" ({described})' for name, described in columns.items()}
 
 
 def _values_of(key: str, tree: Any) -> Iterator[str]:
