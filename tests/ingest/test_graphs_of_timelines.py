@@ -1,4 +1,4 @@
-"""CUDA graphs in timelines that are no Chrome traces: kernels name those that they are a part of."""
+"""CUDA graphs in timelines that are no Chrome traces: kernels name those that they are part of."""
 
 from __future__ import annotations
 
