@@ -118,9 +118,12 @@ class _Loop:
         inside = barriers.covered(fetches.begin, fetches.end) > 0
         reads = Intervals(fetches.begin[~inside], fetches.end[~inside])
         via = [via[number] for number in np.flatnonzero(~inside).tolist()]
-        # what comes before launches that nothing marks as steps is of the first one
-        whole = steps is None or steps.source == "executions"
-        begin = timeline.begin if steps is None or whole else int(steps.begin[0])
+        begin = timeline.begin if steps is None else int(steps.begin[0])
+        if steps is not None and steps.source == "executions":
+            # what the thread did before launches that nothing marks as steps is of the first one;
+            # while the profiler waits for the program, it does nothing that is known
+            active = [int(each.begin[0]) for each in doing.values() if len(each.begin)]
+            begin = max(timeline.begin, min([begin, *active]))
         ends = np.empty(0, np.int64) if steps is None else steps.end
         before = np.empty(0, np.int64) if steps is None else steps.before
         before = np.append(before, before[-1:].sum() + len(before[-1:]))
