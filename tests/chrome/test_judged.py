@@ -107,8 +107,9 @@ def test_kernels_of_the_backward_pass_are_of_the_function_that_called_the_operat
         ("relu_backward_elementwise_kernel", "net.py", 21, "forward", 1.0),
         ("relu_elementwise_kernel", "net.py", 21, "forward", 1.0),
     ]  # fmt: skip
-    (found,) = diagnose(evidence, load_rules()).findings
-    assert (found.rule, found.locations[0].file, found.locations[0].line) == ("XD608", "net.py", 40)
+    (found,) = (finding for finding in diagnose(evidence, load_rules()).findings
+                if finding.rule == "XD608")  # fmt: skip
+    assert (found.locations[0].file, found.locations[0].line) == ("net.py", 40)
 
 
 def test_copies_that_do_not_wait_are_no_reads(tmp_path: Path) -> None:
@@ -132,7 +133,7 @@ def test_collectives_beside_others_are_overlapped(
         begin = at + 1_000 if beside else at + 6_030
         trace.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL", at + 40, begin, 3_900, stream=20)
     evidence = load(tmp_path, trace)
-    assert fired(evidence) == expected
+    assert fired(evidence) - {"XD612"} == expected
     only = evidence.database.scalar("SELECT max(collective_ns) FROM device_step")
     assert only == (0 if beside else 3_900_000)
 
@@ -316,7 +317,7 @@ def test_a_wait_is_of_the_copy_before_it_in_the_same_operator(
         trace.call("cudaStreamSynchronize", at + 110, 5_020)
         trace.call("cudaStreamSynchronize", at + 5_200, 3)  # the program's own
     evidence = load(tmp_path, trace)
-    assert fired(evidence) == told
+    assert fired(evidence) - {"XD612"} == told  # the rest of the step is Python
     (step,) = evidence.database.table("SELECT wait_ns, upload_ns FROM timeline_step"
                                       " WHERE step = 5")[1]  # fmt: skip
     expected = (3_000, 5_025_000) if "HtoD" in kind else (5_028_000, 0)
@@ -332,7 +333,7 @@ def test_calls_that_wait_for_their_copy_are_known_by_their_runtime(tmp_path: Pat
         trace.event("aten::item", at + 100, 5_050)
         trace.launch("Memcpy DtoH (Device -> Host)", at + 102, at + 5_030, 90,
                      by="hipMemcpyWithStream", category="gpu_memcpy", takes=5_040)  # fmt: skip
-    assert fired(load(tmp_path, trace)) == {"XD201"}
+    assert fired(load(tmp_path, trace)) - {"XD612"} == {"XD201"}
 
 
 def one_pass(reads: int) -> Trace:
@@ -391,3 +392,20 @@ def test_waits_of_a_runtime_that_is_not_understood_are_not_judged(tmp_path: Path
         )
     assert any("is not understood (Intel XPU)" in note for note in diagnosis.warnings)
     assert {"XD606", "XD608"} <= set(diagnosis.rules.clear)
+
+
+def test_functions_that_run_while_the_device_is_idle(tmp_path: Path) -> None:
+    trace = Trace()
+    for number in range(6):
+        at = number * 10_000.0
+        trace.step(number, at, 10_000)
+        trace.event("train.py(21): train", at, 9_990, "python_function")
+        for image in range(40):  # one after the other, each of them short
+            begin = at + 100 + 100 * image
+            trace.event("images.py(7): resize", begin, 90, "python_function")
+            trace.event("<built-in method array>", begin + 10, 70, "python_function")
+        trace.event("aten::mm", at + 4_150, 50).launch("gemm", at + 4_160, at + 4_170, 5_800)
+    (found,) = diagnose(load(tmp_path, trace), load_rules()).findings
+    assert found.rule == "XD612"
+    assert [(place.file, place.line) for place in found.locations] == [("images.py", 7)]
+    assert "in resize (images.py:7) 100 %" in found.message

@@ -94,3 +94,17 @@ def test_timeline_without_a_frontends_events_has_no_steps_of_barriers(tmp_path: 
     evidence = evidence_of(trace, tmp_path)
     assert not {"step", "compilation", "host_sync"} & evidence.available
     assert queried(evidence, "SELECT * FROM timeline_step") != []
+
+
+def test_what_a_profiler_waited_before_the_first_launch_is_of_no_step(tmp_path: Path) -> None:
+    space = builder.Space("vm")
+    space.started_at(1_700_000_000_000_000_000)
+    line = space.plane("/host:CPU").line("python", 1, 1_700_000_000_000_000_000)
+    for number in range(5):
+        at = 9_000_000 + 1_000 * number
+        line.event("PjitFunction(step)", at, 400)
+        line.event("PjRtCpuExecutable::Execute", at + 10, 380)
+    file = tmp_path / "vm.xplane.pb"
+    file.write_bytes(space.bytes())
+    steps = queried(load_evidence(str(file)), "SELECT duration_ns FROM step ORDER BY begin_ns")
+    assert [step["duration_ns"] for step in steps][:2] == [1_000_000, 1_000_000]

@@ -20,6 +20,7 @@ BY_PROGRAM = {
     "XD402": {"for the common arguments": "tests/live/test_replacements.py"},
     "XD502": {"In the timeline's window": "benchmarks/profiler_alone.py"},
     "XD607": {"Recording stacks and shapes": "benchmarks/profiler_stacks.py"},
+    "XD612": {"Recording stacks": "benchmarks/profiler_stacks.py"},
 }
 
 

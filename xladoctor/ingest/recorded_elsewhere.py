@@ -78,7 +78,8 @@ def read_elsewhere(
     if timelines and "process" not in ingested.tables and nothing_else:
         raise IngestError(ingested.notes, _EXPECTED_TIMELINE)
     if not timelines and nothing_else:
-        raise IngestError(f"{_named(paths)}: nothing in it that can be read", _EXPECTED)
+        why = ": its logs are empty" if any(map(_only_empty_logs, paths)) else ""
+        raise IngestError(f"{_named(paths)}: nothing in it that can be read{why}", _EXPECTED)
     add_texts(texts, times, ingested)
     logged = _add_compilers_logs(held[Kind.COMPILER], len(times), ingested)
     for number, each in enumerate(read):
@@ -294,6 +295,12 @@ def _add_process(file: Path, number: int, ingested: Ingested) -> None:
     ingested.add("process", process=number, pid=told["pid"], rank=rank, host=host,
                  frontend=None, device_kind=kinds[0] if kinds else None, devices=len(kinds),
                  ended=True)  # fmt: skip
+
+
+def _only_empty_logs(path: Path) -> bool:
+    """Whether a directory has logs, all of which are empty: nothing was compiled, or not yet."""
+    sizes = [file.stat().st_size for file in path.rglob("*.log")] if path.is_dir() else []
+    return bool(sizes) and not any(sizes)
 
 
 def _named(paths: Sequence[Path]) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from xladoctor.doctor import load_evidence
-from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.interface import Ingested, IngestError
 from xladoctor.ingest.recorded_elsewhere import read_elsewhere
 
 TORCH = "/env/lib/python3.11/site-packages/torch/_dynamo/eval_frame.py"
@@ -166,3 +166,25 @@ def test_damage_anywhere_never_breaks_the_reader(tmp_path: Path) -> None:
         for _ in range(chance.randint(1, 12)):
             text[chance.randrange(200, len(text))] = chance.choice('x"{}[]:,9\t\n-')
         read(tmp_path, "".join(text))
+
+
+def test_the_rest_of_a_function_called_elsewhere_is_of_its_compilation(tmp_path: Path) -> None:
+    file = "/home/ada/train.py"
+    log = "".join((
+        record({"str": [file, 1]}), record({"str": [TORCH, 2]}),
+        record({"dynamo_start": {"stack": [{"line": 5, "name": "forward", "filename": 1}]}}, "0/0"),
+        ended("0/0", co_filename=file), start("1/0", RESUMED),
+        ended("1/0", RESUMED, co_filename=file), start("1/1", RESUMED),
+        ended("1/1", RESUMED, co_filename=file),
+    ))  # fmt: skip
+    (tmp_path / "dedicated_log_torch_trace_x.log").write_text(log, encoding="utf-8")
+    evidence = load_evidence(str(tmp_path))
+    assert evidence.database.table(
+        "SELECT compile_id, cause, duration_ns FROM compilation ORDER BY index"
+    )[1] == [("0/0", "jit(forward)", 10_000_000), ("1/1", "jit(forward after line 8)", 5_000_000)]
+
+
+def test_empty_logs_are_said_to_be_empty(tmp_path: Path) -> None:
+    (tmp_path / "dedicated_log_torch_trace_rank_0_x.log").touch()
+    with pytest.raises(IngestError, match="nothing in it that can be read: its logs are empty"):
+        load_evidence(str(tmp_path))

@@ -69,6 +69,11 @@ def pasted(kind: str, number: str, text: str) -> str:
     return f"[__{kind}] {text}\n"
 
 
+def bare(kind: str, number: str, text: str) -> str:
+    """Without any mark."""
+    return f"{text}\n"
+
+
 def read(folder: Path, text: str) -> Evidence:
     file = folder / "console.log"
     file.write_text(f"loss 2.5\n{text}loss 2.4\n", encoding="utf-8")
@@ -82,7 +87,7 @@ def compiled(evidence: Evidence) -> Any:
     )[1]
 
 
-@pytest.mark.parametrize("head", [glog, logging, pasted])
+@pytest.mark.parametrize("head", [glog, logging, pasted, bare])
 def test_functions_compiled_again(tmp_path: Path, head: Any) -> None:
     evidence = read(tmp_path, head(*AGAIN) + "epoch 1\n" + head(*AND_AGAIN))
     size = "size {} of dimension 0"
@@ -124,8 +129,7 @@ def test_the_limit_is_not_compiled(tmp_path: Path, prefix: str) -> None:
     assert found == [
         ("step", "recompile_limit", 2, 8, "shape", "x", "size 3 of dimension 0")
     ]  # fmt: skip
-    if "[0/2]" in prefix:
-        assert [row[0] for row in compiled(evidence)] == ["0/0", "0/1"]
+    assert [row[0] for row in compiled(evidence)] == ["0/0", "0/1"]
     fired = {finding.rule for finding in diagnose(evidence, load_rules()).findings}
     assert "XD116" in fired
 
@@ -158,6 +162,7 @@ torch._dynamo.exc.Unsupported: generic_jump TensorVariable()
     [(glog, BREAK[2], "Data-dependent branching: Detected data-dependent branching (e.g. `if"
                       " my_tensor.sum() > 0:`)."),
      (pasted, BREAK[2], "Data-dependent branching"),
+     (bare, BREAK[2], "Data-dependent branching"),
      (glog, OF_2_5, "Unsupported: generic_jump TensorVariable()"),
      (glog, OF_2_4, "generic_jump TensorVariable()"),
      (logging, OF_2_1, "generic_jump TensorVariable()")],
@@ -174,6 +179,15 @@ def test_places_where_functions_are_split(
     assert (file, line, function) == ("/home/me/model.py", 12, "loss")
     assert why.startswith(reason)
     assert {finding.rule for finding in diagnose(evidence, load_rules()).findings} == {"XD314"}
+
+
+def test_the_newest_record_alone(tmp_path: Path) -> None:
+    """Of compilations that are only compared with nothing is known but that they were made."""
+    newest = (AGAIN[0], "0/7", AGAIN[2].replace("0/0", "0/6"))
+    evidence = read(tmp_path, glog(*newest))
+    assert [(row[0], row[3], row[7]) for row in compiled(evidence)] == [
+        ("0/0", None, None), ("0/7", "shape", 0),
+    ]  # fmt: skip
 
 
 def test_numbers_of_two_runs_in_one_log(tmp_path: Path) -> None:

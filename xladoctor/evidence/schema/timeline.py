@@ -165,7 +165,7 @@ TIMELINE: dict[str, Table] = {
         duration_ns BIGINT its length
         reason VARCHAR what the host did for most of it: as in device_step, or python
         reason_ns BIGINT how long it did
-    """)),
+    """ + SITE)),
     "device_op": Table("an operation of a module on a device, all its executions together",
                        "derived", columns(PROCESS + """
         device INTEGER number of the device

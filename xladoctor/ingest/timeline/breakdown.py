@@ -9,15 +9,20 @@ from typing import Any
 
 import numpy as np
 
+from xladoctor.ingest.frames import NOWHERE
 from xladoctor.ingest.interface import Columns, Ingested, Interned
 from xladoctor.ingest.timeline.activity import NAMES
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.devices import Device
 from xladoctor.ingest.timeline.intervals import Intervals, Times
+from xladoctor.ingest.timeline.python_frames import PythonFrames
 from xladoctor.ingest.timeline.steps import Steps
+from xladoctor.ingest.xplane.space import Line
 from xladoctor.warmup import WARMUP
 
 _CLOCKS_NS = 100_000  # step log and profiler read their clocks at different points
+_LONG_NS = 500_000  # of a gap that more than the next launch ends
+_MOST_PLACED = 5000
 _REASONS = [*NAMES, "python"]
 
 
@@ -43,11 +48,15 @@ def add_steps(doing: dict[str, Intervals], steps: Steps, process: int, ingested:
     return number
 
 
-def add_devices(
-    timeline: Timeline, doing: dict[str, Intervals], steps: Steps | None, numbers: Times | None,
-    devices: list[Device], process: int, ingested: Ingested,
+def add_devices(  # noqa: PLR0913  # a timeline, and what was found in it
+    timeline: Timeline, main: Line | None, doing: dict[str, Intervals], steps: Steps | None,
+    numbers: Times | None, devices: list[Device], process: int, ingested: Ingested,
 ) -> None:  # fmt: skip
-    """Fill ``device``, ``device_op``, ``device_step`` and ``idle_gap``."""
+    """Fill ``device``, ``device_op``, ``device_step`` and ``idle_gap``.
+
+    Args:
+        main: the loop's thread.
+    """
     for table in ("device", "device_op", "device_step", "idle_gap"):
         ingested.table(table)
     for device in devices:
@@ -60,7 +69,11 @@ def add_devices(
         ingested.append("device_op", {"process": [process] * count,
                                       "device": [device.number] * count, **device.ops})  # fmt: skip
         gaps = busy.gaps(begin, end)
-        _add_gaps(gaps, doing, step_of(steps, numbers, gaps.begin), device, process, ingested)
+        parts = _parts(gaps, doing)
+        python = np.flatnonzero(parts.argmax(axis=0) == _REASONS.index("python"))
+        places = _places(timeline, main, gaps, python)
+        _add_gaps(gaps, parts, step_of(steps, numbers, gaps.begin), places, device, process,
+                  ingested)  # fmt: skip
         if steps is not None and numbers is not None:
             idle = {name: gaps.common(times) for name, times in doing.items()}
             _add_steps_of(device, busy, idle, steps, numbers, process, ingested)
@@ -145,13 +158,17 @@ def _span(timeline: Timeline, steps: Steps | None, device: Device) -> tuple[int,
     return timeline.begin, timeline.end
 
 
+def _parts(gaps: Intervals, doing: dict[str, Intervals]) -> Times:
+    """How long the host did what in each gap: a row for each of the reasons."""
+    parts = np.array(list(spent(doing, gaps.begin, gaps.end).values()))
+    return np.vstack((parts, gaps.end - gaps.begin - parts.sum(axis=0)))
+
+
 def _add_gaps(
-    gaps: Intervals, doing: dict[str, Intervals], step: Times, device: Device, process: int,
+    gaps: Intervals, parts: Times, step: Times, places: Columns, device: Device, process: int,
     ingested: Ingested,
 ) -> None:  # fmt: skip
     lasted = gaps.end - gaps.begin
-    parts = np.array(list(spent(doing, gaps.begin, gaps.end).values()))
-    parts = np.vstack((parts, lasted - parts.sum(axis=0)))
     reason = parts.argmax(axis=0)
     count = len(lasted)
     ingested.append("idle_gap", {
@@ -159,7 +176,27 @@ def _add_gaps(
         "step": np.ma.masked_array(step, step < 0), "begin_ns": gaps.begin, "duration_ns": lasted,
         "reason": Interned(reason.astype(np.int32), _REASONS),
         "reason_ns": parts[reason, np.arange(count)] if count else lasted,
+        **places,
     })  # fmt: skip
+
+
+def _places(timeline: Timeline, main: Line | None, gaps: Intervals, python: Times) -> Columns:
+    """The functions that the host was in during long gaps, as columns of a site.
+
+    Args:
+        python: numbers of the gaps for most of which the host ran Python.
+    """
+    long = python[(gaps.end - gaps.begin)[python] >= _LONG_NS][:_MOST_PLACED]
+    frames = PythonFrames.of(timeline, main) if len(long) else None
+    sites = [NOWHERE] * len(long)
+    if frames and frames.frames:
+        sites = frames.during(gaps.begin[long], gaps.end[long])
+    columns: Columns = {}
+    for name in NOWHERE.columns():
+        values = np.full(len(gaps.begin), None, object)
+        values[long] = [site.columns()[name] for site in sites]
+        columns[name] = values.tolist()
+    return columns
 
 
 def _add_steps_of(

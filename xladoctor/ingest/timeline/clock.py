@@ -11,13 +11,14 @@ import numpy as np
 from xladoctor.ingest.timeline.intervals import Times
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.events import Events
-from xladoctor.ingest.xplane.space import Line, Plane, Space
+from xladoctor.ingest.xplane.space import CALL, IN_GRAPH, Line, Plane, Space
 
 _ABSOLUTE_NS = 1 << 59  # 2^59 ns is in 1988: an origin beyond it is a wall clock, not an offset
 _LATEST_NS = 1 << 62  # in 2116; only damaged files say something later
 
 #: Stats that the analysis needs; the rest are decoded when a query asks for them.
-NEEDED = ("hlo_op", "hlo_module", "run_id", "graph_hash", "step_num", "_r", "file", "line")
+NEEDED = ("hlo_op", "hlo_module", "run_id", "graph_hash", "step_num", "_r", "file", "line",
+          IN_GRAPH, CALL)  # fmt: skip
 
 
 @dataclass

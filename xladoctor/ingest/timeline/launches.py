@@ -1,7 +1,8 @@
 """How devices came by their kernels: by calls of their own, or as parts of recorded graphs.
 
-For timelines that join calls of the host with the work that they led to. A recorded graph (CUDA
-graphs, HIP graphs) is launched by one call, however many kernels are in it.
+For timelines that join calls of the host with the work that they led to, or that say of kernels
+which recorded graph they are a part of. Such a graph (CUDA graphs, HIP graphs) is launched by one
+call, however many kernels are in it.
 """
 
 from __future__ import annotations
@@ -33,10 +34,15 @@ def add_launches(
     timeline: Timeline, steps: Steps | None, numbers: Times | None, devices: Sequence[Device],
     process: int, ingested: Ingested,
 ) -> None:  # fmt: skip
-    """Fill ``device_launch``, if the timeline joins calls with kernels."""
-    if not timeline.space.joins_calls:
+    """Fill ``device_launch``, if the timeline joins calls with kernels or names recorded graphs."""
+    in_graphs = timeline.space.in_graphs(timeline.events)
+    if timeline.space.joins_calls:
+        caller, how = _callers(timeline)
+    elif len(in_graphs):  # else nothing tells whether graphs would be named
+        caller, how = _numbered(timeline)
+    else:
         return
-    caller, how = _callers(timeline)
+    how[in_graphs] = _GRAPH
     planes = {plane.name: plane for plane in timeline.space.planes}
     copies = [number for number, name in enumerate(timeline.events.names)
               if name.startswith(COPIES)]  # fmt: skip
@@ -56,7 +62,15 @@ def _callers(timeline: Timeline) -> tuple[wire.Ints, wire.Ints]:
     of_graphs = np.array([launches_graph(name) for name in events.names], bool)
     caller[works] = calls
     how[works] = np.where(of_graphs[events.name[calls]], _GRAPH, _CALL)
-    how[space.in_graphs(events)] = _GRAPH
+    return caller, how
+
+
+def _numbered(timeline: Timeline) -> tuple[wire.Ints, wire.Ints]:
+    """The same where calls have numbers alone."""
+    caller, how = (np.full(len(timeline.events.name), _UNKNOWN, np.int64) for _ in range(2))
+    works, numbers = timeline.space.numbers_of_calls(timeline.events)
+    caller[works] = numbers
+    how[works] = _CALL
     return caller, how
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePath
@@ -30,6 +30,7 @@ _FRAME = re.compile(
     r"\$(?P<file>[^<:]+\.py):(?P<line>\d{1,9}) (?P<function>.+)"
     r"|(?P<path>[^<(]+\.py)\((?P<at>\d{1,9})\): (?P<name>.+)"
 )
+_INSTANTS = 15  # of a span, at which it is looked what the thread is in
 #: Functions that no file has: built in, frozen, given as a text, calls of modules.
 _WITHOUT_FILE = re.compile(r"\$|<built-in |nn\.Module: |<[^<>]+>\(\d{1,9}\): ")
 
@@ -93,6 +94,40 @@ class PythonFrames:
             site = known[number]
             sites.append(site if site.file else replace(site, via=place))
         return sites
+
+    def during(self, begin: Times, end: Times) -> list[CallSite]:
+        """The innermost function that each span mostly lies in, of the program's or a library's.
+
+        A function counts together with its other calls: one that is called for each sample of a
+        batch may take all of the time, and each call next to none.
+        """
+        known: dict[int, list[tuple[int, int]]] = {}
+        sites = []
+        parts = np.linspace(0, 1, _INSTANTS + 2)[1:-1]
+        instants = begin[:, None] + ((end - begin)[:, None] * parts).astype(np.int64)
+        calls = innermost(self.begin, self.end, self.parent, instants.ravel())
+        for row in calls.reshape(-1, _INSTANTS).tolist():
+            seen: Counter[int] = Counter()
+            deepest: dict[int, tuple[int, int]] = {}  # of a function: how deep, and the call
+            for number in row:
+                for place, (function, call) in enumerate(self._chain(number, known)):
+                    seen[function] += 1
+                    deepest[function] = max(deepest.get(function, (-1, -1)), (place, call))
+            mostly = [deepest[function] for function in seen if 2 * seen[function] > _INSTANTS]
+            stack = self._stack(max(mostly)[1]) if mostly else []
+            sites.append(Folders().locate(stack))
+        return sites
+
+    def _chain(self, number: int, known: dict[int, list[tuple[int, int]]]) -> list[tuple[int, int]]:
+        """The functions around a call, each once, the outermost first, with a call of each."""
+        if number not in known:
+            chain: dict[int, int] = {}
+            call = number
+            while call >= 0:
+                chain.setdefault(int(self.function[call]), call)
+                call = int(self.parent[call])
+            known[number] = list(chain.items())[::-1]
+        return known[number]
 
     def _stack(self, number: int) -> list[Frame]:
         """The functions of the program and its libraries around a call, the innermost first."""

@@ -105,7 +105,7 @@ def _read(
     _describe(file, timeline, main, steps, strange, ingested)
     numbers = None if steps is None else breakdown.add_steps(
         doing, steps, file.process, ingested)  # fmt: skip
-    breakdown.add_devices(timeline, doing, steps, numbers, devices, file.process, ingested)
+    breakdown.add_devices(timeline, main, doing, steps, numbers, devices, file.process, ingested)
     add_dependencies(timeline, lines, steps, numbers, devices, file.process, ingested)
     add_launches(timeline, steps, numbers, devices, file.process, ingested)
     add_operators(timeline, steps, numbers, file.process, ingested)

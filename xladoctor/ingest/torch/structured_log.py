@@ -177,6 +177,7 @@ class _Reader:
         self._names: dict[str, str] = {}  # of functions, by frame
         self._numbers: dict[str, int] = {}
         self._at: dict[tuple[CallSite, str], int] = {}  # site and repetition -> row
+        self._versions: dict[tuple[str, str, str], int] = {}  # file, function and repetition
         self._of_site: Counter[CallSite] = Counter()
         self._compilations: list[dict[str, Any]] = []
         self._breaks: dict[tuple[str, int, str], dict[str, Any]] = {}
@@ -230,11 +231,15 @@ class _Reader:
         self._names[frame] = breaks.function_name(name)
         site = self._sites.get(of, NOWHERE)
         row = self._at.get((site, again))
+        file = str(metrics.get("co_filename") or "")
+        if row is None and (resumed := breaks.resumed(name)):
+            row = self._versions.get((file, resumed, again))
         if name.startswith(_RESUMED) and row is not None:
             self._numbers[of] = row
             self._spent(row, metrics)
             return
         number = self._numbers[of] = self._at[site, again] = len(self._compilations)
+        self._versions[file, name, again] = number
         ended = _ns(metrics.get("end_time_us"))
         self._compilations.append({
             "process": self._process, "thread": None, "index": number, "step": None,

@@ -20,7 +20,12 @@ from xladoctor.recording.bootstrap._xladoctor.torch import breaks, guards
 from xladoctor.recording.bootstrap._xladoctor.torch.guards import Change
 
 FRONTEND = "torch"
-_MARKS = ("__recompiles", "__graph_breaks", "torch._dynamo hit config.")
+#: How records begin, whose marks people cut off, too.
+_BEGINNINGS = {
+    "Recompiling function ": "recompiles",
+    "Graph break in user code at ": "graph_breaks",
+}
+_MARKS = ("__recompiles", "__graph_breaks", "torch._dynamo hit config.", *_BEGINNINGS)
 _MARKED = re.compile(
     r"\[__(recompiles|graph_breaks)(?:_verbose)?\] ?(.*)"
     r"|\.__(recompiles|graph_breaks)(?:_verbose)?: \[\w+\] ?(.*)"
@@ -76,6 +81,11 @@ class _Function:
     numbers: list[str] = field(default_factory=list)
     changes: dict[str, tuple[Change, str]] = field(default_factory=dict)
     limit: tuple[str, int, str] | None = None  # the setting, its value, the guard that failed
+
+    @property
+    def frame(self) -> str:
+        """What its numbers begin with; empty if none is known."""
+        return self.numbers[0].partition("/")[0] if self.numbers else ""
 
     @property
     def site(self) -> CallSite:
@@ -138,6 +148,9 @@ class TextLog:
                 self._add(text)
         elif self._open and (text := self._continued(line)) is not None:
             self._add(text)
+        elif kind := next((kind for begin, kind in _BEGINNINGS.items()
+                           if line.startswith(begin)), None):  # fmt: skip
+            self._begin(kind, "", line)
         else:
             self.finish()
             return False
@@ -184,31 +197,30 @@ class TextLog:
         match = _RECOMPILING.match(record.lines[0])
         if match is None:
             return
-        function = self._function(match)
         reasons = _reasons(record.lines[1:])
-        numbers = self._numbers(function, record.number, reasons)
-        function.numbers += [each for each in numbers if each not in function.numbers]
+        if not reasons and not record.number:
+            return  # some other program's line
+        function = self._function(match)
+        number = self._number(function, record.number, reasons)
+        first = f"{number.partition('/')[0]}/0"
+        function.numbers += [each for each in (first, number) if each not in function.numbers]
         if reasons:
             reason = guards.nearest(reasons)
-            against = guards.compared_with(reason) or numbers[-2]
             change = guards.change(reason, guards.Frame({}, {}))
-            function.changes[numbers[-1]] = change, against
+            before = function.numbers[function.numbers.index(number) - 1]
+            function.changes[number] = change, guards.compared_with(reason) or before
 
-    def _numbers(self, function: _Function, number: str, reasons: list[str]) -> list[str]:
-        """Of the compilations that a record tells of, in order, the new one last.
-
-        Until torch 2.4 guards do not say whose they are; heads may be cut off.
+    def _number(self, function: _Function, number: str, reasons: list[str]) -> str:
+        """Of the compilation that a record tells of, whose head may be cut off. Until torch 2.4
+        guards do not say whose they are.
         """
-        compared = {known for reason in reasons if (known := guards.compared_with(reason))}
-        earlier = sorted(compared, key=_of_function)
-        if not number and earlier:
-            number = f"{earlier[-1].partition('/')[0]}/{_of_function(earlier[-1]) + 1}"
-        if not number:
-            frame = list(self._functions).index((function.name, function.file, function.line))
-            number = f"{frame}/{max(1, len(function.numbers))}"
-        frame_number = number.partition("/")[0]
-        before = f"{frame_number}/{max(0, _of_function(number) - 1)}"
-        return [*(earlier or [before]), number]
+        if number:
+            return number
+        compared = (known for reason in reasons if (known := guards.compared_with(reason)))
+        if newest := max(compared, key=_of_function, default=None):
+            return f"{newest.partition('/')[0]}/{_of_function(newest) + 1}"
+        frame = list(self._functions).index((function.name, function.file, function.line))
+        return f"{frame}/{max(1, len(function.numbers))}"
 
     def _limited(self, record: _Record) -> None:
         limit = _LIMIT.search(record.lines[0])
@@ -219,15 +231,18 @@ class TextLog:
         function = self._function(match)
         reason = _LOCAL.sub(r"\1", last[1]) if last else ""
         function.limit = limit[1], int(limit[2]), reason
-        if record.number in function.numbers:  # it was to be compiled again, and was not
-            function.numbers.remove(record.number)
-            function.changes.pop(record.number, None)
+        number = record.number or f"{function.frame}/{int(limit[2])}"
+        if number in function.numbers:  # it was to be compiled again, and was not
+            function.numbers.remove(number)
+            function.changes.pop(number, None)
 
     def _broken(self, record: _Record) -> None:
         first, *rest = record.lines
         at, since = _BROKEN.match(first), _BROKEN_FROM.match(first)
         if not at and not since:
             return  # one that was told of before
+        if not rest and not record.number:
+            return  # some other program's line
         user = rest[: rest.index(_TRACEBACK)] if since and _TRACEBACK in rest else rest
         stack = [Frame(found[1], min(int(found[2]), _MOST_LINE), found[3].strip())
                  for line in user if (found := _TRACED.match(line))]  # fmt: skip
@@ -275,7 +290,7 @@ class TextLog:
                     "compile_limit", process=process,
                     compiled=breaks.function_name(function.name), defined_file=function.file,
                     defined_line=function.line, name=name, size=size,
-                    ordinal=len(function.numbers) or size, launches=None, dynamic=None,
+                    ordinal=max(len(function.numbers), size), launches=None, dynamic=None,
                     **change._asdict(), **function.site.columns(),
                 )  # fmt: skip
 
@@ -285,7 +300,6 @@ class TextLog:
         first = 0  # of a function; numbers of several runs in one log are the same
         for function in self._functions.values():
             at = {number: first + nth for nth, number in enumerate(function.numbers)}
-            first += len(at)
             for ordinal, (number, index) in enumerate(at.items()):
                 ingested.add(
                     "compilation", process=process, thread=None, index=index, step=None,
@@ -297,7 +311,8 @@ class TextLog:
                 if number in function.changes:
                     change, against = function.changes[number]
                     ingested.add("key_change", process=process, index=index, nth=0,
-                                 against=at.get(against), **change._asdict())  # fmt: skip
+                                 against=at.get(against, first), **change._asdict())  # fmt: skip
+            first += len(at)
 
 
 def _of_function(number: str) -> int:

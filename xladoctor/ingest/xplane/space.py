@@ -30,6 +30,8 @@ _GROWTH, _LEAST = 8, 1 << 16  # by an eighth, and bytes
 _STRIDE = 500_000  # events that are decoded at a time
 _MOST_PARTS = 64  # of stats; each question is asked of each of them
 _DENSE = 16  # up to so many times their number metadata ids are looked up in a table
+#: Stats of a kernel: of the recorded graph that it is a part of, and of the call that launched it.
+IN_GRAPH, CALL = "cuda_graph_id", "correlation_id"
 _FIELDS = {2: "name", 3: "lines", 4: "event_metadata", 5: "stat_metadata", 6: "stats"}
 
 
@@ -147,8 +149,16 @@ class Space:
         return np.empty(0, np.int64), np.empty(0, np.int64)
 
     def in_graphs(self, events: Events) -> wire.Ints:
-        """Work of devices that itself says that it is a part of a recorded graph; none here."""
-        return np.empty(0, np.int64)
+        """Work of devices that itself says that it is a part of a recorded graph."""
+        rows = events.rows_of(IN_GRAPH)
+        whole = np.isin(rows.kind, (wire.INT64, wire.UINT64))
+        return rows.event[whole & (rows.value > 0)].astype(np.int64)
+
+    def numbers_of_calls(self, events: Events) -> tuple[wire.Ints, wire.Ints]:
+        """Work of devices, and the number of the call that led to it, wherever that is."""
+        rows = events.rows_of(CALL)
+        rows = rows.select(np.isin(rows.kind, (wire.INT64, wire.UINT64)) & (rows.value > 0))
+        return rows.event.astype(np.int64), rows.value
 
     def numbered(self, events: Events) -> tuple[wire.Ints, wire.Ints]:
         """Operators that are numbered in the order of the forward pass, and their numbers; none."""

@@ -24,6 +24,12 @@ def function_name(name: str) -> str:
     return f"{match[1]} after line {match[2]}" if match else name
 
 
+def resumed(name: str) -> str:
+    """The function whose part that follows a break Dynamo calls so; empty for other names."""
+    match = _RESUMED.match(name)
+    return match[1] if match else ""
+
+
 def reason(text: str) -> tuple[str, str]:
     """Why, and what Dynamo suggests, which may be nothing."""
     found = _EXPLANATION.search(text)
