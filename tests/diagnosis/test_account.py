@@ -216,6 +216,22 @@ def test_finding_accounts_for_no_more_than_its_part_of_the_time() -> None:
     assert [part.part for part in time.unexplained] == ["python"]
 
 
+def test_what_came_after_the_loop_has_its_own_lines() -> None:
+    """A loop of four steps, and an evaluation: 3 s of compiling, 1 s of a read."""
+    steps = [at(index, 5 + index, 6 + index) for index in range(4)]
+    tail = {**at(4, 9, 14, compile=3.0, read=1.0), "tail": True}
+    compiled = {"process": 0, "thread": 1, "step": 4, "ordinal": 0, "index": 0, "launches": 1,
+                "duration_ns": 3 * SECOND, "file": "train.py", "line": 60}  # fmt: skip
+    read = {**READS[0], "step": 4, "tail": True, "duration_ns": SECOND, "line": 61}
+    run = of_run({"step": [*steps, tail], "compilation": [compiled], "host_sync": [read]})
+
+    time = explain(run, time_spent(run), [], PACK)
+
+    (after,) = [part for part in time.unexplained if part.part == "after"]
+    assert after.seconds == 11.0
+    assert [(at.line, at.seconds) for at in after.lines] == [(60, 3.0), (61, 1.0)]
+
+
 def test_time_without_lines_is_not_explained() -> None:
     run = of_run({"step": [at(0, 5, 10)]}, 10.0)
     time = explain(run, time_spent(run), [], PACK)
