@@ -69,6 +69,18 @@ CASES = {
                                 [{"count": 6, "settled": False}], tail=True),
     "before_the_first_barrier": Case(
         at(*range(10), launches=10, line=60, in_step=0), [{"count": 7, "settled": True}]),
+    "another_phase_begins_with_many_functions": Case(
+        [row for line in range(60, 72) for row in at(
+            0, 5, launches=8, line=line, in_step=25, cause=f"jit(f{line})")]
+        + at(0, 20, cause="jit(step)"), [{"count": 1}]),
+    "few_functions_compile_often_in_one_step": Case(
+        [row for line in (60, 61, 62) for row in at(
+            *range(8), launches=8, line=line, in_step=25, cause="jit(grow)")],
+        [{"count": 5}] * 3),
+    "many_functions_compile_often_in_one_step": Case(
+        [row for line in range(60, 70) for row in at(
+            *range(8), launches=8, line=line, in_step=25, cause="jit(grow)")],
+        [{"count": 5}] * 10),
     # -- how bad
     "once_is_fine_however_late": Case(at(0, 39), [{"count": 1, "healthy": True, "settled": False,
                                                   "by_counts": "info"}]),
@@ -192,9 +204,12 @@ def of_process(number: int, case: Case) -> dict[str, list[Row]]:
     sites: set[int] = set()
     for index, given in enumerate(sorted(case.compiled, key=lambda row: row["ordinal"])):
         row = {"kind": case.kind, "line": 40, "launches": 40, "first_step": 0, "made_file": None,
-               "made_line": None, "duration_ns": None, "callers": None, **given}  # fmt: skip
+               "made_line": None, "duration_ns": None, "callers": None, "cause": None,
+               **given}  # fmt: skip
         key = {"process": number, "index": index}
-        site = {name: row.pop(name) for name in ("line", "launches", "duration_ns", "callers")}
+        site = {
+            name: row.pop(name) for name in ("line", "launches", "duration_ns", "callers", "cause")
+        }
         ordinal = row.pop("ordinal")
         in_step = row.pop("first_step") + ordinal
         tables["compilation"].append({

@@ -500,6 +500,21 @@ def test_heavy_one_of_what_was_not_the_loop_is_none(heavy: Callable[..., World])
     assert (world.profiler.made, world.timeline.windows, world.files) == (1, [], {})
 
 
+def test_one_too_large_of_what_was_not_the_loop_leaves_a_window_for_it(
+    make: Callable[..., World],
+) -> None:
+    world = make(trace_bytes=10 * MB)
+    world.steps(16)
+    world.memory += 500 * MB
+    world.ticks(0.25)
+    assert world.ended_by == ["size limit"]
+    assert not world.timeline.outlier()
+    world.timeline.begin_anew()
+    world.steps(10)
+    assert world.timeline.active
+    assert len(world.timeline.windows) == 1
+
+
 def test_light_one_goes_on_after_a_fork(make: Callable[..., World]) -> None:
     world = make(trace_after=1)
     world.steps(4)

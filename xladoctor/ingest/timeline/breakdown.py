@@ -38,7 +38,7 @@ def add_steps(doing: dict[str, Intervals], steps: Steps, process: int, ingested:
     known = sum(parts.values(), np.zeros(len(lasted), np.int64))
     quiet = (parts["compile"] == 0) & ~log["probed"]
     late = np.where(log["joined"], log["ordinal"] >= WARMUP * log["period"],
-                    steps.before >= WARMUP)  # fmt: skip
+                    ~log["known"] & (steps.before >= WARMUP))  # fmt: skip
     ingested.append("timeline_step", {
         "process": np.full(len(lasted), process), "step": number, "joined": log["joined"],
         "steady": quiet & late, "begin_ns": steps.begin, "end_ns": steps.end,
@@ -108,7 +108,9 @@ def _of_log(steps: Steps, process: int, ingested: Ingested) -> dict[str, Any]:
         thread_log = _joined(steps, rows)
         if thread_log["joined"].sum() > best["joined"].sum():
             best = thread_log
-    return best | {"period": _period(process, ingested)}
+    # beside a log of steps, marks that are none of its are of what was not the loop after all
+    known = np.bool_(steps.logged and own.any())
+    return best | {"period": _period(process, ingested), "known": known}
 
 
 def _joined(steps: Steps, log: dict[str, Any]) -> dict[str, Any]:

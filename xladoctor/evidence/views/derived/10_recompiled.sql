@@ -1,3 +1,19 @@
+-- Internal: Compilations in steps that begin something new, such as sampling after the data were made: ten call sites of
+-- functions or more compile there for the first time, a third of the step's compilations at least. A function that
+-- compiles for ever more shapes in one step, as text is generated, compiles much more often than that.
+CREATE TABLE phase_begun AS
+WITH placed AS (
+    SELECT process, thread, index, step, (file, line, via, cause) AS place,
+           min(step) OVER (PARTITION BY process, thread, file, line, via, cause) AS first
+    FROM compilation WHERE step IS NOT NULL AND compiled_function(cause) <> ''
+)
+SELECT p.process, p.index
+FROM placed p JOIN (
+    SELECT process, thread, step FROM placed GROUP BY ALL
+    HAVING count(DISTINCT place) FILTER (first = step) >= greatest(10, count(*) / 3)
+) b USING (process, thread, step)
+WHERE p.first = p.step;
+
 -- Compilations after warm-up, each with its place in the life of its call site: iterations before
 -- it (a site may launch several times in each), whether it came in the last third of the site's
 -- launches, whether that was before the loop's first barrier (`ahead`), and the lines whose operations differ. Where only a part of a run is judged, those in
@@ -67,6 +83,7 @@ WHERE c.process NOT IN (SELECT process FROM missing_barrier)
                         AND o.step BETWEEN 1 AND e.last
                 )) AND t.steps >= warmup(), FALSE) AND c.compiled IS NOT NULL)
             AND NOT coalesce(n.nth <= warmup(), FALSE)
+            AND (c.process, c.index) NOT IN (FROM phase_begun)
            ELSE c.kind IS NOT NULL AND c.end_ns BETWEEN w.begin_ns AND w.end_ns END;
 
 -- One more site that explains a finding.

@@ -64,7 +64,7 @@ class Timeline:
         self._limit = options.trace_steps
         self._waiting = options.trace_steps > 0
         self._second = self._waiting and profiler.light
-        self._provisional = self._barriers = False
+        self._provisional = self._barriers = self._too_large = False
         self._spent = self._opened = 0.0
         self._began = self._last_tick = clock.monotonic()
         self._resident = 0
@@ -132,6 +132,7 @@ class Timeline:
                 session, self._session = self._session, None
                 self._profiler.stop(session)
             self._forget()
+            self._too_large = False
             self._waiting = self._wanted and self._profiler.light
 
     def _forget(self) -> None:
@@ -171,7 +172,7 @@ class Timeline:
     def outlier(self) -> bool:
         """A step took much too long: look at those that follow, once."""
         with self._lock:
-            if self._waiting or self.active or not self._second:
+            if self._waiting or self.active or self._too_large or not self._second:
                 return False
             self._second, self._limit = False, _OUTLIER_STEPS
             return self._open()
@@ -242,7 +243,7 @@ class Timeline:
 
     def _reach_limit(self, which: str) -> None:
         with self._lock:
-            self._second = self._second and which != "size limit"
+            self._too_large |= which == "size limit"
             if self._in_warm_up:
                 self._drop()
             elif self._provisional:  # of the set-up, which no loop has followed yet
