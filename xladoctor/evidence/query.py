@@ -54,7 +54,7 @@ class Query:
     def __init__(self, text: str, database: Database, seconds: float = 0) -> None:
         if encodable(text) != text:
             raise QueryError("the query has bytes that are not UTF-8", _HINT)
-        database.create([*TABLES, *views(), *macros()])  # a query may list them, or get a name wrong
+        database.create([*TABLES, *views(), *macros()])  # a query may list them or misspell one
         self._seconds = seconds
         with _refusals(text, database):
             statements = database.statements(text)
