@@ -140,6 +140,8 @@ def _by_batches(timeline: Timeline, main: Line) -> Steps | None:
     if not len(name):
         return None
     asked = np.sort(begin[outer][name == np.bincount(name).argmax()])
+    if len(asked) <= _TURNS:
+        return None
     work = _Sequence.of(timeline, main).begin
     inputs = Intervals.union(begin, end)
     work = np.sort(work[covering(inputs.begin, inputs.end, work) < 0])
