@@ -204,7 +204,9 @@ def cost_of(finding: Finding, base: str) -> str:
         parts.append(f"costs {_BASIS[cost.basis]}{duration(cost.seconds)}{share}")
     else:
         parts.append("cost not known from this evidence")
-    if saving.basis == "bound" and saving.per_step_ms is not None:
+    if saving.basis == "bound" and saving.next_1000_s == 0.0:
+        parts.append("another 1,000 steps would lose no more")
+    elif saving.basis == "bound" and saving.per_step_ms is not None:
         parts.append(f"a fix saves at most {duration(saving.per_step_ms / 1e3)} a step")
     per_step = "" if finding.per_step is None else f", {finding.per_step:.2g} a step"
     if finding.count > 1:
