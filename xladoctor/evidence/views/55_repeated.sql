@@ -35,6 +35,7 @@ GROUP BY r.process, r.program_id HAVING bool_or(s.in_module) AND NOT bool_and(s.
 CREATE MACRO slow_repetition(kind_, compile_s, least_, saved_s, share) AS TABLE
 WITH repeated AS (
     SELECT r.*, c.index, c.duration_ns, c.duration_ns * r.part AS saved_ns, site(c) AS compiled,
+           coalesce(c.ordinal >= c.launches * 2 / 3, FALSE) AS late,
            compiled_function(c.cause) AS called, m.instructions,
            NOT coalesce(s.tail AND NOT l.without_barrier, FALSE) AS in_loop,
            CASE WHEN r.layers THEN 'layers' WHEN b.count >= 0.5 * r.copies THEN 'batches'
@@ -58,6 +59,8 @@ looping AS (
 worst AS (  -- the graphs of one line; the first step often compiles another than the second
     SELECT r.process, arg_max(r, r.saved_ns) AS graph, list(r.index ORDER BY r.index) AS graphs,
            sum(r.duration_ns) AS duration_ns, sum(r.saved_ns) AS saved_ns,
+           -- where each step compiles, for whatever reason, a longer run compiles more of them
+           count(*) > warmup() AND bool_or(r.late) AS goes_on,
            -- convolutions take long however few; the weights of layers have to be put together
            arg_max(r.convolves OR r.bare OR r.layers, r.saved_ns) AS rough
     FROM repeated r WHERE r.kind = kind_ GROUP BY r.process, r.file, r.line, r.in_loop
@@ -76,10 +79,11 @@ SELECT
               THEN [claim('remove', 'tracing', part_ := w.graph.part)]  -- Python records one turn
               ELSE [] END
     END AS claim,
-    TRUE AS settled,
+    NOT w.goes_on AS settled,
     CASE WHEN w.graph.bare THEN w.graphs END AS compilations,
     w.saved_ns / nullif(l.duration_ns, 0) AS share_of_loop,
-    {'kind': w.graph.kind, 'op': w.graph.opcode, 'graphs': len(w.graphs), 'compiled': w.graph.called,
+    {'kind': w.graph.kind, 'op': w.graph.opcode, 'graphs': len(w.graphs), 'settled': NOT w.goes_on,
+     'compiled': w.graph.called,
      'trains': w.graph.trains, 'graph_instructions': w.graph.instructions,
      'repeated_share': round(w.graph.part, 4), 'compile_s': round(w.duration_ns / 1e9, 3),
      'share_of_compiling': round(w.duration_ns / c.duration_ns, 4)} AS cause
