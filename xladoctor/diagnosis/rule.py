@@ -59,8 +59,6 @@ class RuleError(XladoctorError):
 TEMPLATES = ImmutableSandboxedEnvironment(
     undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
 )
-
-
 TEMPLATES.filters.update(percent=percent, duration=duration)
 
 

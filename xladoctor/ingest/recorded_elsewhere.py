@@ -15,6 +15,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from xladoctor.ingest.compiler_log import add_process
 from xladoctor.ingest.compressed import PACKED
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.hlo.dump import add_dumped
@@ -130,9 +131,7 @@ def _add_compilers_logs(files: list[Path], timelines: int, ingested: Ingested) -
         number = _whose(origin, processes, timelines == len(files) == 1)
         if number is None:
             number = next(others)
-            ingested.add("process", process=number, pid=origin[0], rank=origin[1], host=None,
-                         frontend=FRONTEND, device_kind=None, devices=None,
-                         ended=True)  # fmt: skip
+            add_process(number, FRONTEND, ingested, *origin)
             if timelines:
                 ingested.notes.append(f"{file}: {_no_timeline(origin)}; taken as another process")
         processes.pop(number, None)

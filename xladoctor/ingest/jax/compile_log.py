@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from xladoctor.frontends.vocabulary import vocabulary
+from xladoctor.ingest.compiler_log import add_process, compilation
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
 from xladoctor.ingest.interface import Ingested
 from xladoctor.recording.bootstrap._xladoctor.jax.keys import Change
@@ -211,18 +212,14 @@ class CompileLog:
                                   " them; by itself it tells their lines and causes")  # fmt: skip
             return
         if process not in ingested.tables.get("process", {}).get("process", ()):
-            ingested.add("process", process=process, pid=None, rank=None, host=None,
-                         frontend=FRONTEND, device_kind=None, devices=None, ended=True)  # fmt: skip
+            add_process(process, FRONTEND, ingested)
         ingested.table("compilation")
         ingested.table("key_change")
         for number, made in enumerate(self.compilations):
-            ingested.add(
-                "compilation", process=process, thread=None, index=number, step=None,
-                ordinal=made.ordinal, launches=None, graph_hash=None, cause=f"jit({made.name})",
-                inputs=None, outputs=None, memory_bytes=None, callbacks=None,
-                cached=made.cached or None, compile_id=None, end_ns=None,
-                duration_ns=round(made.seconds * 1e9), callers=None, **made.site.columns(),
-            )  # fmt: skip
+            ingested.add("compilation", **compilation(
+                process, number, made.name, made.ordinal, made.site, cached=made.cached or None,
+                duration_ns=round(made.seconds * 1e9),
+            ))  # fmt: skip
             for nth, change in enumerate(made.changes):
                 ingested.add("key_change", process=process, index=number, nth=nth,
                              against=made.against, **change._asdict())  # fmt: skip

@@ -20,13 +20,12 @@ from xladoctor.ingest.timeline.breakdown import step_of
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.devices import Device
 from xladoctor.ingest.timeline.executions import (
-    NEVER,
     launched_runs,
     matched,
     outer,
     outermost_events,
 )
-from xladoctor.ingest.timeline.intervals import Intervals, Times, covering
+from xladoctor.ingest.timeline.intervals import NEVER, Intervals, Times, covering
 from xladoctor.ingest.timeline.operator_calls import operator_calls
 from xladoctor.ingest.timeline.python_frames import PythonFrames
 from xladoctor.ingest.timeline.steps import Steps

@@ -17,7 +17,7 @@ import numpy as np
 
 from xladoctor.frontends.vocabulary import events
 from xladoctor.ingest.timeline.clock import Timeline
-from xladoctor.ingest.timeline.intervals import Intervals
+from xladoctor.ingest.timeline.intervals import NEVER, Intervals
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.nesting import nest
 from xladoctor.ingest.xplane.space import Line, Plane
@@ -29,7 +29,6 @@ _IDLE_STREAM = re.compile(r"Stream #\d+\((MemoryResidency|UnifiedMemory|Overhead
 COPIES = ("Memcpy", "Memset")
 _CPU_EXECUTION = "ThunkExecutor::Execute"
 _END = "end: "  # of an operation of the CPU client
-_NEVER = np.iinfo(np.int64).max
 _NONE = Intervals(np.empty(0, np.int64), np.empty(0, np.int64))
 
 
@@ -130,14 +129,14 @@ def _already_begun(timeline: Timeline, ops: wire.Array) -> int:
     names = timeline.events.names
     operation = np.array([timeline.events.index(name.removeprefix(_END)) if name.startswith(_END)
                           else -1 for name in names], np.int64)  # fmt: skip
-    begun, ended = (np.full(len(names), _NEVER) for _ in range(2))
+    begun, ended = (np.full(len(names), NEVER) for _ in range(2))
     for line in (line for plane in timeline.hosts for line in plane.lines if line.count):
         name, begin = timeline.events.name[line.events], timeline.begins(line)
         of_op = ops[line.events] >= 0
         np.minimum.at(begun, name[of_op], begin[of_op])
         marks = operation[name] != -1
         np.minimum.at(ended, name[marks], begin[marks])
-    early = (ended < np.where(operation >= 0, begun[operation], _NEVER)) & (ended < _NEVER)
+    early = (ended < np.where(operation >= 0, begun[operation], NEVER)) & (ended < NEVER)
     return int(ended[early].max(initial=timeline.begin))
 
 

@@ -14,12 +14,11 @@ from xladoctor.frontends.vocabulary import events
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.compiling import calls_that_compiled, program_of
 from xladoctor.ingest.timeline.devices import Device
-from xladoctor.ingest.timeline.intervals import Intervals, Times
+from xladoctor.ingest.timeline.intervals import NEVER, Intervals, Times
 from xladoctor.ingest.timeline.steps import executions, launched
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.space import Line
 
-NEVER = np.iinfo(np.int64).max
 _PAUSE_NS = 1_000_000  # after the last launch: what follows belongs to no known launch
 
 

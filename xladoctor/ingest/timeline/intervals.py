@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 Times = np.ndarray[Any, np.dtype[np.int64]]
+#: After all instants.
+NEVER = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from xladoctor.frontends.vocabulary import vocabulary
+from xladoctor.ingest.compiler_log import compilation
 from xladoctor.ingest.compressed import Unpacked
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
 from xladoctor.ingest.gathered import Gathered
@@ -241,13 +242,10 @@ class _Reader:
         number = self._numbers[of] = self._at[site, again] = len(self._compilations)
         self._versions[file, name, again] = number
         ended = _ns(metrics.get("end_time_us"))
-        self._compilations.append({
-            "process": self._process, "thread": None, "index": number, "step": None,
-            "ordinal": self._of_site[site], "launches": None, "graph_hash": None,
-            "cause": f"jit({self._names[frame]})", "inputs": None, "outputs": None,
-            "memory_bytes": None, "callbacks": None, "cached": self._cached.get(of),
-            "compile_id": of, "end_ns": ended or None, "duration_ns": 0, **site.columns(),
-        })  # fmt: skip
+        self._compilations.append(compilation(
+            self._process, number, self._names[frame], self._of_site[site], site,
+            cached=self._cached.get(of), compile_id=of, end_ns=ended or None, duration_ns=0,
+        ))  # fmt: skip
         self._of_site[site] += 1
         self._spent(number, metrics)
         self._changed(of, number)

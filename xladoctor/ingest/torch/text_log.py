@@ -14,6 +14,7 @@ import re
 from dataclasses import dataclass, field
 
 from xladoctor.frontends.vocabulary import vocabulary
+from xladoctor.ingest.compiler_log import add_process, compilation
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
 from xladoctor.ingest.interface import Ingested
 from xladoctor.recording.bootstrap._xladoctor.torch import breaks, guards
@@ -267,8 +268,7 @@ class TextLog:
         known = {table for table in ("process", "compilation", "metric", "counter")
                  if process in ingested.tables.get(table, {}).get("process", ())}  # fmt: skip
         if not known:
-            ingested.add("process", process=process, pid=None, rank=None, host=None,
-                         frontend=FRONTEND, device_kind=None, devices=None, ended=True)  # fmt: skip
+            add_process(process, FRONTEND, ingested)
         if known <= {"process"}:
             self._add_compilations(process, ingested)
         names = {number.partition("/")[0]: function.name
@@ -301,13 +301,10 @@ class TextLog:
         for function in self._functions.values():
             at = {number: first + nth for nth, number in enumerate(function.numbers)}
             for ordinal, (number, index) in enumerate(at.items()):
-                ingested.add(
-                    "compilation", process=process, thread=None, index=index, step=None,
-                    ordinal=ordinal, launches=None, graph_hash=None,
-                    cause=f"jit({breaks.function_name(function.name)})", inputs=None, outputs=None,
-                    memory_bytes=None, callbacks=None, cached=None, compile_id=number, end_ns=None,
-                    duration_ns=None, callers=None, **function.site.columns(),
-                )  # fmt: skip
+                name = breaks.function_name(function.name)
+                ingested.add("compilation", **compilation(
+                    process, index, name, ordinal, function.site, compile_id=number
+                ))  # fmt: skip
                 if number in function.changes:
                     change, against = function.changes[number]
                     ingested.add("key_change", process=process, index=index, nth=0,

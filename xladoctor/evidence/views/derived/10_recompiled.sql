@@ -14,6 +14,12 @@ FROM placed p JOIN (
 ) b USING (process, thread, step)
 WHERE p.first = p.step;
 
+-- Internal: Whether one of these compilations was for types that its function had been compiled for, as a log says
+-- that does not say what else changed.
+CREATE MACRO for_same_types(process_, indices_) AS EXISTS (
+    FROM key_change k WHERE k.process = process_ AND list_contains(indices_, k.index) AND k.what = 'same_types'
+);
+
 -- Compilations after warm-up, each with its place in the life of its call site: iterations before
 -- it (a site may launch several times in each), whether it came in the last third of the site's
 -- launches, whether that was before the loop's first barrier (`ahead`), and the lines whose operations differ. Where only a part of a run is judged, those in
@@ -74,9 +80,8 @@ WHERE c.process NOT IN (SELECT process FROM missing_barrier)
   AND NOT EXISTS (SELECT 1 FROM growing_turn u WHERE u.process = c.process
                   AND list_contains(u.indices || u.leftover, c.index))
   AND c.cause IS DISTINCT FROM 'operator'  -- in eager mode, which is another one
-  AND CASE WHEN w.begin_ns IS NULL THEN (turn >= warmup() OR c.launches IS NULL AND EXISTS (
-                FROM key_change k WHERE k.process = c.process AND k.index = c.index AND k.what = 'same_types'
-            ) AND c.duration_ns >= 5e8)  -- no small operation of the framework's, which share their names
+  AND CASE WHEN w.begin_ns IS NULL THEN (turn >= warmup() OR c.launches IS NULL AND for_same_types(c.process, [c.index])
+                AND c.duration_ns >= 5e8)  -- no small operation of the framework's, which share their names
             AND NOT (  -- before the loop, or after it
                 coalesce((c.step = 0 OR c.step > e.last AND NOT EXISTS (  -- nor in its last turn
                     FROM compilation o WHERE o.process = c.process AND o.file = c.file AND o.line = c.line
@@ -195,8 +200,7 @@ SELECT
         'full': "full", 'loaders': loaders,
         'compilations': indices[:20], 'graphs': graphs, 'launches': launches, 'others': total - count,
         'settled': NOT unsettled AND "limit" IS NULL, 'limit': "limit", 'dynamic': dynamic, 'captured': captured,
-        'same_types': EXISTS (FROM key_change k WHERE k.process = again.process
-            AND list_contains(indices, k.index) AND k.what = 'same_types'),
+        'same_types': for_same_types(again.process, indices),
         'untold': NOT EXISTS (SELECT 1 FROM key_change) AND EXISTS (SELECT 1 FROM timeline)
             AND NOT EXISTS (SELECT 1 FROM process WHERE began_ns IS NOT NULL),
         'frame_ms': frame_ns / 1e6, 'step_ms': step_ns / 1e6,
