@@ -26,7 +26,7 @@ _FLOORS = (0.0, 0.05, FLOOR, 0.2, 0.5)
 
 
 def autocorrelated(random: np.random.Generator, n: int, rho: float) -> list[float]:
-    """Step times whose logarithms are an AR(1) with a spread of 10 %."""
+    """Step times whose logarithms are an AR(1) with a spread of 10%."""
     noise = random.standard_normal(n)
     values = [noise[0]]
     for shock in noise[1:]:

@@ -122,7 +122,7 @@ def measure(mode: str, executions: int, steps_a_read: int, options: list[str]) -
     """Run one mode, and print what it left."""
     arguments = [str(PROGRAM), str(executions), str(steps_a_read)]
     print(f"{mode}: {executions:,} executions, a read every {steps_a_read} steps", flush=True)
-    print(f"{'':10}{'step':>12}{'RSS at 5 %':>13}{'at the end':>13}{'growth':>13}{'peak':>13}")
+    print(f"{'':10}{'step':>12}{'RSS at 5%':>13}{'at the end':>13}{'growth':>13}{'peak':>13}")
     bare = follow([sys.executable, *arguments])
     print(bare.row("bare"), flush=True)
     with tempfile.TemporaryDirectory() as folder:

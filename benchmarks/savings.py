@@ -164,10 +164,10 @@ def row(pair: Result) -> str:
     """A row of the table."""
     sick, healed = statistics.median(pair.sick), statistics.median(pair.healed)
     measured, predicted = pair.shares
-    begin = f"| {pair.name} | {pair.rules} | {sick:.3f} | {healed:.3f} | {100 * measured:.1f} %"
+    begin = f"| {pair.name} | {pair.rules} | {sick:.3f} | {healed:.3f} | {100 * measured:.1f}%"
     if pair.basis == "unknown":
         return f"{begin} | | unknown | |"
-    return f"{begin} | {100 * predicted:.1f} % | {pair.basis} | {100 * pair.error:.1f} |"
+    return f"{begin} | {100 * predicted:.1f}% | {pair.basis} | {100 * pair.error:.1f} |"
 
 
 HEAD = """| Pair | Rules | Sick s | Healed s | Saves | Predicted | Basis | Error, points |

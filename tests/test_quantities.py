@@ -100,7 +100,7 @@ def test_duration_never_needs_an_exponent(seconds: float) -> None:
 
 @pytest.mark.parametrize(
     ("share", "text"),
-    [(0, "0 %"), (0.0001, "<1 %"), (0.005, "<1 %"), (0.0051, "1 %"), (0.126, "13 %"), (1, "100 %")],
+    [(0, "0%"), (0.0001, "<1%"), (0.005, "<1%"), (0.0051, "1%"), (0.126, "13%"), (1, "100%")],
 )
 def test_percent(share: float, text: str) -> None:
     assert percent(share) == text
@@ -108,4 +108,4 @@ def test_percent(share: float, text: str) -> None:
 
 @given(st.floats(0, 1, exclude_min=True))
 def test_what_is_there_is_never_shown_as_nothing(share: float) -> None:
-    assert percent(share) != "0 %"
+    assert percent(share) != "0%"

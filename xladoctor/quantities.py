@@ -64,6 +64,6 @@ def duration(seconds: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share for people; a small one is never shown as 0 %."""
+    """A share for people; a small one is never shown as 0%."""
     shown = f"{share * 100:.0f}"
-    return "<1 %" if share > 0 and shown == "0" else f"{shown} %"
+    return "<1%" if share > 0 and shown == "0" else f"{shown}%"

@@ -1,6 +1,6 @@
 """Evaluates a wide model on gestures in batches that are all padded to one length.
 
-The model is compiled once, for at most 5 % more moments.
+The model is compiled once, for at most 5% more moments.
 """
 
 import torch

@@ -61,9 +61,7 @@ def test_operators_that_compute_on_the_cpu_wait_for_no_device(tmp_path: Path) ->
         trace.event("aten::mm", number * 10_000.0 + 100, 8_000)
     diagnosis = diagnose(load(tmp_path, trace), load_rules())
     assert diagnosis.verdict.bound_by == "dispatch"
-    assert (
-        "80 % of the loop's 120 ms went to calling operators (dispatch)" in diagnosis.verdict.text
-    )
+    assert "80% of the loop's 120 ms went to calling operators (dispatch)" in diagnosis.verdict.text
 
 
 def test_waiting_for_batches(tmp_path: Path) -> None:
@@ -247,7 +245,7 @@ def test_without_steps_the_device_is_told_of_all_the_same(tmp_path: Path) -> Non
     assert (device.steps, device.idle) == (0, {})
     assert device.busy == pytest.approx(100 / 325)
     assert [op.op for op in device.top_ops] == ["gemm"]
-    assert "31 % from its first operation in the timeline to its last" in describe([device])[0]
+    assert "31% from its first operation in the timeline to its last" in describe([device])[0]
     assert "nothing to fix" not in diagnosis.verdict.text
     assert next_command(diagnosis) == ("for lines", "xladoctor run your_script.py")
 
@@ -290,7 +288,7 @@ def test_kernels_are_called_by_what_tells_them_apart(
     tmp_path: Path, kernel: str, told: str
 ) -> None:
     diagnosis = diagnose(load(tmp_path, Trace().launch(kernel, 0, 50, 25)), load_rules())
-    assert f": {told} 100 %" in describe(diagnosis.devices)[1]
+    assert f": {told} 100%" in describe(diagnosis.devices)[1]
 
 
 def test_the_compilers_own_marks_are_no_labels_of_the_program(tmp_path: Path) -> None:
@@ -408,4 +406,4 @@ def test_functions_that_run_while_the_device_is_idle(tmp_path: Path) -> None:
     (found,) = diagnose(load(tmp_path, trace), load_rules()).findings
     assert found.rule == "XD612"
     assert [(place.file, place.line) for place in found.locations] == [("images.py", 7)]
-    assert "in resize (images.py:7) 100 %" in found.message
+    assert "in resize (images.py:7) 100%" in found.message

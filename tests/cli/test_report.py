@@ -39,7 +39,7 @@ def test_run_directory(tmp_path: Path) -> None:
 def test_chrome_trace(tmp_path: Path) -> None:
     file = tmp_path / "p.html"
     text = page("report", SAMPLES / "launch_bound", "--html", file, file=file)
-    assert "/device:GPU:0, busy 20 %" in text
+    assert "/device:GPU:0, busy 20%" in text
     assert "Compilations by call site" not in text
 
 

@@ -76,7 +76,7 @@ def test_two_runs_alike_are_seldom_told_apart(rho: float, n: int) -> None:
     for seed in range(60):
         became = change(autocorrelated(2 * seed, n, rho), autocorrelated(2 * seed + 1, n, rho))
         wrong += became is not None and not became.low <= 0 <= became.high
-    assert wrong <= 8  # of 60: 5 % are expected; so many come by chance once in 500 times
+    assert wrong <= 8  # of 60: 5% are expected; so many come by chance once in 500 times
 
 
 def test_interval_narrows_with_more_steps() -> None:

@@ -81,8 +81,8 @@ def test_cost_is_at_most_the_whole_time() -> None:
 
 def test_severity_is_of_this_run_or_of_a_long_one() -> None:
     lost = row(cost_ns=2 * 10**9, stalls=False)
-    assert only(lost).severity == "error"  # 20 % of the loop, and so of a long run
-    assert only({**lost, "settled": True}).severity == "warning"  # 10 % of this run
+    assert only(lost).severity == "error"  # 20% of the loop, and so of a long run
+    assert only({**lost, "settled": True}).severity == "warning"  # 10% of this run
     assert only({**lost, "settled": True, "cost_ns": 4 * 10**9}).severity == "error"
 
 

@@ -37,25 +37,25 @@ def judge(time: TimeSpent, findings: list[Finding], **options: Any) -> Verdict:
     ("time", "bound_by", "text"),
     [
         (spent(compile_s=6.0, tracing_s=4.0), "compilation",
-         "60 % of the loop's 10 s went to compiling graphs; no rule knows a cure."),
+         "60% of the loop's 10 s went to compiling graphs; no rule knows a cure."),
         (spent(warmup_compile_s=6.0, tracing_s=4.0), "compilation",
-         "60 % of the loop's 10 s went to compiling graphs in warm-up; no rule knows a cure."),
+         "60% of the loop's 10 s went to compiling graphs in warm-up; no rule knows a cure."),
         (spent(20.0, startup_s=10.0, tracing_s=6.0, python_s=4.0), "tracing",
-         "30 % of the run's 20 s went to recording operations in Python (tracing), 50 % to"
+         "30% of the run's 20 s went to recording operations in Python (tracing), 50% to"
          " start-up; no rule knows a cure."),
         (spent(40.0, startup_s=30.0, python_s=6.0, barrier_s=4.0), "tracing",
-         "15 % of the run's 40 s went to Python, 75 % to start-up; nothing to fix."),
+         "15% of the run's 40 s went to Python, 75% to start-up; nothing to fix."),
         (spent(40.0, startup_s=29.0, python_s=6.0, tracing_s=1.0, barrier_s=4.0), "tracing",
-         "15 % of the run's 40 s went to other Python, 72 % to start-up; nothing to fix."),
+         "15% of the run's 40 s went to other Python, 72% to start-up; nothing to fix."),
         (spent(read_s=7.0, barrier_s=3.0), "host_sync",
-         "70 % of the loop's 10 s went to waiting for values read from the device; no rule knows a"
+         "70% of the loop's 10 s went to waiting for values read from the device; no rule knows a"
          " cure."),
         (spent(input_s=7.0, barrier_s=3.0), "input",
-         "70 % of the loop's 10 s went to waiting for input; no rule knows a cure."),
+         "70% of the loop's 10 s went to waiting for input; no rule knows a cure."),
         (spent(barrier_s=4.0, dispatch_s=6.0), "dispatch",
-         "60 % of the loop's 10 s went to launching graphs (dispatch); nothing to fix."),
+         "60% of the loop's 10 s went to launching graphs (dispatch); nothing to fix."),
         (spent(barrier_s=9.0, upload_s=1.0), "device",
-         "90 % of the loop's 10 s went to waiting for the device; nothing to fix."),
+         "90% of the loop's 10 s went to waiting for the device; nothing to fix."),
     ],
 )  # fmt: skip
 def test_verdict_names_the_largest_part(time: TimeSpent, bound_by: str, text: str) -> None:
@@ -119,7 +119,7 @@ def test_verdict_says_what_fixing_all_brings(
     findings: list[Finding], limit: str | None, tail: str
 ) -> None:
     text = judge(spent(barrier_s=10.0), findings, limit=limit).text
-    assert text == f"100 % of the loop's 10 s went to waiting for the device; {tail}"
+    assert text == f"100% of the loop's 10 s went to waiting for the device; {tail}"
 
 
 @pytest.mark.parametrize(
@@ -190,13 +190,13 @@ def test_small_speedup_is_told_to_the_hundredth() -> None:
 
 @pytest.mark.parametrize(
     ("time", "busy", "bound_by", "text"),
-    [(spent(tracing_s=10.0), 0.96, "device", "The device was busy 96 % of the steady steps; 100 %"
+    [(spent(tracing_s=10.0), 0.96, "device", "The device was busy 96% of the steady steps; 100%"
       " of the loop's 10 s went to recording operations in Python (tracing); nothing to fix."),
-     (spent(tracing_s=10.0), None, "tracing", "100 % of the loop's 10 s went to recording"
+     (spent(tracing_s=10.0), None, "tracing", "100% of the loop's 10 s went to recording"
       " operations in Python (tracing); no rule knows a cure."),
-     (spent(barrier_s=10.0), 0.96, "device", "100 % of the loop's 10 s went to waiting for the"
+     (spent(barrier_s=10.0), 0.96, "device", "100% of the loop's 10 s went to waiting for the"
       " device; nothing to fix."),
-     (spent(warmup_compile_s=9.0, tracing_s=1.0), 0.96, "compilation", "90 % of the loop's 10 s"
+     (spent(warmup_compile_s=9.0, tracing_s=1.0), 0.96, "compilation", "90% of the loop's 10 s"
       " went to compiling graphs in warm-up; no rule knows a cure.")],
 )  # fmt: skip
 def test_loop_whose_host_runs_ahead_is_bound_by_the_device(
@@ -209,7 +209,7 @@ def test_loop_whose_host_runs_ahead_is_bound_by_the_device(
 def test_reads_that_the_device_works_for_are_the_devices() -> None:
     time = replace(spent(read_s=7.0, barrier_s=3.0), device_s=6.5)
     assert judge(time, []).text == (
-        "95 % of the loop's 10 s went to waiting for the device; nothing to fix."
+        "95% of the loop's 10 s went to waiting for the device; nothing to fix."
     )
 
 
@@ -217,7 +217,7 @@ def test_waiting_for_a_device_that_has_nothing_to_do_is_not_nothing() -> None:
     time = replace(spent(barrier_s=8.0, dispatch_s=2.0), device_s=0.4)
 
     assert judge(time, []).text == (
-        "80 % of the loop's 10 s went to waiting for the device, which was idle for 95 % of that;"
+        "80% of the loop's 10 s went to waiting for the device, which was idle for 95% of that;"
         " no rule knows a cure."
     )
     assert judge(replace(time, device_s=7.0), []).text.endswith("for the device; nothing to fix.")
@@ -226,7 +226,7 @@ def test_waiting_for_a_device_that_has_nothing_to_do_is_not_nothing() -> None:
 def test_a_note_that_saves_something_is_not_nothing() -> None:
     note = finding(severity="info", saving=Saving(0.3, None, 0.03, "estimate"))
     assert judge(spent(barrier_s=10.0), [note]).text.endswith(
-        "; nothing has to be fixed, but a fix below saves 3 %."
+        "; nothing has to be fixed, but a fix below saves 3%."
     )
 
 
@@ -238,12 +238,12 @@ def test_large_speedup_needs_no_exponent() -> None:
 @pytest.mark.parametrize(
     ("findings", "bound_by", "share"),
     [
-        ([saves(7.0, 1.0)], "device", "90 %"),
-        ([saves(7.0, 6.0)], "host_sync", "60 %"),
-        ([saves(7.0, 4.0), saves(7.0, 4.0, rule="XD203")], "host_sync", "70 %"),
-        ([saves(7.0, 1.0), saves(7.0)], "host_sync", "70 %"),
-        ([saves(7.0, 1.0, rule="XD204")], "host_sync", "70 %"),
-        ([], "host_sync", "70 %"),
+        ([saves(7.0, 1.0)], "device", "90%"),
+        ([saves(7.0, 6.0)], "host_sync", "60%"),
+        ([saves(7.0, 4.0), saves(7.0, 4.0, rule="XD203")], "host_sync", "70%"),
+        ([saves(7.0, 1.0), saves(7.0)], "host_sync", "70%"),
+        ([saves(7.0, 1.0, rule="XD204")], "host_sync", "70%"),
+        ([], "host_sync", "70%"),
     ],
     ids=["the device works", "the host waits", "no more than blocked", "one is not known",
          "an upload is not a read", "no read"],
@@ -318,7 +318,7 @@ def test_nothing_found_by_the_rules_that_are_on_is_no_more_than_that() -> None:
 def test_what_goes_on_within_one_launch_is_not_judged() -> None:
     reading = spent(100.0, read_s=70.0, startup_s=10.0)
     assert judge(reading, [], once=True, busy=0.96).text == (
-        "70 % of the run's 100 s went to waiting for values read from the device; no launch"
+        "70% of the run's 100 s went to waiting for values read from the device; no launch"
         " repeats, and what goes on within one cannot be seen from outside."
     )
     compiling = spent(100.0, compile_s=70.0)

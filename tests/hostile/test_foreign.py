@@ -86,7 +86,7 @@ def test_rows_of_csv_stay_rows() -> None:
     ('%"a b"', '%&#8203;"a b"'), ("~_a", "\\~&#8203;\\_a"), ('~"a b"', '\\~&#8203;"a b"'),
     ("*iteration:1", "\\*&#8203;iteration:1"), ("[issue:1]", "\\[&#8203;issue:1\\]"),
     ("1234567 facade a: b // c", "1234567 facade a: b // c"),
-    ("a! R&D f(*a) 5 % ~/x f32[16,38]", "a\\! R\\&D f(\\*a) 5 % \\~/x f32\\[16,38\\]"),
+    ("a! R&D f(*a) 5% ~/x f32[16,38]", "a\\! R\\&D f(\\*a) 5% \\~/x f32\\[16,38\\]"),
 ])  # fmt: skip
 def test_nothing_becomes_a_link(text: str, shown: str) -> None:
     assert inline(text) == shown

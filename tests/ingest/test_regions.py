@@ -106,7 +106,7 @@ def test_a_finding_without_lines_is_placed_by_the_label_it_happened_in(tmp_path:
             labelled(("log", at - 10, at + 70), trace=trace)
     diagnosis = diagnose(evidence_of(trace, tmp_path), load_rules())
     (finding,) = [finding for finding in diagnosis.findings if finding.rule == "XD201"]
-    assert (finding.locations, finding.place) == ([], 'within your label "log" (89 % of it)')
+    assert (finding.locations, finding.place) == ([], 'within your label "log" (89% of it)')
     assert [(label.path, label.count) for label in diagnosis.labels] == [("log", 8)]
 
 

@@ -160,7 +160,7 @@ SICK = {
     ]),
     "large_upload": Sick("XD204", [Expected(
         {"guilty": "images, labels = images.to(device), labels.to(device)"}, {}, count=None,
-        severity="info",  # fixing it gains 5 %, on a busy machine less than the 2 % of a warning
+        severity="info",  # fixing it gains 5%, on a busy machine less than the 2% of a warning
     )]),
     "batches_sent_in_step": Sick("XD306", [Expected(
         {"guilty": "recordings, pitches = recordings.to(device)", "made": "return DataLoader("},

@@ -45,7 +45,7 @@ SICK = Diagnosis(
     run=RunFacts("run", "runs/2026-01-05-train", ["python", "train.py", "--größe", "3"], None, 9, 2,
                  "TPU", 8, "torch_xla", {"torch": "2.9.0", "torch_xla": "2.9.0"}, "train.py",
                  "/home/größe/code", "/home/größe/code"),
-    verdict=Verdict("compilation", "45 % of the run's 12.5 s went to compiling graphs; 3 findings"
+    verdict=Verdict("compilation", "45% of the run's 12.5 s went to compiling graphs; 3 findings"
                     " to fix."),
     time=TimeSpent(
         12.5, 10.0,

@@ -82,6 +82,6 @@ def test_text_of_the_program_makes_no_command_of_its_own(text: str) -> None:
 
 
 def test_escapes() -> None:
-    (annotation,) = commands(sick_of(finding(message="50 % of it,\nthen: more", title="a: b, c")))
+    (annotation,) = commands(sick_of(finding(message="50% of it,\nthen: more", title="a: b, c")))
     assert annotation[1]["title"] == "XD201 a: b, c"
-    assert annotation[2].startswith("50 % of it,\\nthen: more\n")
+    assert annotation[2].startswith("50% of it,\\nthen: more\n")

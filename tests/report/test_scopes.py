@@ -20,4 +20,4 @@ def test_scopes_are_shown_in_short(scope: str, shown: str) -> None:
     device = DeviceUse("0", 0, "/device:TPU:0", "TPU", 5, 1.0, {}, [],
                        [DeviceScope(scope, 1.0, 0.5)])  # fmt: skip
     said = describe([device])[-1]
-    assert said == f"longest named scopes (share of the device's time): {shown} 50 %"
+    assert said == f"longest named scopes (share of the device's time): {shown} 50%"

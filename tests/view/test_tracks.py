@@ -43,7 +43,7 @@ def test_a_part_of_the_calls_is_told() -> None:
     (file,) = evidence.database.table("SELECT DISTINCT file FROM host_segment WHERE line = 35")[1]
     claim = Claim("remove", "read", file[0], 35, part=0.3)
     (track,) = tracks(claiming(claim))
-    assert names(track) == {"XD201 read programs/scalar_read.py:35 (30 % of these)"}
+    assert names(track) == {"XD201 read programs/scalar_read.py:35 (30% of these)"}
     assert len(track.slices) == 40
 
 

@@ -37,7 +37,7 @@ def compare(
         str | None,
         typer.Option(metavar="PERCENT", show_default=False,
                      help="Also fail if the step is slower by more than this, such as 10%,"
-                     " with 95 % confidence."),
+                     " with 95% confidence."),
     ] = None,
     despite: Annotated[
         list[str],

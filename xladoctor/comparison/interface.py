@@ -141,7 +141,7 @@ class CountChange:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """The relative change of the median step, and its 95 % interval."""
+    """The relative change of the median step, and its 95% interval."""
 
     change: float
     low: float

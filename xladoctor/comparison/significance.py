@@ -28,7 +28,7 @@ _STRONGEST = 0.97
 
 
 def change(a: Sequence[float], b: Sequence[float]) -> Interval | None:
-    """The relative change of the median from ``a`` to ``b``, with its 95 % interval.
+    """The relative change of the median from ``a`` to ``b``, with its 95% interval.
 
     Args:
         a, b: times of steps in the order in which they ran, above zero, in any unit.
@@ -70,7 +70,7 @@ def _log_medians(samples: Sequence[float]) -> Values:
     places = ((starts + np.arange(length)) % n).reshape(_RESAMPLES, -1)[:, :n]
     medians = np.median(values[places], axis=1)
     centre = np.median(values)
-    wider = 1 + 1.21 / max(n / length - 1, 1)  # t(k - 1) over z at 97.5 %, to first order
+    wider = 1 + 1.21 / max(n / length - 1, 1)  # t(k - 1) over z at 97.5%, to first order
     spread: Values = centre + (medians - centre) * wider
     return spread
 

@@ -50,4 +50,4 @@ def _judge(
         return "slower", "slower"
     if interval.high < 1 / (1 + floor) - 1:
         return "faster", "faster"
-    return "no_difference", f"no certain difference of more than {floor * 100:g} %"
+    return "no_difference", f"no certain difference of more than {floor * 100:g}%"

@@ -126,7 +126,7 @@ def _changed(count: CountChange) -> str:
 
 
 def step_text(step: StepTime) -> str:
-    """As ``the step takes 12.1 ms → 14 ms, +15.7 % (95 % interval +12.0 … +19.1 %)``."""
+    """As ``the step takes 12.1 ms → 14 ms, +15.7% (95% interval +12.0 … +19.1%)``."""
     if step.a_ms is None or step.b_ms is None:
         return ""
     text = f"the step takes {duration(step.a_ms / 1e3)} → {duration(step.b_ms / 1e3)}"
@@ -136,12 +136,12 @@ def step_text(step: StepTime) -> str:
 
 
 def change_text(step: StepTime) -> str:
-    """As ``+15.7 % (95 % interval +12.0 … +19.1 %)``; empty without an interval."""
+    """As ``+15.7% (95% interval +12.0 … +19.1%)``; empty without an interval."""
     if step.interval is None:
         return ""
     change, low, high = (signed(v) for v in (step.interval.change, step.interval.low,
                                              step.interval.high))  # fmt: skip
-    return f"{change} % (95 % interval {low} … {high} %)"
+    return f"{change}% (95% interval {low} … {high}%)"
 
 
 def signed(change: float) -> str:

@@ -32,7 +32,7 @@ class Often:
 def growth(before: Often, after: Often) -> int:
     """1 if it happens more often, -1 if less often, else 0.
 
-    In runs of the same length counts decide; otherwise rates, with a slack of 10 % and one step. If
+    In runs of the same length counts decide; otherwise rates, with a slack of 10% and one step. If
     there is no rate, the count must have changed in the same direction.
     """
     by_count = sign(before.count, after.count)

@@ -21,7 +21,7 @@ def severity(
     settled: bool,
     ceiling: Severity,
 ) -> Severity:
-    """Error from a loss of 20 % or growth without bound, warning from 2 % or a stall each step.
+    """Error from a loss of 20% or growth without bound, warning from 2% or a stall each step.
 
     Args:
         share: what is lost, of this run or a long one, where it is known.

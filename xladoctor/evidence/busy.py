@@ -27,5 +27,5 @@ def busy_notes(database: Database) -> tuple[str, ...]:
     told = ", ".join(pids[:_NAMED]) + (f" and {len(pids) - _NAMED} more" if pids[_NAMED:] else "")
     return (
         f"the machine was busy: process{'es' * many} {told} spent {'up to ' * many}"
-        f"{100 * share:.0f} % of {'their loops' if many else 'the loop'} waiting for a processor",
+        f"{100 * share:.0f}% of {'their loops' if many else 'the loop'} waiting for a processor",
     )

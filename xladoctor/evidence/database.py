@@ -97,7 +97,7 @@ class Database:
 
     def _bound_memory(self) -> None:
         """A query may take half of what the machine has, and nothing of its disk."""
-        most: str = self.scalar("SELECT current_setting('memory_limit')")  # 80 % of the memory
+        most: str = self.scalar("SELECT current_setting('memory_limit')")  # 80% of the memory
         number, unit = most.split()
         self._connection.execute(f"SET memory_limit = '{float(number) * 5 / 8} {unit}'")
         self._connection.execute("SET temp_directory = ''")

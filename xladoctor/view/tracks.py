@@ -117,7 +117,7 @@ def _of_calls(finding: Finding, evidence: Evidence, process: int, program: Progr
 
 def _told(claim: Claim, evidence: Evidence) -> str:
     site = _site(evidence, claim.file, claim.line)
-    part = f"({100 * claim.part:.0f} % of these)" if claim.part < 1 else ""
+    part = f"({100 * claim.part:.0f}% of these)" if claim.part < 1 else ""
     return " ".join(filter(None, (claim.what, site, part)))
 
 

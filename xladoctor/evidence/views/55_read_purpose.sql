@@ -85,7 +85,7 @@ by_line AS (
 SELECT b.* EXCLUDE (told, purpose, share, reads_a_step, blocked_ns),
     coalesce(w.waits, FALSE) AS waits,
     if(pausing IS NOT NULL OR (greatest(share, w.busy_ns / nullif(l.duration_ns - l.compile_ns, 0)) * reads_a_step <= 0.01
-        OR w.waits)  -- so that a fix gains 2 %, at most
+        OR w.waits)  -- so that a fix gains 2%, at most
        AND blocked_ns <= 0.01 * (l.duration_ns - l.compile_ns),  -- less than two runs differ by
        'free', purpose) AS purpose
 FROM by_line b
