@@ -4,7 +4,8 @@ compilation neither what was handed over nor how often it was launched.
 
 from __future__ import annotations
 
-from typing import Any
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
 
 from xladoctor.ingest.frames import CallSite
 from xladoctor.ingest.interface import Ingested
@@ -13,6 +14,43 @@ _UNTOLD = dict.fromkeys(
     ("thread", "step", "launches", "graph_hash", "inputs", "outputs", "memory_bytes", "callbacks",
      "cached", "compile_id", "end_ns", "duration_ns", "callers")
 )  # fmt: skip
+
+
+class CompilerLog(ABC):
+    """Takes lines of one process's output; has what they tell of compilations.
+
+    Attributes:
+        NAME: what messages call it.
+        LACKING: what messages say of a log that tells of no compilation.
+        MARKS: texts of which each line has one that begins a record, and few other lines.
+    """
+
+    NAME: ClassVar[str]
+    LACKING: ClassVar[str]
+    MARKS: ClassVar[tuple[str, ...]]
+
+    @classmethod
+    def mark(cls, line: str) -> str | None:
+        """The mark of a line that may be of the log."""
+        return next((mark for mark in cls.MARKS if mark in line), None)
+
+    @property
+    @abstractmethod
+    def inside(self) -> bool:
+        """Whether a record is open, whose further lines may have no mark."""
+
+    @property
+    @abstractmethod
+    def tells(self) -> bool:
+        """Whether anything is told of."""
+
+    @abstractmethod
+    def take(self, line: str) -> bool:
+        """Take a line; False if it is not of the log."""
+
+    @abstractmethod
+    def add(self, process: int, ingested: Ingested) -> None:
+        """Fill the tables of a process."""
 
 
 def add_process(

@@ -136,6 +136,11 @@ def test_explanations_alone_do_not_say_what_was_compiled() -> None:
         read(MISS + "  different input types:\n  * at x, now f32[27] and before f32[34]\n")
 
 
+def test_lines_that_only_begin_alike_are_not_of_the_log() -> None:
+    with pytest.raises(IngestError, match="no metrics report in 2 lines"):
+        read("Compiling the kernels.\nFinished training in 3 s\n")
+
+
 def test_beside_the_compilations_of_a_timeline_it_is_left_out() -> None:
     log = CompileLog()
     for line in LOG.format(explained=MISS).splitlines():

@@ -14,14 +14,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from xladoctor.frontends.vocabulary import vocabulary
-from xladoctor.ingest.compiler_log import add_process, compilation
+from xladoctor.ingest.compiler_log import CompilerLog, add_process, compilation
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
 from xladoctor.ingest.interface import Ingested
 from xladoctor.recording.bootstrap._xladoctor.jax.keys import Change
 
 FRONTEND = "jax"
-#: What a line of the log has, for a quick look.
-_MARKS = ("Finished ", "Compiling ", "TRACING CACHE MISS at ", "compilation cache hit for ")
 _MISS = re.compile(r"TRACING CACHE MISS at (.+?):(\d{1,9})(?::\d+)? \((.{1,200}?)\)")
 _COMPILING = re.compile(
     r"Compiling (?:jit\()?(.{1,200}?)\)? (?:for )?with global shapes and types [\[(](.*?)[\])]\."
@@ -127,8 +125,15 @@ class _Compiled:
     changes: list[Change]
 
 
-class CompileLog:
-    """Takes lines of one process's output; has the compilations that they tell of."""
+class CompileLog(CompilerLog):
+    """Has the compilations that the lines of one process tell of."""
+
+    NAME = "JAX's log of compilations"
+    LACKING = (
+        "JAX explains calls in it, but does not say what it compiled: set JAX_LOG_COMPILES=1"
+        " besides JAX_EXPLAIN_CACHE_MISSES=1"
+    )
+    MARKS = ("Finished ", "Compiling ", "TRACING CACHE MISS at ", "compilation cache hit for ")
 
     def __init__(self) -> None:
         self.compilations: list[_Compiled] = []
@@ -145,10 +150,10 @@ class CompileLog:
         """Whether an explanation is open, whose further lines have no mark."""
         return self._miss is not None
 
-    @staticmethod
-    def mark(line: str) -> str | None:
-        """How what may be of the log begins in a line; None in nearly all others."""
-        return next((mark for mark in _MARKS if mark in line), None)
+    @property
+    def tells(self) -> bool:
+        """Whether it has a compilation."""
+        return bool(self.compilations)
 
     def take(self, line: str) -> bool:
         """Take a line; False if it is not of the log."""

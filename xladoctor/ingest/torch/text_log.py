@@ -14,7 +14,7 @@ import re
 from dataclasses import dataclass, field
 
 from xladoctor.frontends.vocabulary import vocabulary
-from xladoctor.ingest.compiler_log import add_process, compilation
+from xladoctor.ingest.compiler_log import CompilerLog, add_process, compilation
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
 from xladoctor.ingest.interface import Ingested
 from xladoctor.recording.bootstrap._xladoctor.torch import breaks, guards
@@ -26,7 +26,6 @@ _BEGINNINGS = {
     "Recompiling function ": "recompiles",
     "Graph break in user code at ": "graph_breaks",
 }
-_MARKS = ("__recompiles", "__graph_breaks", "torch._dynamo hit config.", *_BEGINNINGS)
 _MARKED = re.compile(
     r"\[__(recompiles|graph_breaks)(?:_verbose)?\] ?(.*)"
     r"|\.__(recompiles|graph_breaks)(?:_verbose)?: \[\w+\] ?(.*)"
@@ -105,8 +104,12 @@ class _Break:
     hint: str
 
 
-class TextLog:
-    """Takes lines of one process's output; has what they tell of compilations."""
+class TextLog(CompilerLog):
+    """Has the compilations, breaks and limits that the lines of one process tell of."""
+
+    NAME = "PyTorch's log of compilations"
+    LACKING = "no complete record of PyTorch's log of compilations in it"
+    MARKS = ("__recompiles", "__graph_breaks", "torch._dynamo hit config.", *_BEGINNINGS)
 
     def __init__(self) -> None:
         self._open: _Record | None = None
@@ -119,21 +122,10 @@ class TextLog:
         return self._open is not None
 
     @property
-    def compilations(self) -> int:
-        """How many are told of, the first of each function included."""
-        self.finish()
-        return sum(len(function.numbers) for function in self._functions.values())
-
-    @property
     def tells(self) -> bool:
-        """Whether anything is told of."""
+        """Whether it has a compilation or a break."""
         self.finish()
         return bool(self._functions or self._breaks)
-
-    @staticmethod
-    def mark(line: str) -> str | None:
-        """How what is of the log is marked in a line; None in nearly all others."""
-        return next((mark for mark in _MARKS if mark in line), None)
 
     def take(self, line: str) -> bool:
         """Take a line; False if it is not of the log."""

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
 from xladoctor.ingest import compilations
+from xladoctor.ingest.compiler_log import CompilerLog
 from xladoctor.ingest.compressed import Unpacked
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.interface import Columns, Ingested, IngestError
@@ -43,10 +44,7 @@ _EXPECTED = (
     ' TORCH_LOGS="recompiles,graph_breaks"), or what JAX logs of its compilations'
     " (JAX_LOG_COMPILES=1)"
 )
-_NOT_COMPILED = (
-    "JAX explains calls in it, but does not say what it compiled: set JAX_LOG_COMPILES=1 besides"
-    " JAX_EXPLAIN_CACHE_MISSES=1"
-)
+_COMPILERS: tuple[type[CompilerLog], ...] = (CompileLog, TextLog)
 
 
 @dataclass(slots=True)
@@ -58,16 +56,14 @@ class Told:
         console: what torch_xla said of its metrics.
         log: the blocks of its analysis log, or those of the graphs that it wrote down.
         dumped: whether the log is made of graphs.
-        functions: what JAX logged of the functions that it compiled, None without.
-        traced: what Dynamo logged of those that it compiled, likewise.
+        compilers: the logs of the frameworks' own compilers, by kind.
     """
 
     report: ReportSection | None
     console: Console
     log: AnalysisLog
     dumped: bool = False
-    functions: CompileLog | None = None
-    traced: TextLog | None = None
+    compilers: dict[type[CompilerLog], CompilerLog] = field(default_factory=dict)
 
     @property
     def compiled(self) -> dict[str, int]:
@@ -80,8 +76,8 @@ class Told:
         if self.log.blocks:
             kind = "the dump of graphs" if self.dumped else "the analysis log"
             counts[kind] = sum(block.kind == "compilation" for block in self.log.blocks)
-        if self.functions:
-            counts["JAX's log"] = len(self.functions.compilations)
+        if isinstance(log := self.compilers.get(CompileLog), CompileLog):
+            counts["JAX's log"] = len(log.compilations)
         return counts
 
 
@@ -107,8 +103,8 @@ class Text:
                 "an analysis log": any(each.log.blocks and not each.dumped for each in told),
                 "a dump of graphs": any(each.dumped for each in told),
                 "metrics on the console": any(each.console for each in told),
-                "JAX's log of compilations": any(each.functions for each in told),
-                "PyTorch's log of compilations": any(each.traced for each in told)}  # fmt: skip
+                **{kind.NAME: any(kind in each.compilers for each in told)
+                   for kind in _COMPILERS}}  # fmt: skip
         of_several = f" of {len(told)} processes" if len(told) > 1 else ""
         return [kind + of_several for kind, is_held in held.items() if is_held]
 
@@ -136,39 +132,37 @@ def read_text(file: BinaryIO | Unpacked, name: str) -> Text:
     consoles: dict[str, Console] = {}
     analysis: dict[str, AnalysisReader] = defaultdict(partial(AnalysisReader, excerpt=True))
     graphs = GraphDump()
-    functions: dict[str, CompileLog] = defaultdict(CompileLog)
-    traced: dict[str, TextLog] = defaultdict(TextLog)
+    compilers: dict[str, dict[type[CompilerLog], CompilerLog]] = defaultdict(dict)
     reports: dict[str, ReportSection] = {}
     notes: list[str] = []
     try:
         report = read_metrics_report(
-            _without(plain_lines(head, file), consoles, analysis, graphs, functions, traced)
+            _without(plain_lines(head, file), consoles, analysis, graphs, compilers)
         )
         reports = {section.source: section for section in report.sections}
         notes = _report_notes(name, report.sections, reports)
         notes += [f"{name}: {note}" for note in (*report.notes, *_overstated(reports.values()))]
     except NotAMetricsReport as error:
-        if not consoles and not analysis and not graphs.blocks and not (functions or traced):
+        if not consoles and not analysis and not graphs.blocks and not compilers:
             raise IngestError(f"{name}: {error}", _EXPECTED) from error
     logs = {source: reader.log for source, reader in analysis.items()}
     if torn := sum(log.torn for log in logs.values()):
         notes.append(f"{name}: {torn} blocks torn or cut off; left out")
-    compiled = {source: log for source, log in functions.items() if log.compilations}
-    split = {source: log for source, log in traced.items() if log.tells}
     told = {
         source: Told(reports.get(source), consoles.get(source, Console()),
-                     logs.get(source, AnalysisLog((), 0)), functions=compiled.get(source),
-                     traced=split.get(source))
-        for source in {**reports, **consoles, **logs, **compiled, **split}
+                     logs.get(source, AnalysisLog((), 0)),
+                     compilers={kind: log for kind, log in compilers.get(source, {}).items()
+                                if log.tells})
+        for source in {**reports, **consoles, **logs, **compilers}
     }  # fmt: skip
     if graphs.blocks and not any(each.log.blocks for each in told.values()):
         nameless = told.setdefault(_ordinal(name), Told(None, Console(), AnalysisLog((), 0)))
         nameless.log, nameless.dumped = AnalysisLog(tuple(graphs.blocks), 0), True
     told = {source: each for source, each in told.items()
-            if each.report or each.console or each.log.blocks or each.functions
-            or each.traced}  # fmt: skip
+            if each.report or each.console or each.log.blocks or each.compilers}  # fmt: skip
     if not told:
-        lacks = _NOT_COMPILED if functions else "no complete block of an analysis log in it"
+        begun = (kind.LACKING for logs_of in compilers.values() for kind in logs_of)
+        lacks = next(begun, "no complete block of an analysis log in it")
         raise IngestError(f"{name}: {lacks}", _EXPECTED)
     return Text(name, _joined(told), tuple(notes))
 
@@ -192,10 +186,8 @@ def add_figures(told: Told, process: int, ingested: Ingested) -> None:
         add_section(told.report, process, ingested)
     if told.console:
         told.console.add(process, ingested)
-    if told.functions:
-        told.functions.add(process, ingested)
-    if told.traced:
-        told.traced.add(process, ingested)
+    for log in told.compilers.values():
+        log.add(process, ingested)
 
 
 def _joined(told: dict[str, Told]) -> dict[str, Told]:
@@ -206,12 +198,9 @@ def _joined(told: dict[str, Told]) -> dict[str, Told]:
     nameless, first = told[""], next(iter(rest.values()))
     if (nameless.report and first.report) or (nameless.log.blocks and first.log.blocks):
         return told
-    if nameless.functions and first.functions:
+    if nameless.compilers.keys() & first.compilers.keys():
         return told
-    if nameless.traced and first.traced:
-        return told
-    first.functions = first.functions or nameless.functions
-    first.traced = first.traced or nameless.traced
+    first.compilers |= nameless.compilers
     first.report = first.report or nameless.report
     if not first.log.blocks:
         first.log, first.dumped = nameless.log, nameless.dumped
@@ -249,35 +238,37 @@ def _overstated(reports: Iterable[ReportSection]) -> list[str]:
             f" {printed} is {duration(truth / 1e9)}"]  # fmt: skip
 
 
-def _log_of(
-    line: str, functions: dict[str, CompileLog], traced: dict[str, TextLog]
-) -> CompileLog | TextLog | None:
-    """The log that a line has a mark of, of the process that it names."""
-    if mark := CompileLog.mark(line):
-        return functions[source_of(line[: line.index(mark)])]
-    if mark := TextLog.mark(line):
-        return traced[source_of(line[: line.index(mark)])]
+def _taken(
+    line: str, compilers: dict[str, dict[type[CompilerLog], CompilerLog]]
+) -> CompilerLog | None:
+    """The log that takes a line which has its mark, of the process that the line names."""
+    for kind in _COMPILERS:
+        if mark := kind.mark(line):
+            source = source_of(line[: line.index(mark)])
+            log = compilers.get(source, {}).get(kind) or kind()
+            if log.take(line):
+                compilers[source][kind] = log
+                return log
     return None
 
 
 def _without(
     lines: Iterable[str], consoles: dict[str, Console], analysis: dict[str, AnalysisReader],
-    graphs: GraphDump, functions: dict[str, CompileLog], traced: dict[str, TextLog],
+    graphs: GraphDump, compilers: dict[str, dict[type[CompilerLog], CompilerLog]],
 ) -> Iterator[str]:  # fmt: skip
     """The lines that belong neither to the console's judgements nor to an analysis log nor to a
-    dumped graph nor to JAX's log or Dynamo's, which are taken on the way, by process where lines
-    name it.
+    dumped graph nor to a compiler's log, which are taken on the way, by process where lines name
+    it.
     """
     summary = False  # inside of one without marks, as PT_XLA_DEBUG_FILE has it
-    explained: CompileLog | TextLog | None = None
+    opened: CompilerLog | None = None  # whose further lines have no mark
     for line in lines:
-        if explained and not TextLog.mark(line) and explained.take(line):
-            explained = explained if explained.inside else None
+        if opened and not opened.mark(line) and opened.take(line):
+            opened = opened if opened.inside else None
             continue
-        explained = None
-        log = _log_of(line, functions, traced)
-        if log and log.take(line):
-            explained = log if log.inside else None
+        opened = _taken(line, compilers)
+        if opened:
+            opened = opened if opened.inside else None
             continue
         if (graphs.inside or line.endswith(("]\n", "]"))) and graphs.take(line):
             continue
