@@ -194,6 +194,7 @@ def test_installs_torch_only_where_it_is_missing_and_wanted(
 
 @pytest.mark.install
 @pytest.mark.xdist_group("install")
+@pytest.mark.thorough
 def test_installs_itself_and_judges_a_run_without_torch(installed: Path, tmp_path: Path) -> None:
     path = f"{installed}:/usr/bin:/bin"
     run = str(ROOT / "sample_traces" / "recompiling")

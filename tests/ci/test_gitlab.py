@@ -119,6 +119,7 @@ def test_options_are_no_shell(tmp_path: Path) -> None:
 @pytest.mark.live
 @pytest.mark.xdist_group("ci")
 @LIVE[1]
+@pytest.mark.thorough
 def test_the_script_leaves_the_reports_that_the_job_names(tmp_path: Path) -> None:
     folder = sample_repository(tmp_path / "repository", "scalar_read")
     described = job(command="")

@@ -31,6 +31,7 @@ def test_sound_installation_is_found_sound(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.thorough
 def test_settings_that_break_it_are_found_and_nothing_is_written(tmp_path: Path) -> None:
     files = {name: str(tmp_path / name) for name in ("PT_XLA_DEBUG_FILE", "XLA_SAVE_TENSORS_FILE",
                                                      "XLA_METRICS_FILE")}  # fmt: skip

@@ -6,6 +6,8 @@ import json
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.live.harness import LIVE, ON_DEVICE, ROOT, line_of, run, write
 
 pytestmark = LIVE
@@ -96,6 +98,7 @@ for bounds in ({"compilations": 0}, {"host_syncs": 0}):
 """
 
 
+@pytest.mark.thorough
 def test_compiled_functions_of_torch_alone(tmp_path: Path) -> None:
     done = run(sys.executable, write(tmp_path, "train.py", TORCH_ALONE), cwd=tmp_path,
                env={"PYTHONPATH": str(ROOT)})  # fmt: skip

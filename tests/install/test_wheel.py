@@ -44,6 +44,7 @@ def test_the_wheel_carries_rules_views_and_bootstrap(wheel: Path) -> None:
     assert not [name for name in names if name.startswith(("tests/", "examples/", "docs/"))]
 
 
+@pytest.mark.thorough
 def test_analyzes_a_sample_trace_without_torch(installed: Path, tmp_path: Path) -> None:
     assert "torch" not in run(installed / "python", "-m", "pip", "list", cwd=tmp_path)
     shown = run(installed / "xladoctor", "analyze", SAMPLE, "--format", "json", cwd=tmp_path)

@@ -16,6 +16,7 @@ pytestmark = LIVE
 
 #: Programs in which graphs are compiled in barriers, in reads, and in autograd's own thread.
 COMPILING = ["recompiling", "dynamic_shape", "missing_barrier_growing", "scalar_read"]
+LONG = {"dynamic_shape", "missing_barrier_growing"}  # thorough
 #: Times its own steps, which are long against what the machine may do besides.
 STEADY = """
     import statistics, time
@@ -36,7 +37,16 @@ STEADY = """
 
 @pytest.fixture(
     scope="session",
-    params=[pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in COMPILING],
+    params=[
+        pytest.param(
+            name,
+            marks=[
+                pytest.mark.xdist_group(name),
+                *[pytest.mark.thorough] * (name in LONG),
+            ],
+        )
+        for name in COMPILING
+    ],
 )
 def compiling(request: pytest.FixtureRequest, captured: Captures) -> tuple[Captured, Database]:
     """A captured example that compiles, and its evidence."""

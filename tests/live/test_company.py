@@ -66,6 +66,7 @@ def test_workers_that_are_forked_for_loading_leave_no_process_folder(tmp_path: P
     assert run.notes == []
 
 
+@pytest.mark.thorough
 def test_compiled_program_makes_as_many_graphs_as_without_us(tmp_path: Path) -> None:
     program = write(tmp_path, "train.py", COMPILES)
 

@@ -31,6 +31,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return directories[0], directories[1]
 
 
+@pytest.mark.thorough
 def test_defect_is_new_and_its_fix_is_better(pair: tuple[Path, Path]) -> None:
     healed, sick = pair
     there, back = compared(healed, sick), compared(sick, healed)

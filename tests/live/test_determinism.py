@@ -42,7 +42,10 @@ def facts(diagnosis: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("times", [2, pytest.param(10, marks=pytest.mark.thorough)])
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.stem)
+@pytest.mark.parametrize("program", [
+    pytest.param(program, id=program.stem, marks=[pytest.mark.thorough] * (program.parent == HERE))
+    for program in PROGRAMS
+])  # fmt: skip
 def test_runs_give_the_same_findings_and_counts(program: Path, times: int, tmp_path: Path) -> None:
     done = run(
         sys.executable, "-m", "xladoctor", "gate", "--runs", str(times), "-o", tmp_path / "out",

@@ -101,7 +101,7 @@ def test_exit_that_skips_everything_leaves_what_was_written(tmp_path: Path) -> N
     ("sent", "status"),
     [
         pytest.param(signal.SIGINT, 130, id="SIGINT"),
-        pytest.param(signal.SIGTERM, 143, id="SIGTERM"),
+        pytest.param(signal.SIGTERM, 143, id="SIGTERM", marks=pytest.mark.thorough),
         pytest.param(signal.SIGHUP, 129, id="SIGHUP", marks=pytest.mark.thorough),
     ],
 )
@@ -193,6 +193,7 @@ print("end")
     assert fault["severity"] == "warning"
 
 
+@pytest.mark.thorough
 def test_run_directory_that_vanishes(tmp_path: Path) -> None:
     program = write(
         tmp_path,
@@ -281,6 +282,7 @@ print(f"{{weights.sum().item():.9g}}")
     assert_names_the_read(run)
 
 
+@pytest.mark.thorough
 def test_program_whose_name_is_not_utf_8_is_captured_without_lines_of_operations(
     tmp_path: Path,
 ) -> None:

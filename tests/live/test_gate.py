@@ -44,6 +44,7 @@ def gate(*words: str | Path, cwd: Path) -> Finished:
     return run(sys.executable, "-m", "xladoctor", "gate", *words, cwd=cwd)
 
 
+@pytest.mark.thorough
 def test_known_finding_stays_known_when_it_moves_and_the_healed_one_is_named(
     tmp_path: Path,
 ) -> None:

@@ -55,6 +55,7 @@ for step in range(20):
 """
 
 
+@pytest.mark.thorough
 def test_part_of_a_program_again_and_again(tmp_path: Path) -> None:
     program = write(tmp_path, "train.py", PROGRAM)
 

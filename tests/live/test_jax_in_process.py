@@ -6,6 +6,8 @@ import json
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.live.harness import LIVE, ROOT, line_of, run, write
 
 pytestmark = LIVE
@@ -75,6 +77,7 @@ def test_program_that_imports_jax_in_the_captured_part(tmp_path: Path) -> None:
     assert (done.status, done.stdout) == (0, "jax True\n"), done.stderr
 
 
+@pytest.mark.thorough
 def test_expectations(tmp_path: Path) -> None:
     program = write(tmp_path, "train.py", EXPECTED)
 

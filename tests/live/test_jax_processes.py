@@ -87,7 +87,11 @@ def captured(folder: Path, source: str, *arguments: str) -> tuple[dict[str, Any]
 
 @pytest.mark.parametrize(
     ("source", "arguments"),
-    [(FORKED, ()), (STARTED, ("fork",)), (STARTED, ("spawn",))],
+    [
+        pytest.param(FORKED, (), marks=pytest.mark.thorough),
+        (STARTED, ("fork",)),
+        pytest.param(STARTED, ("spawn",), marks=pytest.mark.thorough),
+    ],
     ids=["fork", "multiprocessing fork", "multiprocessing spawn"],
 )
 def test_each_process_that_computes_is_captured(
@@ -100,6 +104,7 @@ def test_each_process_that_computes_is_captured(
     assert report["steps"]["count"] >= 6
 
 
+@pytest.mark.thorough
 def test_program_of_both_frameworks_is_one_process_with_two_sessions(tmp_path: Path) -> None:
     report, records = captured(tmp_path, BOTH)
 
@@ -114,6 +119,7 @@ def test_several_devices_of_the_host(tmp_path: Path) -> None:
     assert (report["run"]["devices"], report["run"]["processes"]) == (4, 1)
 
 
+@pytest.mark.thorough
 def test_processes_of_a_distributed_program_have_their_ranks(tmp_path: Path) -> None:
     with socket.create_server(("localhost", 0)) as server:
         port = server.getsockname()[1]

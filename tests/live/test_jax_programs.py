@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.live.harness import LIVE, doctor, line_of, python, write
 
 pytestmark = LIVE
@@ -95,6 +97,7 @@ for inputs, targets in batches:
 """
 
 
+@pytest.mark.thorough
 def test_a_callback_waits_for_nothing_and_its_thread_is_one(tmp_path: Path) -> None:
     program = write(tmp_path, "program.py", CALLBACK)
     done = doctor("-o", "out", program, cwd=tmp_path)
@@ -106,6 +109,7 @@ def test_a_callback_waits_for_nothing_and_its_thread_is_one(tmp_path: Path) -> N
     assert int(str(query(tmp_path, launched)[0]["n"])) >= 2 * 24
 
 
+@pytest.mark.thorough
 def test_rows_of_a_large_table_are_no_step(tmp_path: Path) -> None:
     program = write(tmp_path, "program.py", ROWS_AND_STEP)
     done = doctor("-o", "out", program, cwd=tmp_path)

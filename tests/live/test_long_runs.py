@@ -81,6 +81,7 @@ def test_step_that_took_much_too_long_opens_a_second_window(late: Captured) -> N
     assert 15 <= int(again.stdout.splitlines()[1]) <= 21
 
 
+@pytest.mark.thorough
 def test_program_is_ended_gently_after_the_steps_that_were_asked_for(tmp_path: Path) -> None:
     program = write(
         tmp_path,

@@ -118,6 +118,7 @@ def test_children_of_every_start_method_are_captured(folder: Path) -> None:
     assert_causes_are_known(captured, folder, 3)
 
 
+@pytest.mark.thorough
 def test_launch_by_fork_is_captured_in_the_child_alone(folder: Path) -> None:
     program = write(folder, "launch.py", FORKED_BY_LAUNCH)
 
@@ -130,6 +131,7 @@ def test_launch_by_fork_is_captured_in_the_child_alone(folder: Path) -> None:
 @pytest.mark.parametrize(
     "launcher", ["torchrun", pytest.param("accelerate", marks=pytest.mark.thorough)]
 )
+@pytest.mark.thorough
 def test_distributed_launchers(folder: Path, launcher: str) -> None:
     beside = Path(sys.executable).parent
     words: dict[str, tuple[str | Path, ...]] = {
@@ -161,6 +163,7 @@ def test_workers_of_loaders_are_as_without_us(folder: Path) -> None:
     assert captured.notes == []
 
 
+@pytest.mark.thorough
 def test_two_programs_in_a_shell_script_are_two_runs(folder: Path) -> None:
     write(folder, "both.sh", f"{sys.executable} work.py --token=secret\n{sys.executable} work.py\n")
 

@@ -112,6 +112,7 @@ def test_report_goes_to_its_own_file_and_says_how_the_program_ended(
     assert run.report["steps"]["count"] == 10  # xm.mark_step
 
 
+@pytest.mark.thorough
 def test_report_follows_the_output_of_a_shell_that_runs_the_program(tmp_path: Path) -> None:
     program = write(tmp_path, "train.py", f"""
         {ON_DEVICE.replace(chr(10), chr(10) + 8 * " ")}

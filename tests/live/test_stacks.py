@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.live.harness import LIVE, ON_DEVICE
 from tests.stacks.programs import hanging, line_of
 from xladoctor.stacks.dump import dump
@@ -23,6 +25,7 @@ while True:
 """
 
 
+@pytest.mark.thorough
 def test_read_of_a_value(tmp_path: Path) -> None:
     with hanging(tmp_path, READS, env={"PJRT_DEVICE": "CPU"}) as pid:
         verdict = of_process(dump(pid, native=True))

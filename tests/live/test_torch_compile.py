@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.live.harness import LIVE, ROOT, Captured, capture, python, run, write
 from xladoctor.doctor import load_evidence
 
@@ -194,6 +196,7 @@ print(step(torch.ones(4)).item())
 """
 
 
+@pytest.mark.thorough
 def test_part_of_a_program_is_captured_and_read_by_other_commands(tmp_path: Path) -> None:
     done = python(write(tmp_path, "train.py", PART), cwd=tmp_path, env=OURS)
 

@@ -278,7 +278,9 @@ def test_sampling_leaves_the_interpreter_s_switch_interval_to_the_program(
     assert not (run.process / "faults.log").exists()
 
 
-@pytest.mark.parametrize("name", UNUSED)
+@pytest.mark.parametrize(
+    "name", ["no tensor", pytest.param("saves on the host", marks=pytest.mark.thorough)]
+)
 def test_programs_that_use_no_device_leave_no_trace(
     name: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -26,7 +26,11 @@ USES_NO_JAX = f"import jax\njax.jit(abs)\n{IMPORTS_NOTHING}"
     [
         (IMPORTS_NOTHING, "xladoctor: out: the program never imported torch_xla or jax or torch,"),
         (USES_NO_DEVICE, "xladoctor: out: the program imported torch_xla, but no computation ran"),
-        (COMPILES_NOTHING, "xladoctor: out: the program imported torch, but no function that"),
+        pytest.param(
+            COMPILES_NOTHING,
+            "xladoctor: out: the program imported torch, but no function that",
+            marks=pytest.mark.thorough,
+        ),
         (USES_NO_JAX, "xladoctor: out: the program imported jax, but no computation ran"),
     ],
     ids=["never imported", "never used", "never compiled", "never used JAX"],
