@@ -87,7 +87,7 @@ def test_size_beyond_all_bounds_is_no_traceback() -> None:
     ("seconds", "text"),
     [(0, "0 µs"), (0.00084, "840 µs"), (0.001, "1 ms"), (0.01214, "12.1 ms"), (0.999, "999 ms"),
      (0.9996, "1 s"), (3.42, "3.42 s"), (119.6, "2 min 00 s"), (125, "2 min 05 s"),
-     (3600, "60 min 00 s")],
+     (3600, "60 min 00 s"), (9780, "2 h 43 min")],
 )  # fmt: skip
 def test_duration(seconds: float, text: str) -> None:
     assert duration(seconds) == text

@@ -54,13 +54,15 @@ def parse_size(text: str, *, zero: bool = False) -> int:
 
 
 def duration(seconds: float) -> str:
-    """A duration for people: ``840 µs``, ``12.1 ms``, ``3.4 s``, ``2 min 05 s``."""
+    """A duration for people: ``840 µs``, ``12.1 ms``, ``3.4 s``, ``2 min 05 s``, ``2 h 42 min``."""
     for unit, name in ((1e-6, "µs"), (1e-3, "ms"), (1.0, "s")):
         value = float(f"{seconds / unit:.3g}")
         if value < (120 if name == "s" else 1000):
             return f"{value:.0f} µs" if name == "µs" else f"{value:g} {name}"
-    whole = round(seconds)
-    return f"{whole // 60} min {whole % 60:02d} s"
+    if (whole := round(seconds)) < 7200:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    minutes = round(seconds / 60)
+    return f"{minutes // 60} h {minutes % 60:02d} min"
 
 
 def percent(share: float) -> str:

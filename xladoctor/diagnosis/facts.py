@@ -62,7 +62,8 @@ def run(evidence: Evidence) -> RunFacts:
 
 def reported(evidence: Evidence) -> str:
     """What evidence of a single process without times of steps has: a metrics report, in its own
-    names, as CompileTime 3.4 s (66 graphs), ExecuteTime 15.1 s (558 launches); else compilations.
+    names, as CompileTime 3.4 s (66 graphs), ExecuteTime 15.1 s (558 launches); else compilations,
+    with the seconds that they took where a log has them.
     """
     rows = evidence.database.rows(_REPORTED)
     if not rows:
@@ -78,10 +79,11 @@ def reported(evidence: Evidence) -> str:
 
 def _logged(evidence: Evidence) -> str:
     rows = evidence.database.rows(_LOGGED)
-    if len(rows) != 1 or not rows[0]["seconds"]:
+    if len(rows) != 1:
         return ""
-    count = rows[0]["count"]
-    return f"The log has {count} compilation{'s' * (count != 1)} ({duration(rows[0]['seconds'])})"
+    count, seconds = rows[0]["count"], rows[0]["seconds"]
+    took = f" ({duration(seconds)})" if seconds else ""
+    return f"The log has {count} compilation{'s' * (count != 1)}{took}"
 
 
 def _processes(evidence: Evidence) -> int:

@@ -182,12 +182,15 @@ def test_places_where_functions_are_split(
 
 
 def test_the_newest_record_alone(tmp_path: Path) -> None:
-    """Of compilations that are only compared with nothing is known but that they were made."""
+    """Of compilations that a part of a log is silent of, only that they were made is known."""
     newest = (AGAIN[0], "0/7", AGAIN[2].replace("0/0", "0/6"))
     evidence = read(tmp_path, glog(*newest))
     assert [(row[0], row[3], row[7]) for row in compiled(evidence)] == [
-        ("0/0", None, None), ("0/7", "shape", 0),
+        *((f"0/{nth}", None, None) for nth in range(7)), ("0/7", "shape", 6),
     ]  # fmt: skip
+    told = {finding.rule: finding for finding in diagnose(evidence, load_rules()).findings}
+    assert told["XD101"].count == 1
+    assert "the cause of 1 other there is known" in told["XD110"].message
 
 
 def test_numbers_of_two_runs_in_one_log(tmp_path: Path) -> None:

@@ -48,6 +48,7 @@ _RAISED = re.compile(r"torch\._dynamo\.exc\.\w+: (.+)")
 _LOCAL = re.compile(r"\bL\['([^']+)'\]")  # how arguments are called until torch 2.5
 _MOST_LINES = 200  # of a record
 _MOST_LINE = 2**31 - 1
+_MOST_EARLIER = 1 << 10  # compilations of a function: torch's own limits are 8 and 256
 _FOLDERS = Folders(framework=vocabulary(FRONTEND).packages)
 
 
@@ -195,8 +196,8 @@ class TextLog(CompilerLog):
             return  # some other program's line
         function = self._function(match)
         number = self._number(function, record.number, reasons)
-        first = f"{number.partition('/')[0]}/0"
-        function.numbers += [each for each in (first, number) if each not in function.numbers]
+        before = [f"{number.partition('/')[0]}/{nth}" for nth in range(_earlier(number))]
+        function.numbers += [each for each in (*before, number) if each not in function.numbers]
         if reasons:
             reason = guards.nearest(reasons)
             change = guards.change(reason, guards.Frame({}, {}))
@@ -307,6 +308,13 @@ class TextLog(CompilerLog):
 def _of_function(number: str) -> int:
     """Which compilation of its function it is."""
     return int(number.partition("/")[2].partition("_")[0])
+
+
+def _earlier(number: str) -> int:
+    """How many compilations of its function came before it: logged or not, and also in a log of
+    which people paste a part.
+    """
+    return min(_of_function(number), _MOST_EARLIER)
 
 
 def _reasons(lines: list[str]) -> list[str]:

@@ -201,7 +201,7 @@ SELECT
         'compilations': indices[:20], 'graphs': graphs, 'launches': launches, 'others': total - count,
         'settled': NOT unsettled AND "limit" IS NULL, 'limit': "limit", 'dynamic': dynamic, 'captured': captured,
         'same_types': for_same_types(again.process, indices),
-        'untold': NOT EXISTS (SELECT 1 FROM key_change) AND EXISTS (SELECT 1 FROM timeline)
+        'untold': NOT EXISTS (FROM key_change k WHERE k.process = again.process AND list_contains(indices, k.index))
             AND NOT EXISTS (SELECT 1 FROM process WHERE began_ns IS NOT NULL),
         'frame_ms': frame_ns / 1e6, 'step_ms': step_ns / 1e6,
         'changed_lines': CASE WHEN kind IN ('operations', 'growing') THEN lines[:6] END
