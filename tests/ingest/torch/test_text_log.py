@@ -181,6 +181,29 @@ def test_places_where_functions_are_split(
     assert {finding.rule for finding in diagnose(evidence, load_rules()).findings} == {"XD314"}
 
 
+ASKED_FOR = """\
+Graph break in user code at {0}:{1}
+Graph Break Reason: Call to `torch._dynamo.graph_break()`
+  Explanation: User-inserted graph break. Message: None
+  Hint: Remove the `torch._dynamo.graph_break()` call.
+
+User code traceback:
+  File "/home/me/train.py", line 9, in update
+    optimizer.step()
+  File "{0}", line {1}, in _use_grad
+    torch._dynamo.graph_break()
+"""
+
+
+@pytest.mark.parametrize(("file", "breaks"), [("/site-packages/torch/optim/optimizer.py", 0),
+                                              ("/home/me/model.py", 1)])  # fmt: skip
+def test_breaks_that_the_framework_itself_asks_for_are_left_out(
+    tmp_path: Path, file: str, breaks: int
+) -> None:
+    evidence = read(tmp_path, glog("graph_breaks", "1/0", ASKED_FOR.format(file, 81)))
+    assert evidence.database.scalar("SELECT count(*) FROM graph_break") == breaks
+
+
 def test_the_newest_record_alone(tmp_path: Path) -> None:
     """Of compilations that are only compared with nothing is known but that they were made."""
     newest = (AGAIN[0], "0/7", AGAIN[2].replace("0/0", "0/6"))

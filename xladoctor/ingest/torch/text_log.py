@@ -112,6 +112,7 @@ class TextLog:
         self._open: _Record | None = None
         self._functions: dict[tuple[str, str, int], _Function] = {}
         self._breaks: dict[tuple[CallSite, str], _Break] = {}
+        self._intended = 0  # breaks that the framework's own code asks for
 
     @property
     def inside(self) -> bool:
@@ -128,7 +129,7 @@ class TextLog:
     def tells(self) -> bool:
         """Whether anything is told of."""
         self.finish()
-        return bool(self._functions or self._breaks)
+        return bool(self._functions or self._breaks or self._intended)
 
     @staticmethod
     def mark(line: str) -> str | None:
@@ -252,6 +253,10 @@ class TextLog:
             raised = [found[1] for line in rest if (found := _RAISED.match(line))]
             text = raised[-1] if raised else "unknown"
         place = Frame(at[1], min(int(at[2]), _MOST_LINE), "?") if at else None
+        innermost = place or (stack[-1] if stack else None)
+        if innermost and breaks.asked_for(text) and _FOLDERS.is_machinery(innermost.file):
+            self._intended += 1
+            return
         if place and stack and (stack[-1].file, stack[-1].line) == (place.file, place.line):
             place = None  # the stack has its function
         frames = [*([place] if place else []), *reversed(stack)]
