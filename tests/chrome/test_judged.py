@@ -357,6 +357,37 @@ def test_one_step_does_not_show_that_there_is_nothing_to_fix(tmp_path: Path) -> 
     assert "XD607" in diagnosis.rules.clear
 
 
+def unmarked(*calls: str) -> Trace:
+    """What nothing divides into steps: small kernels, each with a name of its own."""
+    trace = Trace()
+    for number in range(300):
+        at = number * 26.0
+        trace.event(f"aten::op{number}", at, 20).launch(f"kernel{number}", at + 4, at + 10, 6)
+    for name in calls:
+        trace.call(name, 5, 2)
+    return trace
+
+
+def test_what_nothing_divides_into_steps_is_judged_by_shares_of_all(tmp_path: Path) -> None:
+    evidence = load(tmp_path, unmarked())
+    diagnosis = diagnose(evidence, load_rules())
+    assert [finding.rule for finding in diagnosis.findings] == ["XD607"]
+    assert diagnosis.steps is None
+    assert "XD201" in diagnosis.rules.not_evaluated
+    assert [note.rpartition(": ")[2] for note in evidence.notes] == [
+        "nothing marks steps; all of it is taken as one"
+    ]
+
+
+@pytest.mark.parametrize("call", ["cudaMalloc", "cudaStreamBeginCapture", "hipGraphInstantiate"])
+def test_what_only_first_steps_do_is_of_warm_up(tmp_path: Path, call: str) -> None:
+    diagnosis = diagnose(load(tmp_path, unmarked(call)), load_rules())
+    assert diagnosis.findings == []
+    assert diagnosis.verdict.text.endswith(
+        "; one step of warm-up does not show what recurs: record later ones."
+    )
+
+
 def test_reads_that_recur_within_one_step(tmp_path: Path) -> None:
     (finding,) = diagnose(load(tmp_path, one_pass(8)), load_rules()).findings
     assert (finding.rule, finding.count) == ("XD201", 8)
