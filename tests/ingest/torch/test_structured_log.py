@@ -29,7 +29,7 @@ User code traceback:
     if z.sum() > 0:
 """
 #: Of PyTorch's own code: nobody else's break.
-ASKED_FOR = """Graph break in user code at /env/lib/python3.11/site-packages/torch/optim/optimizer.py:81
+ASKED_FOR = """Graph break in user code at /env/site-packages/torch/optim/optimizer.py:81
 Graph Break Reason: Call to `torch._dynamo.graph_break()`
   Explanation: User-inserted graph break. Message: None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Sequence
 
-from ..call_site import FRAMEWORK, LIBRARY, USER, CallSites, Place
+from ..call_site import FRAMEWORK, LIBRARY, USER, CallSites
 from ..redaction import redact_text
 
 _RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_(\d+)$")
@@ -72,12 +72,12 @@ def place(sites: CallSites, stack: Sequence[Any], called_at: int | None) -> int 
         if kind == LIBRARY:
             guilty = guilty or frame
     if called_at is None:
-        return sites.intern((*_line_of(guilty), None, None, None, "")) if guilty else None
-    file, line, function, *context, _ = sites.rows[called_at]
+        return None if guilty is None else sites.intern((*_line_of(guilty), None, None, None, ""))
+    file, line, function, *outer, _ = sites.rows[called_at]
     function = function.rpartition(".")[2]  # as the frames of traced code have it
-    if guilty is None:
-        return sites.intern((file, line, function, *context, ""))
-    row: Place = (*_line_of(guilty), file, line, function, "")
+    row: Any = (file, line, function, *outer, "")
+    if guilty is not None:
+        row = (*_line_of(guilty), file, line, function, "")
     return sites.intern(row)
 
 
