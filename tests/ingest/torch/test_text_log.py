@@ -134,6 +134,25 @@ def test_the_limit_is_not_compiled(tmp_path: Path, prefix: str) -> None:
     assert "XD116" in fired
 
 
+@pytest.mark.parametrize("reasons", [
+    '["tensor \'x\' size mismatch at index 0. expected 2, actual 3"]',
+    "(\"tensor 'x' size mismatch at index 0. expected 2, actual 3\", <code object step>)",
+])  # fmt: skip
+def test_the_limit_in_the_words_of_torch_2_0(tmp_path: Path, reasons: str) -> None:
+    limit = (
+        "[2023-04-01 12:00:00,000] torch._dynamo.convert_frame: [WARNING] torch._dynamo hit"
+        " config.cache_size_limit (64)\n   function: 'step' (/home/me/train.py:8)\n"
+        f"   reasons:  {reasons}\nto diagnose recompilation issues, see"
+        " https://pytorch.org/docs/master/dynamo/troubleshooting.html.\n"
+    )
+    found = read(tmp_path, limit).database.table(
+        "SELECT compiled, name, size, line, what, argument, was FROM compile_limit"
+    )[1]
+    assert found == [
+        ("step", "cache_size_limit", 64, 8, "shape", "x", "size 2 of dimension 0")
+    ]  # fmt: skip
+
+
 OF_2_5 = """\
 Graph break in user code at /home/me/model.py:12
 Reason: Unsupported: generic_jump TensorVariable()

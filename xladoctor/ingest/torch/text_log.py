@@ -38,7 +38,10 @@ _TRIGGERED = re.compile(r"\s*triggered by the following guard failure(?:\(s\))?:
 _REASON = re.compile(r"\s+- (.+)")
 _LIMIT = re.compile(r"torch\._dynamo hit config\.(\w+_limit) \((\d{1,9})\)")
 _LIMITED = re.compile(r"\s*function: '(.+?)' \((.+?):(\d{1,9})\)$")
-_LAST = re.compile(r"\s*last reason: (.+)")
+_LAST = re.compile(
+    r"\s*last reason: (.+)|"
+    r"\s*reasons: +[\[(]+(['\"])(.+?)\2\s*(?:,.*)?[\])]+$"
+)  # in torch 2.0, a list
 #: Of a break: its place, or its reason, and what that place was traced from.
 _BROKEN = re.compile(r"Graph break in user code at (.+?):(\d{1,9})$")
 _BROKEN_FROM = re.compile(r"Graph break: (.*?) ?from user code at:$")
@@ -231,7 +234,7 @@ class TextLog:
         if limit is None or match is None:
             return
         function = self._function(match)
-        reason = _LOCAL.sub(r"\1", last[1]) if last else ""
+        reason = _LOCAL.sub(r"\1", last[1] or last[3]) if last else ""
         function.limit = limit[1], int(limit[2]), reason
         number = record.number or f"{function.frame}/{int(limit[2])}"
         if number in function.numbers:  # it was to be compiled again, and was not
