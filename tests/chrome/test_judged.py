@@ -322,6 +322,21 @@ def test_a_wait_is_of_the_copy_before_it_in_the_same_operator(
     assert step == expected
 
 
+def test_a_wait_after_a_copy_in_no_operator_is_the_programs_own(tmp_path: Path) -> None:
+    trace = Trace()
+    for number in range(12):
+        at = number * 10_000.0
+        trace.step(number, at, 10_000).event("aten::mm", at + 10, 50)
+        trace.launch("gemm", at + 20, at + 30, 5_000)
+        trace.copy("HtoD (Pinned -> Device)", at + 102, at + 5_030, 90)
+        trace.call("cudaStreamSynchronize", at + 110, 5_020)
+    evidence = load(tmp_path, trace)
+    (step,) = evidence.database.table("SELECT wait_ns, upload_ns FROM timeline_step"
+                                      " WHERE step = 5")[1]  # fmt: skip
+    assert step == (5_020_000, 5_000)
+    assert "XD611" not in fired(evidence)
+
+
 def test_calls_that_wait_for_their_copy_are_known_by_their_runtime(tmp_path: Path) -> None:
     trace = Trace()
     for number in range(12):
