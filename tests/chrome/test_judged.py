@@ -322,6 +322,21 @@ def test_a_wait_is_of_the_copy_before_it_in_the_same_operator(
     assert step == expected
 
 
+def test_a_wait_after_a_copy_in_no_operator_is_the_programs_own(tmp_path: Path) -> None:
+    trace = Trace()
+    for number in range(12):
+        at = number * 10_000.0
+        trace.step(number, at, 10_000).event("aten::mm", at + 10, 50)
+        trace.launch("gemm", at + 20, at + 30, 5_000)
+        trace.copy("HtoD (Pinned -> Device)", at + 102, at + 5_030, 90)
+        trace.call("cudaStreamSynchronize", at + 110, 5_020)
+    evidence = load(tmp_path, trace)
+    (step,) = evidence.database.table("SELECT wait_ns, upload_ns FROM timeline_step"
+                                      " WHERE step = 5")[1]  # fmt: skip
+    assert step == (5_020_000, 5_000)
+    assert "XD611" not in fired(evidence)
+
+
 def test_calls_that_wait_for_their_copy_are_known_by_their_runtime(tmp_path: Path) -> None:
     trace = Trace()
     for number in range(12):
@@ -355,6 +370,37 @@ def test_one_step_does_not_show_that_there_is_nothing_to_fix(tmp_path: Path) -> 
     reasons = {skipped.rule: skipped.reason for skipped in diagnosis.not_checked}
     assert reasons["XD201"] == "the timeline has one step, and what recurs takes 3 to show"
     assert "XD607" in diagnosis.rules.clear
+
+
+def unmarked(*calls: str) -> Trace:
+    """What nothing divides into steps: small kernels, each with a name of its own."""
+    trace = Trace()
+    for number in range(300):
+        at = number * 26.0
+        trace.event(f"aten::op{number}", at, 20).launch(f"kernel{number}", at + 4, at + 10, 6)
+    for name in calls:
+        trace.call(name, 5, 2)
+    return trace
+
+
+def test_what_nothing_divides_into_steps_is_judged_by_shares_of_all(tmp_path: Path) -> None:
+    evidence = load(tmp_path, unmarked())
+    diagnosis = diagnose(evidence, load_rules())
+    assert [finding.rule for finding in diagnosis.findings] == ["XD607"]
+    assert diagnosis.steps is None
+    assert "XD201" in diagnosis.rules.not_evaluated
+    assert [note.rpartition(": ")[2] for note in evidence.notes] == [
+        "nothing marks steps; all of it is taken as one"
+    ]
+
+
+@pytest.mark.parametrize("call", ["cudaMalloc", "cudaStreamBeginCapture", "hipGraphInstantiate"])
+def test_what_only_first_steps_do_is_of_warm_up(tmp_path: Path, call: str) -> None:
+    diagnosis = diagnose(load(tmp_path, unmarked(call)), load_rules())
+    assert diagnosis.findings == []
+    assert diagnosis.verdict.text.endswith(
+        "; one step of warm-up does not show what recurs: record later ones."
+    )
 
 
 def test_reads_that_recur_within_one_step(tmp_path: Path) -> None:

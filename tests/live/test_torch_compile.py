@@ -184,6 +184,32 @@ def test_break_is_counted_in_the_calls_that_have_it(tmp_path: Path) -> None:
     assert (finding["locations"][0]["line"], finding["count"]) == (10, 25)
 
 
+SCHEDULED = """
+import torch
+
+model = torch.nn.Linear(4, 4)
+model(torch.ones(4)).sum().backward()
+optimizer = torch.optim.SGD(model.parameters(), lr=torch.tensor(0.1))
+scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, total_iters=4)
+
+@torch.compile(backend="eager")
+def update():
+    optimizer.step()
+    scheduler.step()
+
+for number in range(12):
+    update()
+"""
+
+
+def test_break_that_pytorch_itself_asks_for_is_none_of_the_programs(tmp_path: Path) -> None:
+    captured = capture(tmp_path / "out", write(tmp_path, "train.py", SCHEDULED))
+
+    assert captured.finished.status == 0
+    assert not [line for line in captured.log_lines("break") if "graph_break()" in line["reason"]]
+    assert {finding["locations"][0]["line"] for finding in captured.findings("XD314")} == {11}
+
+
 PART = """
 import torch, xladoctor
 

@@ -36,8 +36,8 @@ _LOGGED = """
 _COUNTED = {"compile": ("graph", "graphs"), "execute": ("launch", "launches")}
 _STEPS_OF_LOG = "SELECT s.* FROM lead l JOIN step s USING (process, thread) WHERE NOT s.tail"
 _STEPS_OF_TIMELINE = """
-    SELECT * FROM timeline_step
-    WHERE process = (SELECT process FROM timeline_step GROUP BY process
+    SELECT * FROM divided_step
+    WHERE process = (SELECT process FROM divided_step GROUP BY process
                      ORDER BY sum(duration_ns) DESC, process LIMIT 1)
 """
 
@@ -134,7 +134,7 @@ def steps(evidence: Evidence) -> Steps | None:
 def _steps_of_timeline(evidence: Evidence) -> Steps | None:
     rows = evidence.database.rows("""
         SELECT count(*) AS count, median(duration_ns) FILTER (steady) / 1e6 AS median_ms
-        FROM timeline_step GROUP BY process ORDER BY sum(duration_ns) DESC, process LIMIT 1
+        FROM divided_step GROUP BY process ORDER BY sum(duration_ns) DESC, process LIMIT 1
     """)
     if not rows:
         return None

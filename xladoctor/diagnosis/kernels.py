@@ -20,10 +20,9 @@ _LAUNCHED = """
     WHERE l.process = $process AND l.device = $device AND (s.step IS NOT NULL OR $steps = 0)
 """
 _MADE = """
-    SELECT coalesce(sum(h.count), 0)::BIGINT AS graphs_made
-    FROM host_op h LEFT JOIN judged_step s USING (process, step)
-    WHERE h.process = $process AND (s.step IS NOT NULL OR $steps = 0)
-      AND regexp_matches(h.name, '^(cuda|cu|hip)GraphInstantiate')
+    SELECT coalesce(sum(u.made), 0)::BIGINT AS graphs_made
+    FROM graph_use u LEFT JOIN judged_step s USING (process, step)
+    WHERE u.process = $process AND (s.step IS NOT NULL OR $steps = 0)
 """
 
 

@@ -14,6 +14,7 @@ _STEPS = """
         SELECT count(*) FILTER (steady OR NOT $steady) AS steps FROM profiled_step GROUP BY process
     )
 """
+_UNMARKED = "SELECT bool_and(steps_from = 'span') FROM timeline"
 _STRANGE = "SELECT min(not_understood) FROM timeline"
 _WARMING_UP = """
     SELECT count(*) FROM profiled_step
@@ -77,6 +78,8 @@ def unjudged(evidence: Evidence, pack: Sequence[Rule], not_checked: Sequence[Not
         return ""
     most = max(few, key=lambda rule: rule.needs_steps)
     steps, kind = _steps(most, evidence)
+    if evidence.database.scalar(_UNMARKED):
+        return f"what recurs does not show without steps: mark {most.needs_steps} or more"
     shown = f"{_counted(steps or 0, kind)} {_show_nothing(steps or 0)}"
     return f"{shown}: record {most.needs_steps} or more"
 

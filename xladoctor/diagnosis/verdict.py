@@ -39,6 +39,7 @@ LIMITS = {
 _UNKNOWN = "This evidence has no times of steps, so what limits the program is not known"
 _REPORTED = "{}, but no times of steps"
 _NOTHING, _NO_CURE = "nothing to fix", "no rule knows a cure"
+_NONE_JUDGED = "no rule could be evaluated"
 _WITHIN = "no launch repeats, and what goes on within one cannot be seen from outside"
 _MANY = 10
 _HUNDREDS = 100  # times as fast, beyond which what is left is too little to tell how many
@@ -95,7 +96,7 @@ def verdict(  # noqa: PLR0913  # what a sentence on the whole run rests on
         avoidable = bound_by in _AVOIDABLE or (bound_by == "device" and _idle(time) > _IDLE)
         lossy = avoidable and share > _MUCH
         todo = _nothing(findings, judged is None or judged[0] > 0, lossy)
-        if unjudged and todo in (_NOTHING, _NO_CURE):
+        if unjudged and todo in (_NOTHING, _NO_CURE, _NONE_JUDGED):
             todo = unjudged
         elif todo == _NOTHING:
             todo = _as_far_as_known(findings, judged) if bound_by == "unknown" else todo + so_far
@@ -107,7 +108,7 @@ def verdict(  # noqa: PLR0913  # what a sentence on the whole run rests on
 def _nothing(findings: Sequence[Finding], judged: bool, lossy: bool) -> str:
     """What to say where no finding has to be fixed: that nothing is lost only if that is known."""
     if not judged:
-        return "no rule could be evaluated"
+        return _NONE_JUDGED
     savings = [finding.saving for finding in findings]
     best = max(savings, key=lambda saving: saving.share or 0.0, default=None)
     if best is not None and (best.share or 0.0) >= _LITTLE:

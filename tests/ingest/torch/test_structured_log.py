@@ -28,6 +28,15 @@ User code traceback:
   File "/home/ada/train.py", line 8, in forward
     if z.sum() > 0:
 """
+#: Of PyTorch's own code: nobody else's break.
+ASKED_FOR = """Graph break in user code at /env/site-packages/torch/optim/optimizer.py:81
+Graph Break Reason: Call to `torch._dynamo.graph_break()`
+  Explanation: User-inserted graph break. Message: None
+
+User code traceback:
+  File "/home/ada/train.py", line 9, in update
+    optimizer.step()
+"""
 
 
 def record(fields: dict[str, Any], of: str = "0/0", payload: str = "") -> str:
@@ -63,6 +72,7 @@ LOG = "".join((
     artifact("recompile_reasons", "0/1", '["0/0: k == 1   # train.py:7"]'), start("0/1"),
     artifact("fx_graph_cache_hit", "0/1", ""), ended("0/1"),
     artifact("dynamo_graph_break_reason", "0/1", BREAK),
+    artifact("dynamo_graph_break_reason", "0/1", ASKED_FOR),
     record({"bwd_compilation_metrics": {"duration_us": 7,
                                         "backward_cumulative_compile_time_us": 7}}, "0/1"),
     artifact("recompile_reasons", "0/2", '["0/1: k == 2"]'), ended("0/2", None, **LIMIT),

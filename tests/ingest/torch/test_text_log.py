@@ -134,6 +134,25 @@ def test_the_limit_is_not_compiled(tmp_path: Path, prefix: str) -> None:
     assert "XD116" in fired
 
 
+@pytest.mark.parametrize("reasons", [
+    '["tensor \'x\' size mismatch at index 0. expected 2, actual 3"]',
+    "(\"tensor 'x' size mismatch at index 0. expected 2, actual 3\", <code object step>)",
+])  # fmt: skip
+def test_the_limit_in_the_words_of_torch_2_0(tmp_path: Path, reasons: str) -> None:
+    limit = (
+        "[2023-04-01 12:00:00,000] torch._dynamo.convert_frame: [WARNING] torch._dynamo hit"
+        " config.cache_size_limit (64)\n   function: 'step' (/home/me/train.py:8)\n"
+        f"   reasons:  {reasons}\nto diagnose recompilation issues, see"
+        " https://pytorch.org/docs/master/dynamo/troubleshooting.html.\n"
+    )
+    found = read(tmp_path, limit).database.table(
+        "SELECT compiled, name, size, line, what, argument, was FROM compile_limit"
+    )[1]
+    assert found == [
+        ("step", "cache_size_limit", 64, 8, "shape", "x", "size 2 of dimension 0")
+    ]  # fmt: skip
+
+
 OF_2_5 = """\
 Graph break in user code at /home/me/model.py:12
 Reason: Unsupported: generic_jump TensorVariable()
@@ -179,6 +198,29 @@ def test_places_where_functions_are_split(
     assert (file, line, function) == ("/home/me/model.py", 12, "loss")
     assert why.startswith(reason)
     assert {finding.rule for finding in diagnose(evidence, load_rules()).findings} == {"XD314"}
+
+
+ASKED_FOR = """\
+Graph break in user code at {0}:{1}
+Graph Break Reason: Call to `torch._dynamo.graph_break()`
+  Explanation: User-inserted graph break. Message: None
+  Hint: Remove the `torch._dynamo.graph_break()` call.
+
+User code traceback:
+  File "/home/me/train.py", line 9, in update
+    optimizer.step()
+  File "{0}", line {1}, in _use_grad
+    torch._dynamo.graph_break()
+"""
+
+
+@pytest.mark.parametrize(("file", "breaks"), [("/site-packages/torch/optim/optimizer.py", 0),
+                                              ("/home/me/model.py", 1)])  # fmt: skip
+def test_breaks_that_the_framework_itself_asks_for_are_left_out(
+    tmp_path: Path, file: str, breaks: int
+) -> None:
+    evidence = read(tmp_path, glog("graph_breaks", "1/0", ASKED_FOR.format(file, 81)))
+    assert evidence.database.scalar("SELECT count(*) FROM graph_break") == breaks
 
 
 def test_the_newest_record_alone(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ TIMELINE: dict[str, Table] = {
         events BIGINT number of events
         bytes BIGINT size of the file
         complete BOOLEAN whether all of it could be read
-        steps_from VARCHAR what marked steps: StepMarker, executions, repetition …; or NULL
+        steps_from VARCHAR what marked steps: StepMarker, executions …; span: all is one; or NULL
         frontend VARCHAR framework whose events or compiled functions are in it, if any
         not_understood VARCHAR what drives the device, where its calls are not understood; or NULL
     """)),

@@ -37,9 +37,14 @@ CREATE MACRO processor_wait_of(process_) AS coalesce(
 -- Internal: Steady steps of the timeline, with a device in it or without.
 CREATE VIEW warmed_up AS SELECT * FROM timeline_step WHERE steady;
 
+-- Internal: The steps of the timeline, but what is all of one that nothing divides into steps.
+CREATE VIEW divided_step AS
+SELECT * FROM timeline_step
+WHERE process NOT IN (SELECT process FROM timeline WHERE steps_from = 'span');
+
 -- Internal: The steps that the use of devices is told of: steady ones, or all of a process that has none.
 CREATE VIEW judged_step AS
-SELECT * FROM timeline_step s
+SELECT * FROM divided_step s
 WHERE s.steady OR NOT EXISTS (SELECT 1 FROM timeline_step o WHERE o.process = s.process AND o.steady);
 
 -- Internal: The steps of timelines that other profilers recorded, where nothing else tells of steps.

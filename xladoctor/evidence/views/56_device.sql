@@ -1,3 +1,18 @@
+-- Internal: Recorded graphs (CUDA graphs) of each step: made, with the time that took, launched, and the kernels in them.
+CREATE VIEW graph_use AS
+SELECT
+    coalesce(m.process, l.process) AS process, coalesce(m.step, l.step) AS step,
+    coalesce(m.made, 0)::BIGINT AS made, coalesce(m.made_ns, 0)::BIGINT AS made_ns,
+    coalesce(l.launches, 0)::BIGINT AS launches, coalesce(l.kernels, 0)::BIGINT AS kernels
+FROM (
+    SELECT process, step, sum(count) AS made, sum(duration_ns) AS made_ns
+    FROM host_op WHERE regexp_matches(name, '^(cuda|cu|hip)GraphInstantiate') GROUP BY process, step
+) m
+FULL JOIN (
+    SELECT process, step, sum(calls) AS launches, sum(kernels) AS kernels
+    FROM device_launch WHERE how = 'graph' GROUP BY process, step
+) l ON l.process = m.process AND l.step IS NOT DISTINCT FROM m.step;
+
 -- Internal: The busiest device of each process in the steady steps of its timeline.
 CREATE VIEW busiest_device AS
 SELECT d.process, d.device, sum(d.busy_ns)::BIGINT AS busy_ns, any_value(s.duration_ns) AS duration_ns,

@@ -189,8 +189,12 @@ class ChromeSpace(Space):
                 events.name[asked] = events.add_name(f"{name}: {made}")
 
     def _waits_after(self, events: Events, calls: wire.Ints) -> wire.Ints:
-        """For each call the wait that comes next in the operator that it is in, -1 for none."""
+        """For each call the wait that comes next in the operator that it is in, -1 for none.
+
+        A label of the program is no operator: what follows within may be of anything.
+        """
         found = np.full(len(calls), -1, np.int64)
+        label = np.isin(events.names, list(self.labels or ()))
         waits = [index for index, name in enumerate(events.names) if _WAITS.fullmatch(name)]
         for line in self.lines if waits else ():
             own = np.flatnonzero((calls >= line.first) & (calls < line.events.stop - 1))
@@ -200,6 +204,7 @@ class ChromeSpace(Space):
             at = calls[own] - line.first
             waiting = np.isin(events.name[line.events][at + 1], waits)
             same = (parent[at] >= 0) & (parent[at] == parent[at + 1])
+            same &= ~label[events.name[line.events][parent[at]]]
             found[own[waiting & same]] = line.first + at[waiting & same] + 1
         return found
 

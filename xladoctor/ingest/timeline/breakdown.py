@@ -16,7 +16,8 @@ from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.devices import Device
 from xladoctor.ingest.timeline.intervals import Intervals, Times
 from xladoctor.ingest.timeline.python_frames import PythonFrames
-from xladoctor.ingest.timeline.steps import Steps
+from xladoctor.ingest.timeline.steps import SPAN, Steps
+from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.space import Line
 from xladoctor.warmup import WARMUP
 
@@ -26,17 +27,22 @@ _MOST_PLACED = 5000
 _REASONS = [*NAMES, "python"]
 
 
-def add_steps(doing: dict[str, Intervals], steps: Steps, process: int, ingested: Ingested) -> Times:
+def add_steps(
+    doing: dict[str, Intervals], steps: Steps, warming_up: wire.Array, process: int,
+    ingested: Ingested,
+) -> Times:  # fmt: skip
     """Fill ``timeline_step``; return the number that each step has there.
 
-    ``doing`` is when the loop's thread was at each activity.
+    Args:
+        doing: when the loop's thread was at each activity.
+        warming_up: which steps are known to be of warm-up, whatever their numbers.
     """
     log = _of_log(steps, process, ingested)
     number = np.where(log["joined"], log["index"], steps.number)
     lasted = steps.end - steps.begin
     parts = spent(doing, steps.begin, steps.end)
     known = sum(parts.values(), np.zeros(len(lasted), np.int64))
-    quiet = (parts["compile"] == 0) & ~log["probed"]
+    quiet = (parts["compile"] == 0) & ~log["probed"] & ~warming_up
     late = np.where(log["joined"], log["ordinal"] >= WARMUP * log["period"],
                     ~log["known"] & (steps.before >= WARMUP))  # fmt: skip
     ingested.append("timeline_step", {
@@ -153,7 +159,7 @@ def spent(doing: dict[str, Intervals], begin: Times, end: Times) -> dict[str, Ti
 
 def _span(timeline: Timeline, steps: Steps | None, device: Device) -> tuple[int, int]:
     """From the first step to the last; without steps, while the device was busy."""
-    if steps is not None:
+    if steps is not None and steps.source != SPAN:
         return int(steps.begin[0]), int(steps.end[-1])
     if len(device.busy.begin):
         return int(device.busy.begin[0]), int(device.busy.end[-1])

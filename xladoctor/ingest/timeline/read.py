@@ -30,9 +30,9 @@ from xladoctor.ingest.timeline.regions import (
     add_regions,
     find_regions,
 )
-from xladoctor.ingest.timeline.repetition import repeated_steps
+from xladoctor.ingest.timeline.repetition import repeated_steps, warming_up, whole_span
 from xladoctor.ingest.timeline.runtimes import not_understood
-from xladoctor.ingest.timeline.steps import Steps, find_steps, loop_lines, main_line
+from xladoctor.ingest.timeline.steps import SPAN, Steps, find_steps, loop_lines, main_line
 from xladoctor.ingest.xplane import tables
 from xladoctor.ingest.xplane.compiled import no_cache_reason
 from xladoctor.ingest.xplane.space import Line, Space, read_space
@@ -95,6 +95,8 @@ def _read(
     devices = find_devices(timeline)
     marked = find_steps(timeline, main, doing.get("compile"), devices)
     steps = repeated_steps(timeline, lines, doing, marked)
+    if steps is None and file.alone and (steps := whole_span(timeline, lines, devices)):
+        ingested.notes.append(f"{space.path}: nothing marks steps; all of it is taken as one")
     if steps and steps.each and space.joins_calls:
         ingested.notes.append(f"{space.path}: {_marks(marked)} are taken to go from"
                               f" {steps.each} to the next")  # fmt: skip
@@ -104,7 +106,7 @@ def _read(
                               " so that waits and launches are not judged")  # fmt: skip
     _describe(file, timeline, main, steps, strange, ingested)
     numbers = None if steps is None else breakdown.add_steps(
-        doing, steps, file.process, ingested)  # fmt: skip
+        doing, steps, warming_up(timeline, lines, steps), file.process, ingested)  # fmt: skip
     breakdown.add_devices(timeline, main, doing, steps, numbers, devices, file.process, ingested)
     add_dependencies(timeline, lines, steps, numbers, devices, file.process, ingested)
     add_launches(timeline, steps, numbers, devices, file.process, ingested)
@@ -122,7 +124,8 @@ def _read(
         hlo.read_module(proto, file.process, program, graph_hash, folders, ingested)
     times = None
     if file.alone:
-        times = add_records(timeline, lines, steps, doing, compiled, file.process, ingested)
+        marked = None if steps and steps.source == SPAN else steps  # what recurs is told by step
+        times = add_records(timeline, lines, marked, doing, compiled, file.process, ingested)
     rows = None
     if file.alone and phases:
         rows = compile_phases(timeline, phases, file.process, ingested)

@@ -8,7 +8,7 @@ sequence again and again, and where that has something in it that layers have no
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,12 +16,14 @@ import numpy as np
 from xladoctor.frontends.vocabulary import events, own_events, part_of, with_trait
 from xladoctor.ingest.timeline.activity import input_names
 from xladoctor.ingest.timeline.clock import Timeline
+from xladoctor.ingest.timeline.devices import Device
 from xladoctor.ingest.timeline.intervals import Intervals, Times, covering
 from xladoctor.ingest.timeline.launches import launches_graph
 from xladoctor.ingest.timeline.python_frames import is_frame
-from xladoctor.ingest.timeline.steps import Steps, outermost
+from xladoctor.ingest.timeline.steps import SPAN, Steps, between, outermost
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.space import Line
+from xladoctor.warmup import WARMUP
 
 _TURNS = 3  # fewer prove nothing
 _LITTLE = 0.1  # of what is done with a batch
@@ -30,6 +32,7 @@ _APART = 0.5  # of the calls of a function with something between them that laye
 _CANDIDATES = 64  # lengths of a turn that are tried
 _RUNTIME = re.compile(r"(cuda|hip|cu|roc)[A-Z]\w*(: .*)?")
 _LAUNCH = re.compile(r"(cuda|hip|cu)\w*Launch\w*")
+_OF_WARMUP = re.compile(r"(cuda|hip|cu)(GraphInstantiate|StreamBeginCapture|Malloc(?!Async))\w*")
 _NUMBER = re.compile(r"\d+")
 
 
@@ -113,6 +116,9 @@ def repeated_steps(
     batches = _by_batches(timeline, lines[0])
     if found is not None and few:
         inner = batches or _by_repetition(timeline, lines, doing)
+        updates = _updates(timeline, lines[0])
+        if inner and 0 < 2 * len(updates) <= len(inner.begin) + 1:  # turns accumulate gradients
+            inner = between(updates)
         more = inner is not None and len(inner.begin) >= 2 * len(found.begin)
         return replace(inner, earlier=int(found.number[0])) if inner and more else found
     if found is None and batches:
@@ -126,6 +132,43 @@ def repeated_steps(
         return fewer or found
     apart = _each_has(_marks(timeline, lines, doing), found.begin, found.end)
     return found if np.mean(apart) >= _APART else None
+
+
+def whole_span(timeline: Timeline, lines: list[Line], devices: Sequence[Device]) -> Steps | None:
+    """All that the loop's thread and the devices did as one step, where nothing tells steps apart.
+
+    What takes a large share of that does so whatever the steps are. That it was warmed up is taken
+    for granted, but for what :func:`warming_up` knows.
+    """
+    if not lines or not timeline.space.joins_calls:
+        return None
+    work = _Sequence.of(timeline, lines[0])
+    if not len(work.begin):
+        return None
+    end = max([int(work.end.max()), *(int(device.busy.end[-1]) for device in devices
+                                      if len(device.busy.end))])  # fmt: skip
+    begin = int(work.begin.min())
+    return Steps(SPAN, np.array([begin]), np.array([end]), np.arange(1), earlier=WARMUP)
+
+
+def warming_up(timeline: Timeline, lines: list[Line], steps: Steps) -> wire.Array:
+    """Which steps do what only first ones do, where they are too few to show what recurs: they
+    record graphs, or ask the driver for memory, which allocators keep.
+    """
+    if len(steps.begin) >= _TURNS or not timeline.space.joins_calls:
+        return np.zeros(len(steps.begin), bool)
+    first = timeline.choice(name for name in timeline.events.names if _OF_WARMUP.fullmatch(name))
+    calls = [timeline.begins(line, timeline.chosen(line, first)) for line in lines]
+    instants = np.sort(np.concatenate([*calls, np.empty(0, np.int64)]))
+    return _each_has(instants, steps.begin, steps.end)
+
+
+def _updates(timeline: Timeline, line: Line) -> Times:
+    """When each update of an optimizer began."""
+    which = timeline.chosen(line, timeline.choice(
+        name for name in timeline.events.names if name.startswith(events("update"))))  # fmt: skip
+    begin = timeline.begins(line, which)
+    return begin[outermost(begin, timeline.ends(line, which))]
 
 
 def _by_batches(timeline: Timeline, main: Line) -> Steps | None:

@@ -21,6 +21,8 @@ MARK = "xladoctor.step#"
 #: How the names of XLA's own events that launch a program begin.
 _RUNTIME = ("PjRtCpuExecutable::Execute", "TfrtCpuExecutable::Execute")
 _REPEATED = 3
+#: Source of the step that all of a timeline is taken for where nothing tells steps apart.
+SPAN = "span"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,7 @@ class Steps:
 
     Attributes:
         source: StepMarker, StepTrace, ProfilerStep, Steps, executions, batches or repetition: what
-            marked them; the capture's own marks.
+            marked them; the capture's own marks; span: nothing, and all is taken as one.
         barriers: whether they go from barrier to barrier.
         number: the program's own, else counted from 0.
         counted: whether the program's own numbers are those of its steps, from 0.
@@ -57,7 +59,8 @@ class Steps:
         """
         place = np.arange(len(self.end))
         own = self.counted & ((place > 0) | (len(place) == 1))
-        return np.where(own, np.maximum(self.number, place), place + self.earlier * (place > 0))
+        earlier = self.earlier * ((place > 0) | (len(place) == 1))
+        return np.where(own, np.maximum(self.number, place), place + earlier)
 
 
 def main_line(timeline: Timeline) -> Line | None:
@@ -207,7 +210,7 @@ def _by_executions(
                if timeline.events.names[name].startswith(events("update"))]  # fmt: skip
     # an update ends a step, whatever that calls several times
     chosen = min([longest, *updates], key=lambda name: count[name])
-    steps = _between(begins[names == chosen])
+    steps = between(begins[names == chosen])
     return steps and replace(steps, each=timeline.events.names[chosen])
 
 
@@ -250,11 +253,12 @@ def _by_modules(timeline: Timeline) -> Steps | None:
                 names = timeline.events.name[line.events]
                 lasted = np.bincount(names, timeline.events.duration_ps[line.events])
                 which = np.flatnonzero(names == lasted.argmax())
-                return _between(timeline.begins(line, which))
+                return between(timeline.begins(line, which))
     return None
 
 
-def _between(begins: Times) -> Steps | None:
+def between(begins: Times) -> Steps | None:
+    """From each of these instants to the next, if they are enough to show what recurs."""
     begins = np.sort(begins)
     if len(begins) < _REPEATED:
         return None

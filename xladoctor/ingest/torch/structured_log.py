@@ -273,6 +273,8 @@ class _Reader:
         if match is None:
             return
         file, line, text, traced = match[1], _line(match[2]), match[3], match[4]
+        if breaks.asked_for(text) and self._folders.is_machinery(file):
+            return  # the framework's own code asks for it
         why, hint = breaks.reason(text)
         stack = [Frame(name, _line(at), function)
                  for name, at, function in _TRACED.findall(traced or "")]  # fmt: skip

@@ -37,7 +37,10 @@ _TRIGGERED = re.compile(r"\s*triggered by the following guard failure(?:\(s\))?:
 _REASON = re.compile(r"\s+- (.+)")
 _LIMIT = re.compile(r"torch\._dynamo hit config\.(\w+_limit) \((\d{1,9})\)")
 _LIMITED = re.compile(r"\s*function: '(.+?)' \((.+?):(\d{1,9})\)$")
-_LAST = re.compile(r"\s*last reason: (.+)")
+_LAST = re.compile(
+    r"\s*last reason: (.+)|"
+    r"\s*reasons: +[\[(]+(['\"])(.+?)\2\s*(?:,.*)?[\])]+$"
+)  # in torch 2.0, a list
 #: Of a break: its place, or its reason, and what that place was traced from.
 _BROKEN = re.compile(r"Graph break in user code at (.+?):(\d{1,9})$")
 _BROKEN_FROM = re.compile(r"Graph break: (.*?) ?from user code at:$")
@@ -116,6 +119,7 @@ class TextLog(CompilerLog):
         self._open: _Record | None = None
         self._functions: dict[tuple[str, str, int], _Function] = {}
         self._breaks: dict[tuple[CallSite, str], _Break] = {}
+        self._intended = 0  # breaks that the framework's own code asks for
 
     @property
     def inside(self) -> bool:
@@ -126,7 +130,7 @@ class TextLog(CompilerLog):
     def tells(self) -> bool:
         """Whether it has a compilation or a break."""
         self.finish()
-        return bool(self._functions or self._breaks)
+        return bool(self._functions or self._breaks or self._intended)
 
     def take(self, line: str) -> bool:
         """Take a line; False if it is not of the log."""
@@ -223,7 +227,7 @@ class TextLog(CompilerLog):
         if limit is None or match is None:
             return
         function = self._function(match)
-        reason = _LOCAL.sub(r"\1", last[1]) if last else ""
+        reason = _LOCAL.sub(r"\1", last[1] or last[3]) if last else ""
         function.limit = limit[1], int(limit[2]), reason
         number = record.number or f"{function.frame}/{int(limit[2])}"
         if number in function.numbers:  # it was to be compiled again, and was not
@@ -245,6 +249,10 @@ class TextLog(CompilerLog):
             raised = [found[1] for line in rest if (found := _RAISED.match(line))]
             text = raised[-1] if raised else "unknown"
         place = Frame(at[1], min(int(at[2]), _MOST_LINE), "?") if at else None
+        innermost = place or (stack[-1] if stack else None)
+        if innermost and breaks.asked_for(text) and _FOLDERS.is_machinery(innermost.file):
+            self._intended += 1
+            return
         if place and stack and (stack[-1].file, stack[-1].line) == (place.file, place.line):
             place = None  # the stack has its function
         frames = [*([place] if place else []), *reversed(stack)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Sequence
 
-from ..call_site import LIBRARY, USER, CallSites, Place
+from ..call_site import FRAMEWORK, LIBRARY, USER, CallSites
 from ..redaction import redact_text
 
 _RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_(\d+)$")
@@ -14,6 +14,9 @@ _HINT = re.compile(r"Hint: (.*?)(?=\n\s*Hint: |\n\s*Developer debug|\n\n|\Z)", r
 #: Hints that are given with every second break, and say nothing of this one.
 _GENERAL = ("This graph break is fundamental", "It may be possible to write Dynamo tracing rules",
             "This is likely to be a Dynamo bug", "Please report an issue")  # fmt: skip
+_ASKED_FOR = re.compile(
+    r"Call(?:ed|ing)?\b[^\n]*\b_dynamo\.graph_break\b|User-inserted graph break"
+)
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 _TEXT = 400  # characters
 
@@ -39,13 +42,26 @@ def reason(text: str) -> tuple[str, str]:
     return _short(why), _short(hints[0] if hints else "")
 
 
+def asked_for(text: str) -> bool:
+    """Whether the code asks for the break: ``torch._dynamo.graph_break()``."""
+    return _ASKED_FOR.search(text) is not None
+
+
+def intended(sites: CallSites, stack: Sequence[Any], text: str) -> bool:
+    """Whether the framework's own code asks for the break, as its optimizers do: nobody else can
+    take that away.
+    """
+    return bool(stack) and asked_for(text) and sites.kind(stack[-1].filename) == FRAMEWORK
+
+
 def place(sites: CallSites, stack: Sequence[Any], called_at: int | None) -> int | None:
     """The call site of a break.
 
     Args:
         sites: of the process.
         stack: of the traced code: ``FrameSummary`` from outside in.
-        called_at: the line that called the compiled function.
+        called_at: the line that called the traced code; after a break that need not be the one that
+            called the compiled function.
     """
     guilty: Any = None
     for frame in reversed(stack):
@@ -55,10 +71,13 @@ def place(sites: CallSites, stack: Sequence[Any], called_at: int | None) -> int 
             return sites.intern((*_line_of(guilty or frame), *context, ""))
         if kind == LIBRARY:
             guilty = guilty or frame
-    if guilty is None:
-        return called_at
-    context = (None, None, None) if called_at is None else sites.rows[called_at][:3]
-    row: Place = (*_line_of(guilty), *context, "")
+    if called_at is None:
+        return None if guilty is None else sites.intern((*_line_of(guilty), None, None, None, ""))
+    file, line, function, *outer, _ = sites.rows[called_at]
+    function = function.rpartition(".")[2]  # as the frames of traced code have it
+    row: Any = (file, line, function, *outer, "")
+    if guilty is not None:
+        row = (*_line_of(guilty), file, line, function, "")
     return sites.intern(row)
 
 

@@ -180,9 +180,13 @@ class Dynamo:
             broken = [(str(error), getattr(error, "real_stack", None) or [])]
         if metrics.get("is_forward") is not False:
             self._hear.traced(attempt, bool(broken))
+        sites = self._calls.sites
+        broken = [(text, stack) for text, stack in broken
+                  if not breaks.intended(sites, stack, text)]  # fmt: skip
+        called_at = sites.of(sys._getframe(1)) if broken else None
         for text, stack in broken:
             why, hint = breaks.reason(text)
-            place = breaks.place(self._calls.sites, stack, attempt.site)
+            place = breaks.place(sites, stack, called_at)
             function = stack[0].name if stack else metrics.get("co_name") or ""
             self._hear.broken(attempt.site, place, breaks.function_name(function), why, hint,
                               error is not None)  # fmt: skip
