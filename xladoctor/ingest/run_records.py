@@ -380,7 +380,7 @@ class Upload(Struct, frozen=True, tag_field="event", tag="upload"):
 
 
 class Optimizer(Struct, frozen=True, tag_field="event", tag="optimizer"):
-    """An optimizer stepped for the first time; ``closure`` is the site of the function given to it."""
+    """An optimizer stepped for the first time; ``closure`` is the site of the function it got."""
 
     thread: Identity
     site: Number | None
