@@ -131,7 +131,7 @@ def test_compile_upload_optimizer_and_loader_lines() -> None:
         {"event": "compile", **common, "during": "read", "end_ns": 99, "duration_ns": 9},
         {"event": "upload", **common, "shape": [16, 64], "dtype": "bfloat16"},
         {"event": "upload", **common, "shape": [], "dtype": "quint8"},
-        {"event": "optimizer", "thread": 7, "site": 1},
+        {"event": "optimizer", "thread": 7, "site": 1, "closure": 0},
         {"event": "loader", "site": 1, "batch_size": 32, "drop_last": False, "workers": 2},
     )
 
@@ -145,7 +145,8 @@ def test_compile_upload_optimizer_and_loader_lines() -> None:
     assert table(ingested, "transfer") == [
         {**sent, "shape": [16, 64], "dtype": "bf16"}, {**sent, "shape": [], "dtype": "quint8"},
     ]  # fmt: skip
-    assert table(ingested, "optimizer") == [{**base, **ITEM.columns()}]
+    closure = {f"closure_{key}": SYNC.columns()[key] for key in ("file", "line", "function")}
+    assert table(ingested, "optimizer") == [{**base, **closure, **ITEM.columns()}]
     assert table(ingested, "loader") == [
         {
             "process": 2,

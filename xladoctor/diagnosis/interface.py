@@ -46,7 +46,9 @@ class Location:
     file: str
     line: int
     function: str | None
-    role: Literal["guilty", "caller", "made", "used", "compiled", "due", "loop", "collated", "left"]
+    role: Literal[
+        "guilty", "caller", "made", "used", "compiled", "due", "loop", "closure", "collated", "left"
+    ]
     source: str | None = None
 
 

@@ -11,7 +11,7 @@ from xladoctor.diagnosis.rule import Severity
 
 _Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _Count = Annotated[int, Field(ge=0, lt=1 << 63)]
-_Role = Literal["made", "used", "compiled", "due", "loop", "collated", "left"]
+_Role = Literal["made", "used", "compiled", "due", "loop", "closure", "collated", "left"]
 
 
 class Claim(BaseModel):
@@ -52,7 +52,8 @@ class RuleRow(BaseModel):
         description=(
             "made or used (a tensor that matters), compiled (where the graph was cut), due"
             " (the barrier that a step should have), loop (at the end of whose body a barrier"
-            " belongs), collated (where batches are put together) or left (what no read asked for)"
+            " belongs), closure (the same of a function that an optimizer calls several times a"
+            " step), collated (where batches are put together) or left (what no read asked for)"
         ),
     )
     also_file: str | None = Field(None, description="and one more")

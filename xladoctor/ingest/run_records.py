@@ -380,10 +380,11 @@ class Upload(Struct, frozen=True, tag_field="event", tag="upload"):
 
 
 class Optimizer(Struct, frozen=True, tag_field="event", tag="optimizer"):
-    """An optimizer stepped for the first time."""
+    """An optimizer stepped for the first time; ``closure`` is the site of the function it got."""
 
     thread: Identity
     site: Number | None
+    closure: Number | None = None
 
 
 class Loader(Struct, frozen=True, tag_field="event", tag="loader"):

@@ -345,8 +345,10 @@ class _StepLogReader:
         )  # fmt: skip
 
     def _optimizer(self, line: Optimizer) -> None:
+        closure = self._sites[line.closure]
         self._rows.add("optimizer", process=self._process, thread=line.thread,
-                           site=line.site)  # fmt: skip
+                       closure_file=closure.file, closure_line=closure.line,
+                       closure_function=closure.function, site=line.site)  # fmt: skip
 
     def _loader(self, line: Loader) -> None:
         collate = self._sites[line.collate]

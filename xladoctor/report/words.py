@@ -31,6 +31,7 @@ ROLES = {
     "compiled": "compiled at",
     "due": "the barrier to keep:",
     "loop": "a barrier belongs at the end of the loop at",
+    "closure": "a barrier belongs at the end of the function at",
     "left": "left unread at",
     "collated": "batches are put together at",
 }

@@ -148,7 +148,11 @@ RUN: dict[str, Table] = {
         barriers BIGINT smallest period of the sequence of barrier call sites
     """)),
     "optimizer": Table("an optimizer, and the line that steps it", "steps.jsonl",
-                       columns(PROCESS + THREAD + SITE)),
+                       columns(PROCESS + THREAD + """
+        closure_file VARCHAR path of the program's function that it was given to compute the loss
+        closure_line INTEGER first line of that function
+        closure_function VARCHAR its name
+    """ + SITE)),
     "loader": Table("a loader of batches, and the line that made it", "steps.jsonl",
                     columns(PROCESS + """
         batch_size BIGINT samples in each batch but the last

@@ -92,6 +92,7 @@ VIEWS: dict[str, Columns] = {
         steps_of VARCHAR these steps, in words: "the steps" where they are all
         count_a_step DOUBLE how many in a step that has any
         share_of_all DOUBLE share (0 to 1) of all steps of the thread that read here, or of time
+        costly_turns BOOLEAN whether it waits for long in a loop without barriers: turns are steps
         purpose VARCHAR what for, as in reading_helper, where a known helper reads
         cure VARCHAR what to do instead, a sentence, likewise
     """),

@@ -7,6 +7,8 @@
 -- `share_of_all`: how many of all steps of the thread have a read at this line, whatever barrier ends
 -- them, or their share of the time if that is less: barriers of a log between two steps are no steps.
 -- `steps_of`: which steps `share_of_steps` is a share of, in words, where they are not all of the thread's.
+-- `costly_turns`: it is in a loop that has no barrier, in steps that are few, and takes a second and 2% of the time
+-- without compiling at least: then the shares are those of that loop's turns, and of the time.
 -- `purpose`, `cure`: what for and what to do instead, of reads in helpers that table reading_helper
 -- knows.
 CREATE TABLE read_in_loop AS
@@ -50,6 +52,22 @@ of_line AS (
     )
     GROUP BY ALL
 ),
+inner_loop AS (  -- lines whose innermost loop has none of the barriers that end its steps, such as an evaluation's
+    SELECT DISTINCT i.process, i.thread, i.site.file AS file, i.site.line AS line
+    FROM in_step i
+    JOIN enclosing_loop e ON e.process = i.process AND e.file = i.site.file AND e.line = i.site.line
+        AND e.depth = 0
+    ANTI JOIN (
+        SELECT s.process, s.thread, r.file, r.line, b.loop_file, b.first_line
+        FROM (SELECT DISTINCT process, thread, site.file AS file, site.line AS line, barrier_file, barrier_line
+              FROM in_step) r
+        JOIN (SELECT DISTINCT process, thread, file, line FROM ended) s
+            ON s.process = r.process AND s.thread = r.thread AND s.file = r.barrier_file
+            AND s.line = r.barrier_line
+        JOIN enclosing_loop b ON b.process = s.process AND b.file = s.file AND b.line = s.line
+    ) o ON o.process = i.process AND o.thread = i.thread AND o.file = i.site.file
+        AND o.line = i.site.line AND o.loop_file = e.loop_file AND o.first_line = e.first_line
+),
 after_loop AS (  -- the last iteration's read, after the barrier
     SELECT process, thread, kind, file, line, via, least(sum(count), 1) AS count
     FROM host_sync WHERE tail AND NOT closure GROUP BY ALL
@@ -82,8 +100,13 @@ SELECT
     arg_max(i.steps_of, i.share) AS steps_of,
     sum(i.count) / sum(i.steps) AS count_a_step,
     least(1, any_value(o.steps) / greatest(1, any_value(i.in_all) - 1),
-          any_value(o.busy_ns / nullif(i.loop_ns, 0))) AS share_of_all
+          any_value(o.busy_ns / nullif(i.loop_ns, 0))) AS share_of_all,
+    any_value(n.process) IS NOT NULL AND sum(i.count) >= 3 * sum(i.steps)
+        AND sum(i.duration_ns) >= greatest(1e9, 0.02 * any_value(i.loop_ns)) AS costly_turns,
+    sum(i.duration_ns) / nullif(any_value(i.loop_ns), 0) AS share_of_time
 FROM shared i
+LEFT JOIN inner_loop n ON n.process = i.process AND n.thread = i.thread AND n.file = i.site.file
+    AND n.line = i.site.line
 JOIN of_line o ON o.process = i.process AND o.thread = i.thread
     AND o.file IS NOT DISTINCT FROM i.site.file AND o.line IS NOT DISTINCT FROM i.site.line
 LEFT JOIN after_loop t ON t.process = i.process AND t.thread = i.thread AND t.kind = i.kind
@@ -99,7 +122,7 @@ SELECT
     least(1, sum(h.count) / any_value(l.turns)),
     'the steps',
     greatest(1, sum(h.count) / any_value(l.turns)),
-    least(1, sum(h.count) / any_value(l.turns))
+    least(1, sum(h.count) / any_value(l.turns)), FALSE, NULL
 FROM host_sync h
 JOIN (
     SELECT process, thread, optimizer_steps > 0 AS trains, coalesce(nullif(optimizer_steps, 0), (
@@ -111,7 +134,13 @@ JOIN (
 WHERE l.turns >= CASE WHEN l.trains THEN 3 ELSE 10 END AND NOT h.closure
 GROUP BY h.process, h.thread, h.kind, site(h), h.via
 )
-SELECT * EXCLUDE (helper), helper.purpose AS purpose, helper.cure AS cure
+SELECT * EXCLUDE (helper, share_of_time) REPLACE (
+           if(costly_turns, 1, share_of_steps) AS share_of_steps,
+           if(costly_turns, 'the turns of its loop', steps_of) AS steps_of,
+           if(costly_turns, count, steps) AS steps,
+           if(costly_turns, 1, count_a_step) AS count_a_step,
+           if(costly_turns, share_of_time, share_of_all) AS share_of_all
+       ), helper.purpose AS purpose, helper.cure AS cure
 FROM (SELECT *, helper_of(file, function, via, kind) AS helper FROM read);
 
 -- Lines at which, as a log says, a value was needed before the barrier, so that the graph up to it

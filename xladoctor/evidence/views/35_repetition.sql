@@ -69,10 +69,24 @@ FROM computing c WHERE pass = 'forward'
 GROUP BY process, program_id, frame, opcode, shape, product, file, line,
          CASE WHEN op_type IS NULL THEN regexp_replace(op_name, '\d+', '', 'g') END;
 
--- Internal: how often the update of a graph does the same: once for each tensor.
+-- Internal: how often the update of a graph does the same: once for each tensor of a shape; and for all, in
+-- which numbers are as many, such as the norms of their gradients.
 CREATE VIEW updated_tensors AS
-SELECT process, program_id, unnest([count(*) FILTER (entry), count(*)]) AS times  -- fused or not
+SELECT process, program_id, shape, unnest([count(*) FILTER (entry), count(*)]) AS times  -- fused or not
+FROM computing WHERE pass = 'update' GROUP BY process, program_id, op_type, opcode, shape
+UNION ALL
+SELECT process, program_id, []::BIGINT[], unnest([count(*) FILTER (entry), count(*)])
 FROM computing WHERE pass = 'update' GROUP BY process, program_id, op_type, opcode;
+
+-- Internal: operations of which a graph has some in fusions of one each, and the others bare: how many are
+-- fused, and how many there are.
+CREATE VIEW also_bare AS
+SELECT f.process, f.program_id, f.in_entry AS fused, max(o.times) AS times
+FROM repeated_place f
+JOIN repeated_place o USING (process, program_id, frame, file, line, shape)
+WHERE f.opcode = 'fusion' AND o.opcode <> 'fusion' AND o.in_entry > 0
+  AND o.times - o.in_entry = f.in_entry
+GROUP BY f.process, f.program_id, f.in_entry;
 
 -- Graphs that hold a block several times: as a loop over points in time or batches does, or as
 -- `layers` of the same shape, each with weights of its own. `part`: share of the graph's instructions
@@ -89,6 +103,7 @@ WITH counted AS (
            AND NOT EXISTS (  -- what is done with each gradient, as clipping them, is no loop
                SELECT 1 FROM updated_tensors u WHERE u.process = p.process
                    AND u.program_id = p.program_id AND u.times = p.in_entry
+                   AND u.shape IS NOT DISTINCT FROM p.shape
            ))
     GROUP BY process, program_id, CASE WHEN product THEN p.times ELSE in_entry END
 ),
@@ -144,7 +159,7 @@ block AS (  -- and the line that has most of it
     ) GROUP BY process, program_id
     HAVING sum(products) > 0 OR NOT bool_or(of_products)  -- else what fusions repeat at will
 )
-SELECT g.process, g.program_id, g.copies, g.layers AND s.lined AS layers, g.bare,
+SELECT g.process, g.program_id, coalesce(a.times, g.copies) AS copies, g.layers AND s.lined AS layers, g.bare,
        (s.updates > 0  -- or the program updates its parameters itself
            OR s.backward_products >= greatest(s.forward_products, g.copies)) AND s.lined AS trains,
        s.convolves, b.opcode, unnest(b.site),
@@ -152,7 +167,9 @@ SELECT g.process, g.program_id, g.copies, g.layers AND s.lined AS layers, g.bare
            * (s.instructions - s.updates) / s.instructions AS part
 FROM graph g
 JOIN size s USING (process, program_id)
-JOIN block b USING (process, program_id);
+JOIN block b USING (process, program_id)
+LEFT JOIN also_bare a
+    ON a.process = g.process AND a.program_id = g.program_id AND a.fused = g.copies;
 
 -- Batches that a graph computes on: inputs of one shape that one line sends, again at other steps.
 CREATE VIEW batches_in_graph AS

@@ -102,11 +102,12 @@ CREATE VIEW plain_read AS SELECT * FROM read_for WHERE purpose IS NULL;
 -- `seldom_`, or in fewer steps than `times_`, it is nothing.
 CREATE MACRO read_lines(purpose_, each_, often_, seldom_, rare_, times_, kinds_ := NULL) AS TABLE
 SELECT
-    * EXCLUDE (steps, share, steps_of, kinds, via, cure, share_of_all),
-    claim('remove', 'read', file, line) AS claim,
+    * EXCLUDE (steps, share, steps_of, kinds, via, cure, share_of_all, turns),
+    claim(if(turns, 'make_asynchronous', 'remove'), 'read', file, line) AS claim,  -- their graphs are the turns' work
     share >= each_ AND share_of_all >= rare_ AS stalls,
     share < often_ OR share_of_all < rare_ AS healthy,
-    {'kinds': kinds, 'share_of_steps': share, 'steps_of': steps_of, 'via': via, 'cure': cure} AS cause
+    {'kinds': kinds, 'share_of_steps': share, 'steps_of': steps_of, 'via': via, 'cure': cure,
+     'turns': turns} AS cause
 FROM (
     SELECT
         process, file, line, any_value(function) AS function,
@@ -115,6 +116,7 @@ FROM (
         sum(duration_ns)::BIGINT AS cost_ns, sum(steps) AS steps, max(share_of_steps) AS share,
         arg_max(steps_of, share_of_steps) AS steps_of,
         max(share_of_all) AS share_of_all, list_sort(list(DISTINCT kind)) AS kinds,
+        bool_or(costly_turns) AS turns,
         any_value(via) AS via, any_value(cure) AS cure
     FROM read_for
     WHERE purpose IS NOT DISTINCT FROM purpose_ AND (kinds_ IS NULL OR list_contains(kinds_, kind))

@@ -1,3 +1,11 @@
+-- Internal: Lines that step an optimizer which calls a function of the program several times in each step, as LBFGS
+-- does: it reads values itself, to decide whether to call it again.
+CREATE VIEW repeated_closure AS
+SELECT DISTINCT o.process, o.file, o.line,
+       {'file': o.closure_file, 'line': o.closure_line, 'function': o.closure_function} AS closure
+FROM optimizer o SEMI JOIN host_sync h USING (process, file, line)
+WHERE o.closure_file IS NOT NULL;
+
 -- Internal: Loops whose steps pile up for lack of a barrier, as columns of a rule's row. `updated_by`: the
 -- function of the framework that the update's line calls.
 CREATE VIEW piling AS
@@ -6,12 +14,12 @@ WITH graph AS (
     FROM compilation c LEFT JOIN graph_size m USING (process, graph_hash)
 ),
 piled AS (
-    SELECT m.*, g.*, coalesce(nullif(m.optimizer_steps, 0), g.graphs) AS turns
+    SELECT m.*, g.*
     FROM missing_barrier m
     JOIN (
         SELECT process, count(*) AS graphs, sum(duration_ns) AS compiling,
                list(index ORDER BY index) AS compilations, max(instructions) AS largest,
-               min(instructions) AS smallest, sum(instructions) AS instructions,
+               min(instructions) AS smallest, coalesce(arg_min(duration_ns, instructions), min(duration_ns)) AS quickest, sum(instructions) AS instructions,
                regr_intercept(duration_ns, instructions) AS a_graph,
                regr_slope(duration_ns, instructions) AS an_instruction
         FROM graph GROUP BY process
@@ -46,22 +54,26 @@ body AS (  -- the innermost loop around the update, else around the read that cu
     GROUP BY ALL
 ),
 placed AS (
-    SELECT p.*, c.site AS compiled_at, b.loop, coalesce(u.site, p.cut_site, c.site) AS guilty,
+    SELECT p.*, c.site AS compiled_at, coalesce(f.closure, b.loop) AS loop,
+           if(f.process IS NULL, 'loop', 'closure') AS body,
+           coalesce(if(f.process IS NULL, nullif(optimizer_steps, 0), NULL), graphs) AS turns, coalesce(u.site, p.cut_site, c.site) AS guilty,
            u.via AS updated_by
     FROM piled p
     LEFT JOIN cut c USING (process)
     LEFT JOIN updated u USING (process, thread)
     LEFT JOIN body b USING (process, thread)
+    LEFT JOIN repeated_closure f ON f.process = p.process AND f.file = u.site.file AND f.line = u.site.line
 ),
 timed AS (
     -- With a barrier, the graph of one iteration is compiled. The graphs that were tell what one
     -- takes by its size, else the time is proportional to it. An optimizer's first update makes
     -- its state, and so another graph than the later ones.
-    SELECT *, if(optimizer_steps > 0, 2, 1) * coalesce(
+    -- Each read in an optimizer's step goes on cutting a graph of its own.
+    SELECT *, if(body = 'closure', graphs * quickest, if(optimizer_steps > 0, 2, 1) * coalesce(
         if(a_graph >= 0 AND an_instruction >= 0, a_graph + an_instruction * largest / turns, NULL),
         compiling * (largest / turns) / instructions,
         compiling / turns
-    ) AS alone,
+    )) AS alone,
     -- What reads run of the graphs that grow, each turn runs once with a barrier.
     if(graphs > 1, 1 - coalesce(largest / instructions, 2 / (graphs + 1)), 0) AS run_again
     FROM placed
@@ -71,7 +83,7 @@ SELECT
     unnest(CASE
         WHEN loop IS NOT NULL THEN {
             'related_file': loop.file, 'related_line': loop.line,
-            'related_function': loop.function, 'related_role': 'loop'}
+            'related_function': loop.function, 'related_role': body}
         ELSE related(compiled_at, 'compiled')
     END),
     turns AS count,
@@ -82,7 +94,7 @@ SELECT
     graphs > greatest(1, coalesce(barriers, 0) / 2) AS unbounded,
     TRUE AS stalls,
     compilations,
-    {'optimizer_steps': optimizer_steps, 'barriers': coalesce(barriers, 0),
+    {'kind': body, 'optimizer_steps': optimizer_steps, 'barriers': coalesce(barriers, 0),
      'graphs': graphs, 'largest_graph': largest, 'smallest_graph': smallest,
      'compile_s': round(compiling / 1e9, 3), 'compiled_at':
      parse_filename(coalesce(compiled_at.user_file, compiled_at.file)) || ':'

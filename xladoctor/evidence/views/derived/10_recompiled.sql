@@ -100,6 +100,17 @@ CREATE MACRO also(site_, role_) AS {
 -- The size of the first dimension of a shape as HLO text writes it.
 CREATE MACRO rows_of(shape) AS TRY_CAST(regexp_extract(shape, '\[(\d+)', 1) AS BIGINT);
 
+-- Internal: the differences between neighbours of a list.
+CREATE MACRO gaps(values_) AS list_transform(range(1, len(values_)), lambda i: values_[i + 1] - values_[i]);
+
+-- Internal: whether sizes grow by the same amount at equal intervals, three times or more, the last of which lasts no
+-- longer than the others did: then more will come, few as they are.
+CREATE MACRO marches(sizes_, ordinals_, launches_) AS coalesce(
+    len(sizes_) >= 3 AND len(sizes_) = len(ordinals_) AND len(list_distinct(gaps(sizes_))) = 1 AND gaps(sizes_)[1] <> 0
+    AND list_max(gaps(ordinals_)) <= 1.1 * list_min(gaps(ordinals_))
+    AND launches_ - ordinals_[-1] <= 1.1 * list_max(gaps(ordinals_)), FALSE
+);
+
 -- Internal: compilations after warm-up by call site and kind of cause and, for inputs and numbers, by their
 -- line. What is said of the change is about the line with most of them. `total`, `goes_on`, `last`
 -- and `total_share` (of the loop's time without other compiling) are of all causes of a site. `full`
@@ -134,6 +145,7 @@ SELECT
     list_sort(list_distinct(flatten(list(lines)))) AS lines,
     list_sort(list(DISTINCT value) FILTER (value IS NOT NULL)) AS sizes,  -- NULL: of another rank
     count(DISTINCT value) AS distinct_values,
+    marches(list(value ORDER BY index), list(ordinal ORDER BY index), max(launches)) AS marching,
     list(now ORDER BY index) FILTER (now IS NOT NULL) AS texts, max(split_part(compile_id, '/', 1)) AS frame,
     count(DISTINCT now) AS distinct_numbers,
     count(DISTINCT graph_hash) AS graphs, list(index ORDER BY index) AS indices,
@@ -208,7 +220,7 @@ SELECT
     } AS cause
 FROM (
     SELECT r.*, l.dynamic, l.name AS "limit", "limit" IS NULL AND NOT goes_on AND total < buckets AS early,
-           "limit" IS NULL AND (NOT goes_on AND total < buckets OR total <= phases
+           "limit" IS NULL AND (NOT goes_on AND total < buckets OR total <= phases AND NOT marching
                                 AND coalesce(r.launches - last > total, FALSE)) AS few,
            "limit" IS NULL AND (total = 1 OR (kind <> 'input_shape' AND total <= phases
                                 AND coalesce(r.launches - last > total, FALSE))) AS phase

@@ -11,7 +11,8 @@ Lines of ``steps.jsonl`` (one JSON object each; ``event`` tells which):
              loop with barriers, for every eighth of them in a step); also where a step takes long,
              so that a program which is stopped has told most of it
 ``compile``  one compilation: when it ended and how long it took
-``optimizer`` the call site of an optimizer's updates, once
+``optimizer`` the call site of an optimizer's updates, once, and the function that it computes the
+             loss with, if it was given one
 ``loader``   the call site that made a loader of batches, once for each size of batch
 ``empty``    the same, of a loader a pass over which gave no batch
 ``upload``   a shape that a call site sent to the device for the first time
@@ -227,13 +228,26 @@ class Recorder:
         if not state.closure:
             self._count_wait(site, "save")
 
+    def optimizer_of(self, identity: int, closure: int | None, depth: int = 4) -> int:
+        """The number of an optimizer that is asked to step; the line that asks is logged once.
+
+        Args:
+            closure: the site of the program's function that it calls to compute the loss, if any.
+            depth: how many frames up the caller stands.
+        """
+        number = self._optimizers.get(identity)
+        if number is None:
+            number = self._optimizers[identity] = len(self._optimizers)
+            self._emit({"event": "optimizer", "thread": self.thread().id,
+                        "site": self._sites.here(depth), "closure": closure})  # fmt: skip
+        return number
+
     def optimizer(self, state: ThreadState, identity: int) -> None:
         """An optimizer updated its parameters; the line that asked for it is logged once."""
         step = state.step
         number = self._optimizers.get(identity)
         if number is None:
-            number = self._optimizers[identity] = len(self._optimizers)
-            self._emit({"event": "optimizer", "thread": state.id, "site": self._sites.here(4)})
+            number = self.optimizer_of(identity, None, 5)
         if step.optimizers is None:
             step.optimizers = {}
         step.optimizers[number] = step.optimizers.get(number, 0) + 1

@@ -40,13 +40,16 @@ class Adapter:
         self._calls = calls
         self._recorder = calls.recorder
         self._plain = (torch.Tensor, torch.nn.Parameter)
-        self._hook: Any = None
+        self._hooks: list[Any] = []
         self._dynamo = Dynamo(calls, Listener(calls))
         self._patches = Patches()
 
     def install(self) -> None:
         """Wrap all."""
-        from torch.optim.optimizer import register_optimizer_step_post_hook
+        from torch.optim.optimizer import (
+            register_optimizer_step_post_hook,
+            register_optimizer_step_pre_hook,
+        )
         from torch_xla.core import xla_model
         from torch_xla.distributed import parallel_loader
 
@@ -63,12 +66,13 @@ class Adapter:
         self._dynamo.install()
         replace(xlac, "_xla_sync_multi", self._touch)
         self._install_saves(xla_model)
-        self._hook = register_optimizer_step_post_hook(self._optimizer_stepped)
+        self._hooks = [register_optimizer_step_pre_hook(self._optimizer_begins),
+                       register_optimizer_step_post_hook(self._optimizer_stepped)]  # fmt: skip
 
     def uninstall(self) -> None:
         """Put everything back."""
-        if self._hook is not None:
-            self._hook.remove()
+        for hook in self._hooks:
+            hook.remove()
         self._dynamo.uninstall()
         self._patches.undo()
 
@@ -165,6 +169,12 @@ class Adapter:
                 state.closure = False
 
         return run_step_closures
+
+    def _optimizer_begins(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        closure = args[1] if len(args) > 1 else kwargs.get("closure")
+        if closure is not None:  # which it may call for minutes before it has stepped
+            site = self._calls.definition(getattr(closure, "__code__", None))
+            self._calls.note(self._recorder.optimizer_of, id(optimizer), site)
 
     def _optimizer_stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         state = self._recorder.thread()
