@@ -237,6 +237,8 @@ class CallSitesFile(Record, frozen=True):
     Attributes:
         passing: file, line, and whether it only passes a call on.
         launches: of frameworks without barriers.
+        beside: sites of single operations, with which steps ended until a loop was found that
+            launches functions of the program.
         parts: compiled parts of functions that calls at a site ran; None where functions are
             compiled whole.
     """
@@ -245,6 +247,7 @@ class CallSitesFile(Record, frozen=True):
     fallbacks: tuple[Fallback, ...]
     passing: tuple[tuple[str, Number, bool], ...] = ()
     launches: tuple[Launches, ...] = ()
+    beside: tuple[Number | None, ...] = ()
     ignores: tuple[Ignore, ...] = ()
     parts: tuple[tuple[Number | None, Size], ...] | None = None
 

@@ -122,7 +122,7 @@ def read_call_sites(text: str) -> CallSites:
     return CallSites(sites, tuple(site.source for site in data.sites), data.fallbacks,
                      tuple(site.loops for site in data.sites), passing, data.ignores,
                      {site: count for site, count, _, _ in data.launches}, data.launches,
-                     _not_of_loops(data.launches),
+                     _not_of_loops(data.launches) | frozenset(data.beside),
                      None if data.parts is None else dict(data.parts))  # fmt: skip
 
 

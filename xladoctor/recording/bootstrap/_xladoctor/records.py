@@ -62,6 +62,7 @@ class Records:
         self._write("call_sites.json", {"sites": sites, "fallbacks": fallbacks,
                                         "passing": self._sites.passing(),
                                         "launches": self._launches(),
+                                        "beside": list(self._sites.beside),
                                         "parts": None if self._sites.parts is None
                                         else list(self._sites.parts.items()),
                                         "ignores": self._sites.ignores()})  # fmt: skip

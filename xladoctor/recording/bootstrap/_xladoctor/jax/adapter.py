@@ -22,7 +22,7 @@ from ..import_hook import when_imported
 from ..patches import Patches
 from ..step import ThreadState
 from . import buffers
-from .keys import Key, KeyReader, Keys
+from .keys import Key, KeyReader, Keys, is_operation
 from .modules import Modules
 from .settings import ENTRIES, WRAPPERS
 
@@ -69,8 +69,9 @@ class Adapter:
         self._local = threading.local()
         self._keys = Keys()
         self._work = calls.sites.work
-        #: The same by the identity of functions, and of what was compiled of them.
-        self._work_of: dict[int, float] = {}
+        #: The same by the identity of functions, and of what was compiled of them, and whether that
+        #: is a single operation.
+        self._work_of: dict[int, tuple[float, bool]] = {}
         #: Launches of a site before it compiled a function for the first time.
         self._first: dict[tuple[int | None, str], int] = {}
         self._annotated = False
@@ -193,7 +194,16 @@ class Adapter:
 
     def _called_elsewhere(self, site: int | None, compiled: Any) -> None:
         """A call site launches for the first time what another has compiled."""
-        self._work[site] = self._work_of.get(id(compiled), 0.0)
+        self._launches_from(site, *self._work_of.get(id(compiled), (0.0, False)))
+
+    def _launches_from(self, site: int | None, work: float, operation: bool) -> None:
+        """What a call site launches does so much work, in a single operation or in a function."""
+        operations = self._calls.sites.operations
+        if not operation:
+            operations.discard(site)
+        elif site not in self._work:
+            operations.add(site)
+        self._work[site] = max(self._work.get(site, 0.0), work)
 
     def _executed(self, state: ThreadState, begin: int, executable: Any) -> None:
         self._events.used()
@@ -211,13 +221,16 @@ class Adapter:
         state.compiling = 0
         anchors = state.anchors
         if anchors is None:
-            anchors = state.anchors = Anchors(self._work, self._calls.sites.kind,
-                                              ENTRIES, WRAPPERS)  # fmt: skip
+            anchors = state.anchors = Anchors(self._work, sites.kind, ENTRIES, WRAPPERS,
+                                              sites.operations)  # fmt: skip
         if self._annotated or not anchors.ends_step(site, function):
             self._recorder.launch(state, site)
             return
         sites.ended_steps[site] = sites.ended_steps.get(site, 0) + 1
+        sites.beside.discard(site)
         if not anchors.since:
+            if anchors.functions:
+                sites.beside |= sites.operations & sites.ended_steps.keys()
             self._events.loop_found()
         self._events.step_launched(state, site)
 
@@ -257,9 +270,10 @@ class Adapter:
         state = self._recorder.thread()
         site = self._calls.sites.here(4)
         details = _Executable(executable, args)
-        self._work[site] = max(self._work.get(site, 0.0), details.work)
         of = [executable, *(miss.call[:1] if miss is not None and miss.call else ())]
-        self._work_of.update((id(each), details.work) for each in of)
+        operation = len(of) > 1 and is_operation(of[1], self._calls.sites.kind)
+        self._launches_from(site, details.work, operation)
+        self._work_of.update((id(each), (details.work, operation)) for each in of)
         launches = self._calls.sites.launches.get(site, 0)
         known = self._changed(miss, site)
         first = self._first.setdefault((site, known.get("function", details.name)), launches)
