@@ -69,6 +69,7 @@ class CallSites:
         launches: how often each launched graphs, where the framework tells of that.
         launched: the rows of table ``launch``.
         parts: how many compiled parts of functions its calls ran, as :class:`CallSitesFile` has it.
+        origins: reads of a site of which is known what launched the work, and how many were late.
         light: those with which steps ended that were none, as was known later.
     """
 
@@ -82,6 +83,7 @@ class CallSites:
     launched: tuple[Launches, ...] = ()
     light: frozenset[int | None] = frozenset()
     parts: Mapping[int | None, int] | None = None
+    origins: tuple[tuple[int | None, int, int], ...] = ()
 
     def __getitem__(self, index: int | None) -> CallSite:
         return self.sites[index] if index is not None and index < len(self.sites) else NOWHERE
@@ -123,7 +125,8 @@ def read_call_sites(text: str) -> CallSites:
                      tuple(site.loops for site in data.sites), passing, data.ignores,
                      {site: count for site, count, _, _ in data.launches}, data.launches,
                      _not_of_loops(data.launches) | frozenset(data.beside),
-                     None if data.parts is None else dict(data.parts))  # fmt: skip
+                     None if data.parts is None else dict(data.parts),
+                     data.origins)  # fmt: skip
 
 
 def read_step_log(

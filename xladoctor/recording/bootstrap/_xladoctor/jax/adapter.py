@@ -24,6 +24,7 @@ from ..step import ThreadState
 from . import buffers
 from .keys import Key, KeyReader, Keys, is_operation
 from .modules import Modules
+from .origins import Origins
 from .settings import ENTRIES, WRAPPERS
 
 if TYPE_CHECKING:
@@ -75,6 +76,10 @@ class Adapter:
         #: Launches of a site before it compiled a function for the first time.
         self._first: dict[tuple[int | None, str], int] = {}
         self._annotated = False
+        sites = calls.sites
+        self._origins = Origins(module.tree_util.tree_leaves, sites.launches)
+        sites.origins = self._origins.reads
+        calls.looks = self._origins.read
         self._array: Any = None  # class of arrays on a device, and classes of those that are not
         self._host: tuple[type, ...] = ()
         #: Hooks that this release of JAX has no place for, with the reason.
@@ -147,6 +152,7 @@ class Adapter:
         recorder, events, sites = self._recorder, self._events, self._calls.sites
         counters, thread, here, frame = self._counters, recorder.thread, sites.here, sys._getframe
         launching, launch, sent, work = sites.launching, self._launch, self._sent, self._work
+        made = self._origins.made
 
         def launched(function: Any, args: Any, kwargs: Any, out: Any) -> None:
             if recorder.off:
@@ -169,6 +175,7 @@ class Adapter:
                         sent(site, args)
                         break
                 launch(state, site, getattr(function, "__name__", ""))
+                made(state.index, site, out)
             except Exception as fault:
                 events.fail(fault)
 
@@ -183,7 +190,7 @@ class Adapter:
             begin = _clock()
             result = original(executable, *args)
             if state.inside in ("", "callback") and not self._recorder.off:
-                self._calls.note(self._executed, state, begin, executable)
+                self._calls.note(self._executed, state, begin, executable, result)
             return result
 
         return execute
@@ -205,13 +212,14 @@ class Adapter:
             operations.add(site)
         self._work[site] = max(self._work.get(site, 0.0), work)
 
-    def _executed(self, state: ThreadState, begin: int, executable: Any) -> None:
+    def _executed(self, state: ThreadState, begin: int, executable: Any, out: Any) -> None:
         self._events.used()
         site = self._calls.sites.here(4)
         if site not in self._work:
             self._called_elsewhere(site, getattr(executable, "xla_executable", None))
         state.step.barrier_ns += _clock() - max(begin, state.step.begin)
         self._launch(state, site, _function(str(getattr(executable, "name", ""))))
+        self._origins.made(state.index, site, out)
 
     def _launch(self, state: ThreadState, site: int | None, function: str) -> None:
         self._counters.launches += 1
@@ -407,7 +415,8 @@ class Adapter:
         def reads(array: Any, read: Callable[[], Any]) -> Any:
             if recorder.off or calls.is_inside():
                 return read()
-            return calls.read("item" if _in_item(sys._getframe(1)) else "array", read)
+            how = "item" if _in_item(sys._getframe(1)) else "array"
+            return calls.read(how, lambda _: read(), array)
 
         self._undo.append(buffers.watch(ArrayImpl, reads))
 
