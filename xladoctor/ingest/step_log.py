@@ -166,6 +166,7 @@ class _StepLogReader:
         self.logged = Logged()
         self._cuts: dict[int | None, Cut] = {}  # of each thread's step, those so far
         self._folded: dict[int | None, int] = defaultdict(int)  # steps of a thread that were none
+        self._was_none: dict[int | None, bool] = defaultdict(bool)  # its last one
         self._handlers: dict[type, Callable[[Any], None]] = {
             Step: self._step, Tail: self._step, Cut: self._cut, Compile: self._compile,
             Upload: self._upload, Optimizer: self._optimizer, Loader: self._loader,
@@ -178,6 +179,8 @@ class _StepLogReader:
         if isinstance(line, Part):
             self.logged.note(line)
         if self._sites.light:
+            if isinstance(line, Outlier) and self._was_none[line.thread]:
+                return
             line = self._renumbered(line)
         self._handlers[type(line)](line)
 
@@ -185,13 +188,14 @@ class _StepLogReader:
         """Without the steps that ended with a launch next to which the loop's is much heavier."""
         if isinstance(line, Part):
             none = isinstance(line, Step) and line.site in self._sites.light
+            self._was_none[line.thread] = none
             known = line
             line = msgspec.structs.replace(line, index=line.index - self._folded[line.thread])
             if none:
                 self._folded[line.thread] += known.steps
                 return Cut(**{**msgspec.structs.asdict(line), "steps": 0})
             return line
-        if isinstance(line, Compile | Upload):
+        if isinstance(line, Compile | Upload | Outlier):
             return msgspec.structs.replace(line, step=line.step - self._folded[line.thread])
         return line
 
