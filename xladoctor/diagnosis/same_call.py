@@ -51,7 +51,7 @@ def _claims(row: Row) -> list[Any]:
 def _also(others: list[Row], evidence: Evidence) -> str:
     files = defaultdict[str, list[Row]](list)
     for row in others:
-        files[evidence.shown(row["file"])].append(row)
+        files[evidence.shown(row["file"]) or ""].append(row)
     places = [f"{file}:{', '.join(str(row['line']) for row in rows)}"
               for file, rows in files.items()]  # fmt: skip
     count = sum(row["count"] for row in others)
