@@ -91,6 +91,7 @@ def saves(seconds: float | None, remaining: float | None = None, **fields: Any) 
     return finding(**{"saving": saving, **fields})
 
 
+NOTHING = finding(saving=Saving(0.01, 1.0, 0.001, "estimate", remaining_s=0.0))
 HALF, LITTLE, BOUND, UNKNOWN = saves(6.0, 5.0), saves(6.0, 0.1), saves(6.0), saves(None)
 
 
@@ -111,6 +112,10 @@ HALF, LITTLE, BOUND, UNKNOWN = saves(6.0, 5.0), saves(6.0, 0.1), saves(6.0), sav
         ([LITTLE], "device", "1 finding to fix, which would save next to nothing: steps are"
          " limited by the device."),
         ([LITTLE, UNKNOWN], "device", "2 findings to fix."),
+        ([HALF, NOTHING], "device", "1 finding to fix for a loop 2 times as fast after"
+         " warm-up, then limited by the device."),
+        ([NOTHING, NOTHING], "device", "2 findings, which would save next to nothing: steps are"
+         " limited by the device."),
         ([BOUND], "device", "1 finding to fix."),
         ([UNKNOWN], "device", "1 finding to fix."),
     ],

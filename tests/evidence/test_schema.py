@@ -65,7 +65,7 @@ def written(tmp_path: Path) -> Ingested:
     sites = folder / "call_sites.json"
     loops = '"via": "", "loops": [["/home/ada/train.py", 7, 9, "train"]]'
     asked = (
-        '"launches": [[0, 2, 8.0, 1]], "parts": [[0, 4]],'
+        '"launches": [[0, 2, 8.0, 1]], "parts": [[0, 4]], "origins": [[0, 8, 7]],'
         '"ignores": [{"file": "train.py", "line": 7, "first": 7, "last": 7, "text": "#"}], "sites"'
     )
     sites.write_text(sites.read_text().replace('"via": ""', loops).replace('"sites"', asked))

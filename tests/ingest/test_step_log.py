@@ -188,6 +188,10 @@ def test_steps_that_ended_with_next_to_nothing_are_parts_of_the_next() -> None:
              for number, site in enumerate((1, 0, 1, 1, 0))]  # fmt: skip
     lines.insert(4, {"event": "compile", "thread": 7, "step": 4, "site": 0, "during": "launch",
                      "end_ns": 450, "duration_ns": 9})  # fmt: skip
+    outlier = {"event": "outlier", "thread": 7, "end_ns": 9, "duration_ns": 90, "typical_ns": 10,
+               "traced": False}  # fmt: skip
+    lines = [{**outlier, "step": 4}, *lines, {**outlier, "step": 4}]
+    lines.insert(2, {**outlier, "step": 0})  # of a step that is none
     ingested = Ingested()
     read_step_log([json.dumps(each) for each in lines], sites, 2, ingested, "steps.jsonl")
 
@@ -195,6 +199,7 @@ def test_steps_that_ended_with_next_to_nothing_are_parts_of_the_next() -> None:
              for row in table(ingested, "step")]  # fmt: skip
     assert steps == [(0, 100, 4), (1, 150, 6)]
     assert table(ingested, "compile_time")[0]["step"] == 1
+    assert [row["step"] for row in table(ingested, "outlier")] == [4, 1]
 
 
 def test_counters_are_summed_over_the_lines() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
 from typing import cast
 
+from xladoctor.ingest.step_log import read_call_sites
 from xladoctor.recording.bootstrap._xladoctor.anchors import Anchors
 from xladoctor.recording.bootstrap._xladoctor.call_site import FRAMEWORK, CallSites
 
@@ -102,3 +104,34 @@ def test_what_a_loop_that_does_more_makes_of_earlier_steps() -> None:
         anchors.ends_step(TRAIN)
         since.append(anchors.since)
     assert since[1:] == [0, 1]
+
+
+def test_operations_that_come_between_launches_of_a_function_end_no_steps() -> None:
+    turn = [TRAIN] + [EVALUATE] * 12  # each does a third of what the function does
+
+    def steps(operations: Iterable[int | None]) -> list[int]:
+        anchors = Anchors(WORK, CallSites(()).kind, operations=frozenset(operations))
+        return [site for site in turn * 20 if anchors.ends_step(site)]
+
+    assert steps([EVALUATE]).count(TRAIN) == 19
+    assert steps([EVALUATE]).count(EVALUATE) == 11  # of the first turn, before the loop is known
+    assert steps([]).count(EVALUATE) > 200  # of functions, it is a loop of its own
+
+
+def test_operations_have_a_loop_of_their_own_where_no_function_is_launched_any_more() -> None:
+    anchors = Anchors(WORK, CallSites(()).kind, operations=frozenset([EVALUATE]))
+    program = [TRAIN] * 10 + [EVALUATE] * 1000
+    assert [site for site in program if anchors.ends_step(site)].count(EVALUATE) > 700
+
+
+def test_a_function_that_does_little_beside_operations_does_not_tell_the_steps() -> None:
+    anchors = Anchors(WORK, CallSites(()).kind, operations=frozenset([TRAIN]))
+    epoch = [EVALUATE] + [TRAIN] * 50
+    assert [site for site in epoch * 10 if anchors.ends_step(site)].count(TRAIN) >= 10 * 49
+
+
+def test_steps_of_operations_before_the_loop_of_functions_were_none() -> None:
+    launches = [(EVALUATE, 240, 3000.0, 11), (TRAIN, 20, 9000.0, 19)]
+    sites = read_call_sites(json.dumps({"sites": [], "fallbacks": [], "launches": launches,
+                                        "beside": [EVALUATE]}))  # fmt: skip
+    assert sites.light == {EVALUATE}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -11,9 +12,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax._src import pjit
 
-from xladoctor.recording.bootstrap._xladoctor.call_site import FRAMEWORK, LIBRARY
-from xladoctor.recording.bootstrap._xladoctor.jax.keys import Key, KeyReader, Keys
+from xladoctor.recording.bootstrap._xladoctor.call_site import FRAMEWORK, LIBRARY, USER
+from xladoctor.recording.bootstrap._xladoctor.jax.keys import (
+    Key,
+    KeyReader,
+    Keys,
+    is_operation,
+)
 
 
 def plain(params: Any, x: Any, rate: Any = 1.0) -> Any:
@@ -158,3 +165,26 @@ def test_of_calls_that_are_as_much_alike_the_same_call_is_compared() -> None:
     ], 1):  # fmt: skip
         against, found = keys.add(number, reader.read(plain, info, (1, x), {}), 7, call)
     assert (against, *found) == (1, ("shape", "x", "float32[2]", "float32[3]"))
+
+
+def test_single_operations_are_the_frameworks_own_functions() -> None:
+    def kind(file: str) -> int:
+        return FRAMEWORK if f"{os.sep}jax{os.sep}" in file else USER
+
+    launched: list[Any] = []
+
+    def infer(function: Any, *args: Any) -> Any:
+        launched.append(function)
+        return original(function, *args)
+
+    original = pjit._infer_params
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pjit, "_infer_params", infer)
+        jnp.tanh(jnp.ones(1237)) * 2.5
+        jax.lax.scan(lambda carry, x: (carry + x, x), 0.0, jnp.ones(1238))
+    told = {each.__name__: is_operation(each, kind) for each in launched}
+    assert told.pop("scan") is False
+    assert told
+    assert all(told.values())
+    assert not is_operation(jax.jit(plain), kind)
+    assert not is_operation(jax.jit(jax.value_and_grad(functools.partial(plain, rate=2.0))), kind)

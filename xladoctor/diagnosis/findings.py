@@ -18,6 +18,7 @@ from xladoctor.diagnosis.interface import (
 from xladoctor.diagnosis.place import place_of
 from xladoctor.diagnosis.rule import TEMPLATES, Rule, RuleError, Severity
 from xladoctor.diagnosis.rule_row import ROW_COLUMNS
+from xladoctor.diagnosis.same_call import by_call
 from xladoctor.diagnosis.savings import Savings
 from xladoctor.diagnosis.whatif import Fix, claims_of
 from xladoctor.evidence.interface import Evidence
@@ -41,6 +42,7 @@ def from_rows(
             raise RuleError(f"{rule.id}: its query returns unknown columns: {', '.join(unknown)}")
         if row.get("count") is None:
             raise RuleError(f"{rule.id}: its query returns a row without a count")
+    for row in by_call(rows, evidence) if rule.events == "host_syncs" else rows:
         places[row.get("file"), row.get("line"), _subject(row)].append(row)
     groups = list(places.values())
     told = [_told(_worst(group), evidence) for group in groups]

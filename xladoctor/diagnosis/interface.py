@@ -94,6 +94,10 @@ class Claim:
     compilations: list[int] = field(default_factory=list)
 
 
+#: Share of the run, and of a step: two runs of a program differ by more.
+NEXT_TO_NOTHING = 0.005
+
+
 @dataclass(frozen=True, slots=True)
 class Saving:
     """Wall time that a fix saves: seconds of the run, milliseconds a step, share of the whole.
@@ -123,6 +127,13 @@ class Saving:
     next_1000_s: float | None = None
     process: int | None = None
     assumes: list[Claim] = field(default_factory=list)
+
+    @property
+    def is_next_to_nothing(self) -> bool:
+        """Whether it is known that neither the run nor a step after warm-up gets shorter."""
+        of_step = 1.0 - self.after_ms / self.now_ms if self.now_ms and self.after_ms else 0.0
+        return (self.basis == "estimate" and self.share is not None
+                and max(self.share, of_step) < NEXT_TO_NOTHING)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

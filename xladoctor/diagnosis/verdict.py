@@ -45,6 +45,7 @@ _MANY = 10
 _HUNDREDS = 100  # times as fast, beyond which what is left is too little to tell how many
 _MOST = 1000.0
 _NO_GAIN = 1.02
+_NO_GAIN_OF = ", which would save next to nothing"
 
 
 def verdict(  # noqa: PLR0913  # what a sentence on the whole run rests on
@@ -87,9 +88,13 @@ def verdict(  # noqa: PLR0913  # what a sentence on the whole run rests on
     within = once and bound_by in ("device", "host_sync") and share > _MUCH
     if ruled := _by_rule(serious, pack):
         bound_by, text = ruled
-    if serious:
+    worth = [finding for finding in serious if not finding.saving.is_next_to_nothing]
+    if worth:
+        plural = "s" if len(worth) > 1 else ""
+        todo = f"{len(worth)} finding{plural} to fix{_gain(serious, speedup, basis, limit)}"
+    elif serious:
         plural = "s" if len(serious) > 1 else ""
-        todo = f"{len(serious)} finding{plural} to fix{_gain(serious, speedup, basis, limit)}"
+        todo = f"{len(serious)} finding{plural}{_NO_GAIN_OF}{_limited(limit)}"
     elif within:
         bound_by, todo = "device", _WITHIN
     else:
@@ -231,12 +236,16 @@ def _gain(
     if speedup is None or basis == "bound" or (more and speedup < _NO_GAIN):
         return ""
     if speedup < _NO_GAIN:
-        why = f": steps are limited by {LIMITS[limit]}" if limit else ""
-        return f", which would save next to nothing{why}"
+        return f"{_NO_GAIN_OF}{_limited(limit)}"
     then = f", then limited by {LIMITS[limit]}" if limit else ""
     whole = any(_of_warmup(finding.saving) for finding in serious)
     when = "" if whole else " after warm-up"
     return f" for a loop {_times(speedup)} as fast{' or more' if more else ''}{when}{then}"
+
+
+def _limited(limit: str | None) -> str:
+    """Why a fix saves nothing."""
+    return f": steps are limited by {LIMITS[limit]}" if limit else ""
 
 
 def _times(factor: float) -> str:

@@ -327,6 +327,9 @@ def _add_sites(sites: CallSites, number: int, ingested: Ingested) -> None:
         parts = None if sites.parts is None else sites.parts.get(index, 0)
         ingested.add("launch", process=number, count=count, work=work, steps=ended, parts=parts,
                      **sites[index].columns())  # fmt: skip
+    for index, known, late in sites.origins:
+        ingested.add("read_origin", process=number, count=known, late=late,
+                     **sites[index].columns())  # fmt: skip
     ingested.table("fallback")
     for row in sites.fallbacks:
         ingested.add("fallback", process=number, op=row.op, count=row.count,

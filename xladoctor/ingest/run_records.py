@@ -237,6 +237,10 @@ class CallSitesFile(Record, frozen=True):
     Attributes:
         passing: file, line, and whether it only passes a call on.
         launches: of frameworks without barriers.
+        beside: sites of single operations, with which steps ended until a loop was found that
+            launches functions of the program.
+        origins: sites, reads of which is known what launched the work, and how many of them came
+            after the same line had launched again.
         parts: compiled parts of functions that calls at a site ran; None where functions are
             compiled whole.
     """
@@ -245,6 +249,8 @@ class CallSitesFile(Record, frozen=True):
     fallbacks: tuple[Fallback, ...]
     passing: tuple[tuple[str, Number, bool], ...] = ()
     launches: tuple[Launches, ...] = ()
+    beside: tuple[Number | None, ...] = ()
+    origins: tuple[tuple[Number | None, Size, Size], ...] = ()
     ignores: tuple[Ignore, ...] = ()
     parts: tuple[tuple[Number | None, Size], ...] | None = None
 

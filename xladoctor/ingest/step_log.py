@@ -69,6 +69,7 @@ class CallSites:
         launches: how often each launched graphs, where the framework tells of that.
         launched: the rows of table ``launch``.
         parts: how many compiled parts of functions its calls ran, as :class:`CallSitesFile` has it.
+        origins: reads of a site of which is known what launched the work, and how many were late.
         light: those with which steps ended that were none, as was known later.
     """
 
@@ -82,6 +83,7 @@ class CallSites:
     launched: tuple[Launches, ...] = ()
     light: frozenset[int | None] = frozenset()
     parts: Mapping[int | None, int] | None = None
+    origins: tuple[tuple[int | None, int, int], ...] = ()
 
     def __getitem__(self, index: int | None) -> CallSite:
         return self.sites[index] if index is not None and index < len(self.sites) else NOWHERE
@@ -122,8 +124,9 @@ def read_call_sites(text: str) -> CallSites:
     return CallSites(sites, tuple(site.source for site in data.sites), data.fallbacks,
                      tuple(site.loops for site in data.sites), passing, data.ignores,
                      {site: count for site, count, _, _ in data.launches}, data.launches,
-                     _not_of_loops(data.launches),
-                     None if data.parts is None else dict(data.parts))  # fmt: skip
+                     _not_of_loops(data.launches) | frozenset(data.beside),
+                     None if data.parts is None else dict(data.parts),
+                     data.origins)  # fmt: skip
 
 
 def read_step_log(
@@ -163,6 +166,7 @@ class _StepLogReader:
         self.logged = Logged()
         self._cuts: dict[int | None, Cut] = {}  # of each thread's step, those so far
         self._folded: dict[int | None, int] = defaultdict(int)  # steps of a thread that were none
+        self._was_none: dict[int | None, bool] = defaultdict(bool)  # its last one
         self._handlers: dict[type, Callable[[Any], None]] = {
             Step: self._step, Tail: self._step, Cut: self._cut, Compile: self._compile,
             Upload: self._upload, Optimizer: self._optimizer, Loader: self._loader,
@@ -175,6 +179,8 @@ class _StepLogReader:
         if isinstance(line, Part):
             self.logged.note(line)
         if self._sites.light:
+            if isinstance(line, Outlier) and self._was_none[line.thread]:
+                return
             line = self._renumbered(line)
         self._handlers[type(line)](line)
 
@@ -182,13 +188,14 @@ class _StepLogReader:
         """Without the steps that ended with a launch next to which the loop's is much heavier."""
         if isinstance(line, Part):
             none = isinstance(line, Step) and line.site in self._sites.light
+            self._was_none[line.thread] = none
             known = line
             line = msgspec.structs.replace(line, index=line.index - self._folded[line.thread])
             if none:
                 self._folded[line.thread] += known.steps
                 return Cut(**{**msgspec.structs.asdict(line), "steps": 0})
             return line
-        if isinstance(line, Compile | Upload):
+        if isinstance(line, Compile | Upload | Outlier):
             return msgspec.structs.replace(line, step=line.step - self._folded[line.thread])
         return line
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path, PurePath
 
 from xladoctor.diagnosis.interface import (
+    NEXT_TO_NOTHING,
     CountName,
     Diagnosis,
     Finding,
@@ -58,7 +59,6 @@ _FIRST_PART = re.compile(r"[,;:]| \(")  # of a reason: what is lacking, without 
 _REASONS = 3
 _BASIS = {"measured": "", "estimate": "about ", "bound": "at most ", "least": "at least ",
           "none": ""}  # fmt: skip
-_NEXT_TO_NOTHING = 0.005  # of the loop
 _LESS = 0.8  # of a saving that better fixes leave, below which the report says so
 
 
@@ -232,8 +232,7 @@ def saving_of(finding: Finding, diagnosis: Diagnosis) -> str | None:
     if saving.basis != "estimate" or saving.seconds is None:
         return None
     then = f"limited by {LIMITS[saving.limited_by]}" if saving.limited_by else ""
-    of_step = 1.0 - saving.after_ms / saving.now_ms if saving.now_ms and saving.after_ms else 0.0
-    if max(saving.share or 0.0, of_step) < _NEXT_TO_NOTHING:  # a longer run has more steps
+    if saving.is_next_to_nothing:  # a longer run has more steps
         return f"saves next to nothing on its own: a step stays {then}" if then else None
     parts = []
     if saving.now_ms is not None and saving.after_ms is not None:
@@ -245,7 +244,7 @@ def saving_of(finding: Finding, diagnosis: Diagnosis) -> str | None:
         parts.append(f"the loop {duration(loop_s)} → {duration(max(0.0, loop_s - saving.seconds))}")
     text = f"{', '.join(parts)} (estimate)"
     if saving.remaining_s is not None and saving.remaining_s < _LESS * saving.seconds:
-        little = saving.remaining_s < _NEXT_TO_NOTHING * (loop_s or 0.0)
+        little = saving.remaining_s < NEXT_TO_NOTHING * (loop_s or 0.0)
         left = "none" if little else duration(saving.remaining_s)
         text += f", {left} of it after the fixes above"
     if saving.next_1000_s is not None:

@@ -38,6 +38,7 @@ EXAMPLES = _parsed("""
     compile_limit: SELECT compiled, name, what, argument FROM compile_limit
     key_change: SELECT what, argument, was, now FROM key_change WHERE what <> 'nothing'
     launch: SELECT file, line, count FROM launch WHERE steps = 0 ORDER BY count DESC
+    read_origin: SELECT file, line, sum(late) / sum(count) AS late FROM read_origin GROUP BY ALL
     execution: SELECT file, line, count(*) AS launches FROM execution GROUP BY file, line
     host_sync: SELECT kind, file, line, sum(count) AS reads FROM host_sync GROUP BY kind, file, line
     data_wait: SELECT sum(duration_ns) / sum(count) AS ns_a_batch FROM data_wait

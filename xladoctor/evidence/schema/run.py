@@ -193,6 +193,11 @@ RUN: dict[str, Table] = {
         steps BIGINT how often a step ended with it
         parts BIGINT compiled parts of functions that it ran, where functions are compiled in parts
     """ + SITE)),
+    "read_origin": Table("reads of which is known what launched the work, in frameworks without"
+                         " barriers", "call_sites.json", columns(PROCESS + """
+        count BIGINT how many, in some of the steps
+        late BIGINT how many of them after the same line had launched again
+    """ + SITE)),
     "compile_phase": Table("what a part of compiling took alone, where the framework tells",
                            "steps.jsonl", columns(PROCESS + """
         compilation BIGINT number of the compilation, if it made one

@@ -7,9 +7,10 @@ WHERE NOT tail AND launches = 0 AND (process, thread, index) IN (
     SELECT (process, thread, step) FROM host_sync WHERE kind = 'wait' AND NOT tail AND NOT closure
 );
 
--- Internal: Lines that wait for values of an earlier step: in steady steps of the timeline, nine tenths of their waits
+-- Internal: Lines that wait for values of an earlier step. Nine tenths of their reads at least came after the line that
+-- made the value had launched again. Or, in steady steps of the timeline, nine tenths of their waits
 -- at least, by time, were for a launch that was not the latest, and the device had still work when the host launched
--- again. Such waits leave the device no pause. `pausing`: the share of the rest.
+-- again. Such waits leave the device no pause that they could have prevented. `pausing`: the share of the rest.
 CREATE TABLE wait_behind AS
 WITH call AS (
     SELECT process, call, any_value(h.file) AS file, any_value(h.line) AS line, min(h.begin_ns) AS begin_ns,
@@ -22,11 +23,17 @@ launch AS (
     SELECT process, execution, launched_ns, max(end_ns) OVER so_far AS done_ns,
            lead(launched_ns) OVER so_far AS next_ns
     FROM device_execution WINDOW so_far AS (PARTITION BY process ORDER BY execution)
+),
+late AS (
+    SELECT process, file, line FROM read_origin GROUP BY ALL
+    HAVING sum(count) >= warmup() AND sum(late) >= 0.9 * sum(count)
 )
+SELECT process, file, line, 0.0 AS pausing FROM late
+UNION ALL
 SELECT c.process, c.file, c.line,
        1 - sum(c.waited_ns) FILTER (c.awaits < l.execution AND l.done_ns >= l.next_ns) / sum(c.waited_ns) AS pausing
 FROM call c ASOF JOIN launch l ON l.process = c.process AND l.launched_ns <= c.begin_ns
-WHERE l.next_ns IS NOT NULL AND c.waited_ns > 0
+WHERE l.next_ns IS NOT NULL AND c.waited_ns > 0 AND (c.process, c.file, c.line) NOT IN (FROM late)
 GROUP BY c.process, c.file, c.line
 HAVING pausing <= 0.1;
 

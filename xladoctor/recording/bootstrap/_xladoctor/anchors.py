@@ -7,6 +7,9 @@ that is made once is none. Calls that do next to nothing beside that of the loop
 each and all together, are none either: an optimizer that is not compiled launches hundreds of small
 graphs in a turn.
 Nor does it make a loop that the framework, called once, launches one operation after the other.
+Where functions of the program are launched turn after turn, the single operations of the framework
+that come between belong to these turns, whatever they do: they end no steps, nor do those in loops
+within a turn.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from typing import Callable, Collection
 from .call_site import LIBRARY, OURS, USER
 from .warmup import LEAST_OF_STEP
 
+_ALONE = 100  # operations after a function's launch, at least, that may have a loop of their own
 _FEW = 3  # launches in a turn of a loop, beside its first, that make no loop of their own
 
 _Call = tuple[int | None, int]  # the call site, and the calls that led there
@@ -28,11 +32,13 @@ class Anchors:
 
     Attributes:
         since: launches that ended steps, since an anchor has made all before it next to nothing.
+        functions: whether single operations end no steps, as the program launches functions.
     """
 
     def __init__(
         self, work: dict[int | None, float], kind: Callable[[str], int],
         entries: Collection[str] = (), wrappers: Collection[str] = (),
+        operations: Collection[int | None] = (),
     ) -> None:  # fmt: skip
         """
         Args:
@@ -40,8 +46,14 @@ class Anchors:
             kind: of a file, see :mod:`.call_site`.
             entries: see :class:`.frontend.Frontend`.
             wrappers: the same.
+            operations: call sites that have launched nothing but single operations of the
+                framework.
         """
         self._kind = kind
+        self._operations = operations
+        self.functions = False
+        self._between = self._turn = 0  # operations since a function's launch; at most, in a turn
+        self._effort = {True: 0.0, False: 0.0}  # work of operations, and of functions
         self._entries, self._wrappers = entries, wrappers
         self.since = 0
         self._work = work
@@ -70,6 +82,13 @@ class Anchors:
             function: the name of what is launched, if the framework tells.
         """
         work = self._work.get(site, 0.0)
+        operation = site in self._operations
+        self._effort[operation] += work
+        between = self._between
+        self._between = between + 1 if operation else 0
+        if operation and self.functions and between <= 2 * max(self._turn, _ALONE):
+            self._latest = None
+            return False
         if work < LEAST_OF_STEP * self._main:
             light = self._light[site] = self._light.get(site, 0.0) + work
             if light < LEAST_OF_STEP * self._most:
@@ -94,11 +113,19 @@ class Anchors:
         if not wins:
             return False
         self.since += 1
+        if not operation:
+            self._returned(between)
         if total > self._most:
             if self._main < LEAST_OF_STEP * work:
                 self.since = 0
             self._most, self._main = total, work
         return True
+
+    def _returned(self, between: int) -> None:
+        """A launch of a function has ended a step, with so many operations before it."""
+        self._turn = max(self._turn, between)
+        if not self.functions and self._effort[False] >= LEAST_OF_STEP * self._effort[True]:
+            self.functions, self.since = True, 0
 
     def went_on(self) -> None:
         """The program did something else on the device: a call that launches again is another."""

@@ -77,6 +77,13 @@ class CallSites:
         self.parts: dict[int | None, int] | None = None
         self.work: dict[int | None, float] = {}
         self.ended_steps: dict[int | None, int] = {}  # of each
+        #: Reads of each, of which is known what launched the work: how many, and how many of them
+        #: after the same line had launched again.
+        self.origins: dict[int | None, list[int]] = {}
+        #: Those that have launched nothing but single operations of the framework.
+        self.operations: set[int | None] = set()
+        #: Those of them whose steps were none: a loop was found that launches functions.
+        self.beside: set[int | None] = set()
         #: Instructions that call what launches graphs, with the code, whose identity is then kept.
         self.launching: dict[tuple[int, int], CodeType] = {}
 

@@ -29,6 +29,8 @@ class Calls:
         self.recorder = recorder
         self.events = events
         self.sites = sites
+        #: Hears of the call site of a read, and of what is read, where a framework looks at that.
+        self.looks: Callable[[int | None, Any], None] | None = None
 
     def note(self, record: Callable[..., None], *what: Any) -> None:
         """Record something; a fault in doing so ends the capture, never the program."""
@@ -115,6 +117,8 @@ class Calls:
         if entered is None:
             return original(*args, **kwargs)
         state, site = entered
+        if self.looks is not None:
+            self.note(self.looks, site, args)
         begin = _clock()
         try:
             with events.annotation("read", site, kind=kind):

@@ -62,6 +62,9 @@ class Records:
         self._write("call_sites.json", {"sites": sites, "fallbacks": fallbacks,
                                         "passing": self._sites.passing(),
                                         "launches": self._launches(),
+                                        "beside": list(self._sites.beside),
+                                        "origins": [(site, *row) for site, row in
+                                                    list(self._sites.origins.items())],
                                         "parts": None if self._sites.parts is None
                                         else list(self._sites.parts.items()),
                                         "ignores": self._sites.ignores()})  # fmt: skip

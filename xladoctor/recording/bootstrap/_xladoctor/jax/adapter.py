@@ -22,8 +22,9 @@ from ..import_hook import when_imported
 from ..patches import Patches
 from ..step import ThreadState
 from . import buffers
-from .keys import Key, KeyReader, Keys
+from .keys import Key, KeyReader, Keys, is_operation
 from .modules import Modules
+from .origins import Origins
 from .settings import ENTRIES, WRAPPERS
 
 if TYPE_CHECKING:
@@ -69,11 +70,16 @@ class Adapter:
         self._local = threading.local()
         self._keys = Keys()
         self._work = calls.sites.work
-        #: The same by the identity of functions, and of what was compiled of them.
-        self._work_of: dict[int, float] = {}
+        #: The same by the identity of functions, and of what was compiled of them, and whether that
+        #: is a single operation.
+        self._work_of: dict[int, tuple[float, bool]] = {}
         #: Launches of a site before it compiled a function for the first time.
         self._first: dict[tuple[int | None, str], int] = {}
         self._annotated = False
+        sites = calls.sites
+        self._origins = Origins(module.tree_util.tree_leaves, sites.launches)
+        sites.origins = self._origins.reads
+        calls.looks = self._origins.read
         self._array: Any = None  # class of arrays on a device, and classes of those that are not
         self._host: tuple[type, ...] = ()
         #: Hooks that this release of JAX has no place for, with the reason.
@@ -146,6 +152,7 @@ class Adapter:
         recorder, events, sites = self._recorder, self._events, self._calls.sites
         counters, thread, here, frame = self._counters, recorder.thread, sites.here, sys._getframe
         launching, launch, sent, work = sites.launching, self._launch, self._sent, self._work
+        made = self._origins.made
 
         def launched(function: Any, args: Any, kwargs: Any, out: Any) -> None:
             if recorder.off:
@@ -168,6 +175,7 @@ class Adapter:
                         sent(site, args)
                         break
                 launch(state, site, getattr(function, "__name__", ""))
+                made(state.index, site, out)
             except Exception as fault:
                 events.fail(fault)
 
@@ -182,7 +190,7 @@ class Adapter:
             begin = _clock()
             result = original(executable, *args)
             if state.inside in ("", "callback") and not self._recorder.off:
-                self._calls.note(self._executed, state, begin, executable)
+                self._calls.note(self._executed, state, begin, executable, result)
             return result
 
         return execute
@@ -193,15 +201,25 @@ class Adapter:
 
     def _called_elsewhere(self, site: int | None, compiled: Any) -> None:
         """A call site launches for the first time what another has compiled."""
-        self._work[site] = self._work_of.get(id(compiled), 0.0)
+        self._launches_from(site, *self._work_of.get(id(compiled), (0.0, False)))
 
-    def _executed(self, state: ThreadState, begin: int, executable: Any) -> None:
+    def _launches_from(self, site: int | None, work: float, operation: bool) -> None:
+        """What a call site launches does so much work, in a single operation or in a function."""
+        operations = self._calls.sites.operations
+        if not operation:
+            operations.discard(site)
+        elif site not in self._work:
+            operations.add(site)
+        self._work[site] = max(self._work.get(site, 0.0), work)
+
+    def _executed(self, state: ThreadState, begin: int, executable: Any, out: Any) -> None:
         self._events.used()
         site = self._calls.sites.here(4)
         if site not in self._work:
             self._called_elsewhere(site, getattr(executable, "xla_executable", None))
         state.step.barrier_ns += _clock() - max(begin, state.step.begin)
         self._launch(state, site, _function(str(getattr(executable, "name", ""))))
+        self._origins.made(state.index, site, out)
 
     def _launch(self, state: ThreadState, site: int | None, function: str) -> None:
         self._counters.launches += 1
@@ -211,13 +229,16 @@ class Adapter:
         state.compiling = 0
         anchors = state.anchors
         if anchors is None:
-            anchors = state.anchors = Anchors(self._work, self._calls.sites.kind,
-                                              ENTRIES, WRAPPERS)  # fmt: skip
+            anchors = state.anchors = Anchors(self._work, sites.kind, ENTRIES, WRAPPERS,
+                                              sites.operations)  # fmt: skip
         if self._annotated or not anchors.ends_step(site, function):
             self._recorder.launch(state, site)
             return
         sites.ended_steps[site] = sites.ended_steps.get(site, 0) + 1
+        sites.beside.discard(site)
         if not anchors.since:
+            if anchors.functions:
+                sites.beside |= sites.operations & sites.ended_steps.keys()
             self._events.loop_found()
         self._events.step_launched(state, site)
 
@@ -257,9 +278,10 @@ class Adapter:
         state = self._recorder.thread()
         site = self._calls.sites.here(4)
         details = _Executable(executable, args)
-        self._work[site] = max(self._work.get(site, 0.0), details.work)
         of = [executable, *(miss.call[:1] if miss is not None and miss.call else ())]
-        self._work_of.update((id(each), details.work) for each in of)
+        operation = len(of) > 1 and is_operation(of[1], self._calls.sites.kind)
+        self._launches_from(site, details.work, operation)
+        self._work_of.update((id(each), (details.work, operation)) for each in of)
         launches = self._calls.sites.launches.get(site, 0)
         known = self._changed(miss, site)
         first = self._first.setdefault((site, known.get("function", details.name)), launches)
@@ -393,7 +415,8 @@ class Adapter:
         def reads(array: Any, read: Callable[[], Any]) -> Any:
             if recorder.off or calls.is_inside():
                 return read()
-            return calls.read("item" if _in_item(sys._getframe(1)) else "array", read)
+            how = "item" if _in_item(sys._getframe(1)) else "array"
+            return calls.read(how, lambda _: read(), array)
 
         self._undo.append(buffers.watch(ArrayImpl, reads))
 

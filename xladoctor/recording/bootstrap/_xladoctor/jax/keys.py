@@ -13,7 +13,7 @@ import weakref
 from types import CodeType
 from typing import Any, Callable, NamedTuple, Sequence
 
-from ..call_site import USER
+from ..call_site import FRAMEWORK, USER
 from ..redaction import redact_text
 from .passed import Passed
 
@@ -286,10 +286,32 @@ def _function(function: Any) -> Function:
         plain = inner
     name = str(getattr(plain, "__qualname__", type(plain).__name__))
     if getattr(function, "_apply_primitive", False):  # made anew for each set of parameters
-        bodies = [value for value in _cell(function, "params").values()
-                  if _is_jaxpr(value) or callable(value)]  # fmt: skip
+        bodies = _bodies(function)
         return Function(name, None, _reference(bodies[0] if bodies else None))
     return Function(name, getattr(plain, "__code__", None), _reference(function))
+
+
+def is_operation(function: Any, kind: Callable[[str], int]) -> bool:
+    """Whether a compiled function is one of the framework's own, which contains none of another's.
+
+    Args:
+        kind: of a file, see :mod:`..call_site`.
+    """
+    for _ in range(16):
+        if getattr(function, "_apply_primitive", False):
+            return not _bodies(function)
+        inner = getattr(function, "func", None) or getattr(function, "__wrapped__", None)
+        if inner is None:
+            break
+        function = inner
+    code = getattr(function, "__code__", None)
+    return code is not None and kind(code.co_filename) == FRAMEWORK
+
+
+def _bodies(primitive: Any) -> list[Any]:
+    """The functions that it applies, as a loop does."""
+    return [value for value in _cell(primitive, "params").values()
+            if _is_jaxpr(value) or callable(value)]  # fmt: skip
 
 
 def _cell(function: Any, name: str) -> dict[str, Any]:
