@@ -55,11 +55,17 @@ class RuleError(XladoctorError):
     """A rule that cannot be used; names its file, the line and what was expected."""
 
 
+def _in_steps(cause: Mapping[str, Any]) -> str:
+    """In how many of the steps a read is, as `` in 91% of the steps``; empty if that is unknown."""
+    share = cause["share_of_steps"]
+    return "" if share is None else f" in {percent(share)} of {cause['steps_of']}"
+
+
 #: Sandboxed: the message of a rule from a stranger can do nothing but make text.
 TEMPLATES = ImmutableSandboxedEnvironment(
     undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
 )
-TEMPLATES.filters.update(percent=percent, duration=duration)
+TEMPLATES.filters.update(percent=percent, duration=duration, in_steps=_in_steps)
 
 
 class Example(BaseModel):

@@ -200,8 +200,8 @@ class TextLog(CompilerLog):
             return  # some other program's line
         function = self._function(match)
         number = self._number(function, record.number, reasons)
-        before = [f"{number.partition('/')[0]}/{nth}" for nth in range(_earlier(number))]
-        function.numbers += [each for each in (*before, number) if each not in function.numbers]
+        made = [f"{number.partition('/')[0]}/{nth}" for nth in range(_earlier(number))]
+        function.numbers += [each for each in (*made, number) if each not in function.numbers]
         if reasons:
             reason = guards.nearest(reasons)
             change = guards.change(reason, guards.Frame({}, {}))

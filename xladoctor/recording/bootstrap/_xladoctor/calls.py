@@ -32,7 +32,7 @@ class Calls:
         #: Hears of the call site of a read, and of what is read, where a framework looks at that.
         self.looks: Callable[[int | None, Any], None] | None = None
 
-    def note(self, record: Callable[..., None], *what: Any) -> None:
+    def note(self, record: Callable[..., object], *what: Any) -> None:
         """Record something; a fault in doing so ends the capture, never the program."""
         try:
             record(*what)
