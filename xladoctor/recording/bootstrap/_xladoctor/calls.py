@@ -30,7 +30,7 @@ class Calls:
         self.events = events
         self.sites = sites
 
-    def note(self, record: Callable[..., None], *what: Any) -> None:
+    def note(self, record: Callable[..., object], *what: Any) -> None:
         """Record something; a fault in doing so ends the capture, never the program."""
         try:
             record(*what)
