@@ -97,6 +97,13 @@ def test_time_after_the_last_barrier_is_no_loop_unless_there_is_no_barrier() -> 
     assert time_spent(evidence({"step": [{**tail, "main": False}]})).loop_s is None
 
 
+@pytest.mark.parametrize(("ended", "loop_s"), [(True, 0.001), (False, 9.001)])
+def test_of_a_program_that_was_cut_short_it_is_loop(ended: bool, loop_s: float) -> None:
+    tables = {"step": [step(0), step(1, tail=True, duration_ns=9 * SECOND)],
+              "process": [{"process": 0, "ended": ended}]}  # fmt: skip
+    assert time_spent(evidence(tables)).loop_s == loop_s
+
+
 def test_what_the_last_turn_compiles_is_the_loops() -> None:
     steps = [at(0, 5, 9), at(1, 9, 10), at(2, 10, 11, compile=0.5), step(3, tail=True)]
     compilations = [

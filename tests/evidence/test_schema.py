@@ -48,6 +48,7 @@ def written(tmp_path: Path) -> Ingested:
         log.write(f'{{"event": "optimizer", {common}}}\n')
         batches = '"batch_size": 16, "drop_last": false, "workers": 2'
         log.write(f'{{"event": "loader", "site": 0, {batches}}}\n')
+        log.write('{"event": "idle", "thread": 1, "site": 0}\n')
         log.write('{"event": "empty", "site": 0, "batch_size": 16, "drop_last": true}\n')
         changed = '"against": 1, "changes": [["shape", "x", "float32[1]", "float32[2]"]]'
         again = f'"during": "launch", "end_ns": 9, "duration_ns": 8, {changed}'

@@ -83,7 +83,7 @@ def test_whole_run_fills_every_table_and_leaves_no_note(run: Path) -> None:
         "step_period": 1, "host_sync": 1, "data_wait": 0, "transfer": 0, "optimizer": 0,
         "fallback_count": 0, "upload": 0, "state_save": 0, "outlier": 0, "cut": 0,
         "enclosing_loop": 0, "capture_fault": 0, "compilation": 5, "execution": 7, "metric": 0,
-        "counter": 1, "ignore_comment": 0, "empty_pass": 0,
+        "counter": 1, "ignore_comment": 0, "empty_pass": 0, "idle_optimizer": 0,
     }  # fmt: skip
 
 

@@ -206,6 +206,8 @@ SICK = {
     "epoch_without_steps": Sick("XD507", [Expected(
         {"guilty": "held_out = DataLoader("}, {"batch_size": 64, "drop_last": True},
     )]),
+    "optimizer_made_first": Sick("XD316", [Expected({"guilty": "optimizer.step()"}, {},
+                                                    count=None)]),
     "eager_mode": Sick("XD309", [Expected({"guilty": "optimizer.step()"}, {"graphs": 0},
                                           count=None)]),
     "input_bound": Sick("XD504", [Expected(

@@ -15,7 +15,8 @@ from xladoctor.ingest.interface import Ingested
 
 _OF_STEPS = (
     "step", "cut", "step_period", "host_sync", "data_wait", "transfer", "upload", "state_save",
-    "optimizer", "loader", "empty_pass", "fallback_count", "outlier", "compilation", "counter",
+    "optimizer", "idle_optimizer", "loader", "empty_pass", "fallback_count", "outlier",
+    "compilation", "counter",
     "recompilation", "compile_phase", "graph_break", "compile_limit",
 )  # fmt: skip
 _OF_MODULES = ("hlo_module", "hlo_instruction", "hlo_parameter", "hlo_frame", "recompilation",

@@ -62,8 +62,8 @@ if TYPE_CHECKING:
     from xladoctor.ingest.timeline.compiling import Compiled
 
 #: What the step log always has; other tables of it only if the capture wrote them.
-_OF_STEPS = ("step", "step_period", "data_wait", "transfer", "optimizer", "empty_pass",
-             "fallback_count")  # fmt: skip
+_OF_STEPS = ("step", "step_period", "data_wait", "transfer", "optimizer",
+             "idle_optimizer", "empty_pass", "fallback_count")  # fmt: skip
 _HINT = "a run directory holds run.json and a folder process-<pid> for each process"
 _HINT_WHERE_LOST = (
     f"{_HINT}; if the disk was full, or something removed these files, run it again with --output"

@@ -393,6 +393,13 @@ class Optimizer(Struct, frozen=True, tag_field="event", tag="optimizer"):
     closure: Number | None = None
 
 
+class IdleOptimizer(Struct, frozen=True, tag_field="event", tag="idle"):
+    """An optimizer stepped, and had nothing to update."""
+
+    thread: Identity
+    site: Number | None
+
+
 class Loader(Struct, frozen=True, tag_field="event", tag="loader"):
     """A loader was made; ``collate`` is the site of the function that makes its batches."""
 
@@ -476,8 +483,8 @@ class Limit(Struct, frozen=True, tag_field="event", tag="limit"):
     changes: tuple[KeyChange, ...] = ()
 
 
-StepLine = (Step | Tail | Cut | Compile | Upload | Optimizer | Loader | EmptyPass | Outlier | Phases
-            | Break | Unbroken | Limit)  # fmt: skip
+StepLine = (Step | Tail | Cut | Compile | Upload | Optimizer | IdleOptimizer | Loader | EmptyPass
+            | Outlier | Phases | Break | Unbroken | Limit)  # fmt: skip
 #: Every file of records by the pattern of its name, with the type of the file or of a line of it.
 FILES: dict[str, Any] = {
     "run.json": Manifest,

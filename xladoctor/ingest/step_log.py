@@ -26,6 +26,7 @@ from xladoctor.ingest.run_records import (
     DamagedRecord,
     EmptyPass,
     Fallback,
+    IdleOptimizer,
     Ignore,
     Launches,
     Limit,
@@ -170,7 +171,8 @@ class _StepLogReader:
         self._handlers: dict[type, Callable[[Any], None]] = {
             Step: self._step, Tail: self._step, Cut: self._cut, Compile: self._compile,
             Upload: self._upload, Optimizer: self._optimizer, Loader: self._loader,
-            EmptyPass: self._empty_pass, Outlier: self._outlier,
+            EmptyPass: self._empty_pass, IdleOptimizer: self._idle_optimizer,
+            Outlier: self._outlier,
             Phases: self._phases, Break: self._breaks.append, Limit: self._limit,
             Unbroken: lambda line: self._unbroken.add((line.site, line.function)),
         }  # fmt: skip
@@ -369,6 +371,10 @@ class _StepLogReader:
     def _empty_pass(self, line: EmptyPass) -> None:
         self._rows.add("empty_pass", process=self._process, batch_size=line.batch_size,
                        drop_last=line.drop_last, site=line.site)  # fmt: skip
+
+    def _idle_optimizer(self, line: IdleOptimizer) -> None:
+        self._rows.add("idle_optimizer", process=self._process, thread=line.thread,
+                       site=line.site)  # fmt: skip
 
     def finish(self) -> Gathered:
         """The tables, after the last line."""

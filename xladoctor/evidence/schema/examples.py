@@ -30,6 +30,7 @@ EXAMPLES = _parsed("""
     replacement: SELECT op, instead FROM replacement
     unrecorded: SELECT what FROM unrecorded
     preparation: SELECT file FROM preparation
+    idle_optimizer: SELECT file, line FROM idle_optimizer
     empty_pass: SELECT batch_size, drop_last, file, line FROM empty_pass
     loader: SELECT batch_size, workers, drop_last, file, line FROM loader
     compilation: SELECT index, file, line, duration_ns FROM compilation ORDER BY duration_ns DESC

@@ -153,6 +153,9 @@ RUN: dict[str, Table] = {
         closure_line INTEGER first line of that function
         closure_function VARCHAR its name
     """ + SITE)),
+    "idle_optimizer": Table("an optimizer that had nothing to update in its third step: its"
+                            " parameters are on the host, without gradients", "steps.jsonl",
+                            columns(PROCESS + THREAD + SITE)),
     "loader": Table("a loader of batches, and the line that made it", "steps.jsonl",
                     columns(PROCESS + """
         batch_size BIGINT samples in each batch but the last

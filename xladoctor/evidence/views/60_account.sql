@@ -1,5 +1,9 @@
+-- Internal: processes that ended without the capture's knowledge, such as by a signal.
+CREATE VIEW cut_short AS SELECT process FROM process WHERE NOT ended;
+
 -- Where the time of the longest loop went, in nanoseconds: from launch to launch. Without barriers
--- a launch is a read's, and what comes after the last belongs to what came after the loop.
+-- a launch is a read's, and what comes after the last belongs to what came after the loop; of a process that was
+-- cut short, to the loop, as nothing tells that it had left it.
 -- `setup_ns`: what the first interval's Python has more than the median of the others: the model
 -- and the data were made in it. `writing_ns`: what the capture wrote after the program's end.
 CREATE TABLE account AS
@@ -7,7 +11,7 @@ WITH interval_ AS (
     SELECT s.process, s.thread, s.begin_ns, s.end_ns, s.duration_ns, s.compile_ns, s.read_ns,
            coalesce(s.input_ns, 0) AS input_ns, s.barrier_ns, s.upload_ns, coalesce(s.save_ns, 0) AS save_ns
     FROM step s JOIN lead l ON l.process = s.process AND l.thread IS NOT DISTINCT FROM s.thread
-    WHERE NOT s.tail OR (l.without_barrier AND NOT EXISTS (
+    WHERE NOT s.tail OR NOT l.without_barrier AND s.process IN (FROM cut_short) OR (l.without_barrier AND NOT EXISTS (
         SELECT 1 FROM cut c WHERE c.process = s.process AND c.thread IS NOT DISTINCT FROM s.thread
     ))
     UNION ALL

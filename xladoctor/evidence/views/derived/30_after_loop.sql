@@ -13,4 +13,4 @@ SELECT p.file, p.line, sum(p.duration_ns)::BIGINT AS duration_ns
 FROM spent p JOIN account a USING (process, thread)
 JOIN step s ON s.process = p.process AND s.thread = p.thread AND s.index = p.step AND s.tail
 JOIN loop l ON l.process = p.process AND l.thread = p.thread AND NOT l.without_barrier
-WHERE p.file IS NOT NULL AND p.line IS NOT NULL GROUP BY p.file, p.line;
+WHERE p.file IS NOT NULL AND p.line IS NOT NULL AND p.process NOT IN (FROM cut_short) GROUP BY p.file, p.line;

@@ -13,6 +13,7 @@ Lines of ``steps.jsonl`` (one JSON object each; ``event`` tells which):
 ``compile``  one compilation: when it ended and how long it took
 ``optimizer`` the call site of an optimizer's updates, once, and the function that it computes the
              loss with, if it was given one
+``idle``     the call site of an optimizer that had nothing to update, once
 ``loader``   the call site that made a loader of batches, once for each size of batch
 ``empty``    the same, of a loader a pass over which gave no batch
 ``upload``   a shape that a call site sent to the device for the first time
@@ -254,6 +255,10 @@ class Recorder:
         now = clock.perf_counter_ns()
         if now - step.begin > _LONG_NS:
             self._cut(state, None, now)
+
+    def idle_optimizer(self, state: ThreadState) -> None:
+        """An optimizer has stepped several times, and had no parameter to update."""
+        self._emit_event({"event": "idle", "thread": state.id, "site": self._sites.here(4)})
 
     def loader(self, site: int | None, batch_size: int, drop_last: bool, workers: int,
                collate: int | None) -> None:  # fmt: skip

@@ -27,6 +27,7 @@ _READS = {
 }  # fmt: skip
 
 _DYNAMO = "torch_xla._dynamo"
+_SURELY = 3  # updates of an optimizer; before, it may not have any gradients yet
 
 
 class Adapter:
@@ -41,6 +42,7 @@ class Adapter:
         self._recorder = calls.recorder
         self._plain = (torch.Tensor, torch.nn.Parameter)
         self._hooks: list[Any] = []
+        self._updates: dict[int, int] = {}  # of an optimizer, until it has been looked at
         self._dynamo = Dynamo(calls, Listener(calls))
         self._patches = Patches()
 
@@ -179,6 +181,19 @@ class Adapter:
     def _optimizer_stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         state = self._recorder.thread()
         self._calls.note(self._recorder.optimizer, state, id(optimizer))
+        updates = self._updates.get(id(optimizer), 0)
+        if updates < _SURELY:
+            self._updates[id(optimizer)] = updates + 1
+            if updates + 1 == _SURELY and _updates_nothing(optimizer):
+                self._calls.note(self._recorder.idle_optimizer, state)
+
+
+def _updates_nothing(optimizer: Any) -> bool:
+    """Whether all its parameters are on the host, and none has a gradient."""
+    parameters = [one for group in optimizer.param_groups for one in group["params"]]
+    return bool(parameters) and all(
+        one.device.type == "cpu" and one.is_leaf and one.grad is None for one in parameters
+    )
 
 
 def _is_of_dynamo() -> bool:
