@@ -118,6 +118,14 @@ def test_operations_that_come_between_launches_of_a_function_end_no_steps() -> N
     assert steps([]).count(EVALUATE) > 200  # of functions, it is a loop of its own
 
 
+def test_operations_that_do_more_than_the_function_end_no_steps_either() -> None:
+    anchors = Anchors(WORK, CallSites(()).kind, operations=frozenset([TRAIN]))
+    turn = [EVALUATE] + [TRAIN] * 3
+    steps = [site for site in turn * 20 if anchors.ends_step(site)]
+    assert steps.count(EVALUATE) == 19
+    assert steps.count(TRAIN) == 2  # of the first turn
+
+
 def test_operations_have_a_loop_of_their_own_where_no_function_is_launched_any_more() -> None:
     anchors = Anchors(WORK, CallSites(()).kind, operations=frozenset([EVALUATE]))
     program = [TRAIN] * 10 + [EVALUATE] * 1000

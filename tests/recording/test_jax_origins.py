@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from xladoctor.recording.bootstrap._xladoctor.jax.origins import Origins
 
-STEP, MEAN, LATE, NOW = range(4)
+STEP, MEAN, LATE, NOW, OTHER = range(5)
 
 
 def test_a_read_is_late_if_the_line_that_made_the_value_has_launched_again() -> None:
@@ -17,12 +17,14 @@ def test_a_read_is_late_if_the_line_that_made_the_value_has_launched_again() -> 
     for number in range(10):
         out = {"params": [jnp.ones(2)] * 100, "loss": (jnp.full((), number), None)}
         launches[STEP] += 1
-        origins.made(number, STEP, out)
+        origins.made(7 * number, STEP, out)
         origins.read(LATE, before)
         mean = before + 1.0  # launched now, so that it waits for what was launched before
         launches[MEAN] += 1
-        origins.made(number, MEAN, mean)
+        origins.made(7 * number, MEAN, mean)
         origins.read(NOW, (mean, before))
+        origins.made(7 * number + 1, MEAN, other := jnp.ones(2))  # in a step that is left out
+        origins.read(OTHER, other)
         before = out["loss"][0]
     assert origins.reads == {LATE: [9, 9], NOW: [10, 0]}
 

@@ -43,6 +43,7 @@ def cause_of(
         or _by_placement(contrast, *contrast.before.placement)
         or by_hidden(contrast)
         or (None if lined and graphs.vocabulary.numbers else _by_literals(contrast))
+        or _by_other_inputs(contrast)
         or Cause("unknown")
     )
     return replace(cause, basis="hlo", against=before.index)
@@ -99,6 +100,15 @@ def _by_literals(contrast: Contrast) -> Cause | None:
         return None
     return Cause("constant", was=was[0], now=now[0].value,
                  role="used" if now[0].place.file else None, place=now[0].place)  # fmt: skip
+
+
+def _by_other_inputs(contrast: Contrast) -> Cause | None:
+    """Inputs in the place of others, which graphs of the line have together: it launches several
+    functions.
+    """
+    pairs = zip(contrast.inputs.removed, contrast.inputs.added, strict=False)
+    return next((input_changed(was, now, "input_shape") for was, now in pairs
+                 if was.shape != now.shape), None)  # fmt: skip
 
 
 def _by_layout(contrast: Contrast) -> Cause | None:

@@ -217,7 +217,10 @@ class _Model:
 
     @cached_property
     def _undisturbed(self) -> float:
-        """The share of late compiling that is not hidden by the device's work, in the timeline."""
+        """The share of late compiling that is not hidden by the device's work, in the timeline.
+
+        No more can be hidden than the device works, wherever launches are taken to have run.
+        """
         program = self.program
         late = (program.activity == COMPILE) & ~np.isin(program.step, program.warmup)
         compiling = int(program.work[late].sum())
@@ -225,7 +228,8 @@ class _Model:
             return 1.0
         none = Change.none(program)
         without = replay(program, replace(none, gone=late.astype(float)))
-        return min(1.0, max(0.0, (self.base.total_ns - without.total_ns) / compiling))
+        least = 1.0 - int(program.duration.sum()) / compiling
+        return min(1.0, max(0.0, least, (self.base.total_ns - without.total_ns) / compiling))
 
     def _limit(self, outcome: Outcome, compile_s: float) -> str:
         """What most of a step is spent on; ``compile_s`` is the compiling after warm-up."""

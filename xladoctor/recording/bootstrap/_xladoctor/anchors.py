@@ -68,6 +68,7 @@ class Anchors:
         #: Launches that no heavier one has followed yet, each heavier than the next: of equal ones
         #: the call that was first in the program is the heavier.
         self._heavier: list[tuple[float, int, int]] = []
+        self._functions: list[tuple[float, int, int]] = []  # the same without operations
         self._order: dict[_Call, int] = {}
         #: The program's call of the framework that launched last, if nothing came after it.
         self._latest: tuple[int, int, int] | None = None  # the frame, its code, the instruction
@@ -101,12 +102,11 @@ class Anchors:
         total = self._total[call] = self._total.get(call, 0.0) + work
         self._launches += 1
         order = self._order.setdefault(call, -len(self._order))
-        heavier = self._heavier
-        while heavier and heavier[-1][:2] <= (work, order):
-            heavier.pop()
         last = self._last.get(call)
-        leads = last is not None and (not heavier or heavier[-1][2] < last[0])
-        heavier.append((work, order, self._launches))
+        leads = self._leads(self._heavier, work, order, last)
+        if not operation:
+            among = self._leads(self._functions, work, order, last)
+            leads = among if self._functions_matter else leads
         wins = last is not None and self._wins(call, leads, self._steps - last[1])
         self._steps += wins
         self._last[call] = self._launches, self._steps
@@ -121,10 +121,25 @@ class Anchors:
             self._most, self._main = total, work
         return True
 
+    def _leads(
+        self, heavier: list[tuple[float, int, int]], work: float, order: int,
+        last: tuple[int, int] | None,
+    ) -> bool:  # fmt: skip
+        """Whether nothing heavier was launched since a call did last; it is added."""
+        while heavier and heavier[-1][:2] <= (work, order):
+            heavier.pop()
+        leads = last is not None and (not heavier or heavier[-1][2] < last[0])
+        heavier.append((work, order, self._launches))
+        return leads
+
+    @property
+    def _functions_matter(self) -> bool:
+        return self._effort[False] >= LEAST_OF_STEP * self._effort[True]
+
     def _returned(self, between: int) -> None:
         """A launch of a function has ended a step, with so many operations before it."""
         self._turn = max(self._turn, between)
-        if not self.functions and self._effort[False] >= LEAST_OF_STEP * self._effort[True]:
+        if not self.functions and self._functions_matter:
             self.functions, self.since = True, 0
 
     def went_on(self) -> None:

@@ -1,8 +1,8 @@
 """Which launch made an array that is read.
 
 A value that is read after the line that made it has launched again leaves the device work while
-the host waits, if it has to wait at all. It is looked at in some of the steps: that takes a
-microsecond a launch.
+the host waits, if it has to wait at all. It is looked at in some of the steps: that takes some
+microseconds a launch.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import weakref
 from collections.abc import Mapping
 from typing import Any, Callable
 
-_FIRST, _EVERY = 64, 7  # steps that are looked at: the first, and of those that follow
-_ENDS = 16  # of what a launch returns, the first and the last; a loss is not in the middle
+_EVERY = 7  # steps, one is looked at; what is logged each ten steps meets it as often
+_ENDS = 8  # of what a launch returns, the first and the last; a loss is not in the middle
 _MOST = 4096  # arrays
 
 
@@ -33,7 +33,7 @@ class Origins:
 
     def made(self, step: int, site: int | None, out: Any) -> None:
         """A launch in a step has returned."""
-        if step >= _FIRST and step % _EVERY:
+        if step % _EVERY:
             return
         if len(self._made) > _MOST:
             self._made.clear()
