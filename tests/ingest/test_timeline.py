@@ -17,8 +17,10 @@ from xladoctor.evidence.interface import Evidence
 from xladoctor.evidence.load import build, load
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.timeline.breakdown import add_steps
 from xladoctor.ingest.timeline.intervals import Intervals
 from xladoctor.ingest.timeline.read import TimelineFile, read_timeline
+from xladoctor.ingest.timeline.steps import Steps
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = sorted(path.parent for path in ROOT.glob("sample_traces/*/run.json"))
@@ -240,3 +242,19 @@ def test_intervals_are_sets_of_instants(
     assert int(covered[0]) == len(instants & span)
     assert union.within(begin, begin + length).total == len(instants & span)
     assert union.gaps(begin, begin + length).total == len(span - instants)
+
+
+@pytest.mark.parametrize(("late_ns", "joined"), [(3_000_000, True), (8_000_000, False)])
+def test_a_mark_that_was_held_up_is_of_the_step_with_its_number(late_ns: int, joined: bool) -> None:
+    step_ns, ingested = 10_000_000, Ingested()
+    end = np.arange(1, 6) * step_ns
+    for index, ended in enumerate(end.tolist()):
+        ingested.add("step", process=0, thread=0, tail=False, probed=False, end_ns=ended,
+                     begin_ns=ended - step_ns, index=index, ordinal=index, barriers=1)  # fmt: skip
+    marked = end[:4] + np.array([0, late_ns, 0, 0])
+    steps = Steps("xladoctor.step", np.append(0, marked[:-1]), marked, np.arange(4), logged=True)
+
+    add_steps({}, steps, np.zeros(4, bool), 0, ingested)
+
+    ((_, columns),) = ingested.batches
+    assert list(columns["joined"]) == [True, joined, True, True]

@@ -137,9 +137,12 @@ def _matched(steps: Steps, log: dict[str, Any], at: Times, none: int = 0) -> dic
     """What the log's rows say, where they can be those of the steps; ``none``: see above."""
     at = np.minimum(at, len(log["end_ns"]) - 1)
     joined = (log["begin_ns"][at] < steps.end) & (log["barriers"][at] == 1)
-    joined &= steps.end <= log["end_ns"][at] + _CLOCKS_NS
+    latest = log["end_ns"] + _CLOCKS_NS
     if steps.logged:
         joined &= log["index"][at] == steps.number - none
+        # another process may run between the clock of the log and that of the mark
+        latest[:-1] = np.maximum(latest[:-1], (log["end_ns"][:-1] + log["end_ns"][1:]) // 2)
+    joined &= steps.end <= latest[at]
     joined[1:] &= at[1:] != at[:-1]
     return {"joined": joined, "probed": joined & log["probed"][at].astype(bool),
             "index": log["index"][at], "ordinal": log["ordinal"][at]}  # fmt: skip
