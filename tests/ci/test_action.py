@@ -122,6 +122,7 @@ class TestOfASickProgram:
 
 
 @live
+@pytest.mark.thorough
 def test_a_healed_program_passes(tmp_path: Path) -> None:
     folder = tmp_path / "repository"
     folder.mkdir()

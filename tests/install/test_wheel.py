@@ -54,6 +54,7 @@ def test_analyzes_a_sample_trace_without_torch(installed: Path, tmp_path: Path) 
     assert finding["cause"]["kind"] == "input_shape"
 
 
+@pytest.mark.thorough
 def test_says_how_to_get_a_framework_where_there_is_none(installed: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         [str(installed / "python"), "-m", "xladoctor", "run", "train.py"],

@@ -134,6 +134,7 @@ def test_report_follows_the_output_of_a_shell_that_runs_the_program(tmp_path: Pa
     assert "\x1b" not in done.stdout + done.stderr
 
 
+@pytest.mark.thorough
 def test_module_is_found_and_named_as_python_does(tmp_path: Path) -> None:
     write(tmp_path, "trainer/__init__.py", "")
     main = write(tmp_path, "trainer/__main__.py", f"{ON_DEVICE}\nimport trainer.loop\n")

@@ -173,6 +173,7 @@ print(total.item())
 """
 
 
+@pytest.mark.thorough
 def test_break_is_counted_in_the_calls_that_have_it(tmp_path: Path) -> None:
     captured = capture(tmp_path / "out", write(tmp_path, "train.py", SELDOM))
 
