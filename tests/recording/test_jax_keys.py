@@ -169,7 +169,7 @@ def test_of_calls_that_are_as_much_alike_the_same_call_is_compared() -> None:
 
 def test_single_operations_are_the_frameworks_own_functions() -> None:
     def kind(file: str) -> int:
-        return FRAMEWORK if f"{os.sep}jax{os.sep}" in file else USER
+        return int(FRAMEWORK if f"{os.sep}jax{os.sep}" in file else USER)
 
     launched: list[Any] = []
 
