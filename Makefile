@@ -4,6 +4,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Tests start hundreds of interpreters, each of which would compile everything anew.
+unexport PYTHONDONTWRITEBYTECODE
 export PJRT_DEVICE ?= CPU
 
 .PHONY: demo demo-jax test test-all test-busy fuzz lint docs site snapshots samples benchmark benchmark-long \

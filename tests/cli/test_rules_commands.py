@@ -62,6 +62,7 @@ def test_rules_are_listed_in_80_columns(command: list[str]) -> None:
 # New
 
 
+@pytest.mark.thorough
 def test_a_new_rule_has_no_faults_and_passes_its_cases(rule: Path) -> None:
     done = called("rules", "check", rule)
     assert (done.returncode, done.stdout) == (0, "")

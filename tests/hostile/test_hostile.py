@@ -109,7 +109,7 @@ def test_analysis_in_files(kind: str, paths: dict[str, list[Path]], tmp_path: Pa
     in_all_formats("analyze", *paths[kind], folder=tmp_path, statuses=(0,))
 
 
-@pytest.mark.parametrize("color", ["always", "never"])
+@pytest.mark.parametrize("color", ["always", pytest.param("never", marks=pytest.mark.thorough)])
 def test_analysis_in_colour_and_ascii(color: str, run: Path) -> None:
     words = ("analyze", run, "--color", color)
     check(called(*words), (0,), colored=color == "always")
@@ -136,7 +136,10 @@ def test_compilations(layout: str, paths: dict[str, list[Path]]) -> None:
     check(called("compilations", *paths["run"], "--site", f"{NAME}:3"), (2,))
 
 
-@pytest.mark.parametrize("table", ["event", "process", "source_line", "compiled_site"])
+@pytest.mark.parametrize("table", [
+    "event", "source_line",
+    *(pytest.param(table, marks=pytest.mark.thorough) for table in ("process", "compiled_site")),
+])  # fmt: skip
 def test_every_text_of_a_table(table: str, run: Path) -> None:
     for layout in ("table", "csv", "json"):
         done = called("query", run, f"FROM {table} LIMIT 500", "--format", layout)
@@ -145,7 +148,9 @@ def test_every_text_of_a_table(table: str, run: Path) -> None:
             assert len({len(row) for row in csv.reader(io.StringIO(done.stdout))}) == 1
 
 
-@pytest.mark.parametrize("layout", ["table", "csv", "json"])
+@pytest.mark.parametrize("layout", [
+    "table", *(pytest.param(layout, marks=pytest.mark.thorough) for layout in ("csv", "json"))
+])  # fmt: skip
 def test_values_and_names_of_a_query(layout: str, run: Path, tmp_path: Path) -> None:
     name = HOSTILE.replace('"', '""').replace("\udcff", "")
     value = HOSTILE.replace("'", "''").replace("\udcff", "")
@@ -163,10 +168,8 @@ def test_values_and_names_of_a_query(layout: str, run: Path, tmp_path: Path) -> 
         assert row["b"] == HOSTILE.replace("\udcff", "")
 
 
-@pytest.mark.parametrize(
-    "layout", ["markdown", *(pytest.param(layout, marks=pytest.mark.thorough)
-                             for layout in ("terminal", "json"))]
-)  # fmt: skip
+@pytest.mark.parametrize("layout", ["markdown", "terminal", "json"])
+@pytest.mark.thorough
 def test_comparison(layout: str, run: Path, other: Path, paths: dict[str, list[Path]]) -> None:
     for b in (run, other, *paths["log"], *paths["metrics"], *paths["timeline"]):
         check(called("compare", run, b, "--format", layout), (0, 1, 3), layout)

@@ -57,7 +57,7 @@ THOROUGH = {
     "debug_print", "host_callback", "growing_list",
     "layer_drop", "annealed_exponent", "missing_detach", "special_scalar", "sequence_length",
     "data_dependent", "hand_written_update", "accumulating_list", "evicted", "last_batch",
-    "number_as_state", "unplaced_state", "loss_read", "changing_shapes",
+    "number_as_state", "unplaced_state", "loss_read", "changing_shapes", "frequent_checkpoint",
     "warmup_only", "occasional_item", "optimizer_step",
 }  # fmt: skip
 #: The healed twins that are captured each time; tests/known_good judges recordings of all.

@@ -64,9 +64,11 @@ def slices_of(tracks: dict[int, Track], *, depth: bool = True) -> Counter[tuple[
                    for name, begin, lasted, deep in track.slices)  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "sample", ["scalar_read", "recompiling", "missing_lowering", "dynamic_shape", "two_threads"]
-)
+@pytest.mark.parametrize("sample", [
+    "scalar_read", "two_threads",
+    *(pytest.param(sample, marks=pytest.mark.thorough)
+      for sample in ("recompiling", "missing_lowering", "dynamic_shape")),
+])  # fmt: skip
 def test_every_event_of_a_run_is_a_slice(sample: str, tmp_path: Path) -> None:
     evidence, tracks, _ = written(SAMPLES / sample, tmp_path)
     expected = events_of(evidence)

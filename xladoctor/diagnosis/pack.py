@@ -5,7 +5,8 @@ What others wrote is read like our own, and marked: see :attr:`Rule.foreign`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from functools import cache
 from importlib import resources
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
@@ -76,10 +77,19 @@ def load_rules(folder: Path | None = None) -> list[Rule]:
     Raises:
         RuleError: names every error in every file, each with its line.
     """
+    return list(_own_rules()) if folder is None else _of_folder(folder, foreign=True)
+
+
+@cache
+def _own_rules() -> list[Rule]:
+    return _of_folder(pack(), foreign=False)
+
+
+def _of_folder(folder: Path, *, foreign: bool) -> list[Rule]:
     rules, problems = [], []
-    for path in sorted(_rule_files(folder)):
+    for path in sorted(folder.glob("*.yaml")):
         try:
-            rules.append(load_rule(path, foreign=folder is not None))
+            rules.append(load_rule(path, foreign=foreign))
         except RuleError as error:
             problems += error.what.splitlines()
     ids = [rule.id for rule in rules]
@@ -87,10 +97,6 @@ def load_rules(folder: Path | None = None) -> list[Rule]:
     if problems:
         raise RuleError(problems, _HINT)
     return rules
-
-
-def _rule_files(folder: Path | None) -> Iterator[Path]:
-    return (folder or pack()).glob("*.yaml")
 
 
 def pack() -> Path:
