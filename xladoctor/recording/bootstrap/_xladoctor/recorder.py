@@ -229,26 +229,23 @@ class Recorder:
         if not state.closure:
             self._count_wait(site, "save")
 
-    def optimizer_of(self, identity: int, closure: int | None, depth: int = 4) -> int:
+    def optimizer_of(self, identity: int, closure: int | None) -> int:
         """The number of an optimizer that is asked to step; the line that asks is logged once.
 
         Args:
             closure: the site of the program's function that it calls to compute the loss, if any.
-            depth: how many frames up the caller stands.
         """
         number = self._optimizers.get(identity)
         if number is None:
             number = self._optimizers[identity] = len(self._optimizers)
             self._emit({"event": "optimizer", "thread": self.thread().id,
-                        "site": self._sites.here(depth), "closure": closure})  # fmt: skip
+                        "site": self._sites.here(5), "closure": closure})  # fmt: skip
         return number
 
     def optimizer(self, state: ThreadState, identity: int) -> None:
         """An optimizer updated its parameters; the line that asked for it is logged once."""
         step = state.step
-        number = self._optimizers.get(identity)
-        if number is None:
-            number = self.optimizer_of(identity, None, 5)
+        number = self.optimizer_of(identity, None)
         if step.optimizers is None:
             step.optimizers = {}
         step.optimizers[number] = step.optimizers.get(number, 0) + 1
@@ -258,7 +255,7 @@ class Recorder:
 
     def idle_optimizer(self, state: ThreadState) -> None:
         """An optimizer has stepped several times, and had no parameter to update."""
-        self._emit_event({"event": "idle", "thread": state.id, "site": self._sites.here(4)})
+        self._emit_event({"event": "idle", "thread": state.id, "site": self._sites.here(5)})
 
     def loader(self, site: int | None, batch_size: int, drop_last: bool, workers: int,
                collate: int | None) -> None:  # fmt: skip

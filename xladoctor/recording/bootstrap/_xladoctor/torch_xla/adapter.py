@@ -15,6 +15,7 @@ from typing import Any
 
 from ..calls import Calls
 from ..patches import Patches
+from ..step import ThreadState
 from ..torch.dynamo import Dynamo, Listener
 from ..torch.hiding import hide_from_dynamo
 from ..torch.loaders import Loaders
@@ -175,17 +176,23 @@ class Adapter:
     def _optimizer_begins(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         closure = args[1] if len(args) > 1 else kwargs.get("closure")
         if closure is not None:  # which it may call for minutes before it has stepped
-            site = self._calls.definition(getattr(closure, "__code__", None))
-            self._calls.note(self._recorder.optimizer_of, id(optimizer), site)
+            self._calls.note(self._note_closure, optimizer, closure)
+
+    def _note_closure(self, optimizer: Any, closure: Any) -> None:
+        site = self._calls.definition(getattr(closure, "__code__", None))
+        self._recorder.optimizer_of(id(optimizer), site)
 
     def _optimizer_stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         state = self._recorder.thread()
         self._calls.note(self._recorder.optimizer, state, id(optimizer))
+        self._calls.note(self._note_updates, state, optimizer)
+
+    def _note_updates(self, state: ThreadState, optimizer: Any) -> None:
         updates = self._updates.get(id(optimizer), 0)
         if updates < _SURELY:
             self._updates[id(optimizer)] = updates + 1
             if updates + 1 == _SURELY and _updates_nothing(optimizer):
-                self._calls.note(self._recorder.idle_optimizer, state)
+                self._recorder.idle_optimizer(state)
 
 
 def _updates_nothing(optimizer: Any) -> bool:
