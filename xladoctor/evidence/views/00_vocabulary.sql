@@ -51,7 +51,7 @@ WHERE compiled IS NOT NULL AND (coalesce(launched, barriers) >= 10 OR compiled >
 
 -- Processes whose report has the runtime's counters, among which those of barriers are, and a counter
 -- behind them, so that it was not cut there.
-CREATE VIEW runtime_counts AS
+CREATE TABLE runtime_counts AS
 SELECT c.process FROM counter c LEFT JOIN metric_meaning m USING (name)
 GROUP BY c.process HAVING max(c.rowid) > max(c.rowid) FILTER (m.meaning = 'handles');
 
@@ -68,20 +68,20 @@ HAVING min(c.rowid) FILTER (m.meaning IN ('handles', 'barrier'))
      < max(c.rowid) FILTER (EXISTS (SELECT 1 FROM own_counter o WHERE starts_with(c.name, o.prefix)));
 
 -- Processes of which it is known which operators ran on the CPU, and whether scalars were read.
-CREATE VIEW operator_record AS
+CREATE TABLE operator_record AS
 SELECT process FROM operator_counts UNION
 SELECT c.process FROM counter c
 WHERE contains(c.name, '::') AND NOT has_trait(c.name, 'reads_scalar')
   AND NOT EXISTS (SELECT 1 FROM own_counter o WHERE starts_with(c.name, o.prefix));
 
 -- Processes of which it is known how long graphs took to compile.
-CREATE VIEW compile_times AS
+CREATE TABLE compile_times AS
 SELECT process FROM step UNION SELECT process FROM compilation WHERE duration_ns IS NOT NULL
 UNION SELECT process FROM reported WHERE compile_ns IS NOT NULL;
 
 -- Processes whose report shows that steps pile up: half of the launches were of new graphs, and next
 -- to none was a barrier's. Reports that are cut, or of releases that count no barriers, show nothing.
-CREATE VIEW reported_piling AS
+CREATE TABLE reported_piling AS
 SELECT r.*, round(g.accumulator / g.samples)::BIGINT AS operations
 FROM reported r
 JOIN measured g ON g.process = r.process AND g.meaning = 'graph_size'

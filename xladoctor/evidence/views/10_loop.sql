@@ -1,5 +1,5 @@
 -- Internal: rows of table step that make the loop of a thread.
-CREATE VIEW loop_row AS
+CREATE TABLE loop_row AS
 SELECT s.*
 FROM step s
 WHERE NOT s.tail
@@ -33,10 +33,10 @@ LEFT JOIN (
 GROUP BY s.process, s.thread;
 
 -- The loop that took longest, whose times the report shows.
-CREATE VIEW lead AS SELECT * FROM loop ORDER BY duration_ns DESC, process, thread LIMIT 1;
+CREATE TABLE lead AS SELECT * FROM loop ORDER BY duration_ns DESC, process, thread LIMIT 1;
 
 -- Steps in the steady state: warmed up, not compiling, not probed.
-CREATE VIEW steady_step AS
+CREATE TABLE steady_step AS
 SELECT s.*
 FROM step s LEFT JOIN step_period p USING (process, thread)
 WHERE NOT s.tail AND NOT s.probed AND s.compilations = 0
@@ -49,7 +49,7 @@ SELECT DISTINCT process FROM step WHERE input_ns IS NOT NULL AND optimizer_steps
 
 -- Internal: compilations but those that are known to have ended before the first step that is known, or
 -- after the last barrier.
-CREATE VIEW compilation_in_loop AS
+CREATE TABLE compilation_in_loop AS
 SELECT c.*
 FROM compilation c
 LEFT JOIN (

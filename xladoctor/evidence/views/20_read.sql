@@ -147,7 +147,7 @@ FROM (SELECT *, helper_of(file, function, via, kind) AS helper FROM read);
 -- was launched: by the program, or for an operator that ran on the host. `barriers`: how many
 -- launches the log names besides. Of level 1 it names only those that compiled. What a console log says
 -- of such lines counts more. `op`: where it names the read itself; `barriers`: those it tells of.
-CREATE VIEW logged_read AS
+CREATE TABLE logged_read AS
 WITH named AS (
     SELECT process, cause, file, line, function, user_file, user_line, user_function,
            TRUE AS launches FROM execution
@@ -179,13 +179,13 @@ WHERE (op IS NULL OR has_trait(op, 'reads_scalar'))
 GROUP BY process, file, line, op;
 
 -- Processes of which it is known what they sent to the device.
-CREATE VIEW upload_record AS
+CREATE TABLE upload_record AS
 SELECT process FROM captured_loop
 UNION SELECT process FROM reported WHERE uploads IS NOT NULL AND upload_growth IS NOT NULL;
 
 -- Processes of which it is known whether values are read. A log names only reads before the barrier:
 -- many of them tell, few do not.
-CREATE VIEW read_record AS
+CREATE TABLE read_record AS
 SELECT process FROM (
     SELECT process FROM operator_counts UNION SELECT process FROM reported WHERE fetched IS NOT NULL
     UNION SELECT process FROM counter WHERE has_trait(name, 'reads_scalar')

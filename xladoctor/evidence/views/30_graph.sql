@@ -1,5 +1,5 @@
 -- How many instructions the graphs of the timeline have.
-CREATE VIEW graph_size AS
+CREATE TABLE graph_size AS
 SELECT process, graph_hash, max(instructions) AS instructions FROM hlo_module GROUP BY ALL;
 
 -- Internal: lines without a barrier that compiled several graphs (reads, operators that run on the host), and
@@ -40,7 +40,7 @@ ORDER BY process, graphs DESC, site;
 
 -- Operators launched one by one, in eager mode: by the metrics of a report, else by the events of a
 -- timeline, in which they are graphs that neither a barrier nor a read launches.
-CREATE VIEW eager_launches AS
+CREATE TABLE eager_launches AS
 SELECT e.process, e.samples AS launches, e.accumulator AS launch_ns,
        coalesce(c.samples, 0) AS operators, coalesce(c.accumulator, 0) AS compile_ns,
        coalesce(g.samples, 0) AS graphs
@@ -64,18 +64,18 @@ JOIN (
 WHERE s.process NOT IN (SELECT process FROM measured WHERE meaning = 'eager_execute');
 
 -- Processes of which it is known what they launched outside of graphs; a step log does not tell.
-CREATE VIEW launch_record AS
+CREATE TABLE launch_record AS
 SELECT process FROM measured WHERE meaning IN ('execute', 'eager_execute')
 UNION SELECT process FROM step WHERE process NOT IN (SELECT process FROM captured_loop);
 
 -- Internal: processes whose log names a barrier as what launched or compiled a graph.
-CREATE VIEW logged_barrier AS
+CREATE TABLE logged_barrier AS
 SELECT DISTINCT process
 FROM (SELECT process, cause FROM compilation UNION ALL SELECT process, cause FROM execution)
 WHERE regexp_matches(cause, '^(user )?(\w+\.)?(sync|mark_step)| step end|region$');
 
 -- Processes of which it is known whether they have barriers.
-CREATE VIEW barrier_record AS
+CREATE TABLE barrier_record AS
 SELECT process FROM step UNION SELECT process FROM growing_read
 UNION SELECT process FROM logged_barrier WHERE process IN (SELECT process FROM compile_record)
 UNION SELECT process FROM reported WHERE 10 * barriers > coalesce(launched, 0)
@@ -109,7 +109,7 @@ WHERE g.process NOT IN (SELECT process FROM step)
 CREATE MACRO compiled_function(cause_) AS regexp_extract(cause_, '^jit\((.*)\)$', 1);
 
 -- Compilations, with what changed since the earlier ones of their call site.
-CREATE VIEW compiled_again AS
+CREATE TABLE compiled_again AS
 SELECT
     c.*, nullif(compiled_function(c.cause), '') AS compiled, r.kind, r.basis, r.against,
     r.parameter, r.argument, r.was, r.now, r.dimension, r.value, r.op,
@@ -122,7 +122,7 @@ LEFT JOIN recompilation r ON r.process = c.process AND r.index = c.index;
 
 -- Compilations as `xladoctor compilations` lists them, each with its cause as one value; NULL for
 -- the first of a call site. Where an iteration has several launches, warm-up counts iterations.
-CREATE VIEW explained_compilation AS
+CREATE TABLE explained_compilation AS
 SELECT
     process, index, step, ordinal, launches,
     ordinal < warmup() * coalesce(p.barriers, 1) AS warmup, duration_ns / 1e9 AS seconds, graph_hash,
@@ -141,7 +141,7 @@ FROM compiled_again c LEFT JOIN step_period p USING (process, thread);
 
 -- Call sites that compiled, with sums over their compilations (seconds where known) and how many
 -- had each kind of cause, the commonest first. `first` is the number of the first compilation.
-CREATE VIEW compiled_site AS
+CREATE TABLE compiled_site AS
 WITH part AS (
     SELECT process, site(e) AS site, via, trigger, coalesce(cause.kind, 'first') AS kind,
            count(*) AS count, min(index) AS first,
@@ -191,7 +191,7 @@ WHERE contains(c.name, '::') AND NOT has_trait(c.name, 'reads_scalar')
 
 -- The lines of a log's reads, where it is certain of what: they are of one kind (scalars, or one
 -- operator that ran on the host), or there is one line. `share`: of all of them.
-CREATE VIEW logged_cut AS
+CREATE TABLE logged_cut AS
 SELECT *, count / sum(count) OVER (PARTITION BY process) AS share
 FROM logged_read
 QUALIFY share = 1 OR op IS NOT NULL OR process NOT IN (
@@ -264,7 +264,7 @@ FROM folded GROUP BY process, op, base, file, line;
 -- Operators that are only known to have run on the CPU, not how often: a console log names them. One of
 -- those that are the passes of one. `places`: the lines at which some operator ran there, or a value
 -- was read, with how often; the log does not tell which.
-CREATE VIEW named_fallback AS
+CREATE TABLE named_fallback AS
 WITH unnamed AS (
     SELECT process, list({'file': file, 'line': line, 'count': count} ORDER BY count DESC, file, line) AS places
     FROM logged_read WHERE op IS NULL AND launches AND count >= 3 GROUP BY process

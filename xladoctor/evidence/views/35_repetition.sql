@@ -1,5 +1,5 @@
 -- Internal: graphs whose instructions have neither lines nor operations, as those of other profilers.
-CREATE VIEW bare_graph AS
+CREATE TABLE bare_graph AS
 SELECT process, program_id FROM hlo_instruction
 GROUP BY ALL HAVING count(file) = 0 AND count(op_type) = 0;
 
@@ -7,7 +7,7 @@ GROUP BY ALL HAVING count(file) = 0 AND count(op_type) = 0;
 -- has no line, or the line that starts it, or those of the forward pass, and only the names of its
 -- operations tell; what the compiler adds may have no operation either. In a bare graph nothing tells
 -- the passes apart.
-CREATE VIEW computing AS
+CREATE TABLE computing AS
 SELECT i.*,
        i.opcode IN ('dot', 'convolution', 'custom-call') AS product,
        CASE WHEN o.line IS NOT NULL OR i.via = 'step' THEN 'update'
@@ -24,7 +24,7 @@ WHERE i.opcode NOT IN ('parameter', 'constant', 'tuple', 'get-tuple-element', 'b
 
 -- Internal: how often the forward pass of a graph multiplies by the same matrix, in the median. Only where
 -- half of its products are of such matrices: a loop goes over the same layers again and again.
-CREATE VIEW reused_weights AS
+CREATE TABLE reused_weights AS
 WITH RECURSIVE weight AS (  -- parameters, and the same in another layout or type
     SELECT process, program_id, id, id AS origin
     FROM hlo_instruction WHERE entry AND opcode = 'parameter' AND len(shape) >= 2
@@ -61,7 +61,7 @@ GROUP BY u.process, u.program_id HAVING 2 * sum(u.times) >= any_value(p.count);
 -- Internal: places of the forward pass by operation, and how often a graph has it there: in its entry, since
 -- fusions repeat cheap instructions at will, and anywhere. Where operations have no types, as in JAX, one
 -- line may stand for a whole backward pass, so that their names count, without numbers.
-CREATE VIEW repeated_place AS
+CREATE TABLE repeated_place AS
 SELECT process, program_id, frame, opcode, shape, product, file, line,
        any_value(function) AS function, unnest(any_value(caller(c))), count(*) AS times,
        count(*) FILTER (entry) AS in_entry
@@ -71,7 +71,7 @@ GROUP BY process, program_id, frame, opcode, shape, product, file, line,
 
 -- Internal: how often the update of a graph does the same: once for each tensor of a shape; and for all, in
 -- which numbers are as many, such as the norms of their gradients.
-CREATE VIEW updated_tensors AS
+CREATE TABLE updated_tensors AS
 SELECT process, program_id, shape, unnest([count(*) FILTER (entry), count(*)]) AS times  -- fused or not
 FROM computing WHERE pass = 'update' GROUP BY process, program_id, op_type, opcode, shape
 UNION ALL
@@ -80,7 +80,7 @@ FROM computing WHERE pass = 'update' GROUP BY process, program_id, op_type, opco
 
 -- Internal: operations of which a graph has some in fusions of one each, and the others bare: how many are
 -- fused, and how many there are.
-CREATE VIEW also_bare AS
+CREATE TABLE also_bare AS
 SELECT f.process, f.program_id, f.in_entry AS fused, max(o.times) AS times
 FROM repeated_place f
 JOIN repeated_place o USING (process, program_id, frame, file, line, shape)
@@ -92,7 +92,7 @@ GROUP BY f.process, f.program_id, f.in_entry;
 -- `layers` of the same shape, each with weights of its own. `part`: share of the graph's instructions
 -- that is copies of the first. The backward pass repeats what the forward pass does; an update does
 -- not.
-CREATE VIEW repetition AS
+CREATE TABLE repetition AS
 WITH counted AS (
     SELECT process, program_id, CASE WHEN product THEN p.times ELSE in_entry END AS times,
            sum(CASE WHEN product THEN p.times ELSE in_entry END) AS explains,
@@ -172,7 +172,7 @@ LEFT JOIN also_bare a
     ON a.process = g.process AND a.program_id = g.program_id AND a.fused = g.copies;
 
 -- Batches that a graph computes on: inputs of one shape that one line sends, again at other steps.
-CREATE VIEW batches_in_graph AS
+CREATE TABLE batches_in_graph AS
 SELECT process, program_id, max(count) AS count
 FROM (
     SELECT p.process, p.program_id, count(*) AS count

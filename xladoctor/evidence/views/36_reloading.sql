@@ -1,4 +1,4 @@
 -- Processes whose device can load the graphs that an earlier run compiled, and does so only if told
 -- to: a CPU cannot, and Neuron keeps them in a cache of its own.
-CREATE VIEW reloading AS
+CREATE TABLE reloading AS
 SELECT process FROM process WHERE device_kind NOT IN ('CPU', 'NEURON');

@@ -1,11 +1,11 @@
 -- Internal: Processes of which it is known what accelerators their machine has.
-CREATE VIEW machine AS SELECT * FROM process WHERE accelerators IS NOT NULL;
+CREATE TABLE machine AS SELECT * FROM process WHERE accelerators IS NOT NULL;
 
 -- Internal: Processes of which it is known whether their capture ended with them.
-CREATE VIEW whole AS SELECT * FROM process WHERE ended IS NOT NULL;
+CREATE TABLE whole AS SELECT * FROM process WHERE ended IS NOT NULL;
 
 -- Internal: Processes whose device is not the CPU, beside which Python outweighs any small model.
-CREATE VIEW accelerated AS SELECT * FROM process WHERE device_kind <> 'CPU';
+CREATE TABLE accelerated AS SELECT * FROM process WHERE device_kind <> 'CPU';
 
 -- Internal: Processes whose device computes on tiles of 8 by 128 elements, and on bfloat16 before all others.
-CREATE VIEW tiled AS SELECT * FROM process WHERE device_kind = 'TPU';
+CREATE TABLE tiled AS SELECT * FROM process WHERE device_kind = 'TPU';

@@ -15,7 +15,7 @@ GROUP BY s.process, s.thread;
 
 -- Share of the steady loop in which its thread was ready to run and waited for a processor, and in
 -- which it ran.
-CREATE VIEW processor_wait AS
+CREATE TABLE processor_wait AS
 SELECT
     p.process,
     least(1, (max(p.wait_ns) - min(p.wait_ns)) / (max(p.at_ns) - min(p.at_ns))) AS share,
@@ -35,24 +35,24 @@ CREATE MACRO processor_wait_of(process_) AS coalesce(
 );
 
 -- Internal: Steady steps of the timeline, with a device in it or without.
-CREATE VIEW warmed_up AS SELECT * FROM timeline_step WHERE steady;
+CREATE TABLE warmed_up AS SELECT * FROM timeline_step WHERE steady;
 
 -- Internal: The steps of the timeline, but what is all of one that nothing divides into steps.
-CREATE VIEW divided_step AS
+CREATE TABLE divided_step AS
 SELECT * FROM timeline_step
 WHERE process NOT IN (SELECT process FROM timeline WHERE steps_from = 'span');
 
 -- Internal: The steps that the use of devices is told of: steady ones, or all of a process that has none.
-CREATE VIEW judged_step AS
+CREATE TABLE judged_step AS
 SELECT * FROM divided_step s
 WHERE s.steady OR NOT EXISTS (SELECT 1 FROM timeline_step o WHERE o.process = s.process AND o.steady);
 
 -- Internal: The steps of timelines that other profilers recorded, where nothing else tells of steps.
-CREATE VIEW profiled_step AS
+CREATE TABLE profiled_step AS
 SELECT * FROM timeline_step WHERE NOT joined AND process NOT IN (SELECT process FROM captured_loop);
 
 -- Internal: A row where it is understood which calls of the host wait, and which launch.
-CREATE VIEW waits_known AS
+CREATE TABLE waits_known AS
 SELECT TRUE AS known WHERE NOT EXISTS (SELECT 1 FROM timeline WHERE not_understood IS NOT NULL);
 
 -- Steady steps of the timeline, added up, with the time that no device had work: of several devices
@@ -136,14 +136,14 @@ FROM host_line WHERE rank <= 3
 GROUP BY process, kind;
 
 -- Processes whose waits for input are known: the capture notes them, other profilers may mark them.
-CREATE VIEW input_signal AS
+CREATE TABLE input_signal AS
 SELECT process FROM captured_loop
 UNION
 SELECT DISTINCT process FROM timeline_step WHERE input_ns > 0;
 
 -- Internal: how long the steps without compilation are on average, and how much of one the calls of a compiled
 -- function take, by the number that its compile_ids begin with.
-CREATE VIEW frame_time AS
+CREATE TABLE frame_time AS
 SELECT process, split_part(p.compile_id, '/', 1) AS frame,
        sum(p.duration_ns) / any_value(n.steps) AS frame_ns, any_value(n.step_ns) AS step_ns
 FROM compiled_part p

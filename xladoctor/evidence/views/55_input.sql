@@ -1,6 +1,6 @@
 -- Internal: Processes whose loaders all make their batches without worker processes, and the lines that made
 -- these loaders.
-CREATE VIEW workerless AS
+CREATE TABLE workerless AS
 SELECT process,
        coalesce(list(DISTINCT site(l) ORDER BY site(l)) FILTER (file IS NOT NULL), []) AS loaders
 FROM loader l GROUP BY process HAVING max(workers) = 0;
@@ -77,7 +77,7 @@ WHERE b.cost_ns >= share * b.duration_ns AND b.cost_ns >= wait_ms * 1e6 * b.step
 -- lines that made the loaders whose batches they send: nearly every step waits for a batch, what the line sends has
 -- as many rows, and no thread beside the loops sends such ahead. Else it is NULL, and for batches of one sample:
 -- one row tells nothing.
-CREATE VIEW sent_by_the_loop AS
+CREATE TABLE sent_by_the_loop AS
 WITH fed AS (
     SELECT s.process, s.thread
     FROM steady_step s

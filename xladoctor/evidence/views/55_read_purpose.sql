@@ -1,7 +1,7 @@
 -- Internal: Steps in which the program waits for all work of the device anyway, before a read or after it. A read
 -- that launches a graph waits for that one besides. A barrier that is asked to wait does so until the
 -- graph is handed over, not until it has run: a read after it may take as long as the graph.
-CREATE VIEW waiting_step AS
+CREATE TABLE waiting_step AS
 SELECT process, thread, index FROM step
 WHERE NOT tail AND launches = 0 AND (process, thread, index) IN (
     SELECT (process, thread, step) FROM host_sync WHERE kind = 'wait' AND NOT tail AND NOT closure
@@ -101,7 +101,7 @@ LEFT JOIN waiting w ON w.process = b.process AND w.thread = b.thread AND w.file 
     AND w.line = b.line;
 
 -- Internal: Those that only the kind of the read tells of.
-CREATE VIEW plain_read AS SELECT * FROM read_for WHERE purpose IS NULL;
+CREATE TABLE plain_read AS SELECT * FROM read_for WHERE purpose IS NULL;
 
 -- Internal: Lines that read for a purpose, or for none that is known, as rows of a rule; `kinds_`: only
 -- reads of these kinds. `each_`: share of the steps above which a read

@@ -1,6 +1,6 @@
 -- Internal: Graphs whose loop is outside of every module, and whose turns call one: what they repeat has
 -- operations both within a module and outside. None has a backward pass.
-CREATE VIEW called_in_turns AS
+CREATE TABLE called_in_turns AS
 WITH RECURSIVE caller_of AS (
     SELECT process, program_id, frame, frame AS outer_ FROM hlo_frame
     UNION

@@ -1,5 +1,5 @@
 -- Internal: Recorded graphs (CUDA graphs) of each step: made, with the time that took, launched, and the kernels in them.
-CREATE VIEW graph_use AS
+CREATE TABLE graph_use AS
 SELECT
     coalesce(m.process, l.process) AS process, coalesce(m.step, l.step) AS step,
     coalesce(m.made, 0)::BIGINT AS made, coalesce(m.made_ns, 0)::BIGINT AS made_ns,
@@ -14,7 +14,7 @@ FULL JOIN (
 ) l ON l.process = m.process AND l.step IS NOT DISTINCT FROM m.step;
 
 -- Internal: The busiest device of each process in the steady steps of its timeline.
-CREATE VIEW busiest_device AS
+CREATE TABLE busiest_device AS
 SELECT d.process, d.device, sum(d.busy_ns)::BIGINT AS busy_ns, any_value(s.duration_ns) AS duration_ns,
        any_value(s.steps) AS steps
 FROM device_step d
@@ -93,7 +93,7 @@ CREATE MACRO scope_of(op_name) AS CASE
 END;
 
 -- Time on each device by named scope, with the share of all that the device ran.
-CREATE VIEW scope_time AS
+CREATE TABLE scope_time AS
 WITH named AS (
     SELECT DISTINCT ON (i.process, m.name, i.name) i.process, m.name AS hlo_module, i.name AS hlo_op,
            scope_of(i.op_name) AS scope
@@ -110,7 +110,7 @@ GROUP BY o.process, o.device, n.scope;
 -- Internal: Time on each device by what the program calls: the framework's operation and its line, where the compiled
 -- module tells them, else the device's own name. Compilers number what they make, so that one name in two modules need
 -- not be one operation, and one operation has many names.
-CREATE VIEW operation_time AS
+CREATE TABLE operation_time AS
 WITH named AS (
     SELECT DISTINCT ON (i.process, m.name, i.name) i.process, m.name AS hlo_module, i.name AS hlo_op,
            nullif(replace(i.op_type, '__', '::'), '') AS op, i.file, i.line, i.function

@@ -1,6 +1,6 @@
 -- Internal: Lines that step an optimizer which calls a function of the program several times in each step, as LBFGS
 -- does: it reads values itself, to decide whether to call it again.
-CREATE VIEW repeated_closure AS
+CREATE TABLE repeated_closure AS
 SELECT DISTINCT o.process, o.file, o.line,
        {'file': o.closure_file, 'line': o.closure_line, 'function': o.closure_function} AS closure
 FROM optimizer o SEMI JOIN host_sync h USING (process, file, line)
@@ -8,7 +8,7 @@ WHERE o.closure_file IS NOT NULL;
 
 -- Internal: Loops whose steps pile up for lack of a barrier, as columns of a rule's row. `updated_by`: the
 -- function of the framework that the update's line calls.
-CREATE VIEW piling AS
+CREATE TABLE piling AS
 WITH graph AS (
     SELECT c.process, c.index, c.duration_ns, m.instructions
     FROM compilation c LEFT JOIN graph_size m USING (process, graph_hash)

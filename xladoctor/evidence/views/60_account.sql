@@ -1,5 +1,5 @@
 -- Internal: processes that ended without the capture's knowledge, such as by a signal.
-CREATE VIEW cut_short AS SELECT process FROM process WHERE NOT ended;
+CREATE TABLE cut_short AS SELECT process FROM process WHERE NOT ended;
 
 -- Where the time of the longest loop went, in nanoseconds: from launch to launch. Without barriers
 -- a launch is a read's, and what comes after the last belongs to what came after the loop; of a process that was
@@ -40,7 +40,7 @@ SELECT
 FROM timed GROUP BY process, thread;
 
 -- The lines at which the parts of the time in account were spent, each with its share of the part.
-CREATE VIEW time_line AS
+CREATE TABLE time_line AS
 WITH spent AS (
     SELECT CASE kind WHEN 'tracing' THEN 'tracing' WHEN 'other' THEN 'python' WHEN 'fallback' THEN 'python'
                      ELSE kind END AS part,

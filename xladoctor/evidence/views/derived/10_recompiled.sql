@@ -164,16 +164,11 @@ CREATE MACRO special_scalar(cause) AS coalesce(
     OR (cause.was IS NULL OR cause.now IS NULL) AND has_trait(cause.op, 'takes_numbers'), FALSE
 );
 
--- Compilations after warm-up whose cause is one of `kinds`, as the columns of a rule's row. Counted over all causes of a
--- site, `buckets` graphs are fine if they all come early and cost at most the share `cheap` of the
--- loop, and `phases` graphs of another phase (evaluation) that are launched again. So few are no error,
--- whatever they cost: nothing tells that a longer run loses much more. None are where the
--- compiler reached its limit of versions: it stopped there, which is not settling. The cause's line
--- comes first, the site second, then the line of the loader, if it is the only one, or of the
--- first use, or the program's only function that puts batches together.
-CREATE MACRO recompiled(kinds, buckets, phases, cheap) AS TABLE
+-- Internal: what `recompiled` gives, but for what its limits decide; and what they are held against. `again`: the
+-- site's graphs are launched again once the last one is compiled.
+CREATE TABLE recompiled_line AS
 SELECT
-    process,
+    r.process,
     unnest(coalesce(place.site, compiled_at)),
     unnest(CASE WHEN place IS NOT NULL THEN {
         'related_file': compiled_at.file, 'related_line': compiled_at.line,
@@ -186,20 +181,14 @@ SELECT
     count, count / coalesce(steps, launches) AS per_step,
     cost_ns, 'measured' AS cost_basis,
     claim('compile_once', 'compile', compilations_ := indices) AS claim,
-    "limit" IS NOT NULL OR (total_share IS NULL AND unsettled
-        AND CASE WHEN launches IS NULL THEN total >= buckets ELSE count >= 3 END) AS stalls,
-    phase OR (early AND coalesce(total_share <= cheap, TRUE)) AS healthy,
-    CASE WHEN phase OR early THEN 'info' WHEN count >= 3 AND unsettled AND NOT few THEN 'error' ELSE 'warning' END
-        AS by_counts,
-    CASE WHEN few THEN 'warning' END AS highest,
     NOT unsettled OR ahead OR coalesce(pattern = 'last_batch', FALSE)  -- each epoch ends alike
-        OR (steps IS NULL AND EXISTS (FROM launch u WHERE u.process = again.process)) AS settled,  -- no loop repeats it
+        OR (steps IS NULL AND EXISTS (FROM launch u WHERE u.process = r.process)) AS settled,  -- no loop repeats it
     pattern = 'grows' AND unsettled AND count >= 3 AS unbounded,
-    coalesce(place.op, op, CASE WHEN compiled_at.file IS NULL THEN compiled END) AS subject, indices AS compilations,
+    coalesce(place.op, op, CASE WHEN compiled_at.file IS NULL THEN r.compiled END) AS subject, indices AS compilations,
     CASE WHEN possible > seen THEN count + possible - seen END AS at_most,
     {
         'kind': kind, 'basis': basis, 'parameter': parameter, 'argument': argument,
-        'compiled': compiled,
+        'compiled': r.compiled,
         'op': coalesce(place.op, op), 'role': place.role,
         'from_shape': CASE WHEN kind IN ('input_shape', 'input_type') THEN was END,
         'to_shape': CASE WHEN kind IN ('input_shape', 'input_type') THEN now END,
@@ -209,40 +198,57 @@ SELECT
         'distinct_numbers': CASE WHEN kind = 'constant' THEN distinct_numbers END,
         'distinct_values': CASE WHEN dimension IS NOT NULL THEN distinct_values END,
         'pattern': pattern, 'seen': seen, 'possible': possible,
-        'full': "full", 'loaders': loaders,
+        'full': r."full", 'loaders': loaders,
         'compilations': indices[:20], 'graphs': graphs, 'launches': launches, 'others': total - count,
-        'settled': NOT unsettled AND "limit" IS NULL, 'limit': "limit", 'dynamic': dynamic, 'captured': captured,
-        'same_types': for_same_types(again.process, indices),
-        'untold': NOT EXISTS (FROM key_change k WHERE k.process = again.process AND list_contains(indices, k.index))
+        'settled': NOT unsettled AND l.name IS NULL, 'limit': l.name, 'dynamic': l.dynamic, 'captured': captured,
+        'same_types': for_same_types(r.process, indices),
+        'untold': NOT EXISTS (FROM key_change k WHERE k.process = r.process AND list_contains(indices, k.index))
             AND NOT EXISTS (SELECT 1 FROM process WHERE began_ns IS NOT NULL),
         'frame_ms': frame_ns / 1e6, 'step_ms': step_ns / 1e6,
         'changed_lines': CASE WHEN kind IN ('operations', 'growing') THEN lines[:6] END
-    } AS cause
-FROM (
-    SELECT r.*, l.dynamic, l.name AS "limit", "limit" IS NULL AND NOT goes_on AND total < buckets AS early,
-           "limit" IS NULL AND (NOT goes_on AND total < buckets OR total <= phases AND NOT marching
-                                AND coalesce(r.launches - last > total, FALSE)) AS few,
-           "limit" IS NULL AND (total = 1 OR (kind <> 'input_shape' AND total <= phases
-                                AND coalesce(r.launches - last > total, FALSE))) AS phase
-    FROM recompiled_site r
-    LEFT JOIN (
-        SELECT process, file, line, compiled, any_value(name) AS name, any_value(dynamic) AS dynamic
-        FROM compile_limit GROUP BY ALL
-    ) l ON l.process = r.process AND l.file IS NOT DISTINCT FROM r.compiled_at.file
-        AND l.line IS NOT DISTINCT FROM r.compiled_at.line AND l.compiled = r.compiled
-) again
+    } AS cause,
+    kind, total, total_share, launches, unsettled, goes_on, marching, l.name IS NOT NULL AS limited,
+    coalesce(launches - last > total, FALSE) AS again
+FROM recompiled_site r
+LEFT JOIN (
+    SELECT process, file, line, compiled, any_value(name) AS name, any_value(dynamic) AS dynamic
+    FROM compile_limit GROUP BY ALL
+) l ON l.process = r.process AND l.file IS NOT DISTINCT FROM r.compiled_at.file
+    AND l.line IS NOT DISTINCT FROM r.compiled_at.line AND l.compiled = r.compiled
 LEFT JOIN (
     SELECT process, batch_size AS "full", list(DISTINCT {
         'file': coalesce(user_file, file), 'line': coalesce(user_line, line),
         'function': coalesce(user_function, function)
     }) AS loaders
     FROM loader WHERE NOT drop_last AND file IS NOT NULL GROUP BY process, batch_size
-) USING (process, "full")
+) b ON b.process = r.process AND b."full" = r."full"
 LEFT JOIN (
     SELECT process, list(DISTINCT {
         'file': collate_file, 'line': collate_line, 'function': collate_function
     }) AS collates
     FROM loader WHERE collate_file IS NOT NULL GROUP BY process
-) USING (process)
-LEFT JOIN frame_time USING (process, frame)
-WHERE list_contains(kinds, kind);
+) c ON c.process = r.process
+LEFT JOIN frame_time f ON f.process = r.process AND f.frame = r.frame;
+
+-- Compilations after warm-up whose cause is one of `kinds`, as the columns of a rule's row. Counted over all causes of a
+-- site, `buckets` graphs are fine if they all come early and cost at most the share `cheap` of the
+-- loop, and `phases` graphs of another phase (evaluation) that are launched again. So few are no error,
+-- whatever they cost: nothing tells that a longer run loses much more. None are where the
+-- compiler reached its limit of versions: it stopped there, which is not settling. The cause's line
+-- comes first, the site second, then the line of the loader, if it is the only one, or of the
+-- first use, or the program's only function that puts batches together.
+CREATE MACRO recompiled(kinds, buckets, phases, cheap) AS TABLE
+SELECT
+    * EXCLUDE (kind, total, total_share, launches, unsettled, goes_on, marching, limited, again, early, few, phase),
+    limited OR (total_share IS NULL AND unsettled
+        AND CASE WHEN launches IS NULL THEN total >= buckets ELSE count >= 3 END) AS stalls,
+    phase OR (early AND coalesce(total_share <= cheap, TRUE)) AS healthy,
+    CASE WHEN phase OR early THEN 'info' WHEN count >= 3 AND unsettled AND NOT few THEN 'error' ELSE 'warning' END
+        AS by_counts,
+    CASE WHEN few THEN 'warning' END AS highest
+FROM (
+    SELECT *, NOT limited AND NOT goes_on AND total < buckets AS early,
+           NOT limited AND (NOT goes_on AND total < buckets OR total <= phases AND NOT marching AND again) AS few,
+           NOT limited AND (total = 1 OR (kind <> 'input_shape' AND total <= phases AND again)) AS phase
+    FROM recompiled_line WHERE list_contains(kinds, kind)
+);

@@ -1,6 +1,6 @@
 -- Internal: The turns of table growing_turn as columns of a rule's row. `body`: what a barrier belongs at the end of, a loop or an
 -- optimizer's closure.
-CREATE VIEW unread_turn AS
+CREATE TABLE unread_turn AS
 SELECT t.process, unnest(t.site),
        unnest(CASE WHEN any_value(f.closure) IS NOT NULL THEN {
            'related_file': any_value(f.closure.file), 'related_line': any_value(f.closure.line),

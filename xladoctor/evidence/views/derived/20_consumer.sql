@@ -3,7 +3,7 @@
 -- iteration; the bytes of a line's largest graph. `value` is the line's part; a count is the sum or,
 -- for memory, the maximum. Reads and barriers are those of a `thread`, each with its own loop; the
 -- others those of the process (0).
-CREATE VIEW consumer AS
+CREATE TABLE consumer AS
 WITH turn AS (  -- without barriers, an iteration is an optimizer step, else the commonest read,
                 -- two of which do not make a loop
     SELECT process, thread, without_barrier,

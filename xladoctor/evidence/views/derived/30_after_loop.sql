@@ -1,6 +1,6 @@
 -- Internal: the lines that compiled and read after the loop's last barrier, but for what findings count for
 -- the loop.
-CREATE VIEW line_after_loop AS
+CREATE TABLE line_after_loop AS
 WITH spent AS (
     SELECT c.process, c.thread, c.step, coalesce(c.user_file, c.file) AS file,
            coalesce(c.user_line, c.line) AS line, c.duration_ns
