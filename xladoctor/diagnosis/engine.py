@@ -224,6 +224,6 @@ def _missing(rule: Rule, available: Iterable[str]) -> str | None:
 def _empty(rule: Rule, evidence: Evidence) -> str | None:
     """The rule's own sentence for the first table or view that must have rows but has none."""
     for name, sentence in rule.needs_rows.items():
-        if not evidence.database.scalar(f'SELECT EXISTS (SELECT 1 FROM "{name}")'):  # noqa: S608
+        if not evidence.database.has_rows(name):
             return sentence
     return None

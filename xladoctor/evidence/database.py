@@ -38,6 +38,7 @@ class Database:
         # Python objects are texts: guessing types from a sample needs pandas in DuckDB 1.2.0
         self._connection.execute("SET pandas_analyze_sample = 0")
         self._lazy: dict[str, Sequence[Callable[[], Columns]]] = {}
+        self._has_rows: dict[str, bool] = {}
         # sixty tables that nearly no query names take longer to create than it takes
         self._uncreated = dict(_tables())
         self._connection.execute(f"CREATE MACRO warmup() AS {WARMUP}")
@@ -50,6 +51,7 @@ class Database:
         """
         if not row_count(columns):
             return
+        self._has_rows.clear()
         self.create({table})
         names = ", ".join(f'"{name}"' for name in columns)
         sources = self._register("incoming", table, columns)
@@ -153,6 +155,13 @@ class Database:
         """The first value of the first row, or None."""
         _, rows = self.table(query, parameters)
         return rows[0][0] if rows else None
+
+    def has_rows(self, name: str) -> bool:
+        """Whether a table or view has any rows; many rules ask the same of the same."""
+        if name not in self._has_rows:
+            query = f'SELECT EXISTS (SELECT 1 FROM "{name}")'  # noqa: S608 - a rule's, checked
+            self._has_rows[name] = self.scalar(query)
+        return self._has_rows[name]
 
     def statements(self, text: str) -> list[tuple[str, str]]:
         """The statements of a text, each with its kind: SELECT, EXPLAIN, COPY, …"""

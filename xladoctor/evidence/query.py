@@ -19,6 +19,8 @@ from xladoctor.evidence.schema import TABLES
 from xladoctor.foreign import encodable
 
 _OPTIONS = {"csv": "FORMAT csv, HEADER", "json": "FORMAT json, ARRAY", "parquet": "FORMAT parquet"}
+#: What DuckDB itself has on the tables that there are; others are made when a query names them.
+_LISTING = re.compile(r"\b(duckdb_|information_schema|pg_catalog|sqlite_master|show\b)", re.IGNORECASE)
 _HINT = "`xladoctor query --schema` lists the tables and their columns"
 
 
@@ -54,7 +56,8 @@ class Query:
     def __init__(self, text: str, database: Database, seconds: float = 0) -> None:
         if encodable(text) != text:
             raise QueryError("the query has bytes that are not UTF-8", _HINT)
-        database.create([*TABLES, *views(), *macros()])  # a query may list them or misspell one
+        if _LISTING.search(text):
+            database.create([*TABLES, *views(), *macros()])
         self._seconds = seconds
         with _refusals(text, database):
             statements = database.statements(text)

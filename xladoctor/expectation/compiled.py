@@ -126,7 +126,7 @@ def _notes(database: Database, rows: Collection[Row], happened: Happened) -> lis
     if missing > 0:
         notes.append(f"Nothing more is known about {missing} of the compilations.")
     unknown = any(row["kind"] == "unknown" for row in rows)
-    if unknown and not database.scalar("SELECT EXISTS (SELECT 1 FROM hlo_module)"):
+    if unknown and not database.has_rows("hlo_module"):
         notes.append("The compiled graphs could not be fetched: the program has a profiler session"
                      " of its own open.")  # fmt: skip
     return notes
