@@ -118,3 +118,38 @@ def test_rows_of_a_large_table_are_no_step(tmp_path: Path) -> None:
     steps = {str(row["line"]): int(str(row["n"])) for row in found}
     assert steps.pop(str(line_of(program, "weights = step("))) == 29
     assert sum(steps.values()) <= 3  # of the first turns, before the loop is known
+
+
+TRACED = """
+import sys
+import jax, jax.numpy as jnp, numpy as np
+
+@jax.jit
+def step(w, x):
+    return w * jnp.tanh(x @ w).mean()
+
+w = jnp.ones((32, 1))
+for i in range(30):
+    if i == 8:
+        jax.profiler.start_trace("trace")
+    w = step(w, np.ones((16 + i % 24, 32), np.float32))
+    if i % 3 == 0:
+        jax.jit(lambda a: a * 2)(w)
+w.block_until_ready()
+jax.profiler.stop_trace()
+"""
+
+
+@pytest.mark.thorough
+def test_a_log_of_jax_gives_a_trace_lines_and_causes(tmp_path: Path) -> None:
+    program = write(tmp_path, "program.py", TRACED)
+    logging = {"JAX_LOG_COMPILES": "1", "JAX_EXPLAIN_CACHE_MISSES": "1"}
+    (tmp_path / "out.log").write_text(python(program, cwd=tmp_path, env=logging).stderr)
+
+    words = ("-m", "xladoctor", "analyze", "trace", "out.log", "--format", "json")
+    found = json.loads(python(*words, cwd=tmp_path).stdout)["findings"]
+    compiled = {each["rule"]: (each["locations"][0]["line"], each["count"])
+                for each in found if each["rule"].startswith("XD1")}  # fmt: skip
+    # while it traces, sixteen of the shapes are new, and each of the functions
+    assert compiled == {"XD101": (line_of(program, "w = step("), 15),
+                        "XD112": (line_of(program, "jax.jit(lambda"), 7)}  # fmt: skip

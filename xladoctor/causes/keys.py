@@ -32,7 +32,7 @@ _OF_SIZES = re.compile(r"(^|_)(shape|sizes)$")
 
 
 class _Change(NamedTuple):
-    against: int
+    against: int | None  # None: it was before what the evidence covers
     what: str
     argument: str
     was: str

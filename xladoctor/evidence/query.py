@@ -20,7 +20,7 @@ from xladoctor.foreign import encodable
 
 _OPTIONS = {"csv": "FORMAT csv, HEADER", "json": "FORMAT json, ARRAY", "parquet": "FORMAT parquet"}
 #: What DuckDB itself has on the tables that there are; others are made when a query names them.
-_LISTING = re.compile(r"\b(duckdb_|information_schema|pg_catalog|sqlite_master|show\b)", re.IGNORECASE)
+_LISTING = re.compile(r"(?i)\b(duckdb_|information_schema|pg_catalog|sqlite_master|show\b)")
 _HINT = "`xladoctor query --schema` lists the tables and their columns"
 
 

@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import rows
+from xladoctor.ingest.compiler_log import compilation
+from xladoctor.ingest.frames import CallSite
 from xladoctor.ingest.interface import Ingested, IngestError
 from xladoctor.ingest.jax.compile_log import CompileLog
 from xladoctor.ingest.recorded_elsewhere import add_texts
@@ -141,17 +143,52 @@ def test_lines_that_only_begin_alike_are_not_of_the_log() -> None:
         read("Compiling the kernels.\nFinished training in 3 s\n")
 
 
-def test_beside_the_compilations_of_a_timeline_it_is_left_out() -> None:
+def beside(*timed: tuple[str, int]) -> Ingested:
+    """The log and a timeline with these compilations, each a function and its nanoseconds."""
     log = CompileLog()
     for line in LOG.format(explained=MISS).splitlines():
         log.take(line)
     ingested = Ingested()
     ingested.add("process", process=0, frontend=None)
+    for index, (function, duration) in enumerate(timed):
+        ingested.add("compilation", **compilation(
+            0, index, "call", 0, CallSite(file="train.py", line=4, via=function),
+            duration_ns=duration,
+        ))  # fmt: skip
     log.add(0, ingested)
-    log.add(0, ingested)
+    return ingested
 
-    assert len(table(ingested, "compilation", "index")) == 2
-    assert table(ingested, "process", "process") == [(0,)]
+
+def test_compilations_of_a_timeline_get_line_and_cause_from_the_log() -> None:
+    ingested = beside(("loss_of", 3_100_000_000))
+
+    columns = ("cause", "file", "line", "via", "ordinal", "duration_ns")
+    assert table(ingested, "compilation", *columns) == [
+        ("jit(loss_of)", "/app/train.py", 23, "loss_of", 1, 3_100_000_000),
+    ]
+    assert table(ingested, "key_change", "index", "against", "what", "was", "now") == [
+        (0, None, "shape", "float32[34,4]", "float32[27,4]"),
+    ]
+    assert not ingested.notes
+
+
+def test_what_a_call_was_compared_with_is_named_where_the_timeline_has_it() -> None:
+    ingested = beside(("loss_of", 2_000_000_000), ("loss_of", 3_000_000_000))
+
+    assert table(ingested, "key_change", "index", "against") == [(1, 0)]
+
+
+@pytest.mark.parametrize(
+    "timed",
+    [(("loss_of", 9 * 10**9),), (("other", 3 * 10**9),), (("loss_of", 2_500_000_000),),
+     (("loss_of", 2 * 10**9),) * 3],
+    ids=["too long", "another function", "either of two", "more than were logged"],
+)  # fmt: skip
+def test_a_log_that_may_be_of_others_is_left_out(timed: tuple[tuple[str, int], ...]) -> None:
+    ingested = beside(*timed)
+
+    assert {cause for (cause,) in table(ingested, "compilation", "cause")} == {"jit(call)"}
+    assert "key_change" not in ingested.tables
     assert len(ingested.notes) == 1
 
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from xladoctor.frontends.vocabulary import vocabulary
 from xladoctor.ingest.compiler_log import CompilerLog, add_process, compilation
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
 from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.jax.alignment import first_of
 from xladoctor.recording.bootstrap._xladoctor.jax.keys import Change
 
 FRONTEND = "jax"
@@ -117,7 +118,7 @@ class _Compiled:
 
     name: str
     arguments: tuple[str, ...]
-    seconds: float
+    duration_ns: int
     cached: bool
     site: CallSite
     ordinal: int
@@ -189,7 +190,7 @@ class CompileLog(CompilerLog):
         earlier.append(len(self.compilations))
         del earlier[:-_KEPT]
         self.compilations.append(_Compiled(
-            name, arguments, self._seconds.pop(name), name in self._cached, site,
+            name, arguments, round(self._seconds.pop(name) * 1e9), name in self._cached, site,
             self._at[site, name], against, changes,
         ))  # fmt: skip
         self._cached.discard(name)
@@ -210,24 +211,56 @@ class CompileLog(CompilerLog):
     def add(self, process: int, ingested: Ingested) -> None:
         """Fill the tables of a process, compilations and what was new in them.
 
-        Nothing in a timeline says which of its compilations is which of the log: it goes first.
+        Of a timeline's compilations it tells line and cause, where it is clear which they are.
         """
-        if process in ingested.tables.get("compilation", {}).get("process", ()):
-            ingested.notes.append("JAX's log of compilations is left out, as other evidence has"
-                                  " them; by itself it tells their lines and causes")  # fmt: skip
+        table = ingested.table("compilation")
+        rows = [row for row, owner in enumerate(table.get("process", ())) if owner == process]
+        if rows:
+            timed = [(table["via"][row], table["duration_ns"][row] or 0) for row in rows]
+            first = first_of(timed, [(made.name, made.duration_ns) for made in self.compilations])
+            if first is None:
+                ingested.notes.append("JAX's log of compilations is left out: it does not tell"
+                                      " which of them are the timeline's; by itself it tells lines"
+                                      " and causes")  # fmt: skip
+            else:
+                self._place(dict(enumerate(rows, first)), process, ingested)
             return
         if process not in ingested.tables.get("process", {}).get("process", ()):
             add_process(process, FRONTEND, ingested)
-        ingested.table("compilation")
-        ingested.table("key_change")
         for number, made in enumerate(self.compilations):
             ingested.add("compilation", **compilation(
                 process, number, made.name, made.ordinal, made.site, cached=made.cached or None,
-                duration_ns=round(made.seconds * 1e9),
+                duration_ns=made.duration_ns,
             ))  # fmt: skip
+        self._add_changes({number: number for number in range(len(self.compilations))},
+                          process, ingested)  # fmt: skip
+
+    def _place(self, rows: Mapping[int, int], process: int, ingested: Ingested) -> None:
+        """Give rows of ``compilation`` the lines of what was logged, by its number in the log.
+
+        What was compiled before the timeline was called before it, too: its warm-up is over.
+        """
+        table = ingested.tables["compilation"]
+        before = Counter(each.name for each in self.compilations[: min(rows)])
+        for number, row in rows.items():
+            made = self.compilations[number]
+            if made.site is not NOWHERE:
+                for name, value in made.site.columns().items():
+                    table[name][row] = table[name][row] if name == "via" else value
+            table["cause"][row] = f"jit({made.name})"
+            table["ordinal"][row] = (table["ordinal"][row] or 0) + before[made.name]
+        self._add_changes({number: table["index"][row] for number, row in rows.items()},
+                          process, ingested)  # fmt: skip
+
+    def _add_changes(self, indices: Mapping[int, int], process: int, ingested: Ingested) -> None:
+        """Fill ``key_change`` of these compilations, by their numbers in the log."""
+        ingested.table("key_change")
+        for number, index in indices.items():
+            made = self.compilations[number]
+            against = None if made.against is None else indices.get(made.against)
             for nth, change in enumerate(made.changes):
-                ingested.add("key_change", process=process, index=number, nth=nth,
-                             against=made.against, **change._asdict())  # fmt: skip
+                ingested.add("key_change", process=process, index=index, nth=nth,
+                             against=against, **change._asdict())  # fmt: skip
 
 
 def _typed(text: str) -> Iterator[str]:
