@@ -53,7 +53,7 @@ def judge(time: TimeSpent, findings: list[Finding], **options: Any) -> Verdict:
         (spent(input_s=7.0, barrier_s=3.0), "input",
          "70% of the loop's 10 s went to waiting for input; no rule knows a cure."),
         (spent(barrier_s=4.0, dispatch_s=6.0), "dispatch",
-         "60% of the loop's 10 s went to launching graphs (dispatch); nothing to fix."),
+         "60% of the loop's 10 s went to launching graphs (dispatch); no rule knows a cure."),
         (spent(barrier_s=9.0, upload_s=1.0), "device",
          "90% of the loop's 10 s went to waiting for the device; nothing to fix."),
     ],

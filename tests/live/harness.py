@@ -54,7 +54,7 @@ THOROUGH = {
     "waited_read", "batches_sent_in_step",
     "evaluation_without_barrier", "label_around_barrier", "repeated_layers", "epoch_without_steps",
     "counting_argument", "scan_of_a_lambda", "loss_printed", "outputs_read", "waited_step",
-    "debug_print", "host_callback", "growing_list",
+    "debug_print", "host_callback", "growing_list", "several_calls",
     "layer_drop", "annealed_exponent", "missing_detach", "special_scalar", "sequence_length",
     "data_dependent", "hand_written_update", "accumulating_list", "evicted", "last_batch",
     "number_as_state", "unplaced_state", "loss_read", "changing_shapes", "frequent_checkpoint",

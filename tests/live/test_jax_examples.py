@@ -50,6 +50,7 @@ SICK = {
     "scan_of_a_lambda": Sick("XD112", "total, _ = jax.lax.scan(", AGAIN),
     "number_as_state": Sick("XD113", "params, mean = step(", 1, "info"),
     "eager_update": Sick("XD311", "updates, state = optimizer.update(", None, "info"),
+    "several_calls": Sick("XD312", "params = learn(", None, "info"),
     "loss_read": Sick("XD201", "total += float(loss)", 60, "warning"),
     "loss_printed": Sick("XD202", 'print("loss", loss)', 60, "warning"),
     "outputs_read": Sick("XD203", "right += (np.sign(np.asarray(outputs))", 60, "warning"),

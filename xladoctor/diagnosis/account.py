@@ -44,7 +44,7 @@ _PARTS_OF_CATEGORY: dict[str, tuple[PartName, ...]] = {
     "recompilation": ("compile", "warmup_compile"), "synchronization": ("read",),
     "barriers": ("compile", "warmup_compile", "barrier", "dispatch", "tracing", "python"),
     "lowering": _PARTS_OF["cut"], "input": ("input", "save", "tracing", "python"),
-    "device": ("python", "tracing"),
+    "device": ("python", "tracing", "dispatch"),
 }  # fmt: skip
 
 

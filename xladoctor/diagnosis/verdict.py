@@ -26,7 +26,7 @@ _PARTS: dict[str, tuple[BoundBy, str]] = {
     "dispatch_s": ("dispatch", "launching graphs (dispatch)"),
     "device_s": ("device", "waiting for the device"),
 }
-_AVOIDABLE = {"compilation", "host_sync", "input", "tracing"}
+_AVOIDABLE = {"compilation", "host_sync", "input", "tracing", "dispatch"}
 _MUCH = 0.2  # of the whole: more of what can be avoided is not nothing
 _LITTLE = 0.02
 _IDLE = 0.5  # of the waits for the device: with more, the host does not wait for its work

@@ -325,8 +325,9 @@ def _add_sites(sites: CallSites, number: int, ingested: Ingested) -> None:
     for index, count, work, steps in sites.launched:
         ended = 0 if index in sites.light else steps
         parts = None if sites.parts is None else sites.parts.get(index, 0)
+        single = None if sites.operations is None else index in sites.operations
         ingested.add("launch", process=number, count=count, work=work, steps=ended, parts=parts,
-                     **sites[index].columns())  # fmt: skip
+                     operations=single, **sites[index].columns())  # fmt: skip
     for index, known, late in sites.origins:
         ingested.add("read_origin", process=number, count=known, late=late,
                      **sites[index].columns())  # fmt: skip

@@ -239,6 +239,8 @@ class CallSitesFile(Record, frozen=True):
         launches: of frameworks without barriers.
         beside: sites of single operations, with which steps ended until a loop was found that
             launches functions of the program.
+        operations: sites that launched nothing but single operations of the framework; None where
+            nothing tells.
         origins: sites, reads of which is known what launched the work, and how many of them came
             after the same line had launched again.
         parts: compiled parts of functions that calls at a site ran; None where functions are
@@ -250,6 +252,7 @@ class CallSitesFile(Record, frozen=True):
     passing: tuple[tuple[str, Number, bool], ...] = ()
     launches: tuple[Launches, ...] = ()
     beside: tuple[Number | None, ...] = ()
+    operations: tuple[Number | None, ...] | None = None
     origins: tuple[tuple[Number | None, Size, Size], ...] = ()
     ignores: tuple[Ignore, ...] = ()
     parts: tuple[tuple[Number | None, Size], ...] | None = None

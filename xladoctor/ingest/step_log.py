@@ -71,6 +71,7 @@ class CallSites:
         launched: the rows of table ``launch``.
         parts: how many compiled parts of functions its calls ran, as :class:`CallSitesFile` has it.
         origins: reads of a site of which is known what launched the work, and how many were late.
+        operations: as :class:`CallSitesFile` has it.
         light: those with which steps ended that were none, as was known later.
     """
 
@@ -85,6 +86,7 @@ class CallSites:
     light: frozenset[int | None] = frozenset()
     parts: Mapping[int | None, int] | None = None
     origins: tuple[tuple[int | None, int, int], ...] = ()
+    operations: frozenset[int | None] | None = None
 
     def __getitem__(self, index: int | None) -> CallSite:
         return self.sites[index] if index is not None and index < len(self.sites) else NOWHERE
@@ -127,7 +129,8 @@ def read_call_sites(text: str) -> CallSites:
                      {site: count for site, count, _, _ in data.launches}, data.launches,
                      _not_of_loops(data.launches) | frozenset(data.beside),
                      None if data.parts is None else dict(data.parts),
-                     data.origins)  # fmt: skip
+                     data.origins,
+                     None if data.operations is None else frozenset(data.operations))  # fmt: skip
 
 
 def read_step_log(

@@ -194,6 +194,7 @@ RUN: dict[str, Table] = {
         count BIGINT how often
         work DOUBLE operations and bytes of the heaviest of its graphs
         steps BIGINT how often a step ended with it
+        operations BOOLEAN whether all were single operations of the framework, where that is known
         parts BIGINT compiled parts of functions that it ran, where functions are compiled in parts
     """ + SITE)),
     "read_origin": Table("reads of which is known what launched the work, in frameworks without"

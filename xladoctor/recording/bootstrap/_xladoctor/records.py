@@ -63,6 +63,7 @@ class Records:
                                         "passing": self._sites.passing(),
                                         "launches": self._launches(),
                                         "beside": list(self._sites.beside),
+                                        "operations": self._operations(),
                                         "origins": [(site, *row) for site, row in
                                                     list(self._sites.origins.items())],
                                         "parts": None if self._sites.parts is None
@@ -73,6 +74,11 @@ class Records:
         work, steps = self._sites.work, self._sites.ended_steps
         return [(site, count, work.get(site, 0.0), steps.get(site, 0))
                 for site, count in list(self._sites.launches.items())]  # fmt: skip
+
+    def _operations(self) -> list[int | None]:
+        """Of the sites that launched."""
+        launched = self._sites.launches
+        return [site for site in list(self._sites.operations) if site in launched]
 
     def write_samples(self) -> None:
         """The samples; before them the call sites, which they point at."""
