@@ -143,6 +143,59 @@ def test_compiling_in_the_first_launches_is_warm_up() -> None:
     assert (time.parts or TimeParts()).compile_s == 1.0
 
 
+def test_functions_that_a_line_calls_before_the_loop_are_warm_up_however_many() -> None:
+    """Making a model launches one operation after the other; a late shape of the step is none."""
+    made = [
+        {
+            "process": 0,
+            "thread": 1,
+            "index": n,
+            "ordinal": n,
+            "launches": 5,
+            "step": 0,
+            "file": "train.py",
+            "line": 8,
+            "via": "init",
+            "cause": f"jit(f{n})",
+            "duration_ns": SECOND,
+        }
+        for n in range(5)
+    ]
+    late = {**made[0], "index": 5, "ordinal": 8, "launches": 9, "step": 8, "line": 40, "via": "",
+            "cause": "jit(step)"}  # fmt: skip
+    rows = [
+        step(i, duration_ns=10 * SECOND, compile_ns={0: 5, 8: 1}.get(i, 0) * SECOND)
+        for i in range(9)
+    ]
+    run = complete({"step": rows, "compilation": [*made, late]})
+    assert (parts(time_spent(run))["warmup_compile_s"], parts(time_spent(run))["compile_s"]) == (
+        5.0,
+        1.0,
+    )
+    lines = run.database.rows("SELECT part, line, share FROM time_line ORDER BY line")
+    assert [tuple(row.values()) for row in lines] == [
+        ("warmup_compile", 8, 1.0),
+        ("compile", 40, 1.0),
+    ]
+
+
+def test_what_another_thread_compiled_before_the_loop_is_no_start_up() -> None:
+    """Callbacks make a loop of their own on another thread than the one that compiled their launch."""
+    loop = [{**at(0, 9, 10, compile=0.5), "thread": 2}, {**at(1, 10, 12), "thread": 2}]
+    compiled = {"process": 0, "thread": 1, "index": 0, "ordinal": 0, "duration_ns": 3 * SECOND,
+                "end_ns": BEGAN + 8 * SECOND, "file": "train.py", "line": 8}  # fmt: skip
+    callback = {**compiled, "thread": 2, "index": 1, "duration_ns": SECOND // 2, "line": 50,
+                "end_ns": BEGAN + 10 * SECOND}  # fmt: skip
+    tail = {**at(0, 5, 20), "tail": True, "main": True}
+    time = time_spent(of_run({"step": [*loop, tail], "compilation": [compiled, callback]}))
+    assert parts(time) == {
+        "startup_s": 6.0,
+        "warmup_compile_s": 3.5,
+        "python_s": 2.5,
+        "after_s": 8.0,
+    }
+
+
 def sample(count: int, line: int = 30, **columns: Any) -> Row:
     return {"process": 0, "phase": "loop", "thread": 1, "main": True, "doing": None,
             "in_framework": False, "tracing": False, "file": "train.py", "line": line,
@@ -214,6 +267,13 @@ def test_what_no_finding_accounts_for_is_named_by_its_lines() -> None:
     rest = {part.part: (part.seconds, [(at.line, at.seconds) for at in part.lines])
             for part in time.unexplained}  # fmt: skip
     assert rest == {"read": (1.0, [(50, 0.25)]), "python": (1.0, [(30, 1.0)])}
+
+
+def test_a_line_of_a_finding_about_other_time_is_named() -> None:
+    assert ("python", [30]) in [
+        (part.part, [at.line for at in part.lines])
+        for part in explained(reading(3.0, line=30)).unexplained
+    ]
 
 
 def test_finding_accounts_for_no_more_than_its_part_of_the_time() -> None:

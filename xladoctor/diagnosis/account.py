@@ -202,10 +202,10 @@ def _of_timeline(evidence: Evidence, total: float | None) -> TimeSpent:
 
 
 def _warmup_compile(evidence: Evidence, process: int) -> float:
-    query = """
-        SELECT coalesce(sum(duration_ns), 0) / 1e9 FROM counted_compilation
-        WHERE process = $process AND expected AND process NOT IN (SELECT process FROM missing_barrier)
-    """
+    query = (
+        "SELECT coalesce(sum(duration_ns), 0) / 1e9 FROM counted_compilation"
+        " WHERE process = $process AND expected"
+    )
     return float(evidence.database.scalar(query, {"process": process}))
 
 
@@ -238,9 +238,15 @@ def explain(
     overhead = sum(left.pop(name) for name in _OVERHEAD)
     claimed = sum(_take(left, finding, pack[finding.rule].category) for finding in findings)
     device = _take_from(left, _WAITS, time.device_s or 0.0)
-    lines = _Lines(evidence, {(part, at.file, at.line) for finding in findings
-                              for part in _about(finding, pack[finding.rule].category)
-                              for at in finding.locations})
+    lines = _Lines(
+        evidence,
+        {
+            (part, at.file, at.line)
+            for finding in findings
+            for part in _about(finding, pack[finding.rule].category)
+            for at in finding.locations
+        },
+    )
     rest = [
         Unexplained(part, seconds, lines.hottest(part, seconds))
         for part, seconds in sorted(left.items(), key=lambda item: -item[1])

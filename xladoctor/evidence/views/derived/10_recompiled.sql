@@ -19,7 +19,7 @@ WHERE p.first = p.step;
 -- shapes, and none of them changes.
 CREATE TABLE gone_through AS
 SELECT process, file, line, via, cause
-FROM compilation WHERE via IS NOT NULL AND compiled_function(cause) <> ''
+FROM compilation WHERE via <> '' AND compiled_function(cause) <> ''
 GROUP BY process, thread, file, line, via, cause
 HAVING count(DISTINCT step) = 1 AND count(*) = count(step)
    AND any_value(launches) - max(ordinal) > max(ordinal) - min(ordinal) + 1;

@@ -2,10 +2,12 @@
 -- line or, where functions are compiled, none that rules take for late. A line that makes a model launches many
 -- functions, each of which is compiled when it is first called.
 CREATE TABLE counted_compilation AS
-SELECT c.*, c.ordinal < warmup() * coalesce(p.barriers, 1)
-       OR (compiled_function(c.cause) <> '' AND (c.process, c.index) NOT IN (
-           SELECT (process, index) FROM late_compilation
-       )) AS expected
+SELECT c.*, c.process NOT IN (SELECT process FROM missing_barrier) AND (
+           c.ordinal < warmup() * coalesce(p.barriers, 1)
+           OR (compiled_function(c.cause) <> '' AND (c.process, c.index) NOT IN (
+               SELECT (process, index) FROM late_compilation
+           ))
+       ) AS expected
 FROM compilation_in_loop c LEFT JOIN step_period p USING (process, thread);
 
 -- The lines at which the parts of the time in account were spent, each with its share of the part.
