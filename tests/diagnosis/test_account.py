@@ -180,7 +180,7 @@ def test_functions_that_a_line_calls_before_the_loop_are_warm_up_however_many() 
 
 
 def test_what_another_thread_compiled_before_the_loop_is_no_start_up() -> None:
-    """Callbacks make a loop of their own on another thread than the one that compiled their launch."""
+    """Callbacks make a loop on another thread than the one that compiled their launch."""
     loop = [{**at(0, 9, 10, compile=0.5), "thread": 2}, {**at(1, 10, 12), "thread": 2}]
     compiled = {"process": 0, "thread": 1, "index": 0, "ordinal": 0, "duration_ns": 3 * SECOND,
                 "end_ns": BEGAN + 8 * SECOND, "file": "train.py", "line": 8}  # fmt: skip
