@@ -90,6 +90,9 @@ CASES = {
         [{"count": 6}]),
     "operations_that_compile_in_several_steps": Case(
         at(*range(9), launches=45, line=60, via="dot", cause="jit(dot)"), [{"count": 6}]),
+    "what_one_thread_goes_through_may_change_for_another": Case(
+        at(*range(9), launches=45, line=60, in_step=0, via="dot", cause="jit(dot)", thread=2)
+        + at(0, 7, 39, line=60, via="dot", cause="jit(dot)"), [{"count": 2}]),
     "a_library_called_after_the_loop_from_a_line_that_the_loop_has_not": Case(
         at(0, 1, launches=60, user_file="train.py", user_line=50)
         + at(50, 51, launches=60, user_file="train.py", user_line=70, in_step=40),
@@ -221,15 +224,16 @@ def of_process(number: int, case: Case) -> dict[str, list[Row]]:
     for index, given in enumerate(sorted(case.compiled, key=lambda row: row["ordinal"])):
         row = {"kind": case.kind, "line": 40, "launches": 40, "first_step": 0, "made_file": None,
                "made_line": None, "duration_ns": None, "callers": None, "cause": None, "via": "",
-               "user_file": None, "user_line": None, **given}  # fmt: skip
+               "user_file": None, "user_line": None, "thread": 1, **given}  # fmt: skip
         key = {"process": number, "index": index}
         site = {name: row.pop(name) for name in (
-            "line", "launches", "duration_ns", "callers", "cause", "via", "user_file", "user_line"
+            "line", "launches", "duration_ns", "callers", "cause", "via", "user_file", "user_line",
+            "thread",
         )}  # fmt: skip
         ordinal = row.pop("ordinal")
         in_step = row.pop("first_step") + ordinal
         tables["compilation"].append({
-            **key, **site, "thread": 1, "step": row.pop("in_step", in_step), "file": "train.py",
+            **key, **site, "step": row.pop("in_step", in_step), "file": "train.py",
             "ordinal": ordinal, "function": "train", "graph_hash": f"g{index}",
         })  # fmt: skip
         if site["line"] in sites and row["kind"]:

@@ -18,7 +18,7 @@ WHERE p.first = p.step;
 -- then they are launched as often again without: a model's layers, evaluated one after the other, differ in their
 -- shapes, and none of them changes.
 CREATE TABLE gone_through AS
-SELECT process, file, line, via, cause
+SELECT process, thread, file, line, via, cause
 FROM compilation WHERE via <> '' AND compiled_function(cause) <> ''
 GROUP BY process, thread, file, line, via, cause
 HAVING count(DISTINCT step) = 1 AND count(*) = count(step)
@@ -102,8 +102,8 @@ WHERE c.process NOT IN (SELECT process FROM missing_barrier)
                 )) AND t.steps >= warmup(), FALSE) AND c.compiled IS NOT NULL)
             AND NOT coalesce(n.nth <= warmup(), FALSE)
             AND (c.process, c.index) NOT IN (FROM phase_begun)
-            AND NOT EXISTS (FROM gone_through g WHERE g.process = c.process AND g.file = c.file AND g.line = c.line
-                            AND g.via = c.via AND g.cause = c.cause)
+            AND NOT EXISTS (FROM gone_through g WHERE g.process = c.process AND g.thread = c.thread AND g.file = c.file
+                            AND g.line = c.line AND g.via = c.via AND g.cause = c.cause)
            ELSE c.kind IS NOT NULL AND c.end_ns BETWEEN w.begin_ns AND w.end_ns END;
 
 -- One more site that explains a finding.
