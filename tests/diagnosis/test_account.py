@@ -65,7 +65,7 @@ def test_first_step_has_the_set_up_of_the_model() -> None:
 
 
 def test_without_begin_and_end_the_loop_is_all() -> None:
-    time = time_spent(evidence({"step": [at(0, 5, 9, barrier=4.0)]}))
+    time = time_spent(complete({"step": [at(0, 5, 9, barrier=4.0)]}))
     assert parts(time) == {"barrier_s": 4.0}
     assert (time.total_s, time.loop_s, time.whole_s) == (None, 4.0, 4.0)
 
@@ -87,21 +87,21 @@ def test_parts_add_up_to_the_whole(steps: list[tuple[float, ...]], after: float)
 
 def test_time_is_of_the_thread_that_took_longest() -> None:
     rows = [step(0), step(0, thread=2, duration_ns=3 * SECOND), step(0, process=1)]
-    assert time_spent(evidence({"step": rows})).loop_s == 3.0
+    assert time_spent(complete({"step": rows})).loop_s == 3.0
 
 
 def test_time_after_the_last_barrier_is_no_loop_unless_there_is_no_barrier() -> None:
     tail = step(1, tail=True, duration_ns=9 * SECOND)
-    assert time_spent(evidence({"step": [step(0), tail]})).loop_s == 0.001
-    assert time_spent(evidence({"step": [tail]})).loop_s == 9.0
-    assert time_spent(evidence({"step": [{**tail, "main": False}]})).loop_s is None
+    assert time_spent(complete({"step": [step(0), tail]})).loop_s == 0.001
+    assert time_spent(complete({"step": [tail]})).loop_s == 9.0
+    assert time_spent(complete({"step": [{**tail, "main": False}]})).loop_s is None
 
 
 @pytest.mark.parametrize(("ended", "loop_s"), [(True, 0.001), (False, 9.001)])
 def test_of_a_program_that_was_cut_short_it_is_loop(ended: bool, loop_s: float) -> None:
     tables = {"step": [step(0), step(1, tail=True, duration_ns=9 * SECOND)],
               "process": [{"process": 0, "ended": ended}]}  # fmt: skip
-    assert time_spent(evidence(tables)).loop_s == loop_s
+    assert time_spent(complete(tables)).loop_s == loop_s
 
 
 def test_what_the_last_turn_compiles_is_the_loops() -> None:
@@ -131,16 +131,69 @@ def test_without_barriers_the_loop_ends_with_its_last_read() -> None:
 
 
 def test_without_steps_there_are_no_parts() -> None:
-    assert time_spent(evidence({})) == TimeSpent(None, None, None, None)
+    assert time_spent(complete({})) == TimeSpent(None, None, None, None)
 
 
 def test_compiling_in_the_first_launches_is_warm_up() -> None:
     compilations = [{"process": p, "ordinal": ordinal, "duration_ns": SECOND}
                     for p, ordinal in ((0, 0), (0, 2), (0, 3), (1, 0))]  # fmt: skip
     rows = [step(i, duration_ns=10 * SECOND, compile_ns=SECOND) for i in range(3)]
-    time = time_spent(evidence({"step": rows, "compilation": compilations}))
+    time = time_spent(complete({"step": rows, "compilation": compilations}))
     assert time.warmup_compile_s == 2.0
     assert (time.parts or TimeParts()).compile_s == 1.0
+
+
+def test_functions_that_a_line_calls_before_the_loop_are_warm_up_however_many() -> None:
+    """Making a model launches one operation after the other; a late shape of the step is none."""
+    made = [
+        {
+            "process": 0,
+            "thread": 1,
+            "index": n,
+            "ordinal": n,
+            "launches": 5,
+            "step": 0,
+            "file": "train.py",
+            "line": 8,
+            "via": "init",
+            "cause": f"jit(f{n})",
+            "duration_ns": SECOND,
+        }
+        for n in range(5)
+    ]
+    late = {**made[0], "index": 5, "ordinal": 8, "launches": 9, "step": 8, "line": 40, "via": "",
+            "cause": "jit(step)"}  # fmt: skip
+    rows = [
+        step(i, duration_ns=10 * SECOND, compile_ns={0: 5, 8: 1}.get(i, 0) * SECOND)
+        for i in range(9)
+    ]
+    run = complete({"step": rows, "compilation": [*made, late]})
+    assert (parts(time_spent(run))["warmup_compile_s"], parts(time_spent(run))["compile_s"]) == (
+        5.0,
+        1.0,
+    )
+    lines = run.database.rows("SELECT part, line, share FROM time_line ORDER BY line")
+    assert [tuple(row.values()) for row in lines] == [
+        ("warmup_compile", 8, 1.0),
+        ("compile", 40, 1.0),
+    ]
+
+
+def test_what_another_thread_compiled_before_the_loop_is_no_start_up() -> None:
+    """Callbacks make a loop on another thread than the one that compiled their launch."""
+    loop = [{**at(0, 9, 10, compile=0.5), "thread": 2}, {**at(1, 10, 12), "thread": 2}]
+    compiled = {"process": 0, "thread": 1, "index": 0, "ordinal": 0, "duration_ns": 3 * SECOND,
+                "end_ns": BEGAN + 8 * SECOND, "file": "train.py", "line": 8}  # fmt: skip
+    callback = {**compiled, "thread": 2, "index": 1, "duration_ns": SECOND // 2, "line": 50,
+                "end_ns": BEGAN + 10 * SECOND}  # fmt: skip
+    tail = {**at(0, 5, 20), "tail": True, "main": True}
+    time = time_spent(of_run({"step": [*loop, tail], "compilation": [compiled, callback]}))
+    assert parts(time) == {
+        "startup_s": 6.0,
+        "warmup_compile_s": 3.5,
+        "python_s": 2.5,
+        "after_s": 8.0,
+    }
 
 
 def sample(count: int, line: int = 30, **columns: Any) -> Row:
@@ -151,20 +204,20 @@ def sample(count: int, line: int = 30, **columns: Any) -> Row:
 
 def test_samples_tell_recording_operations_from_other_python() -> None:
     samples = [sample(30, tracing=True), sample(10), sample(90, doing="barrier")]
-    time = time_spent(evidence({"step": [at(0, 5, 9)], "host_sample": samples}))
+    time = time_spent(complete({"step": [at(0, 5, 9)], "host_sample": samples}))
     assert parts(time) == {"tracing_s": 3.0, "python_s": 1.0}
 
 
 def test_few_samples_tell_nothing() -> None:
     samples = [sample(9, tracing=True)]
-    time = time_spent(evidence({"step": [at(0, 5, 9)], "host_sample": samples}))
+    time = time_spent(complete({"step": [at(0, 5, 9)], "host_sample": samples}))
     assert parts(time) == {"python_s": 4.0}
 
 
 def test_timeline_tells_dispatch_and_device_work_from_waiting() -> None:
     timeline = {"process": 0, "step": 0, "wait_ns": 3 * SECOND, "dispatch_ns": SECOND}
     device = {"process": 0, "step": 0, "idle_wait_ns": 0.6 * SECOND}
-    time = time_spent(evidence({
+    time = time_spent(complete({
         "step": [at(0, 5, 10, barrier=4.0, read=1.0)], "timeline_step": [timeline],
         "device_step": [{**device, "device": 0},
                         {**device, "device": 1, "idle_wait_ns": 0.9 * SECOND}],
@@ -176,7 +229,7 @@ def test_timeline_tells_dispatch_and_device_work_from_waiting() -> None:
 def test_a_timeline_without_the_waits_of_other_steps_tells_nothing_of_them() -> None:
     timeline = {"process": 0, "step": 0, "wait_ns": 1000, "dispatch_ns": 0}
     device = {"process": 0, "step": 0, "device": 0, "idle_wait_ns": 900}
-    time = time_spent(evidence({
+    time = time_spent(complete({
         "step": [at(0, 5, 10, read=4.0)], "timeline_step": [timeline], "device_step": [device],
     }))  # fmt: skip
     assert parts(time)["read_s"] == 4.0
@@ -214,6 +267,13 @@ def test_what_no_finding_accounts_for_is_named_by_its_lines() -> None:
     rest = {part.part: (part.seconds, [(at.line, at.seconds) for at in part.lines])
             for part in time.unexplained}  # fmt: skip
     assert rest == {"read": (1.0, [(50, 0.25)]), "python": (1.0, [(30, 1.0)])}
+
+
+def test_a_line_of_a_finding_about_other_time_is_named() -> None:
+    assert ("python", [30]) in [
+        (part.part, [at.line for at in part.lines])
+        for part in explained(reading(3.0, line=30)).unexplained
+    ]
 
 
 def test_finding_accounts_for_no_more_than_its_part_of_the_time() -> None:

@@ -81,6 +81,25 @@ CASES = {
         [row for line in range(60, 70) for row in at(
             *range(8), launches=8, line=line, in_step=25, cause="jit(grow)")],
         [{"count": 5}] * 10),
+    "layers_evaluated_one_after_the_other_again_and_again": Case(
+        at(*range(9), launches=45, line=60, in_step=19, via="dot", cause="jit(dot)"), NOTHING),
+    "as_many_shapes_of_a_function_of_the_program": Case(
+        at(*range(9), launches=45, line=60, in_step=19, cause="jit(grow)"), [{"count": 6}]),
+    "operations_that_compile_until_the_end": Case(
+        at(*range(9), launches=12, line=60, in_step=19, via="dot", cause="jit(dot)"),
+        [{"count": 6}]),
+    "operations_that_compile_in_several_steps": Case(
+        at(*range(9), launches=45, line=60, via="dot", cause="jit(dot)"), [{"count": 6}]),
+    "what_one_thread_goes_through_may_change_for_another": Case(
+        at(*range(9), launches=45, line=60, in_step=0, via="dot", cause="jit(dot)", thread=2)
+        + at(0, 7, 39, line=60, via="dot", cause="jit(dot)"), [{"count": 2}]),
+    "a_library_called_after_the_loop_from_a_line_that_the_loop_has_not": Case(
+        at(0, 1, launches=60, user_file="train.py", user_line=50)
+        + at(50, 51, launches=60, user_file="train.py", user_line=70, in_step=40),
+        NOTHING, tail=True),
+    "a_library_called_after_the_loop_for_two_functions": Case(
+        [row for n in (0, 1) for row in at(*range(50 + n, 56 + n, 2), launches=60, callers="70",
+                                           in_step=40, cause=f"jit(f{n})")], NOTHING, tail=True),
     # -- how bad
     "once_is_fine_however_late": Case(at(0, 39), [{"count": 1, "healthy": True, "settled": False,
                                                   "by_counts": "info"}]),
@@ -204,17 +223,18 @@ def of_process(number: int, case: Case) -> dict[str, list[Row]]:
     sites: set[int] = set()
     for index, given in enumerate(sorted(case.compiled, key=lambda row: row["ordinal"])):
         row = {"kind": case.kind, "line": 40, "launches": 40, "first_step": 0, "made_file": None,
-               "made_line": None, "duration_ns": None, "callers": None, "cause": None,
-               **given}  # fmt: skip
+               "made_line": None, "duration_ns": None, "callers": None, "cause": None, "via": "",
+               "user_file": None, "user_line": None, "thread": 1, **given}  # fmt: skip
         key = {"process": number, "index": index}
-        site = {
-            name: row.pop(name) for name in ("line", "launches", "duration_ns", "callers", "cause")
-        }
+        site = {name: row.pop(name) for name in (
+            "line", "launches", "duration_ns", "callers", "cause", "via", "user_file", "user_line",
+            "thread",
+        )}  # fmt: skip
         ordinal = row.pop("ordinal")
         in_step = row.pop("first_step") + ordinal
         tables["compilation"].append({
-            **key, **site, "thread": 1, "step": row.pop("in_step", in_step), "file": "train.py",
-            "ordinal": ordinal, "function": "train", "via": "", "graph_hash": f"g{index}",
+            **key, **site, "step": row.pop("in_step", in_step), "file": "train.py",
+            "ordinal": ordinal, "function": "train", "graph_hash": f"g{index}",
         })  # fmt: skip
         if site["line"] in sites and row["kind"]:
             place = {"file": row.pop("made_file"), "line": row.pop("made_line")}

@@ -58,7 +58,8 @@ def time_spent(evidence: Evidence) -> TimeSpent:
     row = rows[0]
     seconds = {name.removesuffix("_ns"): (value or 0) / 1e9 for name, value in row.items()
                if name.endswith("_ns")}  # fmt: skip
-    warmup = min(seconds["compile"], _warmup_compile(evidence, row["process"]))
+    expected = _warmup_compile(evidence, row["process"]) - seconds["earlier_compile"]
+    warmup = min(seconds["compile"], max(0.0, expected))
     python = max(0.0, seconds["python"] - seconds["setup"])
     eager = min(python, _eager_compile(evidence, row["process"]))
     python -= eager
@@ -75,12 +76,14 @@ def time_spent(evidence: Evidence) -> TimeSpent:
     began = evidence.origin.get("began_ns")
     if total and began is not None:
         before = max(0.0, (row["began_at"] - began) / 1e9)
+        earlier = min(before, seconds["earlier_compile"])
+        before, loop, warmup = before - earlier, loop + earlier, warmup + earlier
         after = max(0.0, total - (row["ended_at"] - began) / 1e9 - seconds["writing"])
         last = min(after, _last_turn_compile(evidence, row["process"]))
         after, loop = after - last, loop + last
         parts = replace(
             parts, startup_s=before + seconds["setup"], after_s=after,
-            compile_s=parts.compile_s + last,
+            warmup_compile_s=warmup, compile_s=parts.compile_s + last,
             capture_s=max(0.0, total - before - after - seconds["setup"] - loop),
         )  # fmt: skip
         total = sum(asdict(parts).values())
@@ -199,13 +202,11 @@ def _of_timeline(evidence: Evidence, total: float | None) -> TimeSpent:
 
 
 def _warmup_compile(evidence: Evidence, process: int) -> float:
-    query = """
-        SELECT coalesce(sum(duration_ns), 0) / 1e9 FROM compilation_in_loop
-        LEFT JOIN (SELECT process, thread, barriers FROM step_period) USING (process, thread)
-        WHERE process = $process AND ordinal < $warmup * coalesce(barriers, 1)
-          AND process NOT IN (SELECT process FROM missing_barrier)
-    """
-    return float(evidence.database.scalar(query, {"process": process, "warmup": WARMUP}))
+    query = (
+        "SELECT coalesce(sum(duration_ns), 0) / 1e9 FROM counted_compilation"
+        " WHERE process = $process AND expected"
+    )
+    return float(evidence.database.scalar(query, {"process": process}))
 
 
 def _last_turn_compile(evidence: Evidence, process: int) -> float:
@@ -237,7 +238,15 @@ def explain(
     overhead = sum(left.pop(name) for name in _OVERHEAD)
     claimed = sum(_take(left, finding, pack[finding.rule].category) for finding in findings)
     device = _take_from(left, _WAITS, time.device_s or 0.0)
-    lines = _Lines(evidence, {(at.file, at.line) for f in findings for at in f.locations})
+    lines = _Lines(
+        evidence,
+        {
+            (part, at.file, at.line)
+            for finding in findings
+            for part in _about(finding, pack[finding.rule].category)
+            for at in finding.locations
+        },
+    )
     rest = [
         Unexplained(part, seconds, lines.hottest(part, seconds))
         for part, seconds in sorted(left.items(), key=lambda item: -item[1])
@@ -257,9 +266,14 @@ def explain(
 def _take(left: dict[PartName, float], finding: Finding, category: str) -> float:
     """Take what a finding costs from the parts that it is about; returns how much that was."""
     seconds = finding.cost.seconds or finding.saving.seconds or 0.0
-    about = dict.fromkeys(part for claim in finding.saving.assumes
-                          for part in _PARTS_OF[claim.what])  # fmt: skip
-    return _take_from(left, about or _PARTS_OF_CATEGORY.get(category, ()), seconds)
+    return _take_from(left, _about(finding, category), seconds)
+
+
+def _about(finding: Finding, category: str) -> Iterable[PartName]:
+    """The parts of the time that a finding is about, in the order in which they are taken."""
+    claimed = dict.fromkeys(part for claim in finding.saving.assumes
+                            for part in _PARTS_OF[claim.what])  # fmt: skip
+    return claimed or _PARTS_OF_CATEGORY.get(category, ())
 
 
 def _take_from(left: dict[PartName, float], parts: Iterable[PartName], seconds: float) -> float:
@@ -272,9 +286,9 @@ def _take_from(left: dict[PartName, float], parts: Iterable[PartName], seconds: 
 
 
 class _Lines:
-    """The lines of a part's time, but for those that findings name."""
+    """The lines of a part's time, but for those that findings about that part name."""
 
-    def __init__(self, evidence: Evidence, known: set[tuple[str, int]]) -> None:
+    def __init__(self, evidence: Evidence, known: set[tuple[PartName, str, int]]) -> None:
         self._evidence = evidence
         self._known = known
 
@@ -286,7 +300,7 @@ class _Lines:
         )  # fmt: skip
         places = [(self._evidence.shown(row["file"]) or row["file"], row["line"], row["share"])
                   for row in rows]  # fmt: skip
-        others = [place for place in places if place[:2] not in self._known] or places
+        others = [place for place in places if (part, *place[:2]) not in self._known] or places
         return [LineTime(file, line, round(share * seconds, 4))
                 for file, line, share in others[:_MOST_LINES]]  # fmt: skip
 

@@ -255,6 +255,7 @@ VIEWS: dict[str, Columns] = {
         save_ns BIGINT saving checkpoints
         python_ns BIGINT the rest: Python
         setup_ns BIGINT of that, making the model and the data
+        earlier_compile_ns BIGINT compiling before the loop, on other threads
         writing_ns BIGINT the capture's own writing after the program's end
     """),
     "time_line": columns("""

@@ -1,17 +1,20 @@
+-- Internal: The function that a compilation was of, by what its cause says; empty if that is none.
+CREATE MACRO compiled_function(cause_) AS regexp_extract(cause_, '^jit\((.*)\)$', 1);
+
 -- How many instructions the graphs of the timeline have.
 CREATE TABLE graph_size AS
 SELECT process, graph_hash, max(instructions) AS instructions FROM hlo_module GROUP BY ALL;
 
 -- Internal: lines without a barrier that compiled several graphs (reads, operators that run on the host), and
 -- how many of these are larger than the one before: what ran before is in them again, because nothing
--- has made it data.
+-- has made it data. Where functions are compiled, nothing can pile up.
 CREATE TABLE growing_cut AS
 WITH sized AS (
     SELECT c.process, c.index, site(c) AS site, c.via, m.instructions, c.inputs,
            lag(m.instructions) OVER of_site AS before, lag(c.inputs) OVER of_site AS inputs_before
     FROM compilation c
     LEFT JOIN graph_size m ON m.process = c.process AND m.graph_hash = c.graph_hash
-    WHERE c.cause IS DISTINCT FROM 'operator' AND NOT EXISTS (
+    WHERE c.cause IS DISTINCT FROM 'operator' AND coalesce(compiled_function(c.cause), '') = '' AND NOT EXISTS (
         SELECT 1 FROM step s WHERE s.process = c.process AND NOT s.tail AND s.file = c.file
         AND s.line IS NOT DISTINCT FROM c.line
     )
@@ -104,9 +107,6 @@ SELECT g.process, TRUE AS without_barrier, g.site AS cut_site
 FROM growing_read g
 WHERE g.process NOT IN (SELECT process FROM step)
   AND g.process NOT IN (SELECT process FROM logged_barrier);
-
--- Internal: The function that a compilation was of, by what its cause says; empty if that is none.
-CREATE MACRO compiled_function(cause_) AS regexp_extract(cause_, '^jit\((.*)\)$', 1);
 
 -- Compilations, with what changed since the earlier ones of their call site.
 CREATE TABLE compiled_again AS

@@ -144,14 +144,15 @@ size AS (
            bool_or(opcode = 'convolution') AS convolves
     FROM computing GROUP BY process, program_id
 ),
-block AS (  -- and the line that has most of it
+block AS (  -- and the line that has most of it, outside of fusions if it is there
     SELECT process, program_id, sum(times) AS instructions,
-           arg_max(site, (products, times, -line)) AS site,
-           arg_max(opcode, (products, times, -line)) AS opcode
+           arg_max(site, (products, bare, times, -line)) AS site,
+           arg_max(opcode, (products, bare, times, -line)) AS opcode
     FROM (
         SELECT p.process, p.program_id, p.line, any_value(g.of_products) AS of_products,
                arg_max(site(p), p.times) AS site,
                arg_max(p.opcode, (p.product, p.times)) AS opcode, sum(p.times) AS times,
+               bool_or(p.in_entry >= 0.8 * g.copies) AS bare,
                coalesce(sum(p.times) FILTER (p.product), 0) AS products
         FROM repeated_place p JOIN graph g USING (process, program_id)
         WHERE p.times >= 0.8 * g.copies AND g.copies > 1

@@ -14,6 +14,16 @@ FROM placed p JOIN (
 ) b USING (process, thread, step)
 WHERE p.first = p.step;
 
+-- Internal: Operations that are not in a compiled function, where all that they compile, they compile in one step, and
+-- then they are launched as often again without: a model's layers, evaluated one after the other, differ in their
+-- shapes, and none of them changes.
+CREATE TABLE gone_through AS
+SELECT process, thread, file, line, via, cause
+FROM compilation WHERE via <> '' AND compiled_function(cause) <> ''
+GROUP BY process, thread, file, line, via, cause
+HAVING count(DISTINCT step) = 1 AND count(*) = count(step)
+   AND any_value(launches) - max(ordinal) > max(ordinal) - min(ordinal) + 1;
+
 -- Internal: Whether one of these compilations was for types that its function had been compiled for, as a log says
 -- that does not say what else changed.
 CREATE MACRO for_same_types(process_, indices_) AS EXISTS (
@@ -67,12 +77,15 @@ LEFT JOIN (
 ) g ON g.process = c.process AND g.index = c.index
 LEFT JOIN (  -- called after the loop from where the loop does not call: that has its own warm-up
     SELECT o.process, o.index,
-           row_number() OVER (PARTITION BY o.process, site(o), o.via, o.callers ORDER BY o.index) AS nth
+           row_number() OVER (
+               PARTITION BY o.process, site(o), o.via, o.callers, compiled_function(o.cause) ORDER BY o.index
+           ) AS nth
     FROM compilation o
     JOIN step s ON s.process = o.process AND s.thread = o.thread AND s.index = o.step AND s.tail
     WHERE NOT EXISTS (
         SELECT 1 FROM compilation i WHERE i.process = o.process AND i.step < o.step
-            AND i.callers IS NOT DISTINCT FROM o.callers
+            AND i.callers IS NOT DISTINCT FROM o.callers AND i.user_file IS NOT DISTINCT FROM o.user_file
+            AND i.user_line IS NOT DISTINCT FROM o.user_line
     )
 ) n ON n.process = c.process AND n.index = c.index
 LEFT JOIN judged_part w ON TRUE
@@ -89,6 +102,8 @@ WHERE c.process NOT IN (SELECT process FROM missing_barrier)
                 )) AND t.steps >= warmup(), FALSE) AND c.compiled IS NOT NULL)
             AND NOT coalesce(n.nth <= warmup(), FALSE)
             AND (c.process, c.index) NOT IN (FROM phase_begun)
+            AND NOT EXISTS (FROM gone_through g WHERE g.process = c.process AND g.thread = c.thread AND g.file = c.file
+                            AND g.line = c.line AND g.via = c.via AND g.cause = c.cause)
            ELSE c.kind IS NOT NULL AND c.end_ns BETWEEN w.begin_ns AND w.end_ns END;
 
 -- One more site that explains a finding.
