@@ -91,6 +91,7 @@ class TestOfASickProgram:
         assert "gate failed: train.py: 1 new finding" in sick.job.log
         assert "max_host_syncs_per_step: host reads 1 a step" in sick.job.log
 
+    @pytest.mark.thorough
     def test_leaves_the_run_directory_to_be_kept(self, sick: Sample) -> None:
         directory = sick.job.outputs["run-directory"]
         again = xladoctor("analyze", "--format", "json", directory, cwd=sick.repository)
@@ -108,6 +109,7 @@ class TestOfASickProgram:
         assert (job.status, job.outputs["status"]) == (0, "0")
         assert job.outputs["run-directory"] == directory
 
+    @pytest.mark.thorough
     def test_passes_its_options_on(self, sick: Sample, tmp_path: Path) -> None:
         job = play(
             sick.repository, tmp_path, {}, run=sick.job.outputs["run-directory"], install="false",

@@ -8,6 +8,8 @@ import shlex
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.cli.command import ROOT
 from tests.cli.forked import called
 
@@ -48,6 +50,7 @@ def piped(text: str, command: str, folder: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.thorough
 def test_each_command_prints_what_the_page_shows(tmp_path: Path) -> None:
     page = PAGE.read_text(encoding="utf-8")
     now = as_run(page, tmp_path)

@@ -20,6 +20,7 @@ from xladoctor.diagnosis.pictures.processes import process_steps
 from xladoctor.diagnosis.pictures.steps import step_series
 from xladoctor.evidence.source import lines_around
 
+pytestmark = pytest.mark.xdist_group("pictures")  # one worker makes each diagnosis once
 SAMPLES = Path(__file__).parents[2] / "sample_traces"
 
 

@@ -107,7 +107,7 @@ def excerpts(folder: Path, into: Path) -> Iterator[str]:
 
 
 @marked("")
-@pytest.mark.parametrize("twin", ["", "_healed"])
+@pytest.mark.parametrize("twin", ["", pytest.param("_healed", marks=pytest.mark.thorough)])
 def test_each_rule_has_the_outcomes_that_its_evidence_allows(
     name: str, twin: str, recording: Recording, tmp_path: Path
 ) -> None:

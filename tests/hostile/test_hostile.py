@@ -183,6 +183,7 @@ max_host_syncs_per_step = 0.0
 """
 
 
+@pytest.mark.thorough
 def test_gate(run: Path, tmp_path: Path) -> None:
     folder = tmp_path / NAME.replace("\udcff", "")
     folder.mkdir()
@@ -268,6 +269,7 @@ def test_stacks_of_a_program_that_names_its_threads_and_files(layout: str, tmp_p
         check(called("stacks", str(pid), "--all", "--format", layout), (0,), layout)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("layout", ["terminal", "json"])
 def test_examination_of_hostile_settings(layout: str, tmp_path: Path) -> None:
     settings = {"PT_XLA_DEBUG_LEVEL": HOSTILE, "PJRT_DEVICE": HOSTILE, "XLA_FLAGS": HOSTILE}

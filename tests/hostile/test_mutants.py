@@ -26,6 +26,7 @@ def test_mutants_are_held(kind: str, part: int) -> None:
     assert came_of.count("fault") == 0
 
 
+@pytest.mark.thorough
 def test_every_number_of_a_record_may_be_large(tmp_path: Path) -> None:
     shutil.copytree(SAMPLES / "scalar_read", tmp_path / "run")
     shutil.rmtree(tmp_path / "run/plugins")  # the timeline has no such records

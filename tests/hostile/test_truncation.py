@@ -19,7 +19,7 @@ RUN = SAMPLES / "two_threads"
 def marked() -> Iterator[object]:
     """The files of the sample that diagnoses are made of; but for a few, the tests are thorough."""
     for file in files(RUN):
-        marks = [] if file.suffix in (".txt", ".jsonl") else [pytest.mark.thorough]
+        marks = [] if file.suffix in (".jsonl",) else [pytest.mark.thorough]
         yield pytest.param(str(file), marks=marks)
 
 

@@ -37,6 +37,7 @@ def cache(first: tuple[str, Path], tmp_path: Path) -> Path:
     return shutil.copytree(first[1], tmp_path / "cache")
 
 
+@pytest.mark.thorough
 @pytest.mark.xdist_group("machine-code")
 def test_the_first_call_keeps_machine_code_for_the_next(
     first: tuple[str, Path], cache: Path

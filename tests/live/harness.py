@@ -58,11 +58,13 @@ THOROUGH = {
     "layer_drop", "annealed_exponent", "missing_detach", "special_scalar", "sequence_length",
     "data_dependent", "hand_written_update", "accumulating_list", "evicted", "last_batch",
     "number_as_state", "unplaced_state", "loss_read", "changing_shapes", "frequent_checkpoint",
-    "warmup_only", "occasional_item", "optimizer_step",
+    "warmup_only", "occasional_item", "optimizer_step", "debug_settings", "outdated_settings",
+    "missing_lowering_volume", "barrier_per_parameter", "donation", "branching", "step_closure",
+    "tensor_condition",
 }  # fmt: skip
 #: The healed twins that are captured each time; tests/known_good judges recordings of all.
 _HEALED = {
-    "recompiling_healed", "scalar_read_healed", "missing_barrier_healed", "eager_update_healed",
+    "recompiling_healed", "scalar_read_healed", "missing_barrier_healed",
 }  # fmt: skip
 LIMIT_S = 240  # for one program; on a busy machine importing torch_xla takes ten seconds
 

@@ -109,6 +109,7 @@ def test_profile_that_a_program_takes_of_itself_is_its_timeline(
     assert "XD601" not in {rule["rule"] for rule in run.report["not_checked"]}
 
 
+@pytest.mark.thorough
 def test_profile_of_warm_up_leaves_the_window_to_the_steps_after_it(tmp_path: Path) -> None:
     run = profiled(tmp_path, "session", 0, 2)
 
@@ -119,6 +120,7 @@ def test_profile_of_warm_up_leaves_the_window_to_the_steps_after_it(tmp_path: Pa
     assert "XD901" not in {finding["rule"] for finding in run.report["findings"]}
 
 
+@pytest.mark.thorough
 def test_profile_that_is_never_ended_is_why_there_is_no_timeline(tmp_path: Path) -> None:
     run = profiled(tmp_path, "session", 0, 40)
 

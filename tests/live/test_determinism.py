@@ -41,6 +41,7 @@ def facts(diagnosis: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("times", [2, pytest.param(10, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("program", [
     pytest.param(program, id=program.stem, marks=[pytest.mark.thorough] * (program.parent == HERE))

@@ -46,6 +46,7 @@ print([str(warning.message) for warning in warned])
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "kind", ["breaks", *(pytest.param(kind, marks=pytest.mark.thorough)
                          for kind in ("whole", "unbound"))]

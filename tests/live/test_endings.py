@@ -133,6 +133,7 @@ def test_program_that_is_killed_is_diagnosed_from_what_it_wrote(tmp_path: Path) 
     assert_names_the_read(run)
 
 
+@pytest.mark.thorough
 def test_what_is_cut_off_is_told_although_the_launcher_was_killed(tmp_path: Path) -> None:
     parent_ends = "\nparent = os.getppid()\nwhile os.getppid() == parent:\n    time.sleep(0.1)\n"
     program = write(tmp_path, "train.py", TRAIN + parent_ends)
@@ -217,6 +218,7 @@ sys.exit(7)
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("before", "after", "told"),
     [("resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))", "",

@@ -91,6 +91,7 @@ def test_a_program_that_starts_and_runs_is_diagnosed(training: Training) -> None
     assert again.stdout == done.stdout
 
 
+@pytest.mark.thorough
 def test_what_came_is_analyzed_where_another_refuses(training: Training) -> None:
     closed = f"localhost:{closed_port()}"
     done, directory = training.captured(
@@ -104,6 +105,7 @@ def test_what_came_is_analyzed_where_another_refuses(training: Training) -> None
     assert report_of(directory)["warnings"][0].startswith(f"not captured: {closed}: connection ref")
 
 
+@pytest.mark.thorough
 def test_a_program_that_is_idle_leaves_nothing_to_analyze(training: Training) -> None:
     (training.folder / "idle").touch()
     try:
@@ -117,6 +119,7 @@ def test_a_program_that_is_idle_leaves_nothing_to_analyze(training: Training) ->
     assert not directory.exists()
 
 
+@pytest.mark.thorough
 def test_a_program_that_ends_meanwhile_is_said(training: Training) -> None:
     """Runs last: the program is killed."""
     Timer(5, training.process.kill).start()

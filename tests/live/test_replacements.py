@@ -31,6 +31,7 @@ def outcomes() -> dict[str, Any]:
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("op", REPLACEMENTS)
 def test_replacement_is_lowered_and_gives_the_same_values(
     op: str, outcomes: dict[str, Any]

@@ -111,6 +111,7 @@ print([sorted({e.name for e in p.events() if e.name.startswith("a")}) for p in e
 """
 
 
+@pytest.mark.thorough
 def test_profiles_of_the_program_go_first(tmp_path: Path) -> None:
     program = write(tmp_path, "train.py", PROFILED)
     alone = python(program)

@@ -268,6 +268,7 @@ def test_loaders_threads_are_sampled_as_making_the_batch(
     assert any(row["in_framework"] for row in samples if row["main"])
 
 
+@pytest.mark.thorough
 def test_sampling_leaves_the_interpreter_s_switch_interval_to_the_program(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
@@ -278,6 +279,7 @@ def test_sampling_leaves_the_interpreter_s_switch_interval_to_the_program(
     assert not (run.process / "faults.log").exists()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "name", ["no tensor", pytest.param("saves on the host", marks=pytest.mark.thorough)]
 )
@@ -291,6 +293,7 @@ def test_programs_that_use_no_device_leave_no_trace(
     assert "no computation ran on an XLA device" in run.finished.stderr
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", NO_STEPS)
 def test_programs_without_steps_have_no_samples_of_a_loop_and_no_faults(
     name: str, tmp_path_factory: pytest.TempPathFactory
@@ -326,6 +329,7 @@ def test_waits_and_saves_stand_in_the_timeline_with_their_lines(
     assert places["xladoctor.save"] == {(program, line) for line in lines}
 
 
+@pytest.mark.thorough
 def test_moves_are_regions_of_the_loop_with_their_lines(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
@@ -372,6 +376,7 @@ HELD = """
 """
 
 
+@pytest.mark.thorough
 def test_tensors_of_sampled_frames_are_no_outputs_of_the_graph(tmp_path: Path) -> None:
     run = capture(tmp_path / "run", write(tmp_path, "held.py", HELD))
     assert run.finished.stdout == "2\n", run.finished.stderr

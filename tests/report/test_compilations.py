@@ -19,6 +19,7 @@ from xladoctor.evidence.interface import Evidence
 from xladoctor.report import compilations, graph_diff
 from xladoctor.report.interface import Style
 
+pytestmark = pytest.mark.xdist_group("compilations")  # one worker reads each sample once
 SAMPLES = Path(__file__).parents[2] / "sample_traces"
 SNAPSHOTS = Path(__file__).parent / "compilation_snapshots"
 CONTROL = re.compile(r"\x1b\[[0-9;]*m")

@@ -21,6 +21,7 @@ require()
 from axe_playwright_python.sync_playwright import Axe  # noqa: E402
 from playwright.sync_api import Browser, Page, expect, sync_playwright  # noqa: E402
 
+pytestmark = pytest.mark.xdist_group("browser")  # one worker starts it
 Open = Callable[..., Page]
 
 
@@ -147,7 +148,7 @@ def test_lanes_zoom_together(opened: Open) -> None:
     expect(step.locator(".lane > svg").first).to_have_attribute("viewBox", "0 0 1000 1")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("report", [DRAWN, Report(TEXT), GATED], ids=["drawn", "text", "gated"])
 def test_page_is_usable_by_all(opened: Open, report: Report, scheme: str) -> None:
     page = opened(report, color_scheme=scheme)

@@ -105,6 +105,7 @@ def digests(folder: Path) -> dict[str, str]:
             for path in folder.rglob("*") if path.is_file()}  # fmt: skip
 
 
+@pytest.mark.thorough
 def test_pages_of_a_run(tmp_path: Path) -> None:
     before = digests(SAMPLE)
     with viewing(SAMPLE, tmp_path, "--no-browser") as viewer:
@@ -151,6 +152,7 @@ def test_chrome_trace_in_a_browser(tmp_path: Path) -> None:
     assert list(viewer.temporary.iterdir()) == []
 
 
+@pytest.mark.thorough
 def test_server_ends_with_who_started_it(tmp_path: Path) -> None:
     with viewing(SAMPLE, tmp_path, "--no-browser") as viewer:
         viewer.process.kill()

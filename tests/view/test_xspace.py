@@ -127,6 +127,7 @@ def test_processes_of_one_name_are_kept_apart(tmp_path: Path) -> None:
         "host-1.xplane.pb", "host.xplane.pb"]  # fmt: skip
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("started", [0, (1 << 64) - 1])
 @pytest.mark.parametrize(("origin", "offset"), [(-5, -1), ((1 << 63) - 1, (1 << 63) - 1)])
 def test_instants_that_cannot_be(started: int, origin: int, offset: int, tmp_path: Path) -> None:

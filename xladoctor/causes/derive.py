@@ -47,7 +47,7 @@ def derive(evidence: Evidence, within: Period | None = None) -> Evidence:
     database = evidence.database
     if within:
         database.insert("judged_part", {"begin_ns": [within.begin_ns], "end_ns": [within.end_ns]})
-    causes, changes = _explained(database, Graphs(database, Vocabulary.of(database)))
+    causes, changes = _explained(database)
     database.insert("recompilation", rows.recompilation(causes))
     database.insert("graph_change", rows.graph_change(changes))
     database.create_views("derived")
@@ -55,9 +55,12 @@ def derive(evidence: Evidence, within: Period | None = None) -> Evidence:
     return replace(evidence, available=evidence.available | derived)
 
 
-def _explained(database: Database, graphs: Graphs) -> tuple[Causes, Changes]:
+def _explained(database: Database) -> tuple[Causes, Changes]:
     """The causes, and the operations that differ, in the order of the compilations."""
     compilations = read_compilations(database)
+    if not compilations:
+        return {}, {}
+    graphs = Graphs(database, Vocabulary.of(database))
     sites, uploads = by_site(compilations), Uploads(database, compilations)
     again = dict(repeated(compilations))
     nearest = _ordered(_nearest(sites, again, graphs), compilations)
