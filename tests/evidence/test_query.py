@@ -224,7 +224,7 @@ def test_failure_while_it_runs_is_a_refusal(database: Database) -> None:
 
 def test_views_are_those_of_the_database(database: Database) -> None:
     database.create_views("derived")
-    database.create([*views(), *macros()])
+    database.create([*TABLES, *views(), *macros()])
     relations = database.rows(
         "SELECT view_name AS name FROM duckdb_views() WHERE NOT internal"
         " UNION ALL SELECT table_name FROM duckdb_tables() WHERE NOT internal"

@@ -1,7 +1,7 @@
 """The views by name, as their files introduce them.
 
-Those that several queries read are tables: planning a query over nested views takes longer than
-running it. Each is made when a query first names it.
+In the database they are tables, each made when a query first names it: planning a query over nested
+views takes longer than running it.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from xladoctor.warmup import WARMUP
 
-_DEFINITION = re.compile(r"^CREATE (?:VIEW|TABLE) (\w+) AS\b(.*?);$", re.MULTILINE | re.DOTALL)
-_VIEW = re.compile(r"((?:^-- .*\n)*)^CREATE (?:VIEW|TABLE) (\w+) AS\b", re.MULTILINE)
+_DEFINITION = re.compile(r"^CREATE TABLE (\w+) AS\b(.*?);$", re.MULTILINE | re.DOTALL)
+_VIEW = re.compile(r"((?:^-- .*\n)*)^CREATE TABLE (\w+) AS\b", re.MULTILINE)
 _INTERNAL = "Internal: "
 _HEAD = re.compile(r"((?:^-- .*\n)*)^CREATE MACRO (\w+)\(([^;]*?)\) AS\b( TABLE\b)?", re.MULTILINE)
 _STATEMENT = re.compile(r"^CREATE \w+ (\w+)\b.*?;$", re.MULTILINE | re.DOTALL)
