@@ -14,5 +14,5 @@ from xladoctor.evidence.catalog import perhaps_named
 from xladoctor.ingest.run_directory import read_run_directory
 
 load_rules()
-perhaps_named("")
+perhaps_named("step")
 read_run_directory(Path(__file__).parents[2] / "sample_traces" / "two_threads")

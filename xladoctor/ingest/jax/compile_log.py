@@ -245,8 +245,8 @@ class CompileLog(CompilerLog):
         for number, row in rows.items():
             made = self.compilations[number]
             if made.site is not NOWHERE:
-                for name, value in made.site.columns().items():
-                    table[name][row] = table[name][row] if name == "via" else value
+                for name in made.site.columns().keys() - {"via"}:
+                    table[name][row] = getattr(made.site, name)
             table["cause"][row] = f"jit({made.name})"
             table["ordinal"][row] = (table["ordinal"][row] or 0) + before[made.name]
         self._add_changes({number: table["index"][row] for number, row in rows.items()},
