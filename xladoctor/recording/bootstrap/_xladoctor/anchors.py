@@ -55,6 +55,7 @@ class Anchors:
         self._between = self._turn = 0  # operations since a function's launch; at most, in a turn
         self._effort = {True: 0.0, False: 0.0}  # work of operations, and of functions
         self._entries, self._wrappers = entries, wrappers
+        self._nameless = {*entries, *wrappers}
         self.since = 0
         self._work = work
         self._most = self._main = 0.0  # of the loop that does most: in all, and in a launch
@@ -95,8 +96,10 @@ class Anchors:
             if light < LEAST_OF_STEP * self._most:
                 self._latest = None
                 return False
-        caller = self._caller(sys._getframe(2))
-        if self._goes_on(caller, function):
+        caller, own = self._caller(sys._getframe(2))
+        if own:
+            self._latest = None
+        elif self._goes_on(caller, function):
             return False
         call = (site, _path(caller))
         total = self._total[call] = self._total.get(call, 0.0) + work
@@ -181,12 +184,16 @@ class Anchors:
         won = self._won[call] = self._won.get(call, 0) + (1 if leads else -lost)
         return won > 0
 
-    def _caller(self, frame: FrameType | None) -> FrameType | None:
-        """The frame that called the function; a call that compiles goes through the framework's."""
+    def _caller(self, frame: FrameType | None) -> tuple[FrameType | None, bool]:
+        """The frame that called the function, and whether that is a line of the program, which is
+        the common case; a call that compiles goes through the framework's.
+        """
         caller: FrameType | None = None
         while frame is not None:
             kind = self._kind(frame.f_code.co_filename)
             if kind != OURS:
+                if caller is None and kind == USER and frame.f_code.co_name not in self._nameless:
+                    return frame, True
                 caller = caller or frame
                 if kind in (USER, LIBRARY):
                     break
@@ -196,7 +203,7 @@ class Anchors:
             frame = frame.f_back
         while caller is not None and caller.f_code.co_name in self._wrappers:
             caller = caller.f_back
-        return caller
+        return caller, False
 
 
 def _path(frame: FrameType | None) -> int:

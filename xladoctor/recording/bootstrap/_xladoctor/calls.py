@@ -121,6 +121,8 @@ class Calls:
             self.note(self.looks, site, args)
         begin = _clock()
         try:
+            if not events.annotates:
+                return original(*args, **kwargs)
             with events.annotation("read", site, kind=kind):
                 return original(*args, **kwargs)
         finally:

@@ -44,6 +44,8 @@ from .step import Step, ThreadState
 from .warmup import WARMUP
 
 _LINES_A_STRIDE = 20_000  # written with one barrier a line, then ten, a hundred, …
+_LINES_A_LOOK = 1000  # at how fast they come: one takes some 10 µs to make and to write
+_LINE_NS = 1_000_000  # of the program, for a line; for more, once it is known that steps are short
 _MOST_EVENTS = 100_000  # compilations and shapes that have a line of their own
 _SHAPES_A_SITE = 256
 _LONG_NS = 1_000_000_000  # a step is cut where it has lasted longer
@@ -78,6 +80,7 @@ class Recorder:
         self._shapes: set[Any] = set()  # site, shape and type of what was sent
         self._shapes_of: dict[int | None, int] = {}  # how many, of each site
         self._stride = 1
+        self._looked = clock.perf_counter_ns()
 
     def thread(self) -> ThreadState:
         """The state of the thread that asks."""
@@ -198,7 +201,8 @@ class Recorder:
         if step.uploads is None:
             step.uploads = {}
         row = step.uploads.setdefault(site, [0, 0, 0])
-        row[2] += min(nanoseconds, clock.perf_counter_ns() - step.begin)
+        if nanoseconds:
+            row[2] += min(nanoseconds, clock.perf_counter_ns() - step.begin)
         for array in arrays:
             row[0] += 1
             row[1] += array.nbytes
@@ -340,6 +344,15 @@ class Recorder:
 
     def _emit(self, line: dict[str, Any] | Step) -> None:
         self.emitted += 1
+        if self.emitted % _LINES_A_LOOK == 0:
+            self._widen()
+        self.lines.append(line)
+
+    def _widen(self) -> None:
+        """Have a line cover more steps, where there are many of them or they come fast."""
+        now = clock.perf_counter_ns()
         if self.emitted % _LINES_A_STRIDE == 0:
             self._stride *= 10
-        self.lines.append(line)
+        elif now - self._looked < _LINES_A_LOOK * _LINE_NS:
+            self._stride *= 2
+        self._looked = now

@@ -8,6 +8,10 @@ from typing import Any
 from . import clock
 from .outlier import StepTimes
 
+#: What is logged as it is, unless it is zero or false.
+_NUMBERS = ("steps", "barrier_ns", "compile_ns", "capture_ns", "executions", "compilations",
+            "launches", "log", "traced", "probed", "input")  # fmt: skip
+
 
 class Step:
     """What one thread did from one barrier to the next, or a part of that; what is zero or nothing
@@ -41,27 +45,28 @@ class Step:
 
     def line(self) -> dict[str, Any]:
         """As it is logged: with what is not zero or false, so that plain steps stay short."""
-        values = {
-            "main": self.thread.main, "steps": self.steps, "barrier_ns": self.barrier_ns,
-            "compile_ns": self.compile_ns, "capture_ns": self.capture_ns,
-            "executions": self.executions, "compilations": self.compilations,
-            "launches": self.launches,
-            "optimizers": [[*update] for update in (self.optimizers or {}).items()],
-            "log": self.log, "traced": self.traced, "probed": self.probed,
-            "reads": [[site, kind, int(closure), *row]
-                      for (site, kind, closure), row in (self.reads or {}).items()],
-            "input": self.input,
-            "uploads": [[site, *row] for site, row in (self.uploads or {}).items()],
-            "saves": [[site, *row] for site, row in (self.saves or {}).items()],
-        }  # fmt: skip
         line: dict[str, Any] = {
             "event": self.event, "thread": self.thread.id, "index": self.index,
             "end_ns": self.end_ns, "duration_ns": self.duration_ns,
         }  # fmt: skip
-        line.update((key, value) for key, value in values.items() if value)
+        if self.thread.main:
+            line["main"] = True
+        for name in _NUMBERS:
+            if value := getattr(self, name):
+                line[name] = value
+        if self.optimizers:
+            line["optimizers"] = [[*update] for update in self.optimizers.items()]
+        if self.reads:
+            line["reads"] = [[site, kind, int(closure), *row]
+                             for (site, kind, closure), row in self.reads.items()]  # fmt: skip
+        if self.uploads:
+            line["uploads"] = [[site, *row] for site, row in self.uploads.items()]
+        if self.saves:
+            line["saves"] = [[site, *row] for site, row in self.saves.items()]
         if self.event != "tail":
             line["site"] = self.site
-        line.update(self.grown or {})
+        if self.grown:
+            line.update(self.grown)
         return line
 
 

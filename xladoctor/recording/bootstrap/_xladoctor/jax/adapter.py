@@ -39,7 +39,8 @@ _READS = {
 }  # fmt: skip
 #: What graphs call that have Python run on the host, on CPUs and GPUs.
 _CALLBACK = re.compile(rb"xla_(?:ffi_)?(?:partitioned_)?python_(?:cpu|gpu)_callback")
-_FEW = 8  # entries of a container that are looked through for arrays of NumPy
+_CONTAINERS = frozenset({tuple, list, dict})
+_FEW = 8  # entries of one that are looked through for arrays of NumPy
 
 _clock = clock.perf_counter_ns
 
@@ -599,11 +600,13 @@ def _of_host(args: Any, kinds: tuple[type, ...]) -> list[Any]:
     values: list[Any] = []
     for arg in args:
         kind = type(arg)
-        if kind in (tuple, list, dict) and 0 < len(arg) <= _FEW:
-            values += arg.values() if kind is dict else arg
-        else:
-            values.append(arg)
-    return [getattr(value, "val", value) for value in values if isinstance(value, kinds)]
+        if kind in _CONTAINERS and 0 < len(arg) <= _FEW:
+            for value in arg.values() if kind is dict else arg:
+                if isinstance(value, kinds):
+                    values.append(getattr(value, "val", value))
+        elif isinstance(arg, kinds):
+            values.append(getattr(arg, "val", arg))
+    return values
 
 
 def _in_item(frame: FrameType | None) -> bool:
