@@ -215,6 +215,10 @@ def test_pack_is_ordered_by_id() -> None:
     assert len(ids) == len(list(pack().glob("*.yaml"))) >= 8
 
 
+def test_pack_is_valid_as_if_others_had_written_it() -> None:
+    assert [rule.id for rule in load_rules(pack())] == [rule.id for rule in load_rules()]
+
+
 @pack_rule
 def test_rule_of_the_pack_has_all_texts(checked: Rule) -> None:
     for text in (checked.message, checked.why, checked.fix, checked.false_positives,
