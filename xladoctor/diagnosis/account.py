@@ -58,8 +58,10 @@ def time_spent(evidence: Evidence) -> TimeSpent:
     row = rows[0]
     seconds = {name.removesuffix("_ns"): (value or 0) / 1e9 for name, value in row.items()
                if name.endswith("_ns")}  # fmt: skip
-    expected = _warmup_compile(evidence, row["process"]) - seconds["earlier_compile"]
-    warmup = min(seconds["compile"], max(0.0, expected))
+    warmup = 0.0
+    if seconds["compile"]:
+        expected = _warmup_compile(evidence, row["process"]) - seconds["earlier_compile"]
+        warmup = min(seconds["compile"], max(0.0, expected))
     python = max(0.0, seconds["python"] - seconds["setup"])
     eager = min(python, _eager_compile(evidence, row["process"]))
     python -= eager

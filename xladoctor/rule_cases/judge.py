@@ -81,7 +81,9 @@ def repeated(row: Row) -> list[Row]:
     """The rows that a row with ``rows: N`` stands for."""
     pattern = dict(row)
     count = pattern.pop("rows", 1)
-    return [{key: _at(value, i) for key, value in pattern.items()} for i in range(count)]
+    varying = {key: value for key, value in pattern.items() if isinstance(value, (list, dict))}
+    return [{**pattern, **{key: _at(value, i) for key, value in varying.items()}}
+            for i in range(count)]  # fmt: skip
 
 
 def _at(value: Any, i: int) -> Any:

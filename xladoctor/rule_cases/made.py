@@ -23,10 +23,9 @@ def ingested(tables: Tables) -> Ingested:
     """Tables as a reader returns them; columns that a row lacks are unknown."""
     result = Ingested()
     for name, given in tables.items():
-        result.table(name)
-        names = list(dict.fromkeys(column for row in given for column in row))
-        for row in given:
-            result.add(name, **{column: row.get(column) for column in names})
+        names = dict.fromkeys(column for row in given for column in row)
+        columns = {column: [row.get(column) for row in given] for column in names}
+        result.table(name).update(columns)
     return result
 
 

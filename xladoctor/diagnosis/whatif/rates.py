@@ -44,7 +44,8 @@ class Rates:
 
 def read_rates(database: Database, process: int) -> Rates | None:
     """The rates from the step log, or else the timeline; None if neither shows any time."""
-    compiled = database.rows(_COMPILED, {"process": process})
+    some = database.has_rows("compilation")
+    compiled = database.rows(_COMPILED, {"process": process}) if some else []
     compilations = {row["index"]: row["duration_ns"] / 1e9 for row in compiled}
     late = frozenset(row["index"] for row in compiled if row["late"])
     for query, more in ((_LOG, {"enough": _ENOUGH}), (_TIMELINE, {})):
