@@ -1,18 +1,15 @@
-"""What the server of tests/cli/forked.py does once for all commands, up to where a database begins,
-whose threads no fork has: it loads modules, reads the rule pack, and runs the decoder.
+"""What the server of tests/cli/forked.py does once for all commands: it diagnoses a run, and so has
+loaded the modules, the rule pack and the decoder, and DuckDB has its memory. The threads of the
+database, which no fork has, end with it.
 """
 
 from pathlib import Path
 
-import xladoctor.causes
 import xladoctor.diagnosis.pictures.make
-import xladoctor.doctor
 import xladoctor.report.html.page
 import xladoctor.report.json  # noqa: F401
-from xladoctor.diagnosis.pack import load_rules
-from xladoctor.evidence.catalog import perhaps_named
-from xladoctor.ingest.run_directory import read_run_directory
+from xladoctor import doctor
+from xladoctor.configuration.load import load_configuration
 
-load_rules()
-perhaps_named("step")
-read_run_directory(Path(__file__).parents[2] / "sample_traces" / "two_threads")
+_RUN = Path(__file__).parents[2] / "sample_traces" / "two_threads"
+doctor.diagnose(doctor.load_evidence(str(_RUN)), doctor.selection(load_configuration()))

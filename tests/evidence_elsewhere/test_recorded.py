@@ -67,7 +67,8 @@ def marked(healed: str = "") -> pytest.MarkDecorator:
     """Parametrize ``name`` by the programs; tests of one recording are in one group."""
     return pytest.mark.parametrize("name", [
         pytest.param(name + healed, marks=[pytest.mark.xdist_group(f"recorded-{name}{healed}"),
-                                           *[pytest.mark.thorough] * (name not in TYPICAL)])
+                                           *[pytest.mark.thorough]
+                                           * (name + healed not in TYPICAL)])
         for name in SHOWN
     ])  # fmt: skip
 
@@ -120,6 +121,7 @@ def test_each_rule_has_the_outcomes_that_its_evidence_allows(
     assert {kind: rules for kind, rules in clear.items() if rules} == {}
 
 
+@pytest.mark.thorough
 @pytest.mark.xdist_group("recorded-recompiling_healed")
 def test_what_the_evidence_can_show_to_be_clear_is(recording: Recording) -> None:
     folder = recording("recompiling_healed")

@@ -88,7 +88,10 @@ def expanded(command: str, folder: Path) -> list[str]:
     return [word.decode("utf-8", "surrogateescape") for word in words]
 
 
-@pytest.mark.parametrize("layout", FORMATS)
+@pytest.mark.parametrize("layout", [
+    layout if layout in ("terminal", "markdown")  # the others are as they are in files
+    else pytest.param(layout, marks=pytest.mark.thorough) for layout in FORMATS
+])  # fmt: skip
 def test_analysis_on_standard_output(layout: str, run: Path) -> None:
     check(called("analyze", run, "--format", layout), (0,), layout)
 
@@ -237,7 +240,8 @@ def test_what_is_wrong_with_a_configuration(content: str, run: Path, tmp_path: P
 
 
 @pytest.mark.parametrize("damage", [
-    "", json.dumps({"\n::error::\x1b": HOSTILE}), f'{{"tool": {{"name": "{INLINE}"}}}}',
+    "", pytest.param(json.dumps({"\n::error::\x1b": HOSTILE}), marks=pytest.mark.thorough),
+    f'{{"tool": {{"name": "{INLINE}"}}}}',
 ], ids=range(3))  # fmt: skip
 @pytest.mark.parametrize("name", ["run.json", "process.json", "call_sites.json", "steps.jsonl"])
 def test_damaged_files(name: str, damage: str, tmp_path: Path) -> None:

@@ -96,6 +96,7 @@ print(json.dumps([xla_builder.get_computation_hlo(each) for each in computations
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.live
 @pytest.mark.skipif(not importlib.util.find_spec("torch_xla"), reason="torch_xla is not installed")
 def test_cases_are_what_xla_prints() -> None:

@@ -104,6 +104,7 @@ def assert_causes_are_known(of: Captured, folder: Path, count: int) -> None:
     assert (place["file"], place["line"]) == ("work.py", line)
 
 
+@pytest.mark.thorough
 def test_children_of_every_start_method_are_captured(folder: Path) -> None:
     program = write(folder, "children.py", CHILDREN)
 

@@ -17,8 +17,8 @@ _UNORDERED = {"two_threads"}
 
 #: A program of each kind; of all of them is a thorough test.
 _OF_EACH_KIND = {
-    "recompiling", "missing_barrier", "scalar_read_healed", "missing_lowering", "debug_settings",
-    "mp_device_loader", "two_threads", "input_type", "donation", "frequent_checkpoint",
+    "dynamic_shape", "missing_barrier", "scalar_read_healed", "train_and_eval", "input_type",
+    "donation", "frequent_checkpoint",
 }  # fmt: skip
 
 

@@ -31,7 +31,9 @@ def system() -> Check:
 
 
 def xladoctor() -> Check:
-    """Whether xladoctor is whole: its rules are files of their own."""
+    """Whether xladoctor is whole: its rules are files of their own, and judged by DuckDB."""
+    import duckdb  # noqa: F401
+
     from xladoctor.diagnosis.pack import load_rules
 
     version = __version__

@@ -32,9 +32,8 @@ class Database:
     """
 
     def __init__(self, threads: int | None = None) -> None:
-        self._connection = duckdb.connect(":memory:")
-        if threads is not None:
-            self._connection.execute(f"SET threads = {threads:d}")
+        options: dict[str, Any] = {} if threads is None else {"threads": threads}
+        self._connection = duckdb.connect(":memory:", config=options)
         # Python objects are texts: guessing types from a sample needs pandas in DuckDB 1.2.0
         self._connection.execute("SET pandas_analyze_sample = 0")
         self._lazy: dict[str, Sequence[Callable[[], Columns]]] = {}

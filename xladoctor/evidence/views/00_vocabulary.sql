@@ -10,35 +10,33 @@ QUALIFY row_number() OVER (PARTITION BY m.process, n.meaning ORDER BY n.rank) = 
 -- What a metrics report says of graphs; NULL where it was cut before. Counters of a process tell more
 -- than metrics of all workers. `graphs`: that were handed over; of early releases, that were compiled.
 CREATE TABLE reported AS
-WITH counted AS (
-    SELECT process, meaning, sum(value) AS value
-    FROM counter JOIN metric_meaning USING (name) GROUP BY process, meaning
+WITH timed AS (
+    SELECT process,
+           any_value(m) FILTER (meaning = 'compile') AS c, any_value(m) FILTER (meaning = 'execute') AS e,
+           any_value(m) FILTER (meaning = 'read') AS r, any_value(m) FILTER (meaning = 'fetch') AS f,
+           any_value(m) FILTER (meaning = 'upload') AS u, any_value(m) FILTER (meaning = 'sent') AS o,
+           any_value(m) FILTER (meaning = 'graph_size') AS g
+    FROM measured m GROUP BY process
+),
+counted AS (
+    SELECT process, sum(value) FILTER (meaning = 'compiled') AS new,
+           sum(value) FILTER (meaning = 'launched_again') AS again, sum(value) FILTER (meaning = 'barrier') AS barriers
+    FROM counter JOIN metric_meaning USING (name) GROUP BY process
 )
 SELECT
     p.process,
-    coalesce(if(c.rank = 0, c.samples, NULL), new.value, c.samples) AS compiled,
-    if(c.rank = 0 OR new.value IS NULL, c.accumulator, NULL) AS compile_ns,
+    coalesce(if(c.rank = 0, c.samples, NULL), new, c.samples) AS compiled,
+    if(c.rank = 0 OR new IS NULL, c.accumulator, NULL) AS compile_ns,
     c.p99 AS longest_compile_ns,
-    coalesce(
-        if(e.rank = 0, e.samples, NULL), new.value + coalesce(again.value, 0), e.samples
-    ) AS launched,
+    coalesce(if(e.rank = 0, e.samples, NULL), new + coalesce(again, 0), e.samples) AS launched,
     g.samples AS graphs,
-    b.value AS barriers, r.accumulator AS read_ns,
+    barriers, r.accumulator AS read_ns,
     coalesce(r.samples, f.samples, if(u.samples IS NULL, NULL, 0)) AS fetched,  -- they come together
     if(f.unit = 'bytes', f.accumulator, NULL) AS fetched_bytes,
     u.samples AS uploads, u.accumulator AS upload_ns, u.growth AS upload_growth,
     o.accumulator AS sent_bytes
 FROM (SELECT process FROM metric UNION SELECT process FROM counter) p
-LEFT JOIN measured c ON c.process = p.process AND c.meaning = 'compile'
-LEFT JOIN measured e ON e.process = p.process AND e.meaning = 'execute'
-LEFT JOIN measured r ON r.process = p.process AND r.meaning = 'read'
-LEFT JOIN measured f ON f.process = p.process AND f.meaning = 'fetch'
-LEFT JOIN measured u ON u.process = p.process AND u.meaning = 'upload'
-LEFT JOIN measured o ON o.process = p.process AND o.meaning = 'sent'
-LEFT JOIN measured g ON g.process = p.process AND g.meaning = 'graph_size'
-LEFT JOIN counted new ON new.process = p.process AND new.meaning = 'compiled'
-LEFT JOIN counted again ON again.process = p.process AND again.meaning = 'launched_again'
-LEFT JOIN counted b ON b.process = p.process AND b.meaning = 'barrier';
+LEFT JOIN timed USING (process) LEFT JOIN counted USING (process);
 
 -- Processes of which it is known how often they compiled: of a log or report without steps only if it
 -- is long enough to show that a graph is not compiled again.

@@ -30,6 +30,10 @@ CREATE MACRO for_same_types(process_, indices_) AS EXISTS (
     FROM key_change k WHERE k.process = process_ AND list_contains(indices_, k.index) AND k.what = 'same_types'
 );
 
+-- Internal: the last step of each thread that ended in a loop.
+CREATE TABLE last_step AS
+SELECT process, thread, max(index) AS last FROM step WHERE NOT tail GROUP BY process, thread;
+
 -- Compilations after warm-up, each with its place in the life of its call site: iterations before
 -- it (a site may launch several times in each), whether it came in the last third of the site's
 -- launches, whether that was before the loop's first barrier (`ahead`), and the lines whose operations differ. Where only a part of a run is judged, those in
@@ -38,14 +42,9 @@ CREATE MACRO for_same_types(process_, indices_) AS EXISTS (
 CREATE TABLE late_compilation AS
 SELECT
     c.* REPLACE (
-        CASE WHEN w.begin_ns IS NULL THEN c.launches ELSE greatest(
-            count(*) OVER (PARTITION BY c.process, c.file, c.line, c.via),
-            (SELECT count(*) FROM step s WHERE NOT s.tail
-                AND s.end_ns BETWEEN w.begin_ns AND w.end_ns AND s.file IS NOT DISTINCT FROM c.file
-                AND s.line IS NOT DISTINCT FROM c.line AND s.via IS NOT DISTINCT FROM c.via),
-            (SELECT sum(h.count) FROM host_sync h
-                WHERE h.tail AND h.file = c.file AND h.line = c.line)
-        ) END AS launches
+        CASE WHEN w.begin_ns IS NULL THEN c.launches
+             ELSE greatest(count(*) OVER (PARTITION BY c.process, c.file, c.line, c.via), i.barriers, h.reads)
+        END AS launches
     ),
     coalesce(c.kind, 'unknown') AS what,
     c.ordinal / greatest(1, round(c.launches / t.steps), CASE WHEN c.launches IS NULL THEN p.barriers END)
@@ -63,11 +62,12 @@ SELECT
     } END AS place,
     CASE WHEN c.made_file IS NOT NULL THEN {'file': c.made_file, 'line': c.made_line} END AS spot
 FROM compiled_again c
+ANTI JOIN missing_barrier m ON m.process = c.process
+ANTI JOIN (SELECT process, unnest(indices || leftover) AS index FROM growing_turn) u
+    ON u.process = c.process AND u.index = c.index
 LEFT JOIN step_period p ON p.process = c.process AND p.thread = c.thread
 LEFT JOIN loop t ON t.process = c.process AND t.thread = c.thread AND t.steps > 0
-LEFT JOIN (
-    SELECT process, thread, max(index) AS last FROM step WHERE NOT tail GROUP BY process, thread
-) e ON e.process = c.process AND e.thread = c.thread
+LEFT JOIN last_step e ON e.process = c.process AND e.thread = c.thread
 LEFT JOIN (
     SELECT process, max(steps) AS steps FROM loop WHERE steps > 0 GROUP BY process
 ) l ON l.process = c.process
@@ -80,30 +80,41 @@ LEFT JOIN (  -- called after the loop from where the loop does not call: that ha
            row_number() OVER (
                PARTITION BY o.process, site(o), o.via, o.callers, compiled_function(o.cause) ORDER BY o.index
            ) AS nth
-    FROM compilation o
+    FROM (
+        SELECT *, min(step) OVER (PARTITION BY process, callers, user_file, user_line) AS first
+        FROM compilation
+    ) o
     JOIN step s ON s.process = o.process AND s.thread = o.thread AND s.index = o.step AND s.tail
-    WHERE NOT EXISTS (
-        SELECT 1 FROM compilation i WHERE i.process = o.process AND i.step < o.step
-            AND i.callers IS NOT DISTINCT FROM o.callers AND i.user_file IS NOT DISTINCT FROM o.user_file
-            AND i.user_line IS NOT DISTINCT FROM o.user_line
-    )
+    WHERE o.step = o.first
 ) n ON n.process = c.process AND n.index = c.index
+LEFT JOIN (  -- where the loop compiles, but in its last turn
+    SELECT DISTINCT o.process, e.thread, o.file, o.line
+    FROM compilation o JOIN last_step e USING (process) WHERE o.step BETWEEN 1 AND e.last
+) r ON r.process = c.process AND r.thread = c.thread AND r.file = c.file AND r.line = c.line
+LEFT JOIN phase_begun b ON b.process = c.process AND b.index = c.index
+LEFT JOIN gone_through v ON v.process = c.process AND v.thread = c.thread AND v.file = c.file
+    AND v.line = c.line AND v.via = c.via AND v.cause = c.cause
+LEFT JOIN (SELECT DISTINCT process, index FROM key_change WHERE what = 'same_types') k
+    ON k.process = c.process AND k.index = c.index
 LEFT JOIN judged_part w ON TRUE
-WHERE c.process NOT IN (SELECT process FROM missing_barrier)
-  AND NOT EXISTS (SELECT 1 FROM growing_turn u WHERE u.process = c.process
-                  AND list_contains(u.indices || u.leftover, c.index))
-  AND c.cause IS DISTINCT FROM 'operator'  -- in eager mode, which is another one
-  AND CASE WHEN w.begin_ns IS NULL THEN (turn >= warmup() OR c.launches IS NULL AND for_same_types(c.process, [c.index])
-                AND c.duration_ns >= 5e8)  -- no small operation of the framework's, which share their names
+LEFT JOIN (
+    SELECT s.file, s.line, s.via, count(*) AS barriers
+    FROM step s JOIN judged_part w ON s.end_ns BETWEEN w.begin_ns AND w.end_ns
+    WHERE NOT s.tail GROUP BY ALL
+) i ON i.file IS NOT DISTINCT FROM c.file AND i.line IS NOT DISTINCT FROM c.line
+    AND i.via IS NOT DISTINCT FROM c.via
+LEFT JOIN (
+    SELECT file, line, sum(count) AS reads FROM host_sync WHERE tail GROUP BY file, line
+) h ON h.file = c.file AND h.line = c.line
+WHERE c.cause IS DISTINCT FROM 'operator'  -- in eager mode, which is another one
+  AND CASE WHEN w.begin_ns IS NULL THEN (turn >= warmup()
+                -- no small operation of the framework's, which share their names
+                OR c.launches IS NULL AND k.index IS NOT NULL AND c.duration_ns >= 5e8)
             AND NOT (  -- before the loop, or after it
-                coalesce((c.step = 0 OR c.step > e.last AND NOT EXISTS (  -- nor in its last turn
-                    FROM compilation o WHERE o.process = c.process AND o.file = c.file AND o.line = c.line
-                        AND o.step BETWEEN 1 AND e.last
-                )) AND t.steps >= warmup(), FALSE) AND c.compiled IS NOT NULL)
+                coalesce((c.step = 0 OR c.step > e.last AND r.process IS NULL) AND t.steps >= warmup(), FALSE)
+                AND c.compiled IS NOT NULL)
             AND NOT coalesce(n.nth <= warmup(), FALSE)
-            AND (c.process, c.index) NOT IN (FROM phase_begun)
-            AND NOT EXISTS (FROM gone_through g WHERE g.process = c.process AND g.thread = c.thread AND g.file = c.file
-                            AND g.line = c.line AND g.via = c.via AND g.cause = c.cause)
+            AND b.index IS NULL AND v.process IS NULL
            ELSE c.kind IS NOT NULL AND c.end_ns BETWEEN w.begin_ns AND w.end_ns END;
 
 -- One more site that explains a finding.
@@ -132,7 +143,9 @@ CREATE MACRO marches(sizes_, ordinals_, launches_) AS coalesce(
 -- is the size of a batch where a smaller one is the last of its loader.
 CREATE TABLE recompiled_site AS
 WITH late AS (
-    SELECT *,
+    SELECT process, file, line, function, user_file, user_line, user_function, via, compiled, what, place, unsettled,
+           ahead, basis, parameter, argument, index, ordinal, dimension, op, pattern, seen, possible, was, now, lines,
+           value, compile_id, graph_hash, launches, duration_ns, running_ns, steps, captured,
            CASE WHEN what IN ('input_shape', 'input_type') THEN spot
                 WHEN what = 'constant' THEN coalesce(spot, mode(spot) OVER (
                     PARTITION BY process, file, line, via, compiled, what
@@ -148,29 +161,35 @@ chosen AS (
     SELECT *, mode(place) OVER (PARTITION BY process, file, line, via, compiled, what, part) AS main,
            what IN ('input_count', 'growing') AS counted
     FROM late
+),
+grouped AS (
+    SELECT
+        process, what AS kind, any_value(site(chosen)) AS compiled_at, any_value(main) AS place,
+        mode(basis) AS basis, mode(parameter) AS parameter, arg_max(argument, index) AS argument,
+        compiled,
+        mode(dimension) AS dimension, mode(op) AS op, mode(pattern) AS pattern,
+        max(seen) AS seen, max(possible) AS possible,
+        arg_max(was, index) FILTER (place IS NOT DISTINCT FROM main OR counted) AS was,
+        arg_max(now, index) FILTER (place IS NOT DISTINCT FROM main OR counted) AS now,
+        list_sort(list_distinct(flatten(list(lines)))) AS lines,
+        list(value ORDER BY index) AS values_, list(ordinal ORDER BY index) AS ordinals, list(now ORDER BY index) AS nows,
+        max(split_part(compile_id, '/', 1)) AS frame,
+        list(graph_hash) AS hashes, list(index ORDER BY index) AS indices,
+        max(launches) AS launches, any_value(last) AS last, any_value(total) AS total,
+        count(*) AS count, sum(duration_ns)::BIGINT AS cost_ns, bool_or(unsettled OR may_go_on) AS unsettled,
+        any_value(total_ns / (total_ns + running_ns)) AS total_share, any_value(goes_on) AS goes_on,
+        max(greatest(rows_of(was), rows_of(now))) FILTER (pattern = 'last_batch') AS "full",
+        any_value(steps) AS steps, bool_or(captured) AS captured,
+        bool_and(ahead) AS ahead
+    FROM chosen GROUP BY process, file, line, via, compiled, what, part
 )
-SELECT
-    process, what AS kind, any_value(site(chosen)) AS compiled_at, any_value(main) AS place,
-    mode(basis) AS basis, mode(parameter) AS parameter, arg_max(argument, index) AS argument,
-    compiled,
-    mode(dimension) AS dimension, mode(op) AS op, mode(pattern) AS pattern,
-    max(seen) AS seen, max(possible) AS possible,
-    arg_max(was, index) FILTER (place IS NOT DISTINCT FROM main OR counted) AS was,
-    arg_max(now, index) FILTER (place IS NOT DISTINCT FROM main OR counted) AS now,
-    list_sort(list_distinct(flatten(list(lines)))) AS lines,
-    list_sort(list(DISTINCT value) FILTER (value IS NOT NULL)) AS sizes,  -- NULL: of another rank
-    count(DISTINCT value) AS distinct_values,
-    marches(list(value ORDER BY index), list(ordinal ORDER BY index), max(launches)) AS marching,
-    list(now ORDER BY index) FILTER (now IS NOT NULL) AS texts, max(split_part(compile_id, '/', 1)) AS frame,
-    count(DISTINCT now) AS distinct_numbers,
-    count(DISTINCT graph_hash) AS graphs, list(index ORDER BY index) AS indices,
-    max(launches) AS launches, any_value(last) AS last, any_value(total) AS total,
-    count(*) AS count, sum(duration_ns)::BIGINT AS cost_ns, bool_or(unsettled OR may_go_on) AS unsettled,
-    any_value(total_ns / (total_ns + running_ns)) AS total_share, any_value(goes_on) AS goes_on,
-    max(greatest(rows_of(was), rows_of(now))) FILTER (pattern = 'last_batch') AS "full",
-    any_value(steps) AS steps, bool_or(captured) AS captured,
-    bool_and(ahead) AS ahead
-FROM chosen GROUP BY process, file, line, via, compiled, what, part;
+SELECT * EXCLUDE (values_, ordinals, nows, hashes),
+       nullif(list_sort(list_distinct(values_)), []) AS sizes,  -- NULL: of another rank
+       len(list_distinct(values_)) AS distinct_values,
+       marches(values_, ordinals, launches) AS marching,
+       nullif(list_filter(nows, lambda now: now IS NOT NULL), []) AS texts,
+       len(list_distinct(nows)) AS distinct_numbers, len(list_distinct(hashes)) AS graphs
+FROM grouped;
 
 -- Internal: whether a number is an input of the graph but for special values, by the cause of a `recompiled` row.
 -- After optimization one that was compiled in may be gone: then the operation tells.
