@@ -42,6 +42,7 @@ def test_judges_what_its_arguments_name() -> None:
     assert run(*entry(str(SAMPLE))).status == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.xdist_group("ci")
 @pytest.mark.live
 @LIVE[1]

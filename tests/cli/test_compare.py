@@ -38,6 +38,7 @@ def test_other_program_is_not_judged_unless_asked() -> None:
     assert asked.returncode == 1
     assert "B is worse: 1 new finding, 1 fixed finding" in " ".join(asked.stdout.split())
 
+
 def test_run_beside_its_own_metrics_report(tmp_path: Path) -> None:
     (metrics,) = SAMPLES.glob("scalar_read/process-*/metrics.txt")
     shutil.copy(metrics, tmp_path / "m.txt")

@@ -18,7 +18,8 @@ FEW = {"text": 60, "timeline": 20, "trace": 20, "torch_log": 20, "run": 2}  # a 
 PARTS = 4
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.thorough)
+                                       for part in range(1, PARTS))])  # fmt: skip
 @pytest.mark.parametrize("kind", FEW)
 def test_mutants_are_held(kind: str, part: int) -> None:
     first = 10_000_000 + part * FEW[kind]

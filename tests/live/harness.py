@@ -59,7 +59,8 @@ THOROUGH = {
     "data_dependent", "hand_written_update", "accumulating_list", "evicted", "last_batch",
     "number_as_state", "unplaced_state", "loss_read", "changing_shapes", "frequent_checkpoint",
     "warmup_only", "occasional_item", "optimizer_step", "debug_settings", "outdated_settings",
-    "tensor_transfer", "missing_lowering", "extra_barriers", "mp_device_loader", "two_threads",
+    "tensor_transfer", "missing_lowering", "extra_barriers", "eager_mode",
+    "optimizer_made_first", "train_and_eval", "mp_device_loader", "two_threads",
     "missing_lowering_volume", "barrier_per_parameter", "donation", "branching", "step_closure",
     "tensor_condition",
 }  # fmt: skip

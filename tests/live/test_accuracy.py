@@ -110,8 +110,13 @@ def test_graphs_are_those_of_the_timeline(compiling: tuple[Captured, Database]) 
 @pytest.mark.parametrize(
     ("program", "kind", "in_steps", "afterwards"),
     [
-        pytest.param(*row, marks=[pytest.mark.xdist_group(row[0]),
-                                  *[pytest.mark.thorough] * (row[0] == "tensor_transfer")])
+        pytest.param(
+            *row,
+            marks=[
+                pytest.mark.xdist_group(row[0]),
+                *[pytest.mark.thorough] * (row[0] == "tensor_transfer"),
+            ],
+        )
         for row in (
             ("scalar_read", "item", 40, 0),
             ("printing", "repr", 39, 1),

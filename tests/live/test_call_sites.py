@@ -165,6 +165,7 @@ def passing(tmp_path_factory: pytest.TempPathFactory) -> Captured:
     return command(folder / "out", program, cwd=folder, env=path)
 
 
+@pytest.mark.thorough
 def test_what_only_passes_a_call_on_is_never_named(passing: Captured) -> None:
     """The step log, the analysis log and the modules name the same lines, all of the program."""
     program = passing.program

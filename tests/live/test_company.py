@@ -94,7 +94,9 @@ def profiled(tmp_path: Path, how: str, *steps: int) -> Captured:
     return run
 
 
-@pytest.mark.parametrize(("how", "steps"), [("session", (5, 25)), ("server", (5, -1))])
+@pytest.mark.parametrize(("how", "steps"), [
+    pytest.param("session", (5, 25), marks=pytest.mark.thorough), ("server", (5, -1)),
+])  # fmt: skip
 def test_profile_that_a_program_takes_of_itself_is_its_timeline(
     tmp_path: Path, how: str, steps: tuple[int, int]
 ) -> None:

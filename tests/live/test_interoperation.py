@@ -102,8 +102,8 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """,
 }  # fmt: skip
 #: What others show too; gevent is not among what the tests need.
-_THOROUGH = {"coverage", "cProfile", "chdir", "gevent", "closed", "atexit", "daemon", "settrace",
-             "patched"}  # fmt: skip
+_THOROUGH = {"asyncio", "coverage", "cProfile", "chdir", "gevent", "closed", "atexit", "daemon",
+             "settrace", "patched"}  # fmt: skip
 
 
 def marks(name: str) -> list[pytest.MarkDecorator]:

@@ -129,8 +129,8 @@ def test_status_line_is_shown_from_the_start(tmp_path: Path) -> None:
     ("words", "rows", "term", "shell"),
     [
         (["--quiet"], 24, "xterm", ""),
-        ([], 24, "dumb", ""),
-        ([], 3, "xterm", ""),
+        pytest.param([], 24, "dumb", "", marks=pytest.mark.thorough),
+        pytest.param([], 3, "xterm", "", marks=pytest.mark.thorough),
         ([], 24, "xterm", "2>errors"),
     ],
     ids=["quiet", "dumb terminal", "three rows", "standard error in a file"],

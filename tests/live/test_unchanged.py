@@ -17,7 +17,7 @@ _UNORDERED = {"two_threads"}
 
 #: A program of each kind; of all of them is a thorough test.
 _OF_EACH_KIND = {
-    "dynamic_shape", "missing_barrier", "scalar_read_healed", "train_and_eval", "input_type",
+    "dynamic_shape", "missing_barrier", "scalar_read_healed", "input_type",
     "donation", "frequent_checkpoint",
 }  # fmt: skip
 

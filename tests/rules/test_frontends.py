@@ -33,6 +33,7 @@ def firing(rule: Rule) -> Case | None:
     return None
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("rule", BOTH, ids=lambda rule: rule.id)
 def test_a_rule_finds_the_same_in_either_frontend(rule: Rule) -> None:
     case = firing(rule)

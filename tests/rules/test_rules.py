@@ -1,7 +1,8 @@
 """Each rule of the pack against evidence that must and must not trigger it.
 
 A case is a file ``<rule>/<name>.yaml`` in the form of docs/rule-cases.md. Its rule judges it, with
-those that it expects something of; of all tests, all rules do.
+those that it expects something of; of all tests, all rules do. Each time, the first eight of each
+rule are judged.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from xladoctor.rule_cases.judge import judge, judged_by
 HERE = Path(__file__).parent
 CASES = sorted(HERE.glob("XD*/*.yaml"))
 RULES = load_rules()
+_EACH_TIME = 8  # cases of a rule; the others are thorough
 
 
 @cache
@@ -28,9 +30,14 @@ def given(path: Path) -> Any:
     return yaml.load(path.read_text(encoding="utf-8"), loader)
 
 
-each_case = pytest.mark.parametrize(
-    "path", CASES, ids=lambda path: f"{path.parent.name}-{path.stem}"
-)
+def _marks(path: Path) -> list[pytest.MarkDecorator]:
+    of_rule = [case for case in CASES if case.parent == path.parent]
+    return [pytest.mark.thorough] * (of_rule.index(path) >= _EACH_TIME)
+
+
+each_case = pytest.mark.parametrize("path", [
+    pytest.param(path, id=f"{path.parent.name}-{path.stem}", marks=_marks(path)) for path in CASES
+])  # fmt: skip
 
 
 @each_case

@@ -344,6 +344,7 @@ class TestGenerated:
             spans = [(event.start_ps, event.start_ps + event.duration_ps) for event in events]
             assert sum(event.self_ps for event in events) <= _length(spans)
 
+    @pytest.mark.thorough
     def test_what_occurs(self) -> None:
         events = [event for data in _drawn(generated.spaces()) for event in read(data)]
         stats = [(kind, value) for event in events for _, kind, value in event.stats]

@@ -33,8 +33,8 @@ from xladoctor.frontends.vocabulary import DEFAULT
 from xladoctor.quantities import duration, percent
 from xladoctor.repository import from_here
 
-#: The context in which rules that others wrote are validated. Of the pack's own, which tests read in
-#: it, queries and templates are not parsed each time: that takes a sixth of a second.
+#: The context in which rules that others wrote are validated. Queries and templates of the pack's
+#: own, which tests read in it, are not parsed each time: that takes a sixth of a second.
 FOREIGN = "foreign"
 Severity = Literal["error", "warning", "info"]
 #: What limits a loop, as the verdict names it.

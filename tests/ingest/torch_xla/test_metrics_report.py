@@ -309,6 +309,7 @@ print(json.dumps([report, exact]))
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.live
 @pytest.mark.skipif(not importlib.util.find_spec("torch_xla"), reason="torch_xla is not installed")
 def test_the_installed_torch_xla_prints_what_is_read() -> None:

@@ -97,9 +97,7 @@ class Anchors:
                 self._latest = None
                 return False
         caller, own = self._caller(sys._getframe(2))
-        if own:
-            self._latest = None
-        elif self._goes_on(caller, function):
+        if self._goes_on(caller, own, function):
             return False
         call = (site, _path(caller))
         total = self._total[call] = self._total.get(call, 0.0) + work
@@ -149,10 +147,13 @@ class Anchors:
         """The program did something else on the device: a call that launches again is another."""
         self._latest = None
 
-    def _goes_on(self, caller: FrameType | None, function: str) -> bool:
+    def _goes_on(self, caller: FrameType | None, own: bool, function: str) -> bool:
         """Whether the program's call that launched last still does: the framework's own Python
         launches several operations in it, and no other call, nor a read, came between two of them.
         """
+        if own:
+            self._latest = None
+            return False
         frame = caller
         while frame is not None and self._kind(frame.f_code.co_filename) not in (USER, LIBRARY):
             frame = frame.f_back
