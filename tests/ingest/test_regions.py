@@ -71,6 +71,12 @@ def test_nor_are_those_of_one_that_had_begun_before(tmp_path: Path) -> None:
     assert [row["path"] for row in regions(trace, tmp_path)] == ["log", "evaluate"]
 
 
+def test_operations_of_a_graph_that_the_timeline_cuts_off_are_no_labels(tmp_path: Path) -> None:
+    trace = labelled(("train", 200, 300), ("evaluate", 1500, 1600))
+    trace.python.event("multiply_fusion", 310, 5, hlo_op="multiply_fusion", hlo_module="jit_step")
+    assert [row["path"] for row in regions(trace, tmp_path)] == ["train", "evaluate"]
+
+
 def test_labels_inside_a_wait_for_input_are_the_programs(tmp_path: Path) -> None:
     trace = labelled(("decode", 310, 390), trace=loop(2).call("input", 300, 400))
     assert [row["path"] for row in regions(trace, tmp_path)] == ["decode"]

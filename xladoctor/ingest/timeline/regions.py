@@ -2,8 +2,8 @@
 
 In a timeline a label is an event like any other of the loop's thread. It is told from the
 runtime's own by where it lies: within no call of the runtime, which never calls back into the
-program. A compilation that the timeline's begin or end cuts is not in it, but its passes are: see
-:func:`_compiling`.
+program. A call that the timeline's begin or end cuts is not in it, but what it did is: operations
+of a graph that runs on the calling thread, and the passes of a compilation, see :func:`_compiling`.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from xladoctor.ingest.xplane.space import Line
 #: Events of XLA's own that are no activity, of Python tracers, and of threads' pools.
 _NOT_LABELS = re.compile(r".*::.*|\$.*|end: .*|xladoctor\..*")
 _PASSES = "RunInvariantCheckers"  # around each pass of XLA's compiler
+_OPERATION = "hlo_op"  # stat of an operation of a graph
 _VARIANTS = 8  # labels that differ in a number, beyond which they are one: "step 7", "step 8", …
 _WITHIN = " > "
 _OF_STEPS = ("step_num", "_r")  # stats of labels that stand for a step, with or without number
@@ -104,6 +105,8 @@ def _labels(
     calls = np.flatnonzero(runtime[name]) if len(which) else which
     inside = Intervals.union(timeline.begins(line, calls), timeline.ends(line, calls))
     outside = (covering(inside.begin, inside.end, begin) < 0) & (end > begin)
+    if outside.any():
+        outside &= ~np.isin(line.first + which, timeline.events.rows_of(_OPERATION).event)
     outside &= ~_compiling(begin, end, passes[name[which]] & outside, inside)
     return begin[outside], end[outside], line.first + which[outside]
 
