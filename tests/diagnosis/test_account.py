@@ -226,6 +226,22 @@ def test_timeline_tells_dispatch_and_device_work_from_waiting() -> None:
     assert time.device_s == pytest.approx(3.2)
 
 
+def test_a_graph_that_runs_within_the_call_that_launches_it_is_waited_for() -> None:
+    steps = [at(n, 2.0 * n, 2.0 * n + 2, read=0.2) for n in range(10)]
+    timeline = {"process": 0, "step": 5, "steady": True, "duration_ns": 2 * SECOND,
+                "wait_ns": 1.4 * SECOND, "dispatch_ns": 0.4 * SECOND, "tracing_ns": 0}  # fmt: skip
+    device = {"process": 0, "device": 0, "step": 5, "idle_wait_ns": 0}
+    time = time_spent(complete({
+        "step": steps, "host_sample": [sample(80, tracing=True), sample(20)],
+        "timeline_step": [timeline], "device_step": [device],
+    }, frontend="jax"))  # fmt: skip
+    # of 18 s of Python 14.4 are calls, in which the host waits for three of four parts
+    assert parts(time) == pytest.approx({
+        "read_s": 2.0, "barrier_s": 10.8, "dispatch_s": 3.6, "python_s": 3.6,
+    })  # fmt: skip
+    assert time.device_s == pytest.approx(12.8)
+
+
 def test_a_timeline_without_the_waits_of_other_steps_tells_nothing_of_them() -> None:
     timeline = {"process": 0, "step": 0, "wait_ns": 1000, "dispatch_ns": 0}
     device = {"process": 0, "step": 0, "device": 0, "idle_wait_ns": 900}

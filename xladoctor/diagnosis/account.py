@@ -65,14 +65,12 @@ def time_spent(evidence: Evidence) -> TimeSpent:
     python = max(0.0, seconds["python"] - seconds["setup"])
     eager = min(python, _eager_compile(evidence, row["process"]))
     python -= eager
-    shares = told_apart(evidence, row)
-    dispatch = seconds["barrier"] * shares.launching
+    of_loop = told_apart(evidence, row).of(seconds["barrier"], python)
     parts = TimeParts(
         warmup_compile_s=warmup, compile_s=seconds["compile"] - warmup + eager,
-        read_s=seconds["read"], barrier_s=seconds["barrier"] - dispatch,
+        read_s=seconds["read"], barrier_s=of_loop["barrier"],
         input_s=seconds["input"], upload_s=seconds["upload"], save_s=seconds["save"],
-        dispatch_s=dispatch + python * shares.calling, tracing_s=python * shares.recording,
-        python_s=python * (1 - shares.calling - shares.recording),
+        dispatch_s=of_loop["dispatch"], tracing_s=of_loop["tracing"], python_s=of_loop["python"],
     )  # fmt: skip
     loop = sum(asdict(parts).values())
     began = evidence.origin.get("began_ns")
@@ -101,20 +99,52 @@ def time_spent(evidence: Evidence) -> TimeSpent:
 
 class Shares(NamedTuple):
     """What timeline and samples tell apart in the loop: the part of its barriers that is dispatch,
-    and the parts of its Python that are dispatch and tracing; 0 to 1.
+    and the parts of its Python that are dispatch, tracing, and waiting for a graph that runs within
+    the call that launches it; 0 to 1.
     """
 
     launching: float
     calling: float
     recording: float
+    waiting: float = 0.0
+
+    def of(self, barrier: float, python: float) -> dict[str, float]:
+        """Parts of the loop's barriers and of its Python."""
+        dispatch = barrier * self.launching
+        return {
+            "dispatch": dispatch + python * self.calling, "tracing": python * self.recording,
+            "barrier": barrier - dispatch + python * self.waiting,
+            "python": python * (1 - self.calling - self.recording - self.waiting),
+        }  # fmt: skip
 
 
 def told_apart(evidence: Evidence, loop: dict[str, Any]) -> Shares:
     """The shares in a loop, a row of ``account``."""
     in_framework = _tracing_share(evidence, loop)
-    recording = in_framework if vocabulary(evidence.frontend).records_steps else 0.0
     launching = _waits(evidence, loop["process"])["dispatch"]
-    return Shares(launching, in_framework - recording, recording)
+    if vocabulary(evidence.frontend).records_steps:
+        return Shares(launching, 0.0, in_framework)
+    waiting = in_framework * _waited_in_calls(evidence, loop)
+    return Shares(launching, in_framework - waiting, 0.0, waiting)
+
+
+def _waited_in_calls(evidence: Evidence, loop: dict[str, Any]) -> float:
+    """The part of the calls that launch graphs in which these run, before the call returns: in the
+    timeline the host waits then, but in no read or barrier of the step log.
+    """
+    (row,) = evidence.database.rows(
+        "SELECT sum(wait_ns) / sum(duration_ns) AS waiting,"
+        " sum(dispatch_ns + tracing_ns) / sum(duration_ns) AS calling"
+        " FROM timeline_step WHERE process = $process AND steady",
+        {"process": loop["process"]},
+    )
+    logged = evidence.database.scalar(
+        "SELECT sum(read_ns + barrier_ns) / sum(duration_ns - compile_ns) FROM step"
+        " WHERE process = $process AND thread = $thread AND NOT tail",
+        {"process": loop["process"], "thread": loop["thread"]},
+    )
+    waiting = max(0.0, (row["waiting"] or 0.0) - (logged or 0.0))
+    return waiting / (waiting + row["calling"]) if waiting else 0.0
 
 
 def _tracing_share(evidence: Evidence, loop: dict[str, Any]) -> float:

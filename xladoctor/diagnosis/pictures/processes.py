@@ -34,14 +34,7 @@ def process_steps(evidence: Evidence) -> list[ProcessStep]:
 def _step(row: Row, evidence: Evidence, *, several_hosts: bool) -> ProcessStep:
     spent = {part: float(row.get(part) or 0) for part in _PARTS}
     spent["python"] = max(0.0, float(row["whole"]) - sum(spent.values()))
-    shares = told_apart(evidence, row)
-    launching, calling, recording = (
-        spent["barrier"] * shares.launching, spent["python"] * shares.calling,
-        spent["python"] * shares.recording,
-    )  # fmt: skip
-    spent["barrier"] -= launching
-    spent["python"] -= calling + recording
-    spent["dispatch"], spent["tracing"] = launching + calling, recording
+    spent |= told_apart(evidence, row).of(spent["barrier"], spent["python"])
     steps = max(1.0, float(row["steps"] or 0))
     return ProcessStep(
         _name(row, several_hosts=several_hosts), round(steps), float(row["whole"]) / steps / 1e9,

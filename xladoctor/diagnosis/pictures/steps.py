@@ -81,10 +81,7 @@ def _tell_apart(rows: list[Row], evidence: Evidence) -> None:
     for loop in evidence.database.rows(_LOOP):
         shares = told_apart(evidence, loop)
         for row in rows:
-            launching, calling, recording = (
-                round(row["barrier"] * shares.launching), round(row["python"] * shares.calling),
-                round(row["python"] * shares.recording),
-            )  # fmt: skip
-            row["dispatch"], row["tracing"] = launching + calling, recording
-            row["barrier"] -= launching
-            row["python"] -= calling + recording
+            whole = row["barrier"] + row["python"]
+            parts = shares.of(row["barrier"], row["python"])
+            row |= {part: round(parts[part]) for part in ("dispatch", "tracing", "barrier")}
+            row["python"] = whole - row["dispatch"] - row["tracing"] - row["barrier"]
