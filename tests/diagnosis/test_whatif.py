@@ -358,6 +358,14 @@ def test_call_that_two_claims_of_a_fix_cover_counts_once() -> None:
     assert estimated.steady_s == pytest.approx(23 * 900e-6, rel=0.05)
 
 
+def test_timeline_of_another_thread_s_loop_tells_nothing() -> None:
+    """Of several threads, the step log goes by the one whose loop takes longest."""
+    tables = tables_of(steps_of("python 200; barrier: dispatch 20 > 100, wait 2"))
+    longer = [{**row, "duration_ns": 20 * row["duration_ns"]} for row in tables["step"]]
+    assert WhatIf(explained(tables).database).limited_by(0) is not None
+    assert WhatIf(explained({**tables, "step": longer}).database).limited_by(0) is None
+
+
 def test_calls_are_counted_in_the_whole_run() -> None:
     words = ["python 100; read@41: wait 100", "python 100"] * 5
     once = estimate(words, claim("remove", "read", 41), count=5)

@@ -21,6 +21,8 @@ _LIMITS = {"compile": "compilation", "upload": "upload", "input": "input", "save
            "dispatch": "dispatch", "tracing": "tracing", "other": "host"}  # fmt: skip
 _FULL = 0.85  # share of the step in which the device works: above, little else matters
 _BUSY = 0.5  # share of the step in which the device works: above, waits are for its work
+_ALIKE = 5.0  # times as long as those of the timeline, or as short: the run's steps are others
+_MANY = 10  # barriers, to tell how long a step is
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +89,8 @@ class WhatIf:
         if process not in self._models:
             program = read_program(self._database, process)
             rates = read_rates(self._database, process)
-            self._models[process] = (
-                _Model(program, rates, self._records_steps) if program and rates else None
-            )
+            made = _Model(program, rates, self._records_steps) if program and rates else None
+            self._models[process] = made if made and made.is_of_one_loop else None
         return self._models[process]
 
     def estimate(self, fix: Fix) -> Estimate | None:
@@ -137,6 +138,17 @@ class _Model:
         self.program = at_the_pace_of(program, regions, rest_s) if regions else program
         self.rates = rates
         self._records_steps = records_steps
+
+    @property
+    def is_of_one_loop(self) -> bool:
+        """Whether the timeline shows steps of the loop that took longest: of several threads it may
+        show another's, which says nothing of that one's time.
+        """
+        steps, barriers = len(self.program.steady), self.rates.barriers
+        if self.rates.regions_s or barriers < _MANY or not steps:
+            return True
+        shown_s = self._steady_base.steady_ns() / 1e9 / steps
+        return shown_s / _ALIKE <= self.rates.steady_s / barriers <= shown_s * _ALIKE
 
     @cached_property
     def base(self) -> Outcome:
