@@ -24,7 +24,7 @@ demo-jax: .venv-jax/.jax ## install with JAX for the CPU (some 500 MB), and diag
 # More workers than cores: many wait for programs.
 PYTEST := python -m pytest -n 4 --dist loadgroup
 
-test: $(VENV)/.xla $(VENV)/.test ## install what tests need, run the suite (a quarter of an hour on two cores)
+test: $(VENV)/.xla $(VENV)/.test ## install what tests need, run the suite (ten minutes on two cores)
 	$(PYTEST) -m 'not thorough' $(PYTEST_ARGS)
 
 test-all: $(VENV)/.xla $(VENV)/.test ## all tests, the thorough ones too (half an hour)

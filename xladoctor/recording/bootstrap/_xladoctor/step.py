@@ -91,6 +91,12 @@ class ThreadState:
         self.compiling = 0  # nanoseconds of compiling since its last call
         self.step = Step(self, begin)
 
+    def leave_out(self, nanoseconds: int, step: Step) -> None:
+        """The capture took so long of a step, unless that has ended, which leaves its own out."""
+        if self.step is step:
+            step.capture_ns += nanoseconds
+            step.begin += nanoseconds
+
     @property
     def turns(self) -> int:
         """Steps, or where there are no barriers the reads that launched work."""

@@ -163,6 +163,7 @@ class Adapter:
                 if state.inside and state.inside != "callback":
                     counters.launches += 1
                     return
+                begin, step = _clock(), state.step
                 if not events.awake:
                     events.used()
                 site = here(2)
@@ -177,6 +178,7 @@ class Adapter:
                         break
                 launch(state, site, getattr(function, "__name__", ""))
                 made(state.index, site, out)
+                state.leave_out(_clock() - begin, step)
             except Exception as fault:
                 events.fail(fault)
 
