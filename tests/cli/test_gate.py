@@ -76,11 +76,13 @@ def test_ignores_are_added_beside_the_decision(gate: Gate, options: list[str], s
 
 @pytest.mark.parametrize(
     ("options", "status"),
-    [(["--fail-on", "error"], 0), (["--fail-on", "never"], 0), (["--fail-on", "info"], 1),
-     (["--level", "XD2=warning"], 0), (["--fail-on", "never", "--level", "XD201=error"], 1),
-     (["--level", "XD201=off"], 0), (["--ignore", "XD201"], 0), (["--select", "XD1,XD3"], 0),
+    [(["--fail-on", "error"], 0), (["--fail-on", "info"], 1),
+     (["--fail-on", "never", "--level", "XD201=error"], 1), (["--select", "XD1,XD3"], 0),
      (["--ignore", "XD2:programs/**"], 0), (["--ignore", "XD1,XD2:vendor/**"], 1),
-     (["--level", "XD2=info", "--fail-on", "info", "--allow-missing"], 0)],
+     *(pytest.param(words, 0, marks=pytest.mark.thorough)
+       for words in (["--fail-on", "never"], ["--level", "XD2=warning"], ["--level", "XD201=off"],
+                     ["--ignore", "XD201"],
+                     ["--level", "XD2=info", "--fail-on", "info", "--allow-missing"]))],
     ids=str,
 )  # fmt: skip
 def test_options_before_the_run_say_what_fails(gate: Gate, options: list[str], status: int) -> None:
@@ -118,7 +120,8 @@ def test_what_could_not_be_judged_is_status_3_unless_it_may_be_missing(
 @pytest.mark.parametrize(
     ("ended", "message"),
     [({"status": 1, "signal": None, "seconds": 1}, "the program ended with 1 after 40 steps"),
-     ({"status": None, "signal": 9, "seconds": 1}, "was ended by signal 9 after 40 steps"),
+     pytest.param({"status": None, "signal": 9, "seconds": 1},
+                  "was ended by signal 9 after 40 steps", marks=pytest.mark.thorough),
      (None, "the run was cut short after 40 steps")],
     ids=["failed", "killed", "cut"],
 )  # fmt: skip

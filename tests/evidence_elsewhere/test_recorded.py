@@ -49,7 +49,7 @@ SHOWN: dict[str, dict[str, set[str]]] = {
     "missing_detach": {"trace": {"XD107"}, "report": {"XD110"}, "": {"XD107"}},
     "dynamic_shape": {"trace": {"XD101"}, "report": {"XD102", "XD110"}, "": {"XD101", "XD102"}},
 }  # fmt: skip
-TYPICAL = {"recompiling"}  # the others are thorough
+TYPICAL = {"scalar_read"}  # the others are thorough
 Recording = Callable[[str], Path]
 of_recording = cache(diagnosed)  # several tests ask the same of a recording, which stays as it is
 
@@ -147,6 +147,7 @@ def test_a_report_that_is_cut_at_any_line_calls_nothing_clear_that_the_whole_one
     assert missed == {}
 
 
+@pytest.mark.thorough
 @pytest.mark.xdist_group("recorded-recompiling")
 def test_together_they_give_cause_line_and_cost(recording: Recording) -> None:
     """The trace has the graphs and the times, the log the lines."""

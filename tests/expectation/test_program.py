@@ -58,6 +58,7 @@ print(json.dumps(said))
 """
 
 
+@pytest.mark.thorough
 def test_program(tmp_path: Path) -> None:
     program = write(tmp_path, "train.py", PROGRAM)
     (tmp_path / "temporary").mkdir()

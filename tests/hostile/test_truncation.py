@@ -37,6 +37,7 @@ def test_a_file_that_is_cut_off_is_lost_and_nothing_passes(file: str, copy: Path
         assert diagnosis is None or not is_silent(diagnosis), end
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("file", list(marked()))
 def test_a_file_that_is_gone_is_lost(file: str, copy: Path) -> None:
     (copy / file).unlink()

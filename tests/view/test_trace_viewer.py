@@ -20,6 +20,7 @@ _PATIENCE_MS = 60_000
 _TOLERANCE = 0.05  # most of it is XProf's own
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(180)
 def test_findings_are_legible(tmp_path: Path) -> None:
     with viewing(SAMPLE, tmp_path, "--no-browser") as viewer, sync_playwright() as playwright:
