@@ -16,7 +16,7 @@ pytestmark = LIVE
 
 #: Programs in which graphs are compiled in barriers, in reads, and in autograd's own thread.
 COMPILING = ["recompiling", "dynamic_shape", "missing_barrier_growing", "scalar_read"]
-LONG = {"dynamic_shape", "missing_barrier_growing"}  # thorough
+LONG = {"dynamic_shape", "missing_barrier_growing", "tensor_transfer"}  # thorough
 #: Times its own steps, which are long against what the machine may do besides.
 STEADY = """
     import statistics, time
@@ -114,7 +114,7 @@ def test_graphs_are_those_of_the_timeline(compiling: tuple[Captured, Database]) 
             *row,
             marks=[
                 pytest.mark.xdist_group(row[0]),
-                *[pytest.mark.thorough] * (row[0] == "tensor_transfer"),
+                *[pytest.mark.thorough] * (row[0] in LONG),
             ],
         )
         for row in (
