@@ -226,10 +226,14 @@ def test_timeline_tells_dispatch_and_device_work_from_waiting() -> None:
     assert time.device_s == pytest.approx(3.2)
 
 
-def test_a_graph_that_runs_within_the_call_that_launches_it_is_waited_for() -> None:
+@pytest.mark.parametrize("tracing", [0, None])
+def test_a_graph_that_runs_within_the_call_that_launches_it_is_waited_for(
+    tracing: int | None,
+) -> None:
     steps = [at(n, 2.0 * n, 2.0 * n + 2, read=0.2) for n in range(10)]
     timeline = {"process": 0, "step": 5, "steady": True, "duration_ns": 2 * SECOND,
-                "wait_ns": 1.4 * SECOND, "dispatch_ns": 0.4 * SECOND, "tracing_ns": 0}  # fmt: skip
+                "wait_ns": 1.4 * SECOND, "dispatch_ns": 0.4 * SECOND,
+                "tracing_ns": tracing}  # fmt: skip
     device = {"process": 0, "device": 0, "step": 5, "idle_wait_ns": 0}
     time = time_spent(complete({
         "step": steps, "host_sample": [sample(80, tracing=True), sample(20)],

@@ -134,17 +134,18 @@ def _waited_in_calls(evidence: Evidence, loop: dict[str, Any]) -> float:
     """
     (row,) = evidence.database.rows(
         "SELECT sum(wait_ns) / sum(duration_ns) AS waiting,"
-        " sum(dispatch_ns + tracing_ns) / sum(duration_ns) AS calling"
+        " sum(coalesce(dispatch_ns, 0) + coalesce(tracing_ns, 0)) / sum(duration_ns) AS calling"
         " FROM timeline_step WHERE process = $process AND steady",
         {"process": loop["process"]},
     )
     logged = evidence.database.scalar(
-        "SELECT sum(read_ns + barrier_ns) / sum(duration_ns - compile_ns) FROM step"
+        "SELECT sum(coalesce(read_ns, 0) + coalesce(barrier_ns, 0))"
+        " / sum(duration_ns - coalesce(compile_ns, 0)) FROM step"
         " WHERE process = $process AND thread = $thread AND NOT tail",
         {"process": loop["process"], "thread": loop["thread"]},
     )
     waiting = max(0.0, (row["waiting"] or 0.0) - (logged or 0.0))
-    return waiting / (waiting + row["calling"]) if waiting else 0.0
+    return waiting / (waiting + (row["calling"] or 0.0)) if waiting else 0.0
 
 
 def _tracing_share(evidence: Evidence, loop: dict[str, Any]) -> float:
