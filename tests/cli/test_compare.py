@@ -37,6 +37,9 @@ def test_other_program_is_not_judged_unless_asked() -> None:
     asked = called("compare", sample("scalar_read"), sample("recompiling"), "--despite", "script")
     assert asked.returncode == 1
     assert "B is worse: 1 new finding, 1 fixed finding" in " ".join(asked.stdout.split())
+    never = called("compare", sample("scalar_read"), sample("recompiling"), "--despite", "script",
+                   "--fail-on", "never")  # fmt: skip
+    assert never.returncode == 0
 
 
 def test_run_beside_its_own_metrics_report(tmp_path: Path) -> None:

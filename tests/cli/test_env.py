@@ -97,7 +97,7 @@ def test_what_xladoctor_itself_lacks_is_a_failure_and_not_its_end(tmp_path: Path
     (tmp_path / "duckdb.py").write_text("raise ImportError('libstdc++.so.6 is too old')\n")
     (tmp_path / "numba.py").write_text("raise ImportError('needs another NumPy')\n")
     checks = examined(tmp_path, torch=MISSING.format("torch"))
-    for name in ("xladoctor", "decoder cache"):
+    for name in ("xladoctor", "settings", "decoder cache"):
         assert checks[name]["status"] == "failure"
     assert "libstdc++.so.6 is too old" in checks["xladoctor"]["found"]
     assert "needs another NumPy" in checks["decoder cache"]["found"]
