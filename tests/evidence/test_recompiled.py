@@ -16,7 +16,7 @@ from xladoctor.diagnosis.pack import load_rules
 
 KINDS = ["input_shape", "input_type", "constant", "operations", "input_count", "growing",
          "placement", "evicted", "unknown", "function", "configuration"]  # fmt: skip
-THRESHOLDS = {"buckets": 6, "phases": 3, "cheap": 0.1}
+THRESHOLDS = {"buckets": 6, "phases": 3}
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ CASES = {
         {"healthy": True, "by_counts": "info"},
     ], kind="input_shape"),
     "early_buckets_that_cost_much": Case(at(0, 4, 8, duration_ns=3_000_000), [
-        {"healthy": False, "settled": True, "by_counts": "info"},
+        {"healthy": True, "settled": True, "by_counts": "info"},
     ], kind="input_shape"),
     "six_buckets_are_too_many": Case(at(0, 4, 8, 12, 16, 20, 24), [
         {"count": 6, "healthy": False, "settled": True, "by_counts": "warning"},
@@ -254,7 +254,7 @@ def judged() -> dict[int, list[Row]]:
     database.create_views("derived")
     judged: dict[int, list[Row]] = {number: [] for number in range(len(CASES))}
     for kind in KINDS:
-        query = "SELECT * FROM recompiled([$kind], $buckets, $phases, $cheap) ORDER BY line"
+        query = "SELECT * FROM recompiled([$kind], $buckets, $phases) ORDER BY line"
         for row in database.rows(query, {"kind": kind, **THRESHOLDS}):
             judged[row["process"]].append({**row["cause"], **row})
     return judged

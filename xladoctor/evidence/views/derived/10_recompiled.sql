@@ -265,18 +265,17 @@ LEFT JOIN (
 LEFT JOIN frame_time f ON f.process = r.process AND f.frame = r.frame;
 
 -- Compilations after warm-up whose cause is one of `kinds`, as the columns of a rule's row. Counted over all causes of a
--- site, `buckets` graphs are fine if they all come early and cost at most the share `cheap` of the
--- loop, and `phases` graphs of another phase (evaluation) that are launched again. So few are no error,
--- whatever they cost: nothing tells that a longer run loses much more. None are where the
+-- site, `buckets` graphs are fine if they all come early, and `phases` graphs of another phase (evaluation) that are
+-- launched again: nothing tells that a longer run loses more, whatever they cost in this one. None are where the
 -- compiler reached its limit of versions: it stopped there, which is not settling. The cause's line
 -- comes first, the site second, then the line of the loader, if it is the only one, or of the
 -- first use, or the program's only function that puts batches together.
-CREATE MACRO recompiled(kinds, buckets, phases, cheap) AS TABLE
+CREATE MACRO recompiled(kinds, buckets, phases) AS TABLE
 SELECT
     * EXCLUDE (kind, total, total_share, launches, unsettled, goes_on, marching, limited, again, early, few, phase),
     limited OR (total_share IS NULL AND unsettled
         AND CASE WHEN launches IS NULL THEN total >= buckets ELSE count >= 3 END) AS stalls,
-    phase OR (early AND coalesce(total_share <= cheap, TRUE)) AS healthy,
+    phase OR early AS healthy,
     CASE WHEN phase OR early THEN 'info' WHEN count >= 3 AND unsettled AND NOT few THEN 'error' ELSE 'warning' END
         AS by_counts,
     CASE WHEN few THEN 'warning' END AS highest
