@@ -55,15 +55,19 @@ def saves(seconds: float | None, level: Severity = "warning", **fields: Any) -> 
 
 
 ORDERED = [
-    saves(0.5, fingerprint="saves most"),
+    saves(None, "error", fingerprint="wrong results", about="results"),
+    saves(3.0, "info", fingerprint="only information, which saves most"),
+    saves(0.5, fingerprint="saves less"),
     saves(0.5, count=39, fingerprint="the same, less often"),
-    saves(0.1, "error", fingerprint="saves less, though an error"),
+    saves(0.1, "error", fingerprint="saves still less, though an error"),
     saves(0.1, fingerprint="a warning"),
     saves(None, "error", fingerprint="unknown cost, error"),
     saves(None, fingerprint="unknown cost, warning", rule="XD201"),
     saves(None, fingerprint="the same, later rule", rule="XD202"),
     saves(None, fingerprint="the same, later line", rule="XD202", locations=[location(line=42)]),
-    saves(3.0, "info", fingerprint="only information"),
+    finding(
+        "XD201", saving=Saving(0.01, None, 0.001, "estimate"), fingerprint="next to nothing"
+    ),
     saves(None, "info", fingerprint="unknown cost, information"),
 ]
 

@@ -19,6 +19,7 @@ LOOP = TimeSpent(20.0, 10.0, None, 2.0)
 NO_LOOP = TimeSpent(None, None, None, None)
 STEPS = Steps(40, 3, 5.0)
 COST = Cost(4.0, 0.5, "measured")
+DEAR = Cost(100.0, 1.0, "measured")
 READ = Claim("remove", "read", "train.py", 41)
 FIX = Fix(3, [READ], count=40)
 
@@ -56,10 +57,10 @@ def savings(
 
 def estimated(
     steady: float = 1.0, late: float = 0.0, warmup: float = 0.0, *, fix: Fix = FIX,
-    step_s: float | None = 0.2, **options: Any,
+    step_s: float | None = 0.2, cost: Cost = DEAR, **options: Any,
 ) -> Saving:  # fmt: skip
     whatif = KnownEstimates(Estimate(steady, late, warmup, "input"), step_s)
-    return savings(whatif, **options).saving(COST, fix)
+    return savings(whatif, **options).saving(cost, fix)
 
 
 # One finding
@@ -78,6 +79,12 @@ def test_fix_gives_back_no_more_than_the_loop_and_no_less_than_nothing() -> None
     assert (most.seconds, most.share, most.after_ms) == (10.0, 0.5, 0.0)
     least = estimated(-1.0)
     assert (least.seconds, least.share) == (0.0, 0.0)
+
+
+def test_fix_gives_back_no_more_than_the_defect_costs() -> None:
+    capped = estimated(4.0, 2.0, 2.0, cost=COST)
+    assert (capped.seconds, capped.after_ms) == (4.0, 125.0)  # of 8 s, 6 s of them of steps
+    assert estimated(4.0, 2.0, 2.0, cost=replace(COST, basis="least")).seconds == 8.0
 
 
 def test_what_is_over_loses_nothing_more() -> None:
@@ -123,7 +130,7 @@ def test_without_a_whole_cost_there_is_no_saving(cost: Cost) -> None:
 
 def test_findings_without_a_saving_come_last_by_count() -> None:
     unknown = [finding(count=count, saving=Saving(None, None, None, "none")) for count in (7, 90)]
-    least = finding(count=1, saving=Saving(0.0, 0.0, 0.0, "estimate"))
+    least = finding(count=1, saving=Saving(0.1, 1.0, 0.01, "estimate"))
     assert [each.count for each in ranked([*unknown, least])] == [1, 90, 7]
 
 
@@ -164,18 +171,20 @@ def test_projected_saving_is_not_below_nothing() -> None:
 def saves(seconds: float | None, process: int | None = 3) -> Finding:
     assumed = [] if process is None else [READ]
     return finding(
-        saving=Saving(seconds, None, None, "estimate", process=process, assumes=assumed)
+        cost=DEAR, saving=Saving(seconds, None, None, "estimate", process=process, assumes=assumed)
     )  # fmt: skip
 
 
 def remaining(given: Sequence[float | None], *findings: Finding) -> list[float | None]:
-    ordered, _ = savings(KnownEstimates(remaining=given)).in_order(list(findings))
+    ordered, _ = savings(KnownEstimates(remaining=given)).in_order(findings)
     return [each.saving.remaining_s for each in ordered]
 
 
 def test_what_remains_may_be_more_than_alone_but_never_less_than_nothing() -> None:
     given = [3.0, 2.0, -1.0]
     assert remaining(given, saves(2.5), saves(2.5), saves(2.5)) == [3.0, 2.0, 0.0]
+    cheap = replace(saves(2.5), cost=Cost(2.6, None, "measured"))
+    assert remaining([3.0], cheap) == [2.6]
 
 
 def test_finding_without_a_replay_has_no_remainder() -> None:

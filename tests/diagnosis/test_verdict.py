@@ -9,6 +9,7 @@ import pytest
 
 from tests.support import PACK, finding
 from xladoctor.diagnosis.interface import (
+    NO_SAVING,
     Claim,
     Cost,
     Finding,
@@ -21,7 +22,7 @@ from xladoctor.diagnosis.interface import (
     Verdict,
 )
 from xladoctor.diagnosis.reach import reach
-from xladoctor.diagnosis.verdict import verdict
+from xladoctor.diagnosis.verdict import Basis, verdict
 
 
 def spent(total: float | None = None, **parts: float) -> TimeSpent:
@@ -30,7 +31,8 @@ def spent(total: float | None = None, **parts: float) -> TimeSpent:
 
 
 def judge(time: TimeSpent, findings: list[Finding], **options: Any) -> Verdict:
-    return verdict(time, findings, PACK, **options)
+    to_fix = [found for found in findings if found.severity != "info"]
+    return verdict(Basis(time, findings, to_fix, PACK, **options))
 
 
 @pytest.mark.parametrize(
@@ -44,9 +46,9 @@ def judge(time: TimeSpent, findings: list[Finding], **options: Any) -> Verdict:
          "30% of the run's 20 s went to recording operations in Python (tracing), 50% to"
          " start-up; no rule knows a cure."),
         (spent(40.0, startup_s=30.0, python_s=6.0, barrier_s=4.0), "tracing",
-         "15% of the run's 40 s went to Python, 75% to start-up; nothing to fix."),
+         "60% of the loop's 10 s after warm-up went to Python; no rule knows a cure."),
         (spent(40.0, startup_s=29.0, python_s=6.0, tracing_s=1.0, barrier_s=4.0), "tracing",
-         "15% of the run's 40 s went to other Python, 72% to start-up; nothing to fix."),
+         "60% of the loop's 10 s after warm-up went to other Python; no rule knows a cure."),
         (spent(read_s=7.0, barrier_s=3.0), "host_sync",
          "70% of the loop's 10 s went to waiting for values read from the device; no rule knows a"
          " cure."),
@@ -72,14 +74,17 @@ def test_verdict_counts_the_findings_to_fix(levels: list[Any], text: str) -> Non
     unknown = Saving(None, None, None, "none")
     findings = [finding(severity=level, saving=unknown) for level in levels]
     assert judge(spent(barrier_s=1.0), findings).text.endswith(f"; {text}")
-    shown = text.replace("nothing to fix", "nothing to fix in what it shows")
+    shown = text.replace(
+        "nothing to fix",
+        "1 finding below, for information" if levels else "nothing to fix in what it shows",
+    )
     assert judge(TimeSpent(None, None, None, None), findings).text == (
         f"This evidence has no times of steps, so what limits the program is not known; {shown}"
     )
 
 
 def test_missing_barrier_comes_before_all_parts() -> None:
-    judged = judge(spent(barrier_s=1.0), [finding("XD301")])
+    judged = judge(spent(barrier_s=1.0), [finding("XD301", saving=NO_SAVING)])
     assert judged.bound_by == "missing_barrier"
     assert judged.text == "Steps pile up in one graph for lack of a barrier; 1 finding to fix."
 
@@ -108,6 +113,8 @@ HALF, LITTLE, BOUND, UNKNOWN = saves(6.0, 5.0), saves(6.0, 0.1), saves(6.0), sav
         ([HALF, UNKNOWN], "host", "2 findings to fix for a loop 2 times as fast or more after"
          " warm-up, then limited by other Python on the host."),
         ([HALF, saves(9.0, 4.0, severity="info")], None, "1 finding to fix for a loop 2 times as"
+         " fast after warm-up; XD201, for information, may save more: 90% of the loop."),
+        ([HALF, saves(5.9, 4.0, severity="info")], None, "1 finding to fix for a loop 2 times as"
          " fast after warm-up."),
         ([LITTLE], "device", "1 finding to fix, which would save next to nothing: steps are"
          " limited by the device."),
@@ -116,7 +123,9 @@ HALF, LITTLE, BOUND, UNKNOWN = saves(6.0, 5.0), saves(6.0, 0.1), saves(6.0), sav
          " warm-up, then limited by the device."),
         ([NOTHING, NOTHING], "device", "2 findings, which would save next to nothing: steps are"
          " limited by the device."),
-        ([BOUND], "device", "1 finding to fix."),
+        ([BOUND], "device", "1 finding to fix, which saves at most 60% of the loop."),
+        ([BOUND, UNKNOWN], "device", "2 findings to fix, of which XD201 saves at most 60% of the"
+         " loop."),
         ([UNKNOWN], "device", "1 finding to fix."),
     ],
 )  # fmt: skip
@@ -155,15 +164,15 @@ def test_speedup_is_of_the_loop_after_warm_up_unless_that_gets_shorter() -> None
 def test_speedup_is_that_of_the_average_step_which_findings_show() -> None:
     time = spent(barrier_s=6.0, warmup_compile_s=4.0)  # 3 s of which lie outside of average steps
     step = Saving(2.7, None, None, "estimate", now_ms=30.0, after_ms=3.0, remaining_s=2.7)
-    assert judge(time, [finding(saving=step)], steps=100).speedup == 10.0
+    assert judge(time, [finding(saving=step)], steps=Steps(100, 3, None)).speedup == 10.0
     both = [finding(saving=replace(step, remaining_s=seconds)) for seconds in (1.0, 0.5)]
-    assert judge(time, both, steps=100).speedup == 2.0
+    assert judge(time, both, steps=Steps(100, 3, None)).speedup == 2.0
 
 
 def test_one_estimate_without_a_replay_is_the_speedup_and_beside_others_it_is_more() -> None:
     time = spent(barrier_s=6.0)
     sampled = finding(saving=Saving(4.5, None, None, "estimate", now_ms=60.0, after_ms=15.0))
-    alone = judge(time, [sampled], steps=100)
+    alone = judge(time, [sampled], steps=Steps(100, 3, None))
     assert (alone.speedup, alone.speedup_basis) == (4.0, "estimate")
     assert " 4 times as fast after warm-up." in alone.text
     step = Saving(3.0, None, None, "estimate", now_ms=60.0, after_ms=30.0, remaining_s=3.0)
@@ -173,7 +182,7 @@ def test_one_estimate_without_a_replay_is_the_speedup_and_beside_others_it_is_mo
 
 def test_what_is_left_of_next_to_nothing_is_no_number() -> None:
     step = Saving(3.0, None, None, "estimate", now_ms=30.0, after_ms=0.1, remaining_s=2.99)
-    text = judge(spent(barrier_s=6.0), [finding(saving=step)], steps=100).text
+    text = judge(spent(barrier_s=6.0), [finding(saving=step)], steps=Steps(100, 3, None)).text
     assert text.endswith("; 1 finding to fix for a loop over 100 times as fast after warm-up.")
 
 
@@ -231,7 +240,7 @@ def test_waiting_for_a_device_that_has_nothing_to_do_is_not_nothing() -> None:
 def test_a_note_that_saves_something_is_not_nothing() -> None:
     note = finding(severity="info", saving=Saving(0.3, None, 0.03, "estimate"))
     assert judge(spent(barrier_s=10.0), [note]).text.endswith(
-        "; nothing has to be fixed, but a fix below saves 3%."
+        "; nothing has to be fixed, but a fix below saves 3% of the loop."
     )
 
 

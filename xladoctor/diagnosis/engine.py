@@ -29,7 +29,7 @@ from xladoctor.diagnosis.reach import few_steps, reach, unjudged
 from xladoctor.diagnosis.rule import Rule, RuleError
 from xladoctor.diagnosis.savings import Savings
 from xladoctor.diagnosis.suppression import Suppression
-from xladoctor.diagnosis.verdict import verdict
+from xladoctor.diagnosis.verdict import Basis, verdict
 from xladoctor.diagnosis.whatif import WhatIf
 from xladoctor.evidence.busy import waited_share
 from xladoctor.evidence.interface import Evidence
@@ -63,16 +63,17 @@ def diagnose(
     run, used = facts.run(evidence), devices.device_use(evidence)
     busy = _busy(evidence, judged.savings, used)
     so_far = reach(run, steps, waited_share(evidence.database))
+    time = account.explain(evidence, time, ordered, pack)
+    basis = Basis(
+        time, ordered, judged.to_fix, pack, judged.counted, judged.limit, busy, so_far,
+        unjudged(evidence, list(pack.values()), judged.not_checked),
+        vocabulary(evidence.frontend).words.get("dispatch"), len(off),
+        once=steps is None and "launch" in evidence.available, steps=steps,
+        reported="" if time.parts else facts.reported(evidence),
+    )  # fmt: skip
     return Diagnosis(
         schema_version=SCHEMA_VERSION, tool=Tool("xladoctor", __version__),
-        run=run,
-        verdict=verdict(time, ordered, pack, judged.counted, judged.limit, busy, so_far,
-                        unjudged(evidence, list(pack.values()), judged.not_checked),
-                        vocabulary(evidence.frontend).words.get("dispatch"),
-                        off=len(off), once=steps is None and "launch" in evidence.available,
-                        steps=steps.count if steps else None,
-                        reported="" if time.parts else facts.reported(evidence)),
-        time=account.explain(evidence, time, ordered, pack), steps=steps, devices=used,
+        run=run, verdict=verdict(basis), time=time, steps=steps, devices=used,
         counts=counts(evidence, steps), findings=ordered,
         rules=judged.outcomes, not_checked=judged.not_checked, ignored=judged.ignored,
         warnings=[*evidence.notes, *judged.notes],
@@ -87,7 +88,8 @@ class Judged:
 
     Attributes:
         findings: what is not ignored, what is worth most first.
-        limit: what a step is limited by once all of them are fixed.
+        to_fix: those above information, each with what it saves after the better ones of them.
+        limit: what a step is limited by once these are fixed.
         notes: on what is ignored.
         pack: the rules that apply to the program's frontend, in its words, by id.
     """
@@ -96,6 +98,7 @@ class Judged:
     steps: Steps | None
     savings: Savings
     findings: list[Finding]
+    to_fix: list[Finding]
     limit: str | None
     ignored: list[Ignored]
     notes: list[str]
@@ -131,9 +134,11 @@ def judge_all(
     raw = [replace(each, severity="error") if each.rule in errors else each for each in raw]
     suppression = Suppression(evidence, ignored_in)
     kept, ignored = suppression.split(raw)
-    ordered, limit = savings.in_order(ranking.ranked(kept))
+    ranked = ranking.ranked(kept)
+    ordered, _ = savings.in_order(ranked)
+    to_fix, limit = savings.in_order([each for each in ranked if each.severity != "info"])
     outcomes = _outcomes(judged, not_checked, off)
-    return Judged(time, steps, savings, ordered, limit, ignored,
+    return Judged(time, steps, savings, ordered, to_fix, limit, ignored,
                   suppression.notes(outcomes.judged, known), outcomes, not_checked,
                   {rule.id: rule for rule in rules})  # fmt: skip
 

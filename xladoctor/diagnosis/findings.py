@@ -9,6 +9,7 @@ from typing import Any
 from xladoctor.diagnosis import ranking, stranger
 from xladoctor.diagnosis.fingerprint import distinct, fingerprint
 from xladoctor.diagnosis.interface import (
+    NO_SAVING,
     Cost,
     CostBasis,
     Finding,
@@ -69,7 +70,7 @@ def _finding(
 ) -> Finding:  # fmt: skip
     worst = _worst(rows)
     cost = _cost(worst, time)
-    saving = savings.saving(cost, _fix(rule, worst))
+    saving = savings.saving(cost, _fix(rule, worst)) if rule.curable else NO_SAVING
     locations = located(worst, evidence)
     return Finding(
         rule=rule.id, name=rule.name, title=rule.title, locations=locations,

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from xladoctor.diagnosis.naming import fit
 from xladoctor.diagnosis.pictures.interface import Pictures
-from xladoctor.diagnosis.rule import BoundBy, Rule, Severity
+from xladoctor.diagnosis.rule import About, BoundBy, Rule, Severity
 
 SCHEMA_VERSION = 3
 CostBasis = Literal["measured", "estimate", "bound", "least", "none"]
@@ -136,6 +136,9 @@ class Saving:
                 and max(self.share, of_step) < NEXT_TO_NOTHING)  # fmt: skip
 
 
+NO_SAVING = Saving(None, None, None, "none")
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A defect: where it is, why it costs time, how much, and what to do.
@@ -149,7 +152,7 @@ class Finding:
         compilations: numbers, in their process, of the compilations that it is about.
         place: where there are no locations: the program's label, or the function and the steps.
         about: what it judges; what is about the run (settings, the capture) has neither a line
-            nor always a cost.
+            nor always a cost. What is about the results makes them wrong, and comes first.
         fingerprint: of the rule, the file, the function and the line's code, so that it survives
             a move of the line.
     """
@@ -176,7 +179,7 @@ class Finding:
     recurs: bool = True
     compilations: list[int] = field(default_factory=list)
     place: str | None = None
-    about: Literal["loop", "run"] = "loop"
+    about: About = "loop"
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,8 +256,8 @@ class Verdict:
         speedup: how many times as fast the loop is once all findings are fixed; None if no finding
             has a saving.
         speedup_basis: estimate (by replay) or bound (at most).
-        limited_by: what most of a step is then spent on: as in ``bound_by``, or dispatch, upload,
-            checkpoint, host (Python other than tracing).
+        limited_by: what most of a step is then spent on: as in ``bound_by``, or host (Python other
+            than tracing).
     """
 
     bound_by: BoundBy

@@ -50,12 +50,13 @@ def reaches(level: Severity, least: Severity | Literal["never"]) -> bool:
 
 
 def ranked(findings: list[Finding]) -> list[Finding]:
-    """By what a fix saves, then those of unknown saving, by count; infos after all others."""
+    """By what a fix saves. What makes results wrong comes before all, whatever it costs; what is
+    not known to save anything comes after what is, and what saves next to nothing after both.
+    """
     return sorted(
         findings,
         key=lambda f: (
-            f.severity == "info",
-            f.saving.seconds is None,
+            _group(f),
             -(f.saving.seconds or 0.0),
             -LEVELS.index(f.severity),
             -f.count,
@@ -64,3 +65,12 @@ def ranked(findings: list[Finding]) -> list[Finding]:
             f.fingerprint,
         ),
     )
+
+
+def _group(finding: Finding) -> int:
+    """Where a finding stands, as far as its severity and kind of saving decide."""
+    if finding.about == "results":
+        return 0
+    if finding.saving.seconds is None:
+        return 4 if finding.severity == "info" else 2
+    return 3 if finding.saving.is_next_to_nothing else 1

@@ -44,10 +44,14 @@ BoundBy = Literal[
     "input",
     "tracing",
     "dispatch",
+    "upload",
+    "checkpoint",
     "device",
     "missing_barrier",
     "unknown",
 ]
+#: What a rule judges: the loop's time, what the program computes, or settings and the capture.
+About = Literal["loop", "results", "run"]
 #: What can be counted in a block of a program, and expected of it.
 Events = Literal["compilations", "host_syncs", "fallbacks"]
 
@@ -135,8 +139,9 @@ class Rule(BaseModel):
     severity: Severity
     confidence: Literal["high", "medium", "low"]
     judged_by: Literal["counts", "time"]
-    about: Literal["loop", "run"] = "loop"
+    about: About = "loop"
     recurs: bool = True
+    curable: bool = True
     waits: bool = False
     events: Events | None = None
     causes: list[str] = []

@@ -19,9 +19,11 @@ KEYS = {
     "confidence": "high, medium or low: how sure the rule is",
     "judged_by": "counts (what it looks at is the same in every run, on any machine, which the gate"
     " relies on) or time",
-    "about": "loop (the default), or run: it judges settings or the capture, not the loop",
+    "about": "loop (the default), run (it judges settings or the capture) or results (what the"
+    " program computes is wrong, which comes before all that is slow)",
     "recurs": "false where it may be over after some steps, so that only counts compare between"
     " runs, not rates",
+    "curable": "false where nothing has to be done, so that no fix saves what it costs",
     "waits": "true where its cost is a wait of the host for the device",
     "events": "what its count is a count of, if an expectation counts that too:"
     " compilations, host_syncs or fallbacks",

@@ -9,9 +9,18 @@ but ``remaining_s``, what a fix saves after the better ones, can be.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from xladoctor.diagnosis.interface import Cost, Finding, Saving, SavingBasis, Steps, TimeSpent
+from xladoctor.diagnosis.interface import (
+    NO_SAVING,
+    Cost,
+    Finding,
+    Saving,
+    SavingBasis,
+    Steps,
+    TimeSpent,
+)
 from xladoctor.diagnosis.whatif import Estimate, Fix, WhatIf
 
 
@@ -32,9 +41,9 @@ class Savings:
         """What one fix saves by itself."""
         estimate = self.whatif.estimate(fix) if fix.claims else None
         if estimate is not None:
-            return self._estimated(estimate, fix)
+            return self._estimated(estimate.within(_most(cost)), fix)
         if cost.seconds is None or cost.basis == "least":
-            return Saving(None, None, None, "none")
+            return NO_SAVING
         basis: SavingBasis = "bound" if fix.claims or cost.basis != "estimate" else "estimate"
         each = self._each(cost.seconds)
         step_s = self.whatif.step_s(fix.process) if basis == "estimate" else None
@@ -43,7 +52,7 @@ class Savings:
         return Saving(cost.seconds, each, cost.share, basis, now, after, assumes=list(fix.claims),
                       next_1000_s=0.0 if fix.settled else each)  # fmt: skip
 
-    def in_order(self, findings: list[Finding]) -> tuple[list[Finding], str | None]:
+    def in_order(self, findings: Sequence[Finding]) -> tuple[list[Finding], str | None]:
         """Add to each finding, in rank order, what it saves after those before it.
 
         Also returns what limits the program once all are fixed, if that is known.
@@ -95,4 +104,11 @@ def _fix_of(finding: Finding) -> Fix | None:
 def _with_remaining(finding: Finding, seconds: float | None) -> Finding:
     if seconds is None:
         return finding
-    return replace(finding, saving=replace(finding.saving, remaining_s=max(0.0, seconds)))
+    most = _most(finding.cost)
+    left = max(0.0, seconds if most is None else min(seconds, most))
+    return replace(finding, saving=replace(finding.saving, remaining_s=left))
+
+
+def _most(cost: Cost) -> float | None:
+    """What no fix can save more than, in seconds."""
+    return None if cost.basis == "least" else cost.seconds

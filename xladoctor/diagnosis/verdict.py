@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from xladoctor.diagnosis.interface import (
     Finding,
     Saving,
     SavingBasis,
+    Steps,
     TimeSpent,
     Verdict,
 )
@@ -21,13 +22,15 @@ _PARTS: dict[str, tuple[BoundBy, str]] = {
     "compile_s": ("compilation", "compiling graphs"),
     "read_s": ("host_sync", "waiting for values read from the device"),
     "input_s": ("input", "waiting for input"),
+    "upload_s": ("upload", "sending data to the device"),
+    "save_s": ("checkpoint", "saving checkpoints"),
     "tracing_s": ("tracing", "recording operations in Python (tracing)"),
     "python_s": ("tracing", "other Python"),
     "dispatch_s": ("dispatch", "launching graphs (dispatch)"),
     "device_s": ("device", "waiting for the device"),
 }
-_AVOIDABLE = {"compilation", "host_sync", "input", "tracing", "dispatch"}
-_MUCH = 0.2  # of the whole: more of what can be avoided is not nothing
+_AVOIDABLE = {"compilation", "host_sync", "input", "upload", "checkpoint", "tracing", "dispatch"}
+_MUCH = 0.2  # of the loop: more of what can be avoided is not nothing
 _LITTLE = 0.02
 _IDLE = 0.5  # of the waits for the device: with more, the host does not wait for its work
 #: What can limit a step, in words.
@@ -41,6 +44,7 @@ _REPORTED = "{}, but no times of steps"
 _NOTHING, _NO_CURE = "nothing to fix", "no rule knows a cure"
 _NONE_JUDGED = "no rule could be evaluated"
 _WITHIN = "no launch repeats, and what goes on within one cannot be seen from outside"
+_WARMING_UP = ", of which the program never left warm-up"
 _MANY = 10
 _HUNDREDS = 100  # times as fast, beyond which what is left is too little to tell how many
 _MOST = 1000.0
@@ -48,123 +52,224 @@ _NO_GAIN = 1.02
 _NO_GAIN_OF = ", which would save next to nothing"
 
 
-def verdict(  # noqa: PLR0913  # what a sentence on the whole run rests on
-    time: TimeSpent,
-    findings: Sequence[Finding],
-    pack: Mapping[str, Rule],
-    judged: tuple[int, int] | None = None,
-    limit: str | None = None,
-    busy: float | None = None,
-    so_far: str = "",
-    unjudged: str = "",
-    dispatch: str | None = None,
-    *,
-    off: int = 0,
-    once: bool = False,
-    steps: int | None = None,
-    reported: str = "",
-) -> Verdict:
-    """What limits the loop, in a sentence that a newcomer understands.
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What a sentence on the whole run rests on.
 
-    Args:
+    Attributes:
+        time: with what no finding explains of it.
+        findings: all of them.
+        to_fix: those above information, each with what it saves after the better ones of them.
         pack: the rules of the findings, by id.
         judged: how many rules could be evaluated, of how many; None where that says nothing. If
             none could, nothing is known to be right.
-        limit: what a step is limited by once all findings are fixed.
+        limit: what a step is limited by once ``to_fix`` is fixed.
         busy: share of the steady steps in which a device worked, if that is their limit.
-        dispatch: what the host does that launches, where it launches no graphs.
         so_far: how far nothing was found, where that is not the whole program; see :mod:`.reach`.
         unjudged: what to say instead of that, where rules that matter could not be evaluated.
+        dispatch: what the host does that launches, where it launches no graphs.
         off: how many rules are switched off, so that their defects would not be seen.
         once: no launch repeats, so that all work of the device lies within single ones.
         steps: of the loop, by which the average step becomes the time of all of them.
         reported: what evidence without steps has in their place; see :func:`facts.reported`.
     """
-    serious = [finding for finding in findings if finding.severity != "info"]
-    speedup, basis = _speedup(time, serious, steps)
-    bound_by, text, share = _by_time(time, findings, pack, None if once else busy, dispatch)
-    if bound_by == "unknown" and reported:
-        text = _REPORTED.format(reported)
-    within = once and bound_by in ("device", "host_sync") and share > _MUCH
-    if ruled := _by_rule(serious, pack):
-        bound_by, text = ruled
-    worth = [finding for finding in serious if not finding.saving.is_next_to_nothing]
-    if worth:
-        plural = "s" if len(worth) > 1 else ""
-        todo = f"{len(worth)} finding{plural} to fix{_gain(serious, speedup, basis, limit)}"
-    elif serious:
-        plural = "s" if len(serious) > 1 else ""
-        todo = f"{len(serious)} finding{plural}{_NO_GAIN_OF}{_limited(limit)}"
+
+    time: TimeSpent
+    findings: Sequence[Finding]
+    to_fix: Sequence[Finding]
+    pack: Mapping[str, Rule]
+    judged: tuple[int, int] | None = None
+    limit: str | None = None
+    busy: float | None = None
+    so_far: str = ""
+    unjudged: str = ""
+    dispatch: str | None = None
+    off: int = 0
+    once: bool = False
+    steps: Steps | None = None
+    reported: str = ""
+
+    @property
+    def warming_up(self) -> bool:
+        """Whether no step came after warm-up."""
+        return self.steps is not None and self.steps.count <= self.steps.warmup
+
+    def share_of_loop(self, saving: Saving) -> float:
+        """What a fix saves, as a share of the loop; 0 if that is not known."""
+        if not self.time.loop_s or saving.seconds is None:
+            return saving.share or 0.0
+        return min(1.0, saving.seconds / self.time.loop_s)
+
+
+@dataclass(frozen=True, slots=True)
+class _Limit:
+    """What limits the program: in words, and as a share of the whole."""
+
+    bound_by: BoundBy
+    text: str
+    share: float
+
+
+def verdict(basis: Basis) -> Verdict:
+    """What limits the loop, in a sentence that a newcomer understands."""
+    speedup, kind = (None, "none") if basis.warming_up else _speedup(basis)
+    limit = _by_time(basis)
+    if limit.bound_by == "unknown" and basis.reported:
+        limit = replace(limit, text=_REPORTED.format(basis.reported))
+    within = (
+        basis.once and limit.bound_by in ("device", "host_sync", "upload") and limit.share > _MUCH
+    )
+    if ruled := _by_rule(basis.to_fix, basis.pack):
+        limit = ruled
+    if basis.to_fix:
+        todo = _to_fix(basis, speedup, kind)
     elif within:
-        bound_by, todo = "device", _WITHIN
+        limit, todo = replace(limit, bound_by="device"), _WITHIN
     else:
-        avoidable = bound_by in _AVOIDABLE or (bound_by == "device" and _idle(time) > _IDLE)
-        lossy = avoidable and share > _MUCH
-        todo = _nothing(findings, judged is None or judged[0] > 0, lossy)
-        if unjudged and todo in (_NOTHING, _NO_CURE, _NONE_JUDGED):
-            todo = unjudged
-        elif todo == _NOTHING:
-            todo = _as_far_as_known(findings, judged) if bound_by == "unknown" else todo + so_far
-        if off:
-            todo += f", with {off} rule{'s' * (off > 1)} switched off"
-    return Verdict(bound_by, f"{text}; {todo}.", speedup, basis, limit if speedup else None)
+        limit, todo = _nothing(basis, limit)
+    return Verdict(limit.bound_by, f"{limit.text}; {todo}.", speedup, kind,
+                   basis.limit if speedup else None)  # fmt: skip
 
 
-def _nothing(findings: Sequence[Finding], judged: bool, lossy: bool) -> str:
-    """What to say where no finding has to be fixed: that nothing is lost only if that is known."""
-    if not judged:
-        return _NONE_JUDGED
-    savings = [finding.saving for finding in findings]
-    best = max(savings, key=lambda saving: saving.share or 0.0, default=None)
-    if best is not None and (best.share or 0.0) >= _LITTLE:
-        most = "at most " if best.basis == "bound" else ""
-        return f"nothing has to be fixed, but a fix below saves {most}{percent(best.share or 0.0)}"
-    return _NO_CURE if lossy else _NOTHING
+def _to_fix(basis: Basis, speedup: float | None, kind: SavingBasis) -> str:
+    """How many findings there are to fix, and what that brings; what may save more besides."""
+    worth = [finding for finding in basis.to_fix if not finding.saving.is_next_to_nothing]
+    if worth and basis.warming_up:
+        todo = f"{_counted(worth)} to fix in {_counted_steps(basis)}{_WARMING_UP}"
+    elif worth:
+        todo = f"{_counted(worth)} to fix{_gain(basis, worth, speedup, kind)}"
+    else:
+        todo = f"{_counted(basis.to_fix)}{_NO_GAIN_OF}{_limited(basis.limit)}"
+    best = max(basis.findings, key=lambda finding: finding.saving.seconds or 0.0)
+    share = basis.share_of_loop(best.saving)
+    if best.severity == "info" and share >= _LITTLE:
+        todo += f"; {best.rule}, for information, may save more: {_of_loop(best.saving, share)}"
+    return todo
 
 
-def _as_far_as_known(findings: Sequence[Finding], judged: tuple[int, int] | None) -> str:
+def _counted(findings: Sequence[Finding]) -> str:
+    return f"{len(findings)} finding{'s' * (len(findings) != 1)}"
+
+
+def _counted_steps(basis: Basis) -> str:
+    count = basis.steps.count if basis.steps else 0
+    return f"{count} step{'s' * (count != 1)}"
+
+
+def _of_loop(saving: Saving, share: float) -> str:
+    return f"{'at most ' * (saving.basis == 'bound')}{percent(share)} of the loop"
+
+
+def _nothing(basis: Basis, limit: _Limit) -> tuple[_Limit, str]:
+    """What to say where no finding has to be fixed: that nothing is lost only if that is known.
+
+    What is lost is judged by the steady loop: start-up is most of a short run, and nothing of a
+    long one.
+    """
+    savings = [finding.saving for finding in basis.findings]
+    best = max(savings, key=basis.share_of_loop, default=None)
+    saved = basis.share_of_loop(best) if best else 0.0
+    lost = _uncured(basis, limit)
+    if basis.judged is not None and not basis.judged[0]:
+        todo = _NONE_JUDGED
+    elif lost and lost.share > saved:
+        limit, todo = lost, _NO_CURE + _hottest(basis, lost)
+        if best and saved >= _LITTLE:
+            todo += f", but a fix below saves {_of_loop(best, saved)}"
+    elif best and saved >= _LITTLE:
+        todo = f"nothing has to be fixed, but a fix below saves {_of_loop(best, saved)}"
+    else:
+        todo = _NOTHING
+    if basis.unjudged and saved < _LITTLE:
+        todo = basis.unjudged
+    elif todo == _NOTHING:
+        todo = _as_far_as_known(basis) if limit.bound_by == "unknown" else todo + basis.so_far
+    if basis.off:
+        todo += f", with {basis.off} rule{'s' * (basis.off > 1)} switched off"
+    return limit, todo
+
+
+def _as_far_as_known(basis: Basis) -> str:
     """What to say where no finding has to be fixed as far as is known, without times."""
+    findings, judged = basis.findings, basis.judged
     costly = sum(bool(finding.cost.seconds) and finding.cost.share is None for finding in findings)
     if costly:
         return f"{costly} finding{'s' * (costly > 1)} below may matter"
+    if findings:
+        return f"{_counted(findings)} below, for information"
     if judged is None:
         return f"{_NOTHING} in what it shows"
     return f"{judged[0]} of {judged[1]} rules could be evaluated and found nothing"
 
 
-def _by_rule(serious: Sequence[Finding], pack: Mapping[str, Rule]) -> tuple[BoundBy, str] | None:
-    """What the rule of the first finding that knows it says, whatever the times are."""
-    verdicts = (pack[finding.rule].verdict for finding in serious)
-    return next(((known.bound_by, known.text) for known in verdicts if known), None)
-
-
-def _by_time(
-    time: TimeSpent,
-    findings: Sequence[Finding],
-    pack: Mapping[str, Rule],
-    busy: float | None,
-    dispatch: str | None,
-) -> tuple[BoundBy, str, float]:
-    """The largest part of the time, in words, and its share of the whole."""
-    if time.parts is None or not time.whole_s:
-        return "unknown", _UNKNOWN, 0.0
-    spent = _spent(time, [finding for finding in findings if pack[finding.rule].waits])
+def _uncured(basis: Basis, limit: _Limit) -> _Limit | None:
+    """What could be avoided and takes much: of the whole, else of the loop after warm-up."""
+    time = basis.time
+    if _avoidable(limit.bound_by, time) and limit.share > _MUCH:
+        return limit
+    if time.parts is None or not time.steady_s or basis.busy is not None:
+        return None
+    spent = _spent(basis)
+    del spent["warmup_compile_s"]
     largest = max(spent, key=lambda part: spent[part])
-    bound_by, doing = _PARTS[largest]
-    if bound_by == "dispatch" and dispatch:
-        doing = f"{dispatch} (dispatch)"
-    if largest == "python_s" and not time.parts.tracing_s:
-        doing = "Python"  # nothing tells recording operations apart
-    base = f"{time.base}'s {duration(time.whole_s)}"
-    if bound_by == "device" and (idle := _idle(time)) > _IDLE:
-        doing += f", which was idle for {percent(idle)} of that"
+    bound_by, doing = _doing(largest, basis)
+    share = spent[largest] / time.steady_s
+    if not _avoidable(bound_by, time) or share <= _MUCH:
+        return None
+    whole = f"{percent(share)} of the loop's {duration(time.steady_s)} after warm-up"
+    return _Limit(bound_by, f"{whole} went to {doing}", share)
+
+
+def _avoidable(bound_by: BoundBy, time: TimeSpent) -> bool:
+    return bound_by in _AVOIDABLE or (bound_by == "device" and _idle(time) > _IDLE)
+
+
+def _hottest(basis: Basis, lost: _Limit) -> str:
+    """The line at which most of what no rule cures is spent."""
+    rows = (row for row in basis.time.unexplained if row.lines)
+    of_part = [row for row in rows if _PARTS.get(f"{row.part}_s", ("",))[0] == lost.bound_by]
+    if not of_part:
+        return ""
+    line = of_part[0].lines[0]
+    return f"; most of it is at {line.file}:{line.line}"
+
+
+def _by_rule(to_fix: Sequence[Finding], pack: Mapping[str, Rule]) -> _Limit | None:
+    """What the rule of the first finding that knows it says, whatever the times are."""
+    verdicts = (pack[finding.rule].verdict for finding in to_fix)
+    return next((_Limit(said.bound_by, said.text, 1.0) for said in verdicts if said), None)
+
+
+def _by_time(basis: Basis) -> _Limit:
+    """The largest part of the time, in words, and its share of the whole."""
+    time = basis.time
+    if time.parts is None or not time.whole_s:
+        return _Limit("unknown", _UNKNOWN, 0.0)
+    spent = _spent(basis)
+    largest = max(spent, key=lambda part: spent[part])
+    bound_by, doing = _doing(largest, basis)
     share = spent[largest] / time.whole_s
-    text = f"{percent(share)} of the {base} went to {doing}"
+    text = f"{percent(share)} of the {time.base}'s {duration(time.whole_s)} went to {doing}"
     if time.parts.startup_s >= _MUCH * time.whole_s:
         text += f", {percent(time.parts.startup_s / time.whole_s)} to start-up"
+    busy = None if basis.once else basis.busy
     if busy is None or bound_by in ("device", "compilation"):
-        return bound_by, text, share
-    return "device", f"The device was busy {percent(busy)} of the steady steps; {text}", share
+        return _Limit(bound_by, text, share)
+    return _Limit(
+        "device", f"The device was busy {percent(busy)} of the steady steps; {text}", share
+    )
+
+
+def _doing(part: str, basis: Basis) -> tuple[BoundBy, str]:
+    """What a program is bound by whose time goes to a part, and what it does then."""
+    bound_by, doing = _PARTS[part]
+    if bound_by == "dispatch" and basis.dispatch:
+        doing = f"{basis.dispatch} (dispatch)"
+    if part == "python_s" and basis.time.parts and not basis.time.parts.tracing_s:
+        doing = "Python"  # nothing tells recording operations apart
+    if bound_by == "device" and (idle := _idle(basis.time)) > _IDLE:
+        doing += f", which was idle for {percent(idle)} of that"
+    return bound_by, doing
 
 
 def _idle(time: TimeSpent) -> float:
@@ -173,13 +278,14 @@ def _idle(time: TimeSpent) -> float:
     return 1.0 - time.device_s / waited if waited and time.device_s is not None else 0.0
 
 
-def _spent(time: TimeSpent, waits: Sequence[Finding]) -> dict[str, float]:
+def _spent(basis: Basis) -> dict[str, float]:
     """Seconds by part. Time blocked in reads belongs to the device, except for what fixing the
     reads gives back.
     """
-    parts = time.parts
+    time, parts = basis.time, basis.time.parts
     spent = {part: float(getattr(parts, part, 0.0)) for part in _PARTS}
     spent["device_s"] = parts.barrier_s if parts else 0.0
+    waits = [finding for finding in basis.findings if basis.pack[finding.rule].waits]
     given = [wait.saving.remaining_s for wait in waits]
     if given and None not in given:
         reading = min(spent["read_s"], sum(seconds or 0.0 for seconds in given))
@@ -190,13 +296,12 @@ def _spent(time: TimeSpent, waits: Sequence[Finding]) -> dict[str, float]:
     return spent
 
 
-def _speedup(
-    time: TimeSpent, findings: Sequence[Finding], steps: int | None
-) -> tuple[float | None, SavingBasis]:
+def _speedup(basis: Basis) -> tuple[float | None, SavingBasis]:
     """How many times as fast the loop is without its warm-up's compiling, if all are fixed: its
     average step, where the findings tell of that.
     """
-    savings = [finding.saving for finding in findings if finding.saving.seconds is not None]
+    time, steps = basis.time, basis.steps.count if basis.steps else None
+    savings = [f.saving for f in basis.to_fix if f.saving.seconds is not None]
     if not time.loop_s or not savings:
         return None, "none"
     given = [s for s in savings if s.remaining_s is not None]
@@ -225,22 +330,31 @@ def _of_warmup(saving: Saving) -> bool:
     return bool(saving.seconds) and saving.now_ms is not None and saving.after_ms == saving.now_ms
 
 
-def _gain(
-    serious: Sequence[Finding], speedup: float | None, basis: SavingBasis, limit: str | None
-) -> str:
+def _gain(basis: Basis, worth: Sequence[Finding], speedup: float | None, kind: SavingBasis) -> str:
     """What fixing all of them brings; it may be more where some have no estimate."""
-    savings = [finding.saving for finding in serious]
+    savings = [finding.saving for finding in basis.to_fix]
     more = any(s.basis in ("none", "bound") for s in savings) or (
         len(savings) > 1 and any(s.remaining_s is None for s in savings)
     )
-    if speedup is None or basis == "bound" or (more and speedup < _NO_GAIN):
-        return ""
+    if speedup is None or kind == "bound" or (more and speedup < _NO_GAIN):
+        return _most(basis, worth)
     if speedup < _NO_GAIN:
-        return f"{_NO_GAIN_OF}{_limited(limit)}"
-    then = f", then limited by {LIMITS[limit]}" if limit else ""
-    whole = any(_of_warmup(finding.saving) for finding in serious)
+        return f"{_NO_GAIN_OF}{_limited(basis.limit)}"
+    then = f", then limited by {LIMITS[basis.limit]}" if basis.limit else ""
+    whole = any(_of_warmup(saving) for saving in savings)
     when = "" if whole else " after warm-up"
     return f" for a loop {_times(speedup)} as fast{' or more' if more else ''}{when}{then}"
+
+
+def _most(basis: Basis, worth: Sequence[Finding]) -> str:
+    """What the largest bound is, where no estimate is to be had of all."""
+    bounds = [finding for finding in worth if finding.saving.basis == "bound"]
+    best = max(bounds, key=lambda finding: basis.share_of_loop(finding.saving), default=None)
+    share = basis.share_of_loop(best.saving) if best else 0.0
+    if best is None or share < _LITTLE:
+        return ""
+    which = "which" if len(worth) == 1 else f"of which {best.rule}"
+    return f", {which} saves {_of_loop(best.saving, share)}"
 
 
 def _limited(limit: str | None) -> str:

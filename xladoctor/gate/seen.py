@@ -37,4 +37,4 @@ def in_loop(diagnosis: Diagnosis) -> bool:
         *(finding.rule for finding in diagnosis.findings),
         *(ignored.rule for ignored in diagnosis.ignored),
     ]
-    return any(diagnosis.pack[rule].about == "loop" for rule in rules)
+    return any(diagnosis.pack[rule].about != "run" for rule in rules)

@@ -222,7 +222,7 @@ def cost_of(finding: Finding, base: str) -> str:
 
 def place_of(finding: Finding) -> str | None:
     """Where it is, if it has no lines: nothing for what is about the run as a whole."""
-    unknown = "no line in this evidence" if finding.about == "loop" else None
+    unknown = "no line in this evidence" if finding.about != "run" else None
     return finding.place or unknown
 
 

@@ -74,6 +74,16 @@ class Estimate:
         """The whole saving."""
         return self.steady_s + self.late_s + self.warmup_s
 
+    def within(self, most: float | None) -> Estimate:
+        """The same, made smaller in proportion where it is more than ``most`` seconds: a replay of
+        a few steps, scaled to the run, can give more than what the defect costs in the run.
+        """
+        if most is None or self.seconds <= most:
+            return self
+        part = most / self.seconds
+        return replace(self, steady_s=self.steady_s * part, late_s=self.late_s * part,
+                       warmup_s=self.warmup_s * part)  # fmt: skip
+
 
 class WhatIf:
     """Replays the processes of the evidence; a process without a timeline has no estimates."""
