@@ -246,6 +246,18 @@ def test_a_graph_that_runs_within_the_call_that_launches_it_is_waited_for(
     assert time.device_s == pytest.approx(12.8)
 
 
+def test_arguments_that_are_sent_within_a_call_are_uploads() -> None:
+    steps = [at(n, 2.0 * n, 2.0 * n + 2, upload=0.1) for n in range(10)]
+    timeline = {"process": 0, "step": 5, "steady": True, "duration_ns": 2 * SECOND,
+                "wait_ns": 0, "upload_ns": 1.3 * SECOND, "dispatch_ns": 0.4 * SECOND}  # fmt: skip
+    time = time_spent(complete({
+        "step": steps, "host_sample": [sample(80, tracing=True), sample(20)],
+        "timeline_step": [timeline],
+    }, frontend="jax"))  # fmt: skip
+    # of 19 s of Python 15.2 are calls, which send for three of four parts
+    assert parts(time) == pytest.approx({"upload_s": 12.4, "dispatch_s": 3.8, "python_s": 3.8})
+
+
 def test_a_timeline_without_the_waits_of_other_steps_tells_nothing_of_them() -> None:
     timeline = {"process": 0, "step": 0, "wait_ns": 1000, "dispatch_ns": 0}
     device = {"process": 0, "step": 0, "device": 0, "idle_wait_ns": 900}

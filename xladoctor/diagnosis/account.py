@@ -65,12 +65,12 @@ def time_spent(evidence: Evidence) -> TimeSpent:
     python = max(0.0, seconds["python"] - seconds["setup"])
     eager = min(python, _eager_compile(evidence, row["process"]))
     python -= eager
-    of_loop = told_apart(evidence, row).of(seconds["barrier"], python)
+    of_loop = told_apart(evidence, row).of(seconds["barrier"], python, seconds["upload"])
     parts = TimeParts(
         warmup_compile_s=warmup, compile_s=seconds["compile"] - warmup + eager,
         read_s=seconds["read"], barrier_s=of_loop["barrier"],
-        input_s=seconds["input"], upload_s=seconds["upload"], save_s=seconds["save"],
-        dispatch_s=of_loop["dispatch"], tracing_s=of_loop["tracing"], python_s=of_loop["python"],
+        input_s=seconds["input"], upload_s=of_loop["upload"],
+        save_s=seconds["save"], dispatch_s=of_loop["dispatch"], tracing_s=of_loop["tracing"], python_s=of_loop["python"],
     )  # fmt: skip
     loop = sum(asdict(parts).values())
     began = evidence.origin.get("began_ns")
@@ -98,23 +98,30 @@ def time_spent(evidence: Evidence) -> TimeSpent:
 
 
 class Shares(NamedTuple):
-    """What timeline and samples tell apart in the loop: the part of its barriers that is dispatch,
-    and the parts of its Python that are dispatch, tracing, and waiting for a graph that runs within
-    the call that launches it; 0 to 1.
+    """What timeline and samples tell apart in the loop, 0 to 1.
+
+    Attributes:
+        launching: the part of its barriers that is dispatch.
+        calling: the part of its Python that is dispatch.
+        recording: the part of its Python that is tracing.
+        waiting: the part of its Python that waits for a graph, which runs within the call that
+            launches it.
+        sending: the part of its Python that sends arguments to the device, within such a call.
     """
 
     launching: float
     calling: float
     recording: float
     waiting: float = 0.0
+    sending: float = 0.0
 
-    def of(self, barrier: float, python: float) -> dict[str, float]:
-        """Parts of the loop's barriers and of its Python."""
+    def of(self, barrier: float, python: float, upload: float) -> dict[str, float]:
+        """The parts that the loop's barriers, its Python and its uploads consist of."""
         dispatch = barrier * self.launching
         return {
             "dispatch": dispatch + python * self.calling, "tracing": python * self.recording,
-            "barrier": barrier - dispatch + python * self.waiting,
-            "python": python * (1 - self.calling - self.recording - self.waiting),
+            "barrier": barrier - dispatch + python * self.waiting, "upload": upload + python * self.sending,
+            "python": python * (1 - sum(self[1:])),
         }  # fmt: skip
 
 
@@ -124,28 +131,33 @@ def told_apart(evidence: Evidence, loop: dict[str, Any]) -> Shares:
     launching = _waits(evidence, loop["process"])["dispatch"]
     if vocabulary(evidence.frontend).records_steps:
         return Shares(launching, 0.0, in_framework)
-    waiting = in_framework * _waited_in_calls(evidence, loop)
-    return Shares(launching, in_framework - waiting, 0.0, waiting)
+    waiting, sending = (in_framework * part for part in _within_calls(evidence, loop))
+    return Shares(launching, in_framework - waiting - sending, 0.0, waiting, sending)
 
 
-def _waited_in_calls(evidence: Evidence, loop: dict[str, Any]) -> float:
-    """The part of the calls that launch graphs in which these run, before the call returns: in the
-    timeline the host waits then, but in no read or barrier of the step log.
+def _within_calls(evidence: Evidence, loop: dict[str, Any]) -> tuple[float, float]:
+    """The parts of the calls that launch graphs in which the host waits for these or sends their
+    arguments, before the call returns: the timeline shows both, the step log neither.
     """
     (row,) = evidence.database.rows(
         "SELECT sum(wait_ns) / sum(duration_ns) AS waiting,"
+        " sum(upload_ns) / sum(duration_ns) AS sending,"
         " sum(coalesce(dispatch_ns, 0) + coalesce(tracing_ns, 0)) / sum(duration_ns) AS calling"
         " FROM timeline_step WHERE process = $process AND steady",
         {"process": loop["process"]},
     )
-    logged = evidence.database.scalar(
-        "SELECT sum(coalesce(read_ns, 0) + coalesce(barrier_ns, 0))"
-        " / sum(duration_ns - coalesce(compile_ns, 0)) FROM step"
+    (logged,) = evidence.database.rows(
+        "SELECT sum(coalesce(read_ns, 0) + coalesce(barrier_ns, 0)) / sum(running_ns) AS waiting,"
+        " sum(coalesce(upload_ns, 0)) / sum(running_ns) AS sending"
+        " FROM (SELECT *, duration_ns - coalesce(compile_ns, 0) AS running_ns FROM step)"
         " WHERE process = $process AND thread = $thread AND NOT tail",
         {"process": loop["process"], "thread": loop["thread"]},
     )
-    waiting = max(0.0, (row["waiting"] or 0.0) - (logged or 0.0))
-    return waiting / (waiting + (row["calling"] or 0.0)) if waiting else 0.0
+    waiting, sending = (
+        max(0.0, (row[what] or 0.0) - (logged[what] or 0.0)) for what in ("waiting", "sending")
+    )
+    whole = waiting + sending + (row["calling"] or 0.0)
+    return (waiting / whole, sending / whole) if whole else (0.0, 0.0)
 
 
 def _tracing_share(evidence: Evidence, loop: dict[str, Any]) -> float:

@@ -37,6 +37,7 @@ from xladoctor.frontends.vocabulary import vocabulary
 
 Row = dict[str, Any]
 _PATIENCE_S = 600.0  # for a query of the pack
+_BUSY = 0.5  # of the steps: below, no device can be what limits them
 
 
 def diagnose(
@@ -188,11 +189,14 @@ def _outcomes(
 
 
 def _busy(evidence: Evidence, savings: Savings, used: Sequence[DeviceUse]) -> float | None:
-    """The share of the time that the busiest device works, if that limits the steps as they are."""
+    """The share of the time that the busiest device works, if that limits the steps as they are:
+    by the replay, and in the timeline's own steps too.
+    """
     lead = evidence.database.scalar("SELECT process FROM lead") or 0
     if savings.whatif.limited_by(lead) != "device":
         return None
-    return max((device.busy for device in used), default=None)
+    busiest = max((device.busy for device in used), default=0.0)
+    return busiest if busiest >= _BUSY else None
 
 
 def judge(

@@ -34,7 +34,7 @@ def process_steps(evidence: Evidence) -> list[ProcessStep]:
 def _step(row: Row, evidence: Evidence, *, several_hosts: bool) -> ProcessStep:
     spent = {part: float(row.get(part) or 0) for part in _PARTS}
     spent["python"] = max(0.0, float(row["whole"]) - sum(spent.values()))
-    spent |= told_apart(evidence, row).of(spent["barrier"], spent["python"])
+    spent |= told_apart(evidence, row).of(spent["barrier"], spent["python"], spent["upload"])
     steps = max(1.0, float(row["steps"] or 0))
     return ProcessStep(
         _name(row, several_hosts=several_hosts), round(steps), float(row["whole"]) / steps / 1e9,

@@ -81,7 +81,7 @@ def _tell_apart(rows: list[Row], evidence: Evidence) -> None:
     for loop in evidence.database.rows(_LOOP):
         shares = told_apart(evidence, loop)
         for row in rows:
-            whole = row["barrier"] + row["python"]
-            parts = shares.of(row["barrier"], row["python"])
-            row |= {part: round(parts[part]) for part in ("dispatch", "tracing", "barrier")}
-            row["python"] = whole - row["dispatch"] - row["tracing"] - row["barrier"]
+            whole = row["barrier"] + row["python"] + row["upload"]
+            parts = shares.of(row["barrier"], row["python"], row["upload"])
+            named = {part: round(ns) for part, ns in parts.items() if part != "python"}
+            row |= named | {"python": whole - sum(named.values())}
