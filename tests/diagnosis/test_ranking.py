@@ -65,9 +65,7 @@ ORDERED = [
     saves(None, fingerprint="unknown cost, warning", rule="XD201"),
     saves(None, fingerprint="the same, later rule", rule="XD202"),
     saves(None, fingerprint="the same, later line", rule="XD202", locations=[location(line=42)]),
-    finding(
-        "XD201", saving=Saving(0.01, None, 0.001, "estimate"), fingerprint="next to nothing"
-    ),
+    finding("XD201", saving=Saving(0.01, None, 0.001, "estimate"), fingerprint="next to nothing"),
     saves(None, "info", fingerprint="unknown cost, information"),
 ]
 

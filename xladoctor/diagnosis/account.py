@@ -70,7 +70,8 @@ def time_spent(evidence: Evidence) -> TimeSpent:
         warmup_compile_s=warmup, compile_s=seconds["compile"] - warmup + eager,
         read_s=seconds["read"], barrier_s=of_loop["barrier"],
         input_s=seconds["input"], upload_s=of_loop["upload"],
-        save_s=seconds["save"], dispatch_s=of_loop["dispatch"], tracing_s=of_loop["tracing"], python_s=of_loop["python"],
+        save_s=seconds["save"], dispatch_s=of_loop["dispatch"], tracing_s=of_loop["tracing"],
+        python_s=of_loop["python"],
     )  # fmt: skip
     loop = sum(asdict(parts).values())
     began = evidence.origin.get("began_ns")
@@ -120,7 +121,8 @@ class Shares(NamedTuple):
         dispatch = barrier * self.launching
         return {
             "dispatch": dispatch + python * self.calling, "tracing": python * self.recording,
-            "barrier": barrier - dispatch + python * self.waiting, "upload": upload + python * self.sending,
+            "barrier": barrier - dispatch + python * self.waiting,
+            "upload": upload + python * self.sending,
             "python": python * (1 - sum(self[1:])),
         }  # fmt: skip
 

@@ -230,6 +230,7 @@ def ranking(findings: Sequence[Finding], style: Style) -> RenderableType:
     gains = [plain(gain_of(finding), style) for finding in listed]
     places = [plain(_short_place(finding), style) for finding in listed]
     widths = [min(max(map(cell_len, places)), style.width // 3), max(map(cell_len, gains))]
+    places = [_end_of(place, widths[0], style) for place in places]
     ends: OverflowMethod = "ellipsis" if style.unicode else "crop"
     grid = Table.grid(padding=(0, 1))
     grid.add_column(width=2, justify="right")
@@ -242,6 +243,16 @@ def ranking(findings: Sequence[Finding], style: Style) -> RenderableType:
     more = len(findings) - _LISTED
     rest = [Text(f"   and {more} more", style="dim")] if more > 0 else []
     return Group(grid, *rest)
+
+
+def _end_of(place: str, width: int, style: Style) -> str:
+    """A place within a width: its end has the line."""
+    if cell_len(place) <= width:
+        return place
+    cut = "…" if style.unicode else "~"
+    while cell_len(place) > width - 1:
+        place = place[1:]
+    return cut + place
 
 
 def _short_place(finding: Finding) -> str:

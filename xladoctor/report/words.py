@@ -191,6 +191,8 @@ def unjudged_in_short(skipped: Sequence[NotChecked]) -> list[str]:
 def gain_of(finding: Finding) -> str:
     """What fixing it saves, or else what it costs, in a word or two; empty if that is not known."""
     saving, cost = finding.saving, finding.cost
+    if saving.is_next_to_nothing:
+        return "saves next to nothing"
     if saving.seconds is not None:
         return f"saves {_BASIS[saving.basis]}{duration(saving.seconds)}"
     return "" if cost.seconds is None else f"costs {_BASIS[cost.basis]}{duration(cost.seconds)}"

@@ -84,4 +84,4 @@ def _tell_apart(rows: list[Row], evidence: Evidence) -> None:
             whole = row["barrier"] + row["python"] + row["upload"]
             parts = shares.of(row["barrier"], row["python"], row["upload"])
             named = {part: round(ns) for part, ns in parts.items() if part != "python"}
-            row |= named | {"python": whole - sum(named.values())}
+            row.update(named, python=whole - sum(named.values()))
