@@ -8,7 +8,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE
 export PJRT_DEVICE ?= CPU
 
-.PHONY: demo demo-jax test test-all test-busy fuzz lint docs site snapshots samples benchmark benchmark-long \
+.PHONY: demo demo-jax test test-all test-releases test-busy fuzz lint docs site snapshots samples benchmark benchmark-long \
         benchmark-ingest benchmark-recompilation benchmark-savings benchmark-scaling clean help
 
 help:            ## list the targets
@@ -29,6 +29,10 @@ test: $(VENV)/.xla $(VENV)/.test ## install what tests need, run the suite (ten 
 
 test-all: $(VENV)/.xla $(VENV)/.test ## all tests, the thorough ones too (half an hour)
 	$(PYTEST) $(PYTEST_ARGS)
+
+test-releases: $(VENV)/.xla $(VENV)/.test ## programs, traces and logs of the oldest and newest releases (2 GB, ten minutes)
+	python -m pytest tests/releases/releases.py $(PYTEST_ARGS)
+	python docs/generate.py
 
 test-busy: $(VENV)/.xla $(VENV)/.test ## tests of running programs while two processes keep two cores busy
 	python -m tests.busy $(PYTEST) -m 'not thorough' tests/live $(PYTEST_ARGS)
@@ -77,7 +81,7 @@ $(VENV)/.docs: $(VENV)/.base pyproject.toml
 	@touch $@
 
 clean:           ## remove the environment and all caches
-	rm -rf $(VENV) .venv-jax site .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+	rm -rf $(VENV) .venv-jax .venv-releases site .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
 
 $(VENV)/.base:
 	@echo "making $(VENV) with $$($(PYTHON) --version)"

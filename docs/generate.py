@@ -26,6 +26,7 @@ from xladoctor.diagnosis.pack import load_rules
 from xladoctor.diagnosis.rule import Rule
 from xladoctor.diagnosis.rule_row import ROW_COLUMNS
 from xladoctor.doctor import load_evidence
+from xladoctor.environment.releases import tried
 from xladoctor.evidence.catalog import public_macros, public_views
 from xladoctor.evidence.schema import CHANGES, EVIDENCE_VERSION, EXAMPLES, TABLES, VIEWS, Column
 from xladoctor.ingest import run_records
@@ -47,6 +48,7 @@ FAMILIES = {
     "XD6": "the device's own time", "XD7": "settings and versions", "XD9": "the evidence itself",
 }  # fmt: skip
 CONFIGURATION = DOCS / "configuration.md"
+TROUBLESHOOTING = DOCS / "troubleshooting.md"
 CASES = DOCS / "rule-cases.md"
 RULES = DOCS / "rule-files.md"
 
@@ -187,6 +189,13 @@ def help_page() -> str:
     return "\n".join(parts)
 
 
+def releases_table() -> str:
+    """The releases that xladoctor was tried with."""
+    rows = [f"| {row.framework} {row.version} | {row.python} | {', '.join(row.read)} |"
+            for row in tried()]  # fmt: skip
+    return "\n".join(["| Release | Python | Read |", "| --- | --- | --- |", *rows]) + "\n"
+
+
 def main() -> int:
     """Write or check all generated files."""
     os.chdir(DOCS.parent)  # so that the picture shows a relative path
@@ -196,6 +205,7 @@ def main() -> int:
         RULES: filled(
             RULES, keys=described("Key", rule_schema.KEYS), columns=described("Column", ROW_COLUMNS)
         ),
+        TROUBLESHOOTING: filled(TROUBLESHOOTING, releases=releases_table()),
         CASES: filled(CASES, defaults=row_defaults(), values=expected_values()),
         DOCS / "rule.schema.json": json.dumps(rule_schema.schema(), indent=1) + "\n",
         DOCS / "configuration.schema.json": json.dumps(configuration.schema(), indent=1) + "\n",

@@ -27,7 +27,7 @@ from xladoctor.frontends.vocabulary import vocabulary
 from xladoctor.warmup import WARMUP
 
 _ENOUGH = 10  # samples, to tell recording operations from other Python
-_WORTH_NAMING = 0.01  # of the whole
+_WORTH_NAMING = 0.01  # of the whole, and of a part
 _LIKE_THE_OTHERS = 0.25  # a step of the timeline waits at least so much of what each step does
 _MOST_LINES = 3
 _OVERHEAD: tuple[PartName, ...] = ("startup", "after", "capture")
@@ -349,7 +349,7 @@ class _Lines:
                   for row in rows]  # fmt: skip
         others = [place for place in places if (part, *place[:2]) not in self._known] or places
         return [LineTime(file, line, round(share * seconds, 4))
-                for file, line, share in others[:_MOST_LINES]]  # fmt: skip
+                for file, line, share in others[:_MOST_LINES] if share >= _WORTH_NAMING]  # fmt: skip
 
     def after_loop(self) -> list[LineTime]:
         """The lines that took longest after the loop, with their own seconds."""

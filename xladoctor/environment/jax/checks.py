@@ -13,6 +13,7 @@ from xladoctor.environment.child import Outcomes
 from xladoctor.environment.framework import Framework
 from xladoctor.environment.interface import Check, failure, ok, skipped, warning
 from xladoctor.environment.jax import probe
+from xladoctor.environment.releases import tried_with
 
 _RIGHT = 576.0  # of the probe's step
 _FAULTS = (
@@ -31,7 +32,7 @@ def imported(outcomes: Outcomes) -> Check:
     if not outcome.done:
         cure = faults.advice(outcome, "import jax", _FAULTS)
         return failure("JAX", f"cannot be imported: {outcome.error}", cure)
-    return ok("JAX", str(outcome.facts["version"]))
+    return ok("JAX", f"{outcome.facts['version']} ({tried_with('jax')})")
 
 
 def jaxlib(outcomes: Outcomes) -> Check:

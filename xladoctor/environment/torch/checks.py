@@ -11,6 +11,7 @@ from xladoctor.environment import faults
 from xladoctor.environment.child import Outcomes
 from xladoctor.environment.framework import Framework
 from xladoctor.environment.interface import Check, failure, ok, skipped, warning
+from xladoctor.environment.releases import tried_with
 from xladoctor.environment.torch import probe
 
 _RIGHT = 576.0  # of the probe's step
@@ -30,7 +31,8 @@ def imported(outcomes: Outcomes) -> Check:
         cure = faults.advice(outcome, "import torch")
         return failure("PyTorch", f"cannot be imported: {outcome.error}", cure)
     version = outcome.facts["version"]
-    return ok("PyTorch", f"{version}: programs that call torch.compile can be captured")
+    return ok("PyTorch", f"{version}: programs that call torch.compile can be captured"
+                         f" ({tried_with('torch')})")  # fmt: skip
 
 
 def gpu(outcomes: Outcomes) -> Check:
