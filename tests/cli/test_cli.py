@@ -119,7 +119,7 @@ def bad(tmp_path: Path) -> Path:
     [
         ("empty", "empty: is empty"),
         ("binary", "binary: byte 0 is zero: not a text file"),
-        ("program.py", "program.py: no metrics report in 2 lines; expected "),
+        ("program.py", "program.py: no run of it in xladoctor-runs/"),
         ("missing", "missing: no such file or directory"),
         ("program.py/inside", "program.py/inside: no such file or directory"),
         ("folder", "folder: nothing in it that can be read"),

@@ -86,7 +86,7 @@ def test_a_second_report_is_another_process(folder: Path) -> None:
 
 
 def test_a_named_file_of_another_kind_is_an_error(folder: Path) -> None:
-    with pytest.raises(IngestError, match=r"train\.py: no metrics report"):
+    with pytest.raises(IngestError, match=r"train\.py: no run of it in xladoctor-runs/"):
         load_evidence([str(folder / "metrics.txt"), str(folder / "train.py")])
 
 

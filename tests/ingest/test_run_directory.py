@@ -354,15 +354,6 @@ def test_program_that_left_no_folder(
     assert hint in caught.value.hint
 
 
-def test_directory_of_several_programs_names_their_runs(tmp_path: Path) -> None:
-    write(tmp_path / "run.json", MANIFEST)
-    for name in ("1-train", "2-evaluate"):
-        write(tmp_path / name / "run.json", MANIFEST)
-    with pytest.raises(IngestError, match="several programs ran") as caught:
-        read(tmp_path)
-    assert caught.value.hint == f"one of {tmp_path / '1-train'}, {tmp_path / '2-evaluate'}"
-
-
 @pytest.mark.parametrize("name", ["analysis.log", "steps.jsonl", "metrics.txt", "call_sites.json"])
 def test_file_that_may_not_be_read_leaves_a_note(run: Path, name: str) -> None:
     path = run / "process-42" / name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from tests.cli.command import ROOT
 from xladoctor.evidence.interface import Evidence
 from xladoctor.evidence.load import load
 from xladoctor.evidence.source import source_line
+from xladoctor.recording.interface import RUNS
 
 ELSEWHERE = "/samples/programs/not_here.py"
 
@@ -32,6 +34,27 @@ def test_line_of_a_file_that_is_not_here_has_its_text(run: Path) -> None:
     evidence = loaded(run, json.dumps([row]))
     assert source_line(evidence, ELSEWHERE, 7) == "    x = y  # größe"
     assert source_line(evidence, ELSEWHERE, 8) is None
+
+
+@pytest.mark.parametrize("inside", [True, False], ids=["in its folder", "elsewhere"])
+def test_source_is_found_from_another_folder_by_the_run_in_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inside: bool
+) -> None:
+    project, reader = tmp_path / "project", tmp_path / "reader"
+    folder = project / RUNS / "one" if inside else tmp_path / RUNS / "one"
+    shutil.copytree(ROOT / "sample_traces" / "scalar_read", folder)
+    for place in (project, reader):
+        place.mkdir(exist_ok=True)
+    (project / "train.py").write_text("first\nsecond\n")
+    manifest = json.loads((folder / "run.json").read_text())
+    manifest |= {"cwd": str(project), "began_ns": time.time_ns()}
+    (folder / "run.json").write_text(json.dumps(manifest))
+    monkeypatch.chdir(reader)
+    evidence = load(str(folder))
+    host = evidence.database.scalar("SELECT any_value(host) FROM process")
+    monkeypatch.setattr("socket.gethostname", lambda: host)
+    line = source_line(evidence, str(project / "train.py"), 2)
+    assert line == ("second" if inside else None)
 
 
 @pytest.mark.parametrize("content", ["", "[", "{}x", "[1]", '[{"file": "a"}]', '[{"line": "b"}]',

@@ -35,7 +35,8 @@ def analyze(
         list[str],
         typer.Argument(
             metavar="PATH…",
-            help="A run directory; or what other tools recorded of one program: an XProf log"
+            help="A run: its directory, last, last~1 (the one before it) or its script's name; or"
+            " what other tools recorded of one program: an XProf log"
             " directory, .xplane.pb files, texts with metrics reports or analysis logs, or a"
             " directory with any of these. - reads text from standard input.",
         ),

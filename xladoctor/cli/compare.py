@@ -29,9 +29,9 @@ _FORMATS = (Format.terminal, Format.html, Format.json, Format.markdown)
 
 
 def compare(
-    a: Annotated[str, typer.Argument(metavar="A", help="The run before: a run directory, or"
+    a: Annotated[str, typer.Argument(metavar="A", help="The run before, such as last~1, or"
                                      " anything else that `analyze` reads.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="The run after.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The run after, such as last.")],
     fail_on: FailOnOption = None,
     max_slowdown: Annotated[
         str | None,

@@ -33,7 +33,7 @@ def compilations(
         str,
         typer.Argument(
             metavar="PATH",
-            help="A run directory, log directory, .xplane.pb or text file, as for analyze. - reads"
+            help="A run, log directory, .xplane.pb or text file, as for analyze. - reads"
             " text from standard input.",
         ),
     ],

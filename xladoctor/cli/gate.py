@@ -52,8 +52,7 @@ def gate(
         list[str] | None,
         typer.Argument(
             metavar="[RUN | -- COMMAND...]",
-            help="A run directory (default: the newest in xladoctor-runs), or a command to run and"
-            " judge.",
+            help="A run as for analyze (default: last, the newest), or a command to run and judge.",
         ),
     ] = None,
     fail_on: FailOnOption = None,
@@ -282,20 +281,9 @@ def _of_directory(words: Sequence[str], configuration: Configured, *, pictures: 
                                  param_hint="RUN")  # fmt: skip
     with progress_bar() as bar:
         return doctor.examine(
-            words[0] if words else _newest(), doctor.selection(configuration), progress=bar,
+            words[0] if words else "last", doctor.selection(configuration), progress=bar,
             pictures=pictures,
         )  # fmt: skip
-
-
-def _newest() -> str:
-    from xladoctor.gate.interface import GateError
-    from xladoctor.recording.launcher import RUNS
-
-    runs = [path.parent for path in Path(RUNS).glob("*/run.json")]
-    if not runs:
-        raise GateError(f"no run to judge in {RUNS}/",
-                        "name a run, or a command: xladoctor gate -- python train.py")  # fmt: skip
-    return str(max(runs, key=lambda path: (path.stat().st_mtime, path.name)))
 
 
 def _written(policy: Policy, judged: Sequence[Program]) -> str:

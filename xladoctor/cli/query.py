@@ -40,7 +40,7 @@ def query(
         str | None,
         typer.Argument(
             metavar="PATH",
-            help="A run directory, log directory, .xplane.pb or text file, as for analyze. - reads"
+            help="A run, log directory, .xplane.pb or text file, as for analyze. - reads"
             " text from standard input.",
             show_default=False,
         ),

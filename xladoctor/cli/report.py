@@ -15,7 +15,7 @@ from xladoctor.cli.output import ShowIgnoredOption, TotalStepsOption
 def report(
     paths: Annotated[
         list[str],
-        typer.Argument(metavar="RUN…", help="A run directory, or what else `analyze` reads."),
+        typer.Argument(metavar="RUN…", help="A run, or what else `analyze` reads."),
     ],
     html: Annotated[
         Path, typer.Option("--html", metavar="FILE", help="The page to write: one HTML file.")

@@ -34,7 +34,7 @@ def view(
         str,
         typer.Argument(
             metavar="RUN",
-            help="A run directory, log directory, .xplane.pb file or Chrome trace, as for analyze.",
+            help="A run, log directory, .xplane.pb file or Chrome trace, as for analyze.",
         ),
     ],
     session: Annotated[

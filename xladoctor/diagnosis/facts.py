@@ -33,6 +33,19 @@ _LOGGED = """
     SELECT process, count(*) AS count, sum(duration_ns) / 1e9 AS seconds FROM compilation
     WHERE process NOT IN (SELECT process FROM timeline) GROUP BY process
 """
+#: Of a block that somebody quoted of a log, which may be a compilation and its launch.
+_QUOTED = """
+    SELECT cause, any_value(coalesce(user_file, file)) AS file,
+           any_value(coalesce(user_line, line)) AS line, bool_or(compiled) AS compiled
+    FROM (SELECT * EXCLUDE (index), TRUE AS compiled FROM compilation
+          UNION ALL BY NAME SELECT *, FALSE AS compiled FROM execution)
+    WHERE process NOT IN (SELECT process FROM timeline) AND cause <> '' AND line IS NOT NULL
+    GROUP BY process, cause, user_file, user_line
+"""
+_ALONE = """
+    SELECT max(count) = 1 FROM (
+        SELECT count(*) AS count FROM execution UNION ALL SELECT count(*) FROM compilation)
+"""
 _COUNTED = {"compile": ("graph", "graphs"), "execute": ("launch", "launches")}
 _STEPS_OF_LOG = "SELECT s.* FROM lead l JOIN step s USING (process, thread) WHERE NOT s.tail"
 _STEPS_OF_TIMELINE = """
@@ -78,6 +91,11 @@ def reported(evidence: Evidence) -> str:
 
 
 def _logged(evidence: Evidence) -> str:
+    quoted = evidence.database.rows(_QUOTED)
+    if len(quoted) == 1 and evidence.database.scalar(_ALONE):
+        what = "compiled" if quoted[0]["compiled"] else "launched"
+        cause, file, line = (quoted[0][name] for name in ("cause", "file", "line"))
+        return f"The log has one graph, {what} at {evidence.shown(file)}:{line} ({cause})"
     rows = evidence.database.rows(_LOGGED)
     if len(rows) != 1:
         return ""

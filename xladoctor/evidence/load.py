@@ -9,18 +9,14 @@ from typing import Any
 
 from xladoctor.evidence.database import Database, row_count
 from xladoctor.evidence.interface import Evidence
+from xladoctor.evidence.runs import is_run, locate, refuse_several
 from xladoctor.foreign import clean, encodable, quoted
 from xladoctor.frontends.vocabulary import DEFAULT, tables
-from xladoctor.ingest.interface import Ingested, IngestError, Progress
+from xladoctor.ingest.interface import Ingested, Progress
 from xladoctor.ingest.recorded_elsewhere import add_texts, read_elsewhere
 from xladoctor.ingest.run_directory import read_run_directory
 from xladoctor.ingest.run_records import RemoteManifest, plain
 from xladoctor.ingest.torch_xla.text_file import read_text
-
-_EXPECTED = (
-    "expected a run directory of `xladoctor run`, an XProf log directory, an .xplane.pb file, a"
-    " text with a metrics report or an analysis log, or a directory with several of these"
-)
 
 _FEW_ROWS = 100_000  # below this, threads cost more than they save
 
@@ -31,44 +27,31 @@ def load(
     """Read a path, or several of one program, into evidence.
 
     Args:
-        path: a run directory; or files and directories that other tools wrote, of one program.
-            ``-`` is standard input.
+        path: a run directory, or a run by name; or files and directories that other tools wrote,
+            of one program. ``-`` is standard input.
         session: which of several captured timelines to read; by default the last one.
         progress: told how far the reading of large files has got.
 
     Raises:
         IngestError: nothing is there, or not of a kind that can be read.
     """
-    if not isinstance(path, str):
-        if len(path) > 1:
-            places = [_existing(each) for each in path]
-            return build(read_elsewhere(places, session, progress),
-                         {"kind": "files", "path": quoted(*path)})  # fmt: skip
-        (path,) = path
-    if path == "-":
+    words = [path] if isinstance(path, str) else list(path)
+    if words == ["-"]:
         ingested = Ingested()
         add_texts([read_text(sys.stdin.buffer, "standard input")], [], ingested)
         return build(ingested, {"kind": "text", "path": "-"})
-    place = _existing(path)
-    if (place / "run.json").exists() or any(place.glob("process-*")):
-        manifest, ingested = read_run_directory(place, session, progress)
+    paths = [locate(word) for word in words]
+    places = [Path(each) for each in paths]
+    if len(places) == 1 and is_run(places[0]):
+        manifest, ingested = read_run_directory(places[0], session, progress)
         kind = "remote" if isinstance(manifest, RemoteManifest) else "run"
-        return build(ingested, {**plain(manifest), "kind": kind, "path": path})
-    ingested = read_elsewhere([place], session, progress)
+        return build(ingested, {**plain(manifest), "kind": kind, "path": paths[0]})
+    refuse_several(places)
+    ingested = read_elsewhere(places, session, progress)
     kind = "timeline" if "timeline" in ingested.tables else "text"
-    return build(ingested, {"kind": kind, "path": path})
-
-
-def _existing(path: str) -> Path:
-    """The path, if there is something."""
-    place = Path(path)
-    try:
-        exists = place.exists()
-    except OSError as error:
-        raise IngestError(f"{path}: cannot be read: {error.strerror}") from error
-    if not exists:
-        raise IngestError(f"{path}: no such file or directory", _EXPECTED)
-    return place
+    if len(paths) > 1:
+        return build(ingested, {"kind": "files", "path": quoted(*paths)})
+    return build(ingested, {"kind": kind, "path": paths[0]})
 
 
 def build(ingested: Ingested, origin: dict[str, Any]) -> Evidence:

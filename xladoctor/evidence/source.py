@@ -1,9 +1,9 @@
 """The text of a line as it ran, and comments that ask to ignore findings: from the capture, else
 from the file if it is still the same.
 
-A file is read only for a run of this host and of the repository that one is in, and only below that
-repository or among the packages: evidence from elsewhere names what files it likes, and reports are
-passed on.
+A file is read only for a run of this host, and of the repository that one is in or that holds the
+run directory; and only below that repository or among the packages: evidence from elsewhere names
+what files it likes, and reports are passed on.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from xladoctor.evidence.interface import Evidence
 from xladoctor.ingest.regular import lies_in
 from xladoctor.recording.bootstrap._xladoctor.ignores import Ignore, ignores
 from xladoctor.recording.bootstrap._xladoctor.redaction import redact_code
+from xladoctor.recording.interface import RUNS
 from xladoctor.repository import repository
 
 
@@ -74,18 +75,24 @@ def is_unchanged(evidence: Evidence, file: str) -> bool:
 
 def is_own(evidence: Evidence, file: Path) -> bool:
     """Whether a file is source of the program, and the program one's own."""
-    here = Path.cwd()
-    place = repository(here) or here
-    ran = evidence.origin.get("root") or evidence.cwd
+    place = _ran_in(evidence)
     hosts = {row["host"] for row in evidence.database.rows("SELECT DISTINCT host FROM process")}
-    if (
-        file.suffix != ".py"
-        or ran not in (str(place), str(here))
-        or hosts != {socket.gethostname()}
-    ):
+    if file.suffix != ".py" or place is None or hosts != {socket.gethostname()}:
         return False
     packages = (Path(sysconfig.get_path(name)) for name in ("purelib", "platlib"))
     try:
         return any(file.is_file() and lies_in(file, folder) for folder in (place, *packages))
     except (OSError, ValueError, RuntimeError):  # such as links in a circle
         return False
+
+
+def _ran_in(evidence: Evidence) -> Path | None:
+    """The repository or folder that the program ran in, if the reader or the run is in it, too."""
+    ran = evidence.origin.get("root") or evidence.cwd
+    run = Path(str(evidence.origin.get("path"))).absolute()
+    made_in = next((folder.parent for folder in run.parents if folder.name == RUNS), run)
+    for folder in (Path.cwd(), made_in):
+        place = repository(folder) or folder
+        if ran in (str(place), str(folder)):
+            return place
+    return None

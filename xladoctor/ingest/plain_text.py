@@ -1,27 +1,44 @@
-"""Texts that people keep of a console: with colours, or as a web page of a thread that has them."""
+"""Texts that people keep of a console: with colours, as a web page of a thread that has them, or as
+the output of a notebook's cells.
+"""
 
 from __future__ import annotations
 
+import codecs
+import json
 import re
 from collections.abc import Iterable, Iterator
 from html.parser import HTMLParser
-from io import RawIOBase
+from io import BytesIO, RawIOBase
 from typing import BinaryIO
 
 _BLOCK = 1 << 16
 _MAX_LINE = 1 << 20
 _PAGE = re.compile(rb"\s*<(!doctype|html|head|body|div|pre|p|table|span|code|!--)\b", re.IGNORECASE)
+_NOTEBOOK = re.compile(rb"\s*\{\s*\"(?:cells|metadata|nbformat)")
+_MAX_WHOLE = 1 << 26  # of what is read at once
 #: Control sequences (ECMA-48, 5.4) and those of the operating system, such as links.
 _CONTROL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
 _INLINE = frozenset({"a", "b", "code", "em", "font", "i", "s", "span", "strong", "tt", "u", "wbr"})
 _UNSEEN = frozenset({"script", "style", "head", "template"})
 
 
+def as_utf8(head: bytes, rest: BinaryIO | RawIOBase) -> tuple[bytes, BinaryIO | RawIOBase]:
+    """A stream that ``head`` was already read from; PowerShell writes what it prints in UTF-16."""
+    if b"\x00" not in head or not head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return head.removeprefix(codecs.BOM_UTF8), rest
+    text = (head + (rest.read(_MAX_WHOLE) or b"")).decode("utf-16", errors="replace")
+    content = text.encode(errors="replace")
+    return content[: len(head)], BytesIO(content[len(head) :])
+
+
 def plain_lines(head: bytes, rest: BinaryIO | RawIOBase) -> Iterator[str]:
     """The lines of a stream that ``head`` was already read from, as a reader sees them.
 
-    An endless line is cut off. A text that begins as a web page counts as one.
+    An endless line is cut off. A text that begins as a web page or a notebook counts as one.
     """
+    if _NOTEBOOK.match(head):
+        return _of_notebook(head + (rest.read(_MAX_WHOLE) or b""))
     lines = _lines(head, rest)
     return _Page().lines(lines) if _PAGE.match(head) else lines
 
@@ -38,6 +55,18 @@ def _lines(head: bytes, rest: BinaryIO | RawIOBase) -> Iterator[str]:
             pending = (pending + last)[:_MAX_LINE]
         block = rest.read(_BLOCK)
     yield from _shown(pending)
+
+
+def _of_notebook(content: bytes) -> Iterator[str]:
+    """What the cells of a notebook printed; all of it as it is, if it is no notebook."""
+    try:
+        cells = json.loads(content)["cells"]
+        outputs = [output for cell in cells for output in cell.get("outputs", ())]
+        texts = [output.get("text") or output.get("data", {}).get("text/plain", "")
+                 for output in outputs]  # fmt: skip
+        yield from _shown("\n".join("".join(text) for text in texts).encode())
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        yield from _shown(content)
 
 
 def _shown(block: bytes) -> list[str]:

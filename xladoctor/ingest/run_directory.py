@@ -190,9 +190,6 @@ def _faults_at_start(log: Path, text: str, ingested: Ingested) -> list[str]:
 def _nothing_captured(
     path: Path, folders: list[Path], started: str | None, notes: list[str]
 ) -> tuple[str | list[str], str]:
-    runs = ", ".join(str(run.parent) for run in sorted(path.glob("*/run.json")))
-    if runs:
-        return f"{path}: several programs ran, each with its own run directory", f"one of {runs}"
     if notes:
         return notes, _HINT_WHERE_LOST
     known = captured()

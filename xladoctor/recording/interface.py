@@ -8,6 +8,9 @@ from pathlib import Path
 from xladoctor.errors import XladoctorError
 from xladoctor.recording.bootstrap._xladoctor.options import Options
 
+#: Where run directories are made unless another is named.
+RUNS = "xladoctor-runs"
+
 
 class CaptureError(XladoctorError):
     """The program could not be run, or the run directory not created."""

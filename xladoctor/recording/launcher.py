@@ -6,12 +6,11 @@ import contextlib
 import itertools
 import json
 import os
-import re
 import select
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
@@ -20,9 +19,15 @@ from typing import Protocol
 from xladoctor.recording import manifest, programs
 from xladoctor.recording.bootstrap._xladoctor.options import VARIABLE, Options
 from xladoctor.recording.framework import require_installed
-from xladoctor.recording.interface import CaptureError, RunDirectory, RunOutcome, RunRequest
+from xladoctor.recording.interface import (
+    RUNS,
+    CaptureError,
+    RunDirectory,
+    RunOutcome,
+    RunRequest,
+)
+from xladoctor.recording.refused import refuse
 
-RUNS = "xladoctor-runs"  # where run directories are made unless another is named
 RUN_DIRECTORY = "XLADOCTOR_RUN_DIRECTORY"
 _BOOTSTRAP = Path(__file__).parent / "bootstrap"
 _TIMED_OUT = 124  # as timeout(1) ends
@@ -31,9 +36,6 @@ _TICKS_A_LOOK = 5
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1,
               signal.SIGUSR2)  # fmt: skip
 _SENT_BY_KERNEL = 0x80  # si_code of a signal from the terminal: the child got it as well
-_PYTHON = re.compile(r"(python|pypy)[\d.]*$")
-_OPTIONS = re.compile(r"-([^cmWX-]+|(?=[cmWX]))([cmWX]?)(.*)")
-_LONG_OPTION = "--check-hash-based-pycs"  # the only one with a value
 
 
 class Observer(Protocol):
@@ -66,7 +68,7 @@ def run(request: RunRequest, observer: Observer, end: End) -> RunOutcome:
         CaptureError: the framework is missing, the program cannot be started or captured, or the
             run directory cannot be created. Nothing was run then.
     """
-    _refuse_isolated(request.command)
+    refuse(request)
     if request.needs_framework:
         require_installed()
     directory = make_directory(request.output, request.script)
@@ -90,39 +92,6 @@ def run(request: RunRequest, observer: Observer, end: End) -> RunOutcome:
         lost.append(str(error) or repr(error))
     passed_on = _TIMED_OUT if timed_out else 128 - status if status < 0 else status
     return RunOutcome(passed_on, tuple(runs), tuple(lost))
-
-
-def _refuse_isolated(command: tuple[str, ...]) -> None:
-    """Refuse Python's own options that keep the capture out of the program."""
-    if not _PYTHON.match(Path(command[0]).name):
-        return
-    hindering = _isolating(command[1:])
-    if hindering:
-        reason = {"E": "ignores PYTHONPATH", "I": "ignores PYTHONPATH",
-                  "S": "imports no sitecustomize"}[hindering]  # fmt: skip
-        raise CaptureError(
-            f"python -{hindering} {reason}, which is how xladoctor gets into a program",
-            f"run it without -{hindering}, or capture from inside:"
-            ' with xladoctor.capture("out"): …',
-        )
-
-
-def _isolating(words: Sequence[str]) -> str | None:
-    """The first of -E, -I and -S among an interpreter's own options."""
-    is_value = False
-    for word in words:
-        if is_value or word.startswith("--"):
-            is_value = word == _LONG_OPTION and not is_value
-            continue
-        options = _OPTIONS.fullmatch(word)
-        if options is None:
-            return None
-        flags, ending, value = options.groups()
-        hindering = next((flag for flag in flags if flag in "EIS"), None)
-        if hindering or ending in ("c", "m"):  # what follows is the program
-            return hindering
-        is_value = bool(ending) and not value
-    return None
 
 
 def make_directory(output: Path | None, script: str) -> RunDirectory:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import io
+import json
 from pathlib import Path
 
 import pytest
@@ -50,7 +51,7 @@ def test_metrics_report() -> None:
 
     assert rows(ingested.tables["metric"]) == [
         {"process": 0, "name": "CompileTime", "unit": "ns", "samples": 2, "accumulator": 3e9,
-         "p50": 2e6, "p99": 2e6, "growth": None}
+         "since": None, "p50": 2e6, "p99": 2e6, "growth": None}
     ]  # fmt: skip
     assert counters(ingested) == {"MarkStep": 40}
     assert "compilation" not in ingested.tables
@@ -207,7 +208,7 @@ def test_ranks_that_print_at_once_are_processes(data: bytes) -> None:
 
 
 def test_other_lines_of_that_name_are_no_evidence() -> None:
-    with pytest.raises(IngestError, match="no metrics report"):
+    with pytest.raises(IngestError, match="none of the formats"):
         read(b"pt-xla-profiler: nothing to say\nfoo too frequent: 3 counts during 2 steps\n")
 
 
@@ -249,7 +250,7 @@ def test_long_line_without_a_line_end_before_the_report() -> None:
 
 
 def test_nothing_but_one_endless_line() -> None:
-    with pytest.raises(IngestError, match="no metrics report in 1 lines"):
+    with pytest.raises(IngestError, match=r"none of the formats .* in 1 lines"):
         read(b"x" * 3_000_000)
 
 
@@ -269,12 +270,10 @@ def test_report_across_the_border_of_two_blocks_of_the_file_is_read_whole(shift:
     [
         (b"", "report.txt: is empty"),
         (b"\x00", "report.txt: byte 0 is zero: not a text file"),
-        (b"PK\x03\x04\x00", "report.txt: byte 4 is zero: not a text file"),
-        ("Metric: X".encode("utf-16"), "report.txt: byte 3 is zero: not a text file"),
-        (b"import torch\n", "report.txt: no metrics report in 1 lines"),
+        (b"my notes\n", "report.txt: none of the formats that xladoctor reads, in 1 lines"),
         (LOG[:150], "report.txt: no complete block of an analysis log in it"),
     ],
-    ids=["empty", "zero", "archive", "utf-16", "program", "half a block"],
+    ids=["empty", "zero", "notes", "half a block"],
 )
 def test_text_of_no_use_is_an_error_that_names_it_and_what_was_expected(
     data: bytes, message: str
@@ -308,3 +307,75 @@ def test_any_bytes_are_read_or_are_an_error_of_the_user(data: bytes) -> None:
     except IngestError as error:
         outcome = error.what
     assert outcome == "metric; counter" or outcome.startswith("report.txt: ")
+
+
+# Several reports, and what contradicts itself
+
+
+def many(*reports: tuple[int, int]) -> bytes:
+    """A report for each epoch: graphs compiled and launches until then."""
+    texts = (
+        f"epoch {epoch} loss 0.1\nMetric: CompileTime\n  TotalSamples: {compiled}\n"
+        "  Accumulator: 03s000ms000.000us\nMetric: ExecuteTime\n"
+        f"  TotalSamples: {launched}\n  Accumulator: 03s000ms000.000us\n"
+        for epoch, (compiled, launched) in enumerate(reports)
+    )
+    return "".join(texts).encode()
+
+
+def test_newest_of_several_reports_tells_what_came_since_the_one_before() -> None:
+    ingested = read(many((60, 160), (60, 260), (61, 360)))
+    metrics = rows(ingested.tables["metric"])
+    since = {row["name"]: (row["samples"], row["since"]) for row in metrics}
+    assert since == {"CompileTime": (61, 1), "ExecuteTime": (360, 100)}
+    assert "report.txt: 3 reports in it; the newest is used (line 16)" in ingested.notes
+
+
+def test_metrics_that_were_cleared_between_reports_are_said_to_be() -> None:
+    ingested = read(many((60, 160), (2, 100)))
+    assert {row["since"] for row in rows(ingested.tables["metric"])} == {None}
+    assert any("counts fall from one report to the next" in note for note in ingested.notes)
+
+
+def test_report_that_contradicts_itself_is_said_to() -> None:
+    edited = REPORT.replace(b"50%=002ms", b"50%=09s002ms").replace(b"MarkStep", b"UncachedCompile")
+    notes = read(edited).notes
+    assert any("CompileTime contradicts itself: half of its 2 samples" in note for note in notes)
+    assert any("2 samples of CompileTime, and 40 in UncachedCompile" in note for note in notes)
+    assert not any("contradicts" in note for note in read(REPORT).notes)
+
+
+# Blocks that somebody quotes
+
+QUOTED = b"""Execution Analysis: ====================
+Execution Analysis: Execution Cause
+Execution Analysis:   most likely user code trying to access tensor value before mark_step
+Execution Analysis: Python Frame Triggered Execution:
+Execution Analysis:   step (/home/ada/train.py:41)
+Execution Analysis: --------------------
+Execution Analysis: ====================
+"""
+
+
+@pytest.mark.parametrize("quote", [b"", b"> ", b"2025-01-01T10:00:00.1Z ", b"\x1b[0m"])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_block_of_2023_has_no_graph_and_counts(quote: bytes, end: bytes) -> None:
+    ingested = read(b"".join(quote + line + end for line in QUOTED.splitlines()))
+    (row,) = rows(ingested.tables["execution"])
+    assert (row["file"], row["line"]) == ("/home/ada/train.py", 41)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
+def test_text_that_windows_wrote(encoding: str) -> None:
+    assert counters(read(REPORT.decode().replace("\n", "\r\n").encode(encoding))) == {
+        "MarkStep": 40
+    }
+
+
+def test_notebook_is_what_its_cells_printed() -> None:
+    lines = REPORT.decode().splitlines(keepends=True)
+    outputs = [{"output_type": "stream", "name": "stdout", "text": lines}]
+    cells = [{"cell_type": "markdown", "source": []}, {"cell_type": "code", "outputs": outputs}]
+    for indent in (None, 1):
+        page = json.dumps({"cells": cells, "nbformat": 4}, indent=indent).encode()
+        assert counters(read(page)) == {"MarkStep": 40}

@@ -64,6 +64,7 @@ RUN: dict[str, Table] = {
         name VARCHAR name of the metric
         unit VARCHAR ns, bytes or none
         samples BIGINT number of samples
+        since BIGINT samples since the report before it, where a text has several
         accumulator DOUBLE sum of the samples, in the unit
         p50 DOUBLE median of the retained samples, in the unit
         p99 DOUBLE the largest but for one in a hundred of them, in the unit

@@ -37,6 +37,8 @@ _REPORTED = columns(PROCESS + """
     compiled HUGEINT graphs that were compiled
     compile_ns DOUBLE time of compiling
     longest_compile_ns DOUBLE time of the longest, but for one in a hundred
+    compiled_since BIGINT graphs compiled since the report before it, where a text has several
+    launched_since BIGINT launches since then
     launched HUGEINT launches of graphs
     graphs BIGINT graphs that were handed over; of early releases, that were compiled
     barriers HUGEINT barriers
@@ -47,6 +49,7 @@ _REPORTED = columns(PROCESS + """
     upload_ns DOUBLE time of sending
     upload_growth DOUBLE nanoseconds of sending in each second when the report was made
     sent_bytes DOUBLE bytes sent
+    sends BIGINT how often, as the metric of these bytes counts it
 """)  # fmt: skip
 _LOGGED = columns(PROCESS + PLACE + """
     count BIGINT launches or compilations that the line caused

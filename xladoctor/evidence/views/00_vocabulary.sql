@@ -28,22 +28,30 @@ SELECT
     coalesce(if(c.rank = 0, c.samples, NULL), new, c.samples) AS compiled,
     if(c.rank = 0 OR new IS NULL, c.accumulator, NULL) AS compile_ns,
     c.p99 AS longest_compile_ns,
+    c.since AS compiled_since, e.since AS launched_since,
     coalesce(if(e.rank = 0, e.samples, NULL), new + coalesce(again, 0), e.samples) AS launched,
     g.samples AS graphs,
     barriers, r.accumulator AS read_ns,
     coalesce(r.samples, f.samples, if(u.samples IS NULL, NULL, 0)) AS fetched,  -- they come together
     if(f.unit = 'bytes', f.accumulator, NULL) AS fetched_bytes,
     u.samples AS uploads, u.accumulator AS upload_ns, u.growth AS upload_growth,
-    o.accumulator AS sent_bytes
+    o.accumulator AS sent_bytes, o.samples AS sends
 FROM (SELECT process FROM metric UNION SELECT process FROM counter) p
 LEFT JOIN timed USING (process) LEFT JOIN counted USING (process);
 
+-- Internal: processes of which a report alone tells, made after a few launches: what recurs does not show.
+CREATE TABLE reported_early AS
+SELECT process FROM reported
+WHERE coalesce(launched, barriers, graphs) < 10 AND process NOT IN (SELECT process FROM step);
+
 -- Processes of which it is known how often they compiled: of a log or report without steps only if it
--- is long enough to show that a graph is not compiled again.
+-- is long enough to show that a graph is not compiled again, or shows that one is.
 CREATE TABLE compile_record AS
 SELECT process FROM step UNION
-SELECT process FROM (SELECT process FROM compilation UNION ALL SELECT process FROM execution)
-GROUP BY process HAVING count(*) >= 3 UNION
+SELECT process FROM (
+    SELECT process, ordinal FROM compilation UNION ALL SELECT process, NULL FROM execution
+)
+GROUP BY process HAVING count(*) >= 10 OR count(*) >= 3 AND max(ordinal) > 0 UNION
 SELECT process FROM reported
 WHERE compiled IS NOT NULL AND (coalesce(launched, barriers) >= 10 OR compiled >= 30);
 

@@ -178,20 +178,29 @@ WHERE (op IS NULL OR has_trait(op, 'reads_scalar'))
   AND process NOT IN (SELECT process FROM captured_loop)
 GROUP BY process, file, line, op;
 
--- Processes of which it is known what they sent to the device.
+-- Processes of which it is known what they sent to the device: of sizes alone, that they are small,
+-- or of many transfers.
 CREATE TABLE upload_record AS
 SELECT process FROM captured_loop
-UNION SELECT process FROM reported WHERE uploads IS NOT NULL AND upload_growth IS NOT NULL;
+UNION SELECT process FROM reported
+WHERE uploads IS NOT NULL AND upload_growth IS NOT NULL OR sends >= 20 OR sent_bytes >= 67108864 * sends;
 
 -- Processes of which it is known whether values are read. A log names only reads before the barrier:
--- many of them tell, few do not.
+-- many of them tell, few do not, unless they are all that somebody quoted.
 CREATE TABLE read_record AS
 SELECT process FROM (
     SELECT process FROM operator_counts UNION SELECT process FROM reported WHERE fetched IS NOT NULL
     UNION SELECT process FROM counter WHERE has_trait(name, 'reads_scalar')
-    UNION SELECT process FROM logged_read WHERE NOT launches OR count >= 3 AND count > 0.15 * barriers
+    UNION SELECT process FROM logged_read
+    WHERE NOT launches OR count >= 3 AND count > 0.15 * barriers OR count + barriers < 10
 )
-WHERE process NOT IN (  -- whose frontend records none on such a device
+WHERE process NOT IN (
+    SELECT process FROM reported_early
+    EXCEPT SELECT process FROM counter WHERE has_trait(name, 'reads_scalar')
+    EXCEPT SELECT process FROM logged_read
+    EXCEPT SELECT process FROM reported WHERE fetched_bytes >= 67108864 * fetched
+)
+AND process NOT IN (  -- whose frontend records none on such a device
     SELECT process FROM process
     WHERE frontend IS NOT NULL AND device_kind <> 'CPU' AND 'read' IN (SELECT what FROM unrecorded)
 );

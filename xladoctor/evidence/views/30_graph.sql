@@ -69,6 +69,7 @@ WHERE s.process NOT IN (SELECT process FROM measured WHERE meaning = 'eager_exec
 -- Processes of which it is known what they launched outside of graphs; a step log does not tell.
 CREATE TABLE launch_record AS
 SELECT process FROM measured WHERE meaning IN ('execute', 'eager_execute')
+    AND process NOT IN (SELECT process FROM reported_early)
 UNION SELECT process FROM step WHERE process NOT IN (SELECT process FROM captured_loop);
 
 -- Internal: processes whose log names a barrier as what launched or compiled a graph.
@@ -81,7 +82,8 @@ WHERE regexp_matches(cause, '^(user )?(\w+\.)?(sync|mark_step)| step end|region$
 CREATE TABLE barrier_record AS
 SELECT process FROM step UNION SELECT process FROM growing_read
 UNION SELECT process FROM logged_barrier WHERE process IN (SELECT process FROM compile_record)
-UNION SELECT process FROM reported WHERE 10 * barriers > coalesce(launched, 0)
+UNION SELECT process FROM reported
+WHERE 10 * barriers > coalesce(launched, 0) AND process NOT IN (SELECT process FROM reported_early)
 UNION SELECT process FROM reported_piling;
 
 -- Loops that lack a barrier: several steps pile up in one graph. Either the optimizer stepped at

@@ -23,6 +23,7 @@ _MEMORY = re.compile(
     re.ASCII,
 )
 _MEMORY_PARTS = 4
+_GRAPH = "Graph Info:"
 _GIBIBYTE = 2**30  # which torch_xla calls GB (``debug_util.cc``)
 
 
@@ -37,6 +38,7 @@ class Block:
         graph_hash: equals the hash in the timeline.
         frames: Python frames, innermost first.
         mixed: it began inside another one, so its lines may be from both.
+        has_graph: it has a part about the graph; in releases of 2023, executions had none.
         memory: bytes of its parts, by torch_xla's names.
     """
 
@@ -48,6 +50,7 @@ class Block:
     outputs: int | None = None
     frames: list[Frame] = field(default_factory=list)
     mixed: bool = False
+    has_graph: bool = False
     memory: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -180,7 +183,8 @@ class AnalysisReader:
         if block is None:
             return
         begins = self._excerpt and not self._blocks and not block.cause
-        if block.kind != kind or not (block.whole or begins):
+        older = self._excerpt and not block.has_graph and block.cause and block.tells
+        if block.kind != kind or not (block.whole or begins or older):
             self._torn += 1
             return
         block.frames = self._stacks.setdefault(tuple(block.frames), block.frames)
@@ -197,7 +201,7 @@ class AnalysisReader:
             else:
                 block.outputs = int(match[2])
         elif not text or text.endswith(":") or set(text) <= {"=", "."}:
-            return
+            block.has_graph |= text == _GRAPH
         elif frame := self._frames.get(text) or frame_in(text):
             block.frames.append(self._frames.setdefault(text, frame))
         elif not block.cause:

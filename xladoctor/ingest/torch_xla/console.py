@@ -111,7 +111,7 @@ class Console:
         for name in {**self.samples, **self.longest_ns}:
             if name not in metrics:
                 ingested.add("metric", process=process, name=name, unit="ns",
-                             samples=self.samples.get(name), p50=None, growth=None,
+                             samples=self.samples.get(name), since=None, p50=None, growth=None,
                              accumulator=self.longest_ns.get(name),
                              p99=self.longest_ns.get(name))  # fmt: skip
         if self.steps is not None and _STEPS not in counters:

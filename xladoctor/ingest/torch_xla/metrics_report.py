@@ -22,6 +22,13 @@ from xladoctor.ingest.torch_xla.metrics_types import (
     NotAMetricsReport,
     ReportSection,
 )
+from xladoctor.ingest.torch_xla.pasted_report import (
+    EMPHASIS,
+    KEYS,
+    cut_name,
+    entries,
+    without_note,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -63,9 +70,7 @@ _PERCENTILES = re.compile(
 )
 _PERCENTILE = re.compile(r"\s*(\d{1,3}(?:\.\d{1,9})?)%=(\S+)\s*", re.ASCII)
 _STEP = re.compile(r"\[MetricsData; step=(\d{1,18})\]", re.ASCII)
-_KEYS = frozenset({"Metric", "TotalSamples", "Accumulator", "Mean", "StdDev", "ValueRate", "Rate",
-                   "Percentiles", "Counter", "Value"})  # fmt: skip
-_KEY = re.compile(rf"({'|'.join(sorted(_KEYS, reverse=True))}):(?=\s|$)", re.ASCII)
+_KEY = re.compile(rf"({'|'.join(sorted(KEYS, reverse=True))}):(?=\s|$)", re.ASCII)
 _CHANGING = re.compile(r"\d[\d.,:]*")  # times and the like that a log puts before a line
 #: What tells processes apart before a line: a rank, a worker, a pod, an address.
 _SOURCE = re.compile(
@@ -143,6 +148,9 @@ class _Block:
 
     def take(self, key: str, text: str) -> bool:
         """Take a figure; False if the text is not of the kind that the line needs."""
+        return self._take(key, text) or self._take(key, without_note(key, text))
+
+    def _take(self, key: str, text: str) -> bool:
         if (key == "Value") != (self.kind == "Counter"):
             return False
         if key in _COUNTS:
@@ -159,6 +167,7 @@ class _Block:
         if not cut and _PERCENTILES.fullmatch(text):
             self.percentiles = text
             return True
+        text = without_note("Percentiles", text)
         if cut and not text.endswith(("us", "B")):
             text = text.rpartition(";")[0]
         self.percentiles = text
@@ -221,6 +230,7 @@ class _Reader:
         self._complete = True
         self._notes: list[str] = []
         self._unlisted_notes = self._foreign_lines = self._number = 0
+        self._first: str | None = ""  # line with something in it, until an entry begins
         self._ended = False  # a line with a line end was seen
         self._cut = False  # the newest line has none, although others had
         self._current = _Stream("")
@@ -229,9 +239,14 @@ class _Reader:
         self._figures = self._dropped = 0
 
     def read(self, lines: Iterable[str]) -> MetricsReport:
+        blank = True
         for self._number, line in enumerate(lines, 1):
-            if not self._take_line(line):
-                self._foreign_lines += bool(line.strip())
+            for entry in entries(line):
+                taken = self._take_line(entry)
+                self._foreign_lines += not (taken or entry.isspace())
+                if blank and not taken and self._first is not None:
+                    self._first = entry
+                blank &= entry.isspace()
         for stream in self._streams.values():
             self._close_block(stream, at_end=True)
             self._close_section(stream, at_end=True)
@@ -259,7 +274,7 @@ class _Reader:
         """Take a line; False if it is not part of a report."""
         if line.endswith("\n") and len(line) <= _LONGEST_LINE:
             key, _, text = line.lstrip(" ").partition(": ")  # the usual line, without a search
-            if key in _KEYS:
+            if key in KEYS:
                 self._ended, self._cut = True, False
                 return self._take_key(self._current, key, text.strip(), "")
         ended = line.endswith(("\n", "\r"))
@@ -274,7 +289,7 @@ class _Reader:
         prefix, text = line[: match.start()], line[match.end() :].strip()
         if prefix[-1:].isalpha() or prefix.endswith("_"):
             return False  # the end of another word
-        before = prefix.strip()
+        before = prefix.strip(EMPHASIS)
         stream = self._stream(before) if before else self._current
         taken = (
             self._take_step(stream, int(step[1]))
@@ -306,9 +321,13 @@ class _Reader:
             key = "Accumulator"
         if key in ("Metric", "Counter"):
             self._close_block(stream)
-            if text:
-                stream.block = _Block(key, intern(text), self._number, shape, self._number)
-            return bool(text)
+            self._first = None
+            if name := without_note(key, text):
+                stream.block = _Block(key, intern(name), self._number, shape, self._number)
+            return bool(name)
+        if block is None and self._first is not None:
+            block = stream.block = self._beheaded(self._first, key, shape)
+        self._first = None
         # A training loop's "Learning Rate: 0.1" is not a figure of the metric above it.
         if block is None or key in block.figures or not block.shape.startswith(shape):
             return False
@@ -320,6 +339,15 @@ class _Reader:
             return False
         block.last = self._number
         return True
+
+    def _beheaded(self, first: str, key: str, shape: str) -> _Block | None:
+        """The metric or counter that the text begins in, if what is left of its name tells it."""
+        kind = "Counter" if key == "Value" else "Metric"
+        if name := cut_name(first, key):
+            return _Block(kind, intern(name), self._number, shape, self._number)
+        if key == "TotalSamples":
+            self._note(self._number, "a metric whose name is cut off; left out")
+        return None
 
     def _close_block(self, stream: _Stream, at_end: bool = False) -> None:
         block, stream.block = stream.block, None

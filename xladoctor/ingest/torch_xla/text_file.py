@@ -18,7 +18,8 @@ from xladoctor.ingest.compressed import Unpacked
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.interface import Columns, Ingested, IngestError
 from xladoctor.ingest.jax.compile_log import CompileLog
-from xladoctor.ingest.plain_text import plain_lines
+from xladoctor.ingest.other_formats import described
+from xladoctor.ingest.plain_text import as_utf8, plain_lines
 from xladoctor.ingest.torch.text_log import TextLog
 from xladoctor.ingest.torch_xla.analysis_log import AnalysisLog, AnalysisReader
 from xladoctor.ingest.torch_xla.console import Console
@@ -35,6 +36,9 @@ from xladoctor.quantities import duration
 
 _HEAD = 1 << 16
 _MISPRINT_NS = 5e8  # what a report prints too much, from where readers would wonder
+_RETAINED = 1024  # samples that percentiles are of
+_LEAST = 0.8  # of what a sum must be: durations are printed with a misrounding that is undone
+_UNDER_WAY = 2  # graphs that are counted already
 _COMPILED = frozenset({"XrtCompile", "CompileTime"})  # the first until 1.13
 _ANALYSIS = " Analysis: "
 _EXPECTED = (
@@ -53,6 +57,7 @@ class Told:
 
     Attributes:
         report: its newest metrics report, None without one.
+        before: the report before that, if there are several.
         console: what torch_xla said of its metrics.
         log: the blocks of its analysis log, or those of the graphs that it wrote down.
         dumped: whether the log is made of graphs.
@@ -63,6 +68,7 @@ class Told:
     console: Console
     log: AnalysisLog
     dumped: bool = False
+    before: ReportSection | None = None
     compilers: dict[type[CompilerLog], CompilerLog] = field(default_factory=dict)
 
     @property
@@ -123,34 +129,36 @@ def read_text_file(path: Path) -> Text:
 
 def read_text(file: BinaryIO | Unpacked, name: str) -> Text:
     """Read a binary stream of text; ``name`` is what errors call it."""
-    head = file.read(_HEAD) or b""
+    head, rest = as_utf8(file.read(_HEAD) or b"", file)
     if not head:
         raise IngestError(f"{name}: is empty", _EXPECTED)
     if b"\x00" in head:
         offset = head.index(b"\x00")
-        raise IngestError(f"{name}: byte {offset} is zero: not a text file", _EXPECTED)
+        raise _refused(name, head, f"byte {offset} is zero: not a text file")
     consoles: dict[str, Console] = {}
     analysis: dict[str, AnalysisReader] = defaultdict(partial(AnalysisReader, excerpt=True))
     graphs = GraphDump()
     compilers: dict[str, dict[type[CompilerLog], CompilerLog]] = defaultdict(dict)
-    reports: dict[str, ReportSection] = {}
+    reports, before = _newest(())
     notes: list[str] = []
     try:
         report = read_metrics_report(
-            _without(plain_lines(head, file), consoles, analysis, graphs, compilers)
+            _without(plain_lines(head, rest), consoles, analysis, graphs, compilers)
         )
-        reports = {section.source: section for section in report.sections}
-        notes = _report_notes(name, report.sections, reports)
-        notes += [f"{name}: {note}" for note in (*report.notes, *_overstated(reports.values()))]
+        reports, before = _newest(report.sections)
+        notes = _report_notes(name, report.sections, reports, before)
+        said = (*report.notes, *_overstated(reports.values()), *contradictions(reports.values()))
+        notes += [f"{name}: {note}" for note in said]
     except NotAMetricsReport as error:
         if not consoles and not analysis and not graphs.blocks and not compilers:
-            raise IngestError(f"{name}: {error}", _EXPECTED) from error
+            what = f"none of the formats that xladoctor reads, in {error.line} lines"
+            raise _refused(name, head, what) from error
     logs = {source: reader.log for source, reader in analysis.items()}
     if torn := sum(log.torn for log in logs.values()):
         notes.append(f"{name}: {torn} blocks torn or cut off; left out")
     told = {
         source: Told(reports.get(source), consoles.get(source, Console()),
-                     logs.get(source, AnalysisLog((), 0)),
+                     logs.get(source, AnalysisLog((), 0)), before=before.get(source),
                      compilers={kind: log for kind, log in compilers.get(source, {}).items()
                                 if log.tells})
         for source in {**reports, **consoles, **logs, **compilers}
@@ -183,7 +191,7 @@ def add_logs(logs: list[AnalysisLog], times: Columns, process: int, ingested: In
 def add_figures(told: Told, process: int, ingested: Ingested) -> None:
     """Fill ``metric`` and ``counter`` from what a process says."""
     if told.report:
-        add_section(told.report, process, ingested)
+        add_section(told.report, process, ingested, told.before)
     if told.console:
         told.console.add(process, ingested)
     for log in told.compilers.values():
@@ -201,7 +209,8 @@ def _joined(told: dict[str, Told]) -> dict[str, Told]:
     if nameless.compilers.keys() & first.compilers.keys():
         return told
     first.compilers |= nameless.compilers
-    first.report = first.report or nameless.report
+    if not first.report:
+        first.report, first.before = nameless.report, nameless.before
     if not first.log.blocks:
         first.log, first.dumped = nameless.log, nameless.dumped
     first.console = first.console or nameless.console
@@ -214,13 +223,44 @@ def _ordinal(name: str) -> str:
     return ordinal if ordinal.isdigit() and int(ordinal) else ""
 
 
+def _refused(name: str, head: bytes, what: str) -> IngestError:
+    """The error for what no reader takes: in words about what it is, if that is known."""
+    what, instead = described(head) or (what, _EXPECTED)
+    return IngestError(f"{name}: {what}", instead)
+
+
+def _newest(
+    sections: Iterable[ReportSection],
+) -> tuple[dict[str, ReportSection], dict[str, ReportSection]]:
+    """The newest report of each process, and the one before it, if there are several."""
+    newest: dict[str, ReportSection] = {}
+    before: dict[str, ReportSection] = {}
+    for section in sections:
+        if earlier := newest.get(section.source):
+            before[section.source] = earlier
+        newest[section.source] = section
+    return newest, before
+
+
 def _report_notes(
-    name: str, sections: tuple[ReportSection, ...], newest: dict[str, ReportSection]
-) -> list[str]:
-    if len(sections) == len(newest):
+    name: str, sections: tuple[ReportSection, ...], newest: dict[str, ReportSection],
+    before: dict[str, ReportSection],
+) -> list[str]:  # fmt: skip
+    if not before:
         return []
     lines = ", ".join(str(section.line) for section in newest.values())
-    return [f"{name}: {len(sections)} reports in it; the newest is used (line {lines})"]
+    notes = [f"{name}: {len(sections)} reports in it; the newest is used (line {lines})"]
+    if any(_cleared(earlier, newest[source]) for source, earlier in before.items()):
+        notes.append(f"{name}: counts fall from one report to the next: they were cleared between,"
+                     " and what came before the newest is not in it")  # fmt: skip
+    return notes
+
+
+def _cleared(earlier: ReportSection, later: ReportSection) -> bool:
+    """Whether counts fell between two reports, as those of a process cannot by themselves."""
+    now = {metric.name: metric.total_samples for metric in later.metrics}
+    counts = ((metric.total_samples, now.get(metric.name)) for metric in earlier.metrics)
+    return any(was is not None and new is not None and new < was for was, new in counts)
 
 
 def _overstated(reports: Iterable[ReportSection]) -> list[str]:
@@ -236,6 +276,28 @@ def _overstated(reports: Iterable[ReportSection]) -> list[str]:
         return []
     return [f"torch_xla rounds the units of a duration where it should cut them off: {name}"
             f" {printed} is {duration(truth / 1e9)}"]  # fmt: skip
+
+
+def contradictions(reports: Iterable[ReportSection]) -> Iterator[str]:
+    """What reports say twice and differently, as where somebody has edited them."""
+    for report in reports:
+        metrics = {metric.name: metric for metric in report.metrics}
+        for metric in metrics.values():
+            samples, median = metric.total_samples or 0, dict(metric.percentiles).get(50)
+            if median is None or metric.accumulator is None or samples > _RETAINED:
+                continue
+            if metric.accumulator < _LEAST * samples / 2 * median:
+                yield (
+                    f"line {metric.line}: {metric.name} contradicts itself: half of its {samples}"
+                    " samples are longer or larger than their sum allows"
+                )
+        counted = {counter.name: counter.value for counter in report.counters}
+        compiled, timed = counted.get("UncachedCompile", 0), metrics.get("CompileTime")
+        if timed is None or timed.total_samples is None or "PersistentCacheHit" in counted:
+            continue
+        if compiled > timed.total_samples + _UNDER_WAY:
+            yield (f"line {timed.line}: the report contradicts itself: {timed.total_samples}"
+                   f" samples of CompileTime, and {compiled} in UncachedCompile")  # fmt: skip
 
 
 def _taken(

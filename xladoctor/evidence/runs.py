@@ -1,0 +1,191 @@
+"""Where evidence is: paths, and runs by name: ``last``, ``last~1``, ``train.py``, ``train~2``.
+
+A folder of runs is never one program: it is listed, so that somebody can choose.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from textwrap import shorten
+from typing import Any
+
+from xladoctor.foreign import quoted
+from xladoctor.ingest.interface import IngestError
+from xladoctor.recording.interface import RUNS, RunDirectory
+from xladoctor.regular_files import read_json
+
+_LAST = "last"
+_NAMED = re.compile(r"(?P<name>.+?)(?:~(?P<back>\d{1,6}))?")
+_URL = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]+)://", re.IGNORECASE)
+_COPY = {
+    "gs": "gcloud storage cp -r {url} .",
+    "s3": "aws s3 cp --recursive {url} {name}",
+    "http": "curl -LO {url}",
+    "https": "curl -LO {url}",
+}
+_MOST_LISTED = 20
+_EXPECTED = (
+    "expected a run (a run directory of `xladoctor run`, last, last~1, or a script's name), an"
+    " XProf log directory, an .xplane.pb file, a text with a metrics report or an analysis log, or"
+    " a directory with several of these"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRun:
+    """A run directory, as its manifest and its last diagnosis describe it.
+
+    Attributes:
+        script: what ran; for a remote capture, "capture".
+        folder: where it ran.
+        began_s: when, in seconds since 1970.
+        steps: how many, None if it was not analyzed.
+        verdict: of its last diagnosis.
+    """
+
+    path: Path
+    script: str
+    folder: str
+    began_s: float
+    steps: int | None
+    verdict: str
+
+    def is_of(self, name: str) -> bool:
+        """Whether it is named so: by its script, with or without folder and ending, or its own."""
+        script = Path(self.folder, self.script)
+        if name.endswith(".py") and "/" in name:
+            return script.resolve() == Path(name).resolve()
+        return name in (script.name, script.stem, self.path.name)
+
+
+def locate(word: str) -> str:
+    """The path that somebody means who names a path or a run.
+
+    Raises:
+        IngestError: there is no such file and no such run, or it is on another machine.
+    """
+    if url := _URL.match(word):
+        raise _elsewhere(word, url["scheme"].lower())
+    exists = _exists(word)
+    if exists and not word.endswith(".py"):
+        return word
+    named = _NAMED.fullmatch(word)
+    if named is None:
+        raise IngestError(f"{word}: no such file or directory", _EXPECTED)
+    name, back = named["name"], int(named["back"] or 0)
+    kept = runs_below(Path(RUNS))
+    runs = [run for run in kept if name == _LAST or run.is_of(name)]
+    if back < len(runs):
+        return str(runs[back].path)
+    if runs:
+        only = "is only 1 run" if len(runs) == 1 else f"are only {len(runs)} runs"
+        raise IngestError(f"{word}: there {only} of that name in {RUNS}/")
+    if exists or name == _LAST:
+        of_it, script = (" of it", quoted(word)) if exists else ("", "your_script.py")
+        raise IngestError(f"{word}: no run{of_it} in {RUNS}/",
+                          f"to make one: xladoctor run {script}")  # fmt: skip
+    raise IngestError(f"{word}: no such file or directory", _EXPECTED)
+
+
+def is_run(place: Path) -> bool:
+    """Whether a folder is a run directory; one of a command that ran several programs is not."""
+    if any(place.glob("process-*")):
+        return True
+    return (place / "run.json").exists() and not any(place.glob("*/run.json"))
+
+
+def refuse_several(places: Sequence[Path]) -> None:
+    """Refuse folders that hold runs where evidence of one program is read.
+
+    Raises:
+        IngestError: lists the runs, and says how to choose.
+    """
+    runs = _newest_first(run for place in places if place.is_dir() for run in _below(place))
+    if not runs:
+        return
+    named = quoted(*map(str, places))
+    if len(places) > 1 and len(runs) == 1:
+        raise IngestError(f"{named}: a run is read by itself, not with other evidence",
+                          f"xladoctor analyze {quoted(str(runs[0].path))}")  # fmt: skip
+    several = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
+    lines = [line for run in runs[:_MOST_LISTED] for line in _described(run)]
+    if len(runs) > _MOST_LISTED:
+        lines.append(f"and {len(runs) - _MOST_LISTED} older")
+    example = quoted(str(runs[0].path))
+    lines.append(f"to read one of them: xladoctor analyze {example}")
+    if all(run.path.is_relative_to(RUNS) for run in runs):
+        lines.append("the newest is called last, the one before it last~1")
+    raise IngestError(
+        f"{quoted(*map(str, places))}: {several}; a report is about one", "\n".join(lines)
+    )
+
+
+def runs_below(folder: Path) -> list[KeptRun]:
+    """All runs in a folder, however deep, the newest first."""
+    return _newest_first(_below(folder))
+
+
+def _newest_first(runs: Iterable[KeptRun]) -> list[KeptRun]:
+    unique = {run.path: run for run in runs}.values()
+    return sorted(unique, key=lambda run: (run.began_s, run.path.name), reverse=True)
+
+
+def _below(folder: Path) -> Iterable[KeptRun]:
+    marks = [*folder.rglob("run.json"), *folder.rglob("process-*/process.json")]
+    holders = {mark.parent if mark.name == "run.json" else mark.parents[1] for mark in marks}
+    return [run for place in holders if is_run(place) and (run := _kept(place))]
+
+
+def _kept(place: Path) -> KeptRun | None:
+    """What a run directory says of itself; None for what only has a file of the same name."""
+    run = RunDirectory(place)
+    manifest, diagnosis = _object(run.manifest), _object(run.diagnosis)
+    if not manifest.keys() & {"tool", "command"} and not any(place.glob("process-*")):
+        return None
+    steps, verdict = diagnosis.get("steps"), diagnosis.get("verdict")
+    count = steps.get("count") if isinstance(steps, dict) else None
+    began, script = manifest.get("began_ns"), manifest.get("script")
+    return KeptRun(
+        place,
+        script if isinstance(script, str) else str(manifest.get("kind") or "program"),
+        str(manifest.get("cwd") or ""),
+        began / 1e9 if isinstance(began, int) else place.stat().st_mtime,
+        count if isinstance(count, int) else None,
+        str(verdict.get("text")) if isinstance(verdict, dict) else "not analyzed yet",
+    )
+
+
+def _object(file: Path) -> dict[str, Any]:
+    try:
+        read = read_json(file)
+    except (OSError, ValueError):
+        return {}
+    return read if isinstance(read, dict) else {}
+
+
+def _described(run: KeptRun) -> list[str]:
+    began = f"{datetime.fromtimestamp(run.began_s):%Y-%m-%d %H:%M}"
+    steps = [] if run.steps is None else [f"{run.steps:,} steps"]
+    return [str(run.path), "    " + ", ".join([run.script, began, *steps]),
+            "    " + shorten(run.verdict, 74, placeholder=" …")]  # fmt: skip
+
+
+def _exists(word: str) -> bool:
+    try:
+        return Path(word).exists()
+    except OSError as error:
+        raise IngestError(f"{word}: cannot be read: {error.strerror}") from error
+
+
+def _elsewhere(url: str, scheme: str) -> IngestError:
+    if scheme == "file":
+        return IngestError(f"{url}: name the path itself",
+                           f"xladoctor analyze {quoted(url.partition('://')[2])}")  # fmt: skip
+    name = url.rstrip("/").rpartition("/")[2]
+    copy = _COPY.get(scheme, "copy {url} to {name}").format(url=quoted(url), name=quoted(name))
+    return IngestError(f"{url}: xladoctor reads only files on this machine; copy it first",
+                       f"{copy}\nxladoctor analyze {quoted(name)}")  # fmt: skip
