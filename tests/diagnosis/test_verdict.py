@@ -13,12 +13,14 @@ from xladoctor.diagnosis.interface import (
     Claim,
     Cost,
     Finding,
+    LineTime,
     RunFacts,
     Saving,
     SavingBasis,
     Steps,
     TimeParts,
     TimeSpent,
+    Unexplained,
     Verdict,
 )
 from xladoctor.diagnosis.reach import reach
@@ -235,6 +237,28 @@ def test_waiting_for_a_device_that_has_nothing_to_do_is_not_nothing() -> None:
         " no rule knows a cure."
     )
     assert judge(replace(time, device_s=7.0), []).text.endswith("for the device; nothing to fix.")
+
+
+def test_what_a_few_long_steps_lose_is_not_what_a_longer_run_loses() -> None:
+    time = spent(40.0, startup_s=30.0, python_s=6.0, barrier_s=4.0)
+    assert judge(time, [], steps=Steps(100, 3, 90.0)).text.endswith("; no rule knows a cure.")
+    assert judge(time, [], steps=Steps(100, 3, 10.0)).text.endswith("; nothing to fix.")
+
+
+def test_what_no_rule_cures_has_its_hottest_line() -> None:
+    time = spent(input_s=6.0, barrier_s=4.0)
+    rows = [Unexplained("barrier", 4.0, [LineTime("train.py", 30, 4.0)]),
+            Unexplained("input", 6.0, [LineTime("train.py", 12, 5.0)])]  # fmt: skip
+    text = judge(replace(time, unexplained=rows), []).text
+    assert text.endswith("; no rule knows a cure; most of it is at train.py:12.")
+
+
+def test_findings_of_a_program_that_never_left_warm_up_have_no_speedup() -> None:
+    judged = judge(spent(compile_s=10.0), [HALF], steps=Steps(3, 3, None))
+    assert judged.speedup is None
+    assert judged.text.endswith(
+        "; 1 finding to fix in 3 steps, all of them warm-up: let it run longer."
+    )
 
 
 def test_a_note_that_saves_something_is_not_nothing() -> None:

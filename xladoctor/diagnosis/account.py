@@ -348,8 +348,11 @@ class _Lines:
         places = [(self._evidence.shown(row["file"]) or row["file"], row["line"], row["share"])
                   for row in rows]  # fmt: skip
         others = [place for place in places if (part, *place[:2]) not in self._known] or places
-        return [LineTime(file, line, round(share * seconds, 4))
-                for file, line, share in others[:_MOST_LINES] if share >= _WORTH_NAMING]  # fmt: skip
+        return [
+            LineTime(file, line, round(share * seconds, 4))
+            for file, line, share in others[:_MOST_LINES]
+            if share >= _WORTH_NAMING
+        ]
 
     def after_loop(self) -> list[LineTime]:
         """The lines that took longest after the loop, with their own seconds."""

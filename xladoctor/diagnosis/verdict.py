@@ -32,6 +32,7 @@ _PARTS: dict[str, tuple[BoundBy, str]] = {
 _AVOIDABLE = {"compilation", "host_sync", "input", "upload", "checkpoint", "tracing", "dispatch"}
 _MUCH = 0.2  # of the loop: more of what can be avoided is not nothing
 _LITTLE = 0.02
+_STEADY = 0.5  # of the loop: as many median steps make up no less of it
 _IDLE = 0.5  # of the waits for the device: with more, the host does not wait for its work
 #: What can limit a step, in words.
 LIMITS = {
@@ -44,7 +45,7 @@ _REPORTED = "{}, but no times of steps"
 _NOTHING, _NO_CURE = "nothing to fix", "no rule knows a cure"
 _NONE_JUDGED = "no rule could be evaluated"
 _WITHIN = "no launch repeats, and what goes on within one cannot be seen from outside"
-_WARMING_UP = ", of which the program never left warm-up"
+_WARMING_UP = ", all of them warm-up: let it run longer"
 _MANY = 10
 _HUNDREDS = 100  # times as fast, beyond which what is left is too little to tell how many
 _MOST = 1000.0
@@ -93,6 +94,16 @@ class Basis:
     def warming_up(self) -> bool:
         """Whether no step came after warm-up."""
         return self.steps is not None and self.steps.count <= self.steps.warmup
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether the loop's time is that of its usual steps, and not of a few long ones, such as
+        the first.
+        """
+        whole = self.time.steady_s
+        if self.steps is None or self.steps.median_ms is None:
+            return whole > 0.0
+        return self.steps.count * self.steps.median_ms / 1e3 >= _STEADY * whole
 
     def share_of_loop(self, saving: Saving) -> float:
         """What a fix saves, as a share of the loop; 0 if that is not known."""
@@ -207,7 +218,7 @@ def _uncured(basis: Basis, limit: _Limit) -> _Limit | None:
     time = basis.time
     if _avoidable(limit.bound_by, time) and limit.share > _MUCH:
         return limit
-    if time.parts is None or not time.steady_s or basis.busy is not None:
+    if time.parts is None or not basis.is_steady or basis.busy is not None:
         return None
     spent = _spent(basis)
     del spent["warmup_compile_s"]
