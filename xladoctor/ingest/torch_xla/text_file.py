@@ -19,6 +19,7 @@ from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.interface import Columns, Ingested, IngestError
 from xladoctor.ingest.jax.compile_log import CompileLog
 from xladoctor.ingest.plain_text import plain_lines
+from xladoctor.ingest.torch.break_report import BreakReport
 from xladoctor.ingest.torch.text_log import TextLog
 from xladoctor.ingest.torch_xla.analysis_log import AnalysisLog, AnalysisReader
 from xladoctor.ingest.torch_xla.console import Console
@@ -44,7 +45,7 @@ _EXPECTED = (
     ' TORCH_LOGS="recompiles,graph_breaks"), or what JAX logs of its compilations'
     " (JAX_LOG_COMPILES=1)"
 )
-_COMPILERS: tuple[type[CompilerLog], ...] = (CompileLog, TextLog)
+_COMPILERS: tuple[type[CompilerLog], ...] = (CompileLog, TextLog, BreakReport)
 
 
 @dataclass(slots=True)
