@@ -46,8 +46,10 @@ class _Change(NamedTuple):
 def by_keys(database: Database, compilations: Iterable[Compilation]) -> Causes:
     """The causes of compilations whose key is known, and an earlier one of their function."""
     changes: dict[tuple[int, int], list[_Change]] = defaultdict(list)
-    for process, index, *change in database.table(_CHANGES)[1]:
-        changes[process, index].append(_Change(*change[:6], place=Place(*change[6:])))
+    rows = database.table(_CHANGES)[1]
+    for process, index, against, what, argument, was, now, hint, *place in rows:
+        change = _Change(against, what, argument, was, now, hint, Place(*place))
+        changes[process, index].append(change)
     order = list(_KINDS)
     return {
         compilation: _cause(min(known, key=lambda change: order.index(change.what)))
