@@ -26,6 +26,7 @@ _KINDS: dict[str, Kind] = {
     "function": "function", "member": "member", "static": "constant", "structure": "input_count",
     "shape": "input_shape", "type": "input_type", "weak_type": "weak_type",
     "sharding": "placement", "configuration": "configuration", "nothing": "evicted",
+    "guard": "unknown",
 }  # fmt: skip
 
 

@@ -39,9 +39,10 @@ FROM (SELECT process FROM metric UNION SELECT process FROM counter) p
 LEFT JOIN timed USING (process) LEFT JOIN counted USING (process);
 
 -- Processes of which it is known how often they compiled: of a log or report without steps only if it
--- is long enough to show that a graph is not compiled again.
+-- is long enough to show that a graph is not compiled again, or numbers the compilations of a function.
 CREATE TABLE compile_record AS
 SELECT process FROM step UNION
+SELECT process FROM compilation WHERE compile_id IS NOT NULL UNION
 SELECT process FROM (SELECT process FROM compilation UNION ALL SELECT process FROM execution)
 GROUP BY process HAVING count(*) >= 3 UNION
 SELECT process FROM reported

@@ -39,7 +39,7 @@ class FailedGuards:
         failed later, is on the same value.
         """
         if reasons := self._reasons.get(number):
-            return guards.nearest(reasons)
+            return str(guards.nearest(reasons))
         frame, _, nth = number.partition("/")
         before = self._guards.get(f"{frame}/{int(nth) - 1}") if nth.isdigit() else None
         own = self._guards.get(number)

@@ -9,7 +9,7 @@ glog, or as of Python's logging until torch 2.2, which people cut off when they 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from xladoctor.ingest.compiler_log import CompilerLog, add_process, compilation
 from xladoctor.ingest.frames import NOWHERE, CallSite, Frame
@@ -24,8 +24,8 @@ from xladoctor.ingest.torch.text_records import (
     Record,
     after,
     broken,
-    is_reason,
     limited,
+    opened,
     recompiled,
     taken_apart,
 )
@@ -73,7 +73,8 @@ class _Function:
         """Where the function is defined: calls are not logged."""
         if self.defined is None:
             return NOWHERE
-        return FOLDERS.locate([Frame(self.defined.file, self.defined.line, self.name)])
+        site = FOLDERS.locate([Frame(self.defined.file, self.defined.line or 0, self.name)])
+        return site if self.defined.line else replace(site, line=None)
 
     def compiled(self, number: str, reasons: list[str]) -> None:
         """Take it that the function was compiled, and as often before as the number says: logged or
@@ -99,7 +100,8 @@ class TextLog(CompilerLog):
         "Graph break in user code at ",
         "Graph break from `",
         "from user code at:",
-        ABORTED,
+        "FailOnRecompileLimitHit: ",
+        "_limit reached",
     )
 
     def __init__(self) -> None:
@@ -127,11 +129,8 @@ class TextLog(CompilerLog):
             self._open.add(text)
             return True
         self.finish()
-        cut_off = begun.kind == "recompiles" and is_reason(begun.text)
-        if begun.begins or cut_off:
-            self._open = Record(begun.kind, begun.head, ["", begun.text][begun.begins :])
-            return True
-        return self._aborted(line)
+        self._open = opened(begun)
+        return self._open is not None or self._aborted(line)
 
     def finish(self) -> None:
         """Close the record that is open."""
@@ -189,11 +188,11 @@ class TextLog(CompilerLog):
 
     def _aborted(self, line: str) -> bool:
         """Whether a line is the error of the limit that was logged last, or of one cut off."""
-        if ABORTED not in line:
+        if not (error := ABORTED.search(line)):
             return False
         limits = [function.limit for function in self._functions.values() if function.limit]
         if not limits:
-            limits = [_Limit("recompile_limit")]
+            limits = [_Limit(error["limit"] or "recompile_limit")]
             self._functions[""] = _Function(None, limit=limits[0])
         limits[-1].aborts = True
         return True

@@ -20,12 +20,21 @@ FRONTEND = "torch"
 FOLDERS = Folders(framework=vocabulary(FRONTEND).packages)
 #: reads: a tensor's value is read, of which a warning says that it splits the function.
 Kind = Literal["recompiles", "graph_breaks", "reads", "limit", ""]
-ABORTED = "FailOnRecompileLimitHit: "
+#: What is raised at a limit where a function must not run eagerly; that of older releases names it.
+ABORTED = re.compile(
+    r"FailOnRecompileLimitHit: |torch\._dynamo\.exc\.\w+: (?P<limit>\w+_limit) reached"
+)
 _LIMIT = re.compile(r"torch\._dynamo hit config\.(\w+_limit) \((\d{1,9})\)")
 _BROKEN = re.compile(r"Graph break (?:\(.*\) )?in user code at (.+?):(\d{1,9})$")
 _BROKEN_FROM = re.compile(r"Graph break: (.*?) ?from user code at:$")
-_READ = re.compile(r"Graph break from `(.+?)`, consider setting:")
-_RECOMPILING = re.compile(r"Recompiling function (\S+) in (.+?):(\d{1,9})$")
+_READ = re.compile(r"Graph break from `Tensor.item\(\)`, consider setting:")
+_OF_READS = re.compile(r"variables[/\\]tensor\.py:\d+\]")  # what logs them
+_CALL = "call of Tensor.item()"
+_RECOMPILING = re.compile(
+    r"Recompiling function (\S+) in (.+?)(?::(\d{1,9}))?(?=$|', [\"']triggered by | triggered by )"
+)
+#: Where a record in one line, as in torch 2.0 or of a page's text, is to be parted.
+_PARTED = re.compile(r"(?:', [\"']|\s)(?=triggered by the following )|\s(?=- \d+/\d+: )")
 #: How records begin, whose marks people cut off, too.
 _BEGINNINGS: dict[Kind, re.Pattern[str]] = {
     "limit": _LIMIT,
@@ -41,7 +50,7 @@ _MARKED = re.compile(
 _HEAD = re.compile(r"|.*[\])|>:]\s+|.*\dZ?\s+")
 _NUMBER = re.compile(r"\[(\d{1,9}/\d{1,9})(?:_\d+)?\]")
 _TRIGGERED = re.compile(r"\s*triggered by the following guard failure(?:\(s\))?:\s*(.*)")
-_REASON = re.compile(r"\s+- (.+)")
+_REASON = re.compile(r"(?:\s+|(?=- \d+/\d+: ))- (.+)")
 _CONTINUED = ("User stack trace:", "  ")  # a reason in several lines, since torch 2.13
 _LIMITED = re.compile(r"\s*function: '(.+?)' \((.+?):(\d{1,9})\)$")
 _LAST = re.compile(
@@ -127,7 +136,7 @@ class Record:
             return line.text if line.kind == self.kind else None
         text = self._without_head(line.text)
         if self.kind == "limit":
-            of_it = [_LIMITED.match(text), _LAST.match(text)]
+            of_it = [_LIMITED.match(text), _LAST.match(text), text.startswith(_CONTINUED)]
         elif self.kind == "recompiles":
             of_it = [_TRIGGERED.match(text), _REASON.match(text)]
         else:
@@ -141,11 +150,11 @@ class Record:
 
 
 class Defined(NamedTuple):
-    """A function, and where it is defined."""
+    """A function, and where it is defined; in torch 2.0 the line is not logged."""
 
     name: str
     file: str
-    line: int
+    line: int | None
 
 
 class Limit(NamedTuple):
@@ -196,14 +205,19 @@ class Break:
         )
 
 
-def is_reason(text: str) -> bool:
-    """Whether a line names a guard that failed."""
-    return _REASON.match(text) is not None
+def opened(line: Line) -> Record | None:
+    """The record that a line is the first of, also where those before it were cut off."""
+    if line.begins:
+        parts = _PARTED.split(line.text) if line.kind == "recompiles" else [line.text]
+        return Record(line.kind, line.head, parts)
+    if line.kind == "recompiles" and _REASON.match(line.text):
+        return Record(line.kind, line.head, ["", line.text])
+    return None
 
 
 def recompiled(record: Record) -> tuple[Defined | None, list[str]]:
     """The function that was compiled again, None if cut off; and the guards that failed."""
-    match = _RECOMPILING.match(record.lines[0])
+    match = _RECOMPILING.search(record.lines[0])
     return match and _defined(match), _reasons(record.lines[1:])
 
 
@@ -214,7 +228,8 @@ def limited(record: Record) -> Limit | None:
     last = next(filter(None, map(_LAST.match, record.lines)), None)
     if limit is None or match is None:
         return None
-    reason = _LOCAL.sub(r"\1", last[1] or last[3]) if last else ""
+    stack = record.lines[record.lines.index(last[0]) + 1 :] if last else []
+    reason = "\n".join([_LOCAL.sub(r"\1", last[1] or last[3]), *stack]) if last else ""
     return Limit(_defined(match), limit[1], int(limit[2]), reason)
 
 
@@ -224,6 +239,7 @@ def broken(record: Record) -> Break | None:
     if not rest and not record.number:
         return None
     at, read = _BROKEN.match(first), _READ.match(first)
+    of_reads = read or _OF_READS.search(record.head)
     since = next(filter(None, map(_BROKEN_FROM.match, record.lines)), None)
     user = rest[: rest.index(_TRACEBACK)] if since and _TRACEBACK in rest else rest
     stack = [
@@ -233,14 +249,14 @@ def broken(record: Record) -> Break | None:
     ]
     place = Frame(at[1], _line(at[2]), "?") if at else None
     innermost = place or (stack[-1] if stack else None)
-    text = _reason_at(rest) if at else f"call of {read[1]}" if read else _reason_since(since, rest)
+    text = _reason_at(rest) if at else _CALL if of_reads else _reason_since(since, rest)
     asked_for = breaks.asked_for(text) and innermost and FOLDERS.is_machinery(innermost.file)
     if place and stack and (stack[-1].file, stack[-1].line) == (place.file, place.line):
         place = None  # the stack has its function
     frames = [*([place] if place else []), *reversed(stack)]
     site = FOLDERS.locate(frames) if frames else NOWHERE
     why, hint = breaks.reason(text)
-    if read and (switch := _SWITCH.search("\n".join(record.lines))):
+    if of_reads and (switch := _SWITCH.search("\n".join(record.lines))):
         hint = switch[0]
     function = stack[-1].function if stack and not place else None
     return Break(
@@ -250,7 +266,7 @@ def broken(record: Record) -> Break | None:
         why,
         hint,
         bool(asked_for),
-        brief=read is not None or text == "unknown",
+        brief=text in (_CALL, "unknown"),
     )
 
 
@@ -268,7 +284,7 @@ def after(reasons: Iterable[str]) -> str:
 
 
 def _defined(match: re.Match[str]) -> Defined:
-    return Defined(match[1], match[2], _line(match[3]))
+    return Defined(match[1], match[2], _line(match[3]) if match[3] else None)
 
 
 def _line(digits: str) -> int:
@@ -285,7 +301,8 @@ def _reasons(lines: list[str]) -> list[str]:
         if reasons and match[1].startswith(_CONTINUED):
             reasons[-1] += f"\n{match[1]}"
         else:
-            reasons.append(_LOCAL.sub(r"\1", match[1]).strip())
+            reason = match[1].removesuffix('")').removesuffix("')")
+            reasons.append(_LOCAL.sub(r"\1", reason).strip())
     return reasons
 
 

@@ -109,7 +109,7 @@ LEFT JOIN (
 WHERE c.cause IS DISTINCT FROM 'operator'  -- in eager mode, which is another one
   AND CASE WHEN w.begin_ns IS NULL THEN (turn >= warmup()
                 -- what a log of compilations alone explains, of which people keep a few lines
-                OR c.launches IS NULL AND c.compile_id IS NOT NULL AND c.kind <> 'unknown'
+                OR c.launches IS NULL AND c.compile_id IS NOT NULL AND c.basis = 'key'
                 -- no small operation of the framework's, which share their names
                 OR c.launches IS NULL AND k.index IS NOT NULL AND c.duration_ns >= 5e8)
             AND NOT (  -- before the loop, or after it
@@ -236,7 +236,7 @@ SELECT
         'pattern': pattern, 'seen': seen, 'possible': possible,
         'full': r."full", 'loaders': loaders,
         'compilations': indices[:20], 'graphs': graphs, 'launches': launches, 'others': total - count,
-        'settled': NOT unsettled AND l.name IS NULL, 'limit': l.name, 'dynamic': l.dynamic, 'captured': captured,
+        'settled': NOT unsettled AND l.name IS NULL, 'limit': l.name, 'aborts': l.aborts, 'dynamic': l.dynamic, 'captured': captured,
         'same_types': for_same_types(r.process, indices),
         'untold': NOT EXISTS (FROM key_change k WHERE k.process = r.process AND list_contains(indices, k.index))
             AND NOT EXISTS (SELECT 1 FROM process WHERE began_ns IS NOT NULL),
@@ -247,7 +247,8 @@ SELECT
     coalesce(launches - last > total, FALSE) AS again
 FROM recompiled_site r
 LEFT JOIN (
-    SELECT process, file, line, compiled, any_value(name) AS name, any_value(dynamic) AS dynamic
+    SELECT process, file, line, compiled, any_value(name) AS name, any_value(dynamic) AS dynamic,
+           bool_or(aborts) AS aborts
     FROM compile_limit GROUP BY ALL
 ) l ON l.process = r.process AND l.file IS NOT DISTINCT FROM r.compiled_at.file
     AND l.line IS NOT DISTINCT FROM r.compiled_at.line AND l.compiled = r.compiled

@@ -17,7 +17,7 @@ from ..redaction import redact_text
 
 _TEXT = 160  # characters of a value
 _LONGEST_HINT = 400
-_PREFIX = re.compile(r"(\d+/\d+(?:_\d+)?): ")
+_PREFIX = re.compile(r"(\d+/\d+(?:_\d+)?):(?: |$)")
 #: What follows the condition itself.
 _END = re.compile(r"\s+# |\s{2,}|\n| \(HINT: |\. ?Guard failed on ")
 _HINT = re.compile(
@@ -29,7 +29,7 @@ _HINT = re.compile(
 )
 _BACKEND = re.compile(r"BACKEND_MATCH failure: ")
 _TRACED = re.compile(r'^\s*File "(.+?)", line (\d{1,9}), in (.+)$', re.MULTILINE)
-_AT = re.compile(r"  # (?:.*  # )?(\S[^#\n]*?):(\d{1,9}) in (\S.*?)(?: \(HINT: .*)?$", re.MULTILINE)
+_AT = re.compile(r"\s# (?:.*\s# )?(\S[^#\n]*?):(\d{1,9}) in (\S.*?)(?: \(HINT: .*)?$", re.MULTILINE)
 #: Folders of torch, by which its own files are called in guards.
 _OF_TORCH = re.compile(
     r"(?:_\w+|amp|autograd|distributed|fx|nn|optim|utils)/|functional\.py|overrides\.py"
