@@ -15,7 +15,7 @@ from tests.support import Row, evidence, step
 from xladoctor.diagnosis.pack import load_rules
 
 KINDS = ["input_shape", "input_type", "constant", "operations", "input_count", "growing",
-         "placement", "evicted", "unknown", "function", "configuration"]  # fmt: skip
+         "placement", "evicted", "unknown", "function", "member", "configuration"]  # fmt: skip
 THRESHOLDS = {"buckets": 6, "phases": 3}
 
 

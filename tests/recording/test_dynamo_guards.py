@@ -12,7 +12,9 @@ from xladoctor.recording.bootstrap._xladoctor.torch.guards import (
     Frame,
     change,
     compared_with,
+    hint,
     nearest,
+    traced,
 )
 
 TENSOR = SimpleNamespace(shape=(3, 4), dtype="torch.float32")
@@ -61,6 +63,20 @@ GUARDS = {
     "0/4: CodeGuardAccessor: Not a function on h.__code__": ("function", "h", "", ""),
     "0/1: 2 <= x.size()[0]  # s = x.sum()  # train.py:57 in g (user code shown is first)": (
         "shape", "x", "2 <= x.size()[0]", "[3,4]"),
+    "0/4: Tensor device index mismatch. Expected device index to be 0, actual 1": (
+        "guard", "", "Tensor device index mismatch. Expected device index to be 0, actual 1", ""),
+    "0/4: tensor 'x' Tensor device index mismatch. Expected device index to be 0, actual 1": (
+        "sharding", "x", "device 0", "device 1"),
+    "0/0: tensor 'w[0]' size mismatch at index 0. expected 512, actual 96. Guard failed on a"
+    " parameter, consider using torch._dynamo.config.force_parameter_static_shapes = False.": (
+        "shape", "w[0]", "size 512 of dimension 0", "size 96 of dimension 0"),
+    "1/0: ___check_obj_id(self._modules['mixer'].kernel, 140000000000)": (
+        "member", "self._modules['mixer'].kernel", "", ""),
+    "0/0: ___check_type_id(k, 94), type=<class 'int'>": ("structure", "k", "int", "1.5"),
+    '0/0: self.f.__closure__[0].cell_contents == 1   # return x * n  # a.py:11 in f (HINT: guard on'
+    ' "n")': ("static", "n", "1", ""),
+    "0/0: BACKEND_MATCH failure: torch.compile detected different backend callables.": (
+        "function", "the backend", "", ""),
     "0/1: what nobody knows": ("guard", "", "what nobody knows", ""),
     "": ("guard", "", "", ""),
 }  # fmt: skip
@@ -69,6 +85,55 @@ GUARDS = {
 @pytest.mark.parametrize("text", GUARDS)
 def test_a_guard_tells_what_is_new(text: str) -> None:
     assert tuple(change(text, FRAME)) == GUARDS[text]
+
+
+def test_an_object_of_the_same_module_is_made_anew() -> None:
+    known = Frame({}, {}, again=True)
+    assert change("0/1: ___check_obj_id(self.f, 94)", known).what == "function"
+
+
+IN_MODULE = (
+    "0/0: self.n == 0      # self.n += 1  # {}:11 in forward (HINT: make it (or its like) dynamic)"
+)
+STACK = """0/0: mode == 'a'      # if mode == "a":  # mp/w/text.py:4 in choose
+User stack trace:
+  File "/tmp/w/text.py", line 11, in work
+    return choose(y, mode)
+  File "/tmp/w/text.py", line 4, in choose
+    if mode == "a":"""
+
+
+@pytest.mark.parametrize(
+    ("short", "files", "whole"),
+    [
+        ("mp/w/a.py", ["/tmp/w/b.py", "/tmp/w/a.py"], "/tmp/w/a.py"),  # the root is in common
+        ("mp/w/a.py", ["/tmp/w/b.py"], "/tmp/w/a.py"),
+        ("lib/a.py", ["/home/me/lib/b.py"], "/home/me/lib/a.py"),
+        ("a.py", ["/home/me/b.py"], "a.py"),
+        (r"proj\a.py", [r"C:\me\proj\a.py"], r"C:\me\proj\a.py"),
+    ],
+)
+def test_a_guard_names_the_line_that_needs_it(short: str, files: list[str], whole: str) -> None:
+    assert traced(IN_MODULE.format(short), files) == [(whole, 11, "forward")]
+
+
+def test_lines_of_torch_itself_need_no_guard_of_the_program() -> None:
+    assert traced(IN_MODULE.format("nn/modules/batchnorm.py"), ["/home/me/b.py"]) == []
+    assert traced("0/0: k == 1", ["/home/me/b.py"]) == []
+
+
+def test_since_torch_2_13_all_lines_are_there() -> None:
+    assert traced(STACK, []) == [("/tmp/w/text.py", 11, "work"), ("/tmp/w/text.py", 4, "choose")]
+    assert change(STACK, FRAME)[:3] == ("static", "mode", "'a'")
+
+
+def test_what_dynamo_suggests_is_kept_as_it_is() -> None:
+    assert hint(IN_MODULE.format("a.py")) == "make it (or its like) dynamic"
+    assert hint('0/0: x is 1  # f(x)  # a.py:1 in f (HINT: guard on "x", type int)') == ""
+    parameter = next(text for text in GUARDS if "on a parameter" in text)
+    assert hint(parameter) == (
+        "consider using torch._dynamo.config.force_parameter_static_shapes = False."
+    )
 
 
 def test_a_guard_names_the_compilation_that_it_is_of() -> None:
@@ -94,6 +159,8 @@ def test_a_break_has_a_reason_and_the_hint_that_is_its_own() -> None:
         "Call to `torch._dynamo.graph_break()`: User-inserted graph break. Message: None",
         "Remove the call.",
     )
+    attempt = "Encountered graph break when attempting to trace CALL: a call, e.g. f(x):\n\n"
+    assert reason(attempt + BREAK) == reason(BREAK)
     assert reason("STORE_ATTR-caused graph break") == ("STORE_ATTR-caused graph break", "")
     assert reason("") == ("unknown", "")
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 Kind = Literal[
     "input_shape", "input_type", "data_dependent_shape", "constant", "operations", "growing",
-    "input_count", "placement", "evicted", "unknown", "function", "weak_type", "configuration",
+    "input_count", "placement", "evicted", "unknown", "function", "member", "weak_type",
+    "configuration",
 ]  # fmt: skip
 #: key: two keys of a function compared. hlo: two modules. upload: a new shape sent in that step.
 #: log: numbers of inputs and outputs. hash: the same graph again.
@@ -119,6 +120,7 @@ class Cause:
     used_line: int | None = None
     used_function: str | None = None
     argument: str | None = None
+    hint: str | None = None
 
 
 Causes = Mapping[Compilation, Cause]

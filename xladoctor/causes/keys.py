@@ -11,19 +11,22 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from xladoctor.causes.interface import Cause, Causes, Compilation, Kind
+from xladoctor.causes.interface import Cause, Causes, Compilation, Kind, Place
 from xladoctor.causes.patterns import size_in, sizes_of
 from xladoctor.evidence.database import Database
 
 _CHANGES = """
-    SELECT process, index, against, what, argument, was, now FROM key_change
+    SELECT process, index, against, what, argument, was, now, hint,
+           file, line, function, user_file, user_line, user_function
+    FROM key_change
     ORDER BY process, index, nth
 """
 #: What differs and what that is called, what makes all others irrelevant first.
 _KINDS: dict[str, Kind] = {
-    "function": "function", "static": "constant", "structure": "input_count",
+    "function": "function", "member": "member", "static": "constant", "structure": "input_count",
     "shape": "input_shape", "type": "input_type", "weak_type": "weak_type",
     "sharding": "placement", "configuration": "configuration", "nothing": "evicted",
+    "guard": "unknown",
 }  # fmt: skip
 
 
@@ -37,13 +40,17 @@ class _Change(NamedTuple):
     argument: str
     was: str
     now: str
+    hint: str | None
+    place: Place  # that uses it
 
 
 def by_keys(database: Database, compilations: Iterable[Compilation]) -> Causes:
     """The causes of compilations whose key is known, and an earlier one of their function."""
     changes: dict[tuple[int, int], list[_Change]] = defaultdict(list)
-    for process, index, *change in database.table(_CHANGES)[1]:
-        changes[process, index].append(_Change(*change))
+    rows = database.table(_CHANGES)[1]
+    for process, index, against, what, argument, was, now, hint, *place in rows:
+        change = _Change(against, what, argument, was, now, hint, Place(*place))
+        changes[process, index].append(change)
     order = list(_KINDS)
     return {
         compilation: _cause(min(known, key=lambda change: order.index(change.what)))
@@ -63,6 +70,7 @@ def _cause(change: _Change) -> Cause:
         dimension=dimension,
         value=None if dimension is None else size_in(change.now, dimension),
         op="sharding" if kind == "placement" else None, argument=change.argument or None,
+        role=None if change.place.file is None else "used", place=change.place, hint=change.hint,
     )  # fmt: skip
 
 

@@ -113,6 +113,7 @@ class Folders:
         return self.passing.get((frame.file, frame.line), frame.function in _PASSING)
 
     def _package(self, file: str) -> str | None:
+        file = file.replace("\\", "/")
         for folder in self.installed:
             if file.startswith(folder + "/"):
                 return file[len(folder) + 1 :].split("/", 1)[0]

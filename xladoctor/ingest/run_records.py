@@ -359,6 +359,8 @@ class Compile(Struct, frozen=True, tag_field="event", tag="compile"):
         callbacks: calls from the graph to the host.
         phases: nanoseconds of each part of compiling, alone.
         cached: whether its code came from a cache on disk, if that is known.
+        used: the site of the line that uses what differs.
+        hint: what the framework suggests.
     """
 
     thread: Identity
@@ -376,6 +378,8 @@ class Compile(Struct, frozen=True, tag_field="event", tag="compile"):
     callbacks: Size = 0
     phases: dict[str, Duration] = {}
     cached: bool | None = None
+    used: Number | None = None
+    hint: str = ""
 
 
 class Upload(Struct, frozen=True, tag_field="event", tag="upload"):
@@ -474,6 +478,9 @@ class Limit(Struct, frozen=True, tag_field="event", tag="limit"):
         size: its value.
         ordinal: launches of the site before.
         dynamic: whether sizes that have changed are made dynamic, if that is known.
+        aborts: an error is raised in place of running it eagerly.
+        used: the site of the line that uses what was new at last.
+        hint: what the framework suggests.
     """
 
     site: Number | None
@@ -484,6 +491,9 @@ class Limit(Struct, frozen=True, tag_field="event", tag="limit"):
     ordinal: Size = 0
     dynamic: bool | None = None
     changes: tuple[KeyChange, ...] = ()
+    aborts: bool = False
+    used: Number | None = None
+    hint: str = ""
 
 
 StepLine = (Step | Tail | Cut | Compile | Upload | Optimizer | IdleOptimizer | Loader | EmptyPass

@@ -299,7 +299,7 @@ class _StepLogReader:
                 self._rows.add(
                     "key_change", process=self._process, index=self._compilations, nth=nth,
                     against=line.against - 1, what=what, argument=argument, was=_as_hlo(was),
-                    now=_as_hlo(now),
+                    now=_as_hlo(now), hint=line.hint or None, site=line.used,
                 )  # fmt: skip
         self._compilations += 1
 
@@ -333,13 +333,15 @@ class _StepLogReader:
 
     def _limit(self, line: Limit) -> None:
         what, argument, was, now = line.changes[0] if line.changes else (None,) * 4
-        defined = self._sites[line.defined]
+        defined, used = self._sites[line.defined], self._sites[line.used]
         self._rows.add(
             "compile_limit", process=self._process, compiled=line.function,
             defined_file=defined.file, defined_line=defined.line, name=line.name, size=line.size,
             ordinal=line.ordinal, launches=self._sites.launches.get(line.site), what=what,
             argument=argument, was=was and _as_hlo(was),
-            now=now and _as_hlo(now), dynamic=line.dynamic, site=line.site,
+            now=now and _as_hlo(now), dynamic=line.dynamic, aborts=line.aborts,
+            hint=line.hint or None, used_file=used.file, used_line=used.line,
+            used_function=used.function, site=line.site,
         )  # fmt: skip
 
     def _upload(self, line: Upload) -> None:

@@ -200,6 +200,7 @@ def phrase(cause: Row) -> str:
         "placement": f"placement: {_PLACEMENT.get(op, op)}{change}",
         "evicted": f"evicted: same graph as {cause['against']}",
         "function": "the function is another object",
+        "member": "an object of the module is another one",
         "weak_type": f"a Python number {'now' if cause['now'] == 'True' else 'no more'}",
         "configuration": f"configuration{change}",
         "unknown": f"unknown: {same if cause['basis'] == 'hlo' else 'not in the timeline'}",

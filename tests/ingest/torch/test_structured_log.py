@@ -119,6 +119,36 @@ def test_graph_breaks_and_the_limit_are_told_once(tmp_path: Path) -> None:
     ) == [("forward", 16, "recompile_limit", 2, "k", False)]
 
 
+@pytest.mark.parametrize("payload", ["{}", '["{}"]'])
+def test_a_reason_alone_may_be_no_list(tmp_path: Path, payload: str) -> None:
+    """As torch 2.13 writes it; of several it makes a list."""
+    reason = "0/0: self.n == 1   # self.n += 1  # me/ada/train.py:7 in forward"
+    both = json.dumps(["0/1: self.n == 2   # self.n += 1  # me/ada/train.py:7 in forward", reason])
+    ingested = read(tmp_path, "".join((
+        record({"str": ["/home/ada/train.py", 1]}), record({"str": [TORCH, 2]}), start("0/0"),
+        ended("0/0"), artifact("recompile_reasons", "0/1", payload.format(reason)), ended("0/1"),
+        artifact("recompile_reasons", "0/2", both), ended("0/2"),
+    )))  # fmt: skip
+
+    assert rows(ingested, "key_change", "index", "was", "now", "file", "line", "function") == [
+        (1, "1", "2", "/home/ada/train.py", 7, "forward"),
+        (2, "2", "", "/home/ada/train.py", 7, "forward"),
+    ]
+    assert ingested.lost == []
+
+
+@pytest.mark.parametrize(
+    "reason", ["Hard failure due to fullgraph=True", "recompile_limit reached with fullgraph=True."]
+)
+def test_a_limit_may_end_the_program(tmp_path: Path, reason: str) -> None:
+    failed = {"fail_type": "FailOnRecompileLimitHit", "fail_reason": reason}
+    ingested = read(tmp_path, LOG + ended("0/3", None, **failed))
+
+    assert rows(ingested, "compile_limit", "name", "aborts") == [
+        ("recompile_limit", False), ("recompile_limit", True),
+    ]  # fmt: skip
+
+
 def test_rules_judge_it_in_the_words_of_its_framework(tmp_path: Path) -> None:
     read(tmp_path)
 

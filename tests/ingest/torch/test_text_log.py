@@ -264,3 +264,120 @@ def test_ranks_are_processes(tmp_path: Path) -> None:
 def test_a_program_that_speaks_of_it_is_no_log(tmp_path: Path) -> None:
     with pytest.raises(IngestError):
         read(tmp_path, "[__recompiles] none so far\nRecompiling function f in a.py:3\n")
+
+
+READ = """\
+Graph break from `Tensor.item()`, consider setting:
+    torch._dynamo.config.capture_scalar_outputs = True
+or:
+    env TORCHDYNAMO_CAPTURE_SCALAR_OUTPUTS=1
+to include these operations in the captured graph.
+
+Graph break: from user code at:
+  File "/home/me/train.py", line 30, in step
+    loss(x)
+  File "/home/me/model.py", line 12, in loss
+    return y.max().item()
+"""
+HEADS = [
+    f"W{AT} 28187 torch/_dynamo/variables/tensor.py:869] [1/0] ",
+    f"[rank1]:W{AT} 28187 torch/_dynamo/variables/tensor.py:869] [1/0] ",
+    "[2024-01-15 16:13:26,741] [1/0] torch._dynamo.variables.tensor: [WARNING] ",
+    "2026-03-14T08:15:02.118Z ",
+    "trainer-1  | ",
+    "",
+]
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_a_value_that_is_read_splits_a_function(tmp_path: Path, head: str) -> None:
+    text = "".join(f"{head}{line}".rstrip(" ") + "\n" for line in READ.splitlines())
+    evidence = read(tmp_path, text + "step 3 loss 2.91\n")
+    assert evidence.database.table(
+        "SELECT compiled, file, line, function, reason, hint FROM graph_break"
+    )[1] == [("loss", "/home/me/model.py", 12, "loss", "call of Tensor.item()",
+              "torch._dynamo.config.capture_scalar_outputs = True")]  # fmt: skip
+
+
+def test_a_break_that_another_record_explains_is_one(tmp_path: Path) -> None:
+    warning = "".join(f"{HEADS[0]}{line}\n" for line in READ.splitlines())
+    evidence = read(tmp_path, warning + glog(*BREAK))
+    ((reason,),) = evidence.database.table("SELECT reason FROM graph_break")[1]
+    assert reason.startswith("Data-dependent branching")
+
+
+OBJECT = "___check_obj_id(self._modules['mixer'].kernel, 14000000{0})"
+
+
+def of_layers(versions: int) -> list[str]:
+    """Records of versions after the first, each compared with all before it."""
+    head = "Recompiling function forward in /home/me/stack.py:52\n"
+    head += "    triggered by the following guard failure(s):\n"
+    return [
+        glog("recompiles", f"1/{nth}", head + "\n".join(
+            f"    - 1/{before}: {OBJECT.format(before)}" for before in reversed(range(nth))
+        ))
+        for nth in range(1, versions)
+    ]  # fmt: skip
+
+
+def test_an_object_of_each_layer_is_not_made_anew(tmp_path: Path) -> None:
+    (finding,) = diagnose(read(tmp_path, "".join(of_layers(8))), load_rules()).findings
+    assert (finding.rule, finding.count, finding.severity) == ("XD112", 7, "warning")
+    assert "in each module that the call is for" in finding.message
+    assert "made since" not in finding.message
+
+
+@pytest.mark.parametrize("last", [7, 6])
+def test_a_record_tells_of_the_versions_before_it(tmp_path: Path, last: int) -> None:
+    """The first record's head is cut off, and those before it are missing."""
+    text = "".join(of_layers(8)[5:last]).split("guard failure(s):\n", 1)[1]
+    evidence = read(tmp_path, text)
+    known = [(row[0], row[3], row[7]) for row in compiled(evidence)]
+    assert known == [("1/0", None, None),
+                     *((f"1/{nth}", "member", nth - 1) for nth in range(1, last + 1))]  # fmt: skip
+    assert {finding.rule for finding in diagnose(evidence, load_rules()).findings} == {"XD112"}
+
+
+def test_what_a_version_was_compiled_for_stands_in_later_records(tmp_path: Path) -> None:
+    line = "           # rows = table[n:]  # home/me/look.py:21 in look"
+    head = "Recompiling function look in /home/me/look.py:18\n"
+    head += "    triggered by the following guard failure(s):\n"
+    evidence = read(tmp_path, "".join(
+        glog("recompiles", f"0/{nth}", head + "\n".join(
+            f"    - 0/{before}: L['n'] == {before}{line}" for before in reversed(range(nth))
+        ))
+        for nth in range(1, 6)
+    ))  # fmt: skip
+    (finding,) = diagnose(evidence, load_rules()).findings
+    assert (finding.rule, finding.severity, finding.count) == ("XD104", "info", 5)
+    assert "last from 3 to 4; it took 4 values: 1, 2, 3, 4" in finding.message
+    assert [(place.role, place.file, place.line) for place in finding.locations] == [
+        ("guilty", "/home/me/look.py", 21), ("compiled", "/home/me/look.py", 18),
+    ]  # fmt: skip
+
+
+def test_few_records_clear_no_rule(tmp_path: Path) -> None:
+    diagnosis = diagnose(read(tmp_path, glog(*AGAIN)), load_rules())
+    assert diagnosis.rules.fired == ["XD101"]
+    assert diagnosis.rules.clear == []
+
+
+ERROR = "torch._dynamo.exc.FailOnRecompileLimitHit: Hard failure due to fullgraph=True\n"
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_limit_may_end_the_program(tmp_path: Path, before: bool) -> None:
+    limit = (
+        "torch._dynamo hit config.recompile_limit (2)\n   function: 'step' (/home/me/train.py:8)\n"
+        "   last reason: 0/1: L['n'] == 3   # f(n)  # home/me/lib.py:9 in f\nUser stack trace:\n"
+        '  File "/home/me/other/lib.py", line 9, in f\n    f(n)\n'
+    )
+    text = "".join(f"{HEADS[0]}{line}\n" for line in limit.splitlines()) if before else ""
+    text += "Traceback (most recent call last):\n" + ERROR
+    (finding,) = diagnose(read(tmp_path, text), load_rules()).findings
+    assert finding.rule == "XD116"
+    assert "ended the run with an error" in finding.message
+    assert [place.file for place in finding.locations] == (
+        ["/home/me/other/lib.py", "/home/me/train.py"] if before else []
+    )

@@ -95,6 +95,7 @@ GRAPHS: dict[str, Table] = {
         used_line INTEGER that line
         used_function VARCHAR function that it is in
         argument VARCHAR path of the argument that differs, as batch['x']
+        hint VARCHAR what the compiler suggests, if anything
     """)),
     "graph_change": Table("an operation of a Python line that differs between a compilation and the"
                           " one it is compared with, in the order of lowering", "derived",

@@ -233,6 +233,11 @@ RUN: dict[str, Table] = {
         argument VARCHAR path of the argument
         was VARCHAR what it was
         now VARCHAR what it is
+        hint VARCHAR what the compiler suggests, if anything
+        aborts BOOLEAN whether an error is raised there, as with fullgraph=True
+        used_file VARCHAR path of the line that uses what was new
+        used_line INTEGER that line
+        used_function VARCHAR function that it is in
     """ + SITE)),
     "key_change": Table("what differs in the key of a compiled function from the most similar one"
                         " before, where the framework compiles functions", "steps.jsonl",
@@ -240,11 +245,12 @@ RUN: dict[str, Table] = {
         index INTEGER number of the compilation
         nth INTEGER order, from 0
         against INTEGER number of the earlier compilation
-        what VARCHAR shape, type, weak_type, sharding, static, structure, …; nothing; same_types
+        what VARCHAR shape, type, weak_type, sharding, static, structure, member, …; same_types
         argument VARCHAR path of the argument, as batch['x']
         was VARCHAR what it was
         now VARCHAR what it is
-    """)),
+        hint VARCHAR what the compiler suggests, if anything
+    """ + SITE)),
     "execution": Table("one launched graph", "analysis log of level 2", columns(PROCESS + """
         index INTEGER number of the execution in its process, from 0
         graph_hash VARCHAR hash of the graph

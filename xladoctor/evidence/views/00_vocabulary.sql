@@ -45,9 +45,11 @@ SELECT process FROM reported
 WHERE coalesce(launched, barriers, graphs) < 10 AND process NOT IN (SELECT process FROM step);
 
 -- Processes of which it is known how often they compiled: of a log or report without steps only if it
--- is long enough to show that a graph is not compiled again, or shows that one is.
+-- is long enough to show that a graph is not compiled again, or shows that one is, or numbers the compilations of a
+-- function.
 CREATE TABLE compile_record AS
 SELECT process FROM step UNION
+SELECT process FROM compilation WHERE compile_id IS NOT NULL UNION
 SELECT process FROM (
     SELECT process, ordinal FROM compilation UNION ALL SELECT process, NULL FROM execution
 )

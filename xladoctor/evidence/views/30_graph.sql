@@ -115,7 +115,7 @@ CREATE TABLE compiled_again AS
 SELECT
     c.*, nullif(compiled_function(c.cause), '') AS compiled, r.kind, r.basis, r.against,
     r.parameter, r.argument, r.was, r.now, r.dimension, r.value, r.op,
-    r.pattern, r.seen, r.possible, r.used_file, r.used_line, r.used_function,
+    r.pattern, r.seen, r.possible, r.hint, r.used_file, r.used_line, r.used_function,
     r.role AS made_role, r.file AS made_file, r.line AS made_line, r.function AS made_function,
     r.user_file AS made_user_file, r.user_line AS made_user_line,
     r.user_function AS made_user_function
@@ -136,7 +136,7 @@ SELECT
         'was': was,
         'now': now, 'dimension': dimension, 'value': value, 'op': op, 'role': made_role,
         'pattern': pattern, 'seen': seen, 'possible': possible, 'file': made_file,
-        'line': made_line, 'function': made_function, 'user_file': made_user_file,
+        'line': made_line, 'function': made_function, 'hint': hint, 'user_file': made_user_file,
         'user_line': made_user_line, 'user_function': made_user_function
     } END AS cause
 FROM compiled_again c LEFT JOIN step_period p USING (process, thread);

@@ -260,7 +260,8 @@ class CompileLog(CompilerLog):
             against = None if made.against is None else indices.get(made.against)
             for nth, change in enumerate(made.changes):
                 ingested.add("key_change", process=process, index=index, nth=nth,
-                             against=against, **change._asdict())  # fmt: skip
+                             against=against, **change._asdict(), hint=None,
+                             **NOWHERE.columns())  # fmt: skip
 
 
 def _typed(text: str) -> Iterator[str]:

@@ -25,8 +25,9 @@ from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
 from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.interface import Ingested, IngestError
 from xladoctor.ingest.torch.compiled_calls import Calls, add_placed, calls_of
+from xladoctor.ingest.torch.failed_guards import FailedGuards, used_at
 from xladoctor.recording.bootstrap._xladoctor.torch import breaks, guards
-from xladoctor.recording.bootstrap._xladoctor.torch.dynamo import LIMIT, phases_of
+from xladoctor.recording.bootstrap._xladoctor.torch.dynamo import ABORTS, limit_in, phases_of
 
 FRONTEND = "torch"
 _HEAD = re.compile(r"[VDIWE]\d{4} \d\d:\d\d:\d\d\.\d+ (\d+) [^\]]*\] (?=\{)")
@@ -68,6 +69,15 @@ def _dynamic(metrics: dict[str, Any]) -> bool | None:
     settings = json.loads(metrics.get("dynamo_config") or "{}")
     value = settings.get("automatic_dynamic_shapes")
     return value if isinstance(value, bool) else None
+
+
+def _reasons(payload: str) -> list[str]:
+    """The guards that failed: since torch 2.13 one alone is no list."""
+    try:
+        reasons = json.loads(payload or "[]")
+    except ValueError:
+        reasons = payload
+    return [reasons] if isinstance(reasons, str) else [str(reason) for reason in reasons]
 
 
 class _Record(NamedTuple):
@@ -173,7 +183,7 @@ class _Reader:
         self._folders = Folders(framework=vocabulary(FRONTEND).packages)
         self._files: dict[int, str] = {}
         self._sites: dict[str, CallSite] = {}
-        self._reasons: dict[str, list[str]] = {}
+        self._failed = FailedGuards()
         self._cached: dict[str, bool] = {}
         self._names: dict[str, str] = {}  # of functions, by frame
         self._numbers: dict[str, int] = {}
@@ -181,6 +191,7 @@ class _Reader:
         self._versions: dict[tuple[str, str, str], int] = {}  # file, function and repetition
         self._of_site: Counter[CallSite] = Counter()
         self._compilations: list[dict[str, Any]] = []
+        self._defined: list[str] = []  # files of their functions
         self._breaks: dict[tuple[str, int, str], dict[str, Any]] = {}
         self.failures: list[str] = []
 
@@ -192,8 +203,7 @@ class _Reader:
         elif "dynamo_start" in fields:
             self._sites[record.id] = self._site(fields["dynamo_start"].get("stack") or [])
         elif record.artifact == "recompile_reasons":
-            reasons = json.loads(record.payload or "[]")
-            self._reasons[record.id] = [str(reason) for reason in reasons]
+            self._failed.add(record.id, _reasons(record.payload))
         elif record.artifact == "dynamo_graph_break_reason":
             self._break(record)
         elif record.artifact in _CACHE:
@@ -218,9 +228,8 @@ class _Reader:
     def _ended(self, of: str, metrics: dict[str, Any]) -> None:
         frame, _, again = of.partition("/")
         failed = str(metrics.get("fail_reason") or "")
-        limit = LIMIT.search(failed)
-        if limit:
-            self._limit(of, limit[1], metrics)
+        if limit := limit_in(str(metrics.get("fail_type")), failed):
+            self._limit(of, limit, metrics)
             return
         if metrics.get("co_name") is None or metrics.get("fail_type"):
             if kind := metrics.get("fail_type"):
@@ -241,6 +250,7 @@ class _Reader:
             return
         number = self._numbers[of] = self._at[site, again] = len(self._compilations)
         self._versions[file, name, again] = number
+        self._defined.append(file)
         ended = _ns(metrics.get("end_time_us"))
         self._compilations.append(compilation(
             self._process, number, self._names[frame], self._of_site[site], site,
@@ -248,16 +258,19 @@ class _Reader:
         ))  # fmt: skip
         self._of_site[site] += 1
         self._spent(number, metrics)
-        self._changed(of, number)
 
     def _changed(self, of: str, number: int) -> None:
-        if reasons := self._reasons.get(of):
-            reason = guards.nearest(reasons)
-            change = guards.change(reason, guards.Frame({}, {}))
+        if reason := self._failed.reason(of):
             against = self._numbers.get(guards.compared_with(reason) or "")
             if against is not None and against != number:
                 self._rows.add("key_change", process=self._process, index=number, nth=0,
-                               against=against, **change._asdict())  # fmt: skip
+                               against=against, **self._failed.change(reason, of)._asdict(),
+                               hint=guards.hint(reason) or None,
+                               **self._used(reason, number).columns())  # fmt: skip
+
+    def _used(self, reason: str, number: int) -> CallSite:
+        """The line that needs the guard."""
+        return used_at(reason, [self._defined[number], *self._files.values()], self._folders)
 
     def _spent(self, number: int | None, metrics: dict[str, Any]) -> None:
         spent = _ns(metrics.get("duration_us"))
@@ -288,24 +301,28 @@ class _Reader:
         row["function"] = row["function"] or within
 
     def _limit(self, of: str, name: str, metrics: dict[str, Any]) -> None:
-        reason = guards.nearest(self._reasons.get(of) or [""])
-        change = guards.change(reason, guards.Frame({}, {}))
+        reason = self._failed.reason(of) or ""
+        change = self._failed.change(reason)
         frame = of.partition("/")[0]
         at = self._numbers.get(f"{frame}/0")
+        used = NOWHERE if at is None else self._used(reason, at)
         site = {name: None if at is None else self._compilations[at][name]
                 for name in CallSite.__dataclass_fields__}  # fmt: skip
         count = sum(each.partition("/")[0] == frame for each in self._numbers)
         self._rows.add(
             "compile_limit", process=self._process, compiled=self._names.get(frame),
             defined_file=None, defined_line=None, name=name, size=count or None,
-            ordinal=count, launches=None, dynamic=_dynamic(metrics), **change._asdict(), **site,
+            ordinal=count, launches=None, dynamic=_dynamic(metrics), **change._asdict(),
+            hint=guards.hint(reason) or None, aborts=metrics.get("fail_type") == ABORTS,
+            used_file=used.file, used_line=used.line, used_function=used.function, **site,
         )  # fmt: skip
 
     def finish(self, calls: Calls) -> Gathered:
         """The tables, after the last record; ``calls`` are those in a timeline of the process."""
         rows = self._rows
-        for row in self._compilations:
+        for number, row in enumerate(self._compilations):
             rows.add("compilation", **{**row, **calls.place(row)})
+            self._changed(row["compile_id"], number)
         for row in self._breaks.values():
             compiled = self._names.get(row["frame"]) or row["function"]
             rows.add("graph_break", process=self._process, compiled=compiled, reason=row["reason"],

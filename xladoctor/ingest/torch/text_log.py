@@ -1,72 +1,47 @@
 """What Dynamo logs of its compilations as text, between a program's other output.
 
 ``TORCH_LOGS=recompiles`` tells of each function that is compiled again and which guards failed,
-``TORCH_LOGS=graph_breaks`` where a function is split; that a function reached the recompile limit
-is a warning, which needs no setting. None tells how often a function was called, nor by which line.
-A record has several lines; each begins with a head as of glog, or as of Python's logging until
-torch 2.2, which people cut off when they paste. Wording: ``torch/_dynamo/guards.py``,
-``symbolic_convert.py``, ``convert_frame.py``.
+``TORCH_LOGS=graph_breaks`` where a function is split; that a function reached the recompile limit,
+and that ``Tensor.item()`` splits one, are warnings, which need no setting. None tells how often a
+function was called, nor by which line. A record has several lines; each begins with a head as of
+glog, or as of Python's logging until torch 2.2, which people cut off when they paste.
 """
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from xladoctor.frontends.vocabulary import vocabulary
 from xladoctor.ingest.compiler_log import CompilerLog, add_process, compilation
-from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
+from xladoctor.ingest.frames import NOWHERE, CallSite, Frame
 from xladoctor.ingest.interface import Ingested
-from xladoctor.recording.bootstrap._xladoctor.torch import breaks, guards
-from xladoctor.recording.bootstrap._xladoctor.torch.guards import Change
-
-FRONTEND = "torch"
-#: How records begin, whose marks people cut off, too.
-_BEGINNINGS = {
-    "Recompiling function ": "recompiles",
-    "Graph break in user code at ": "graph_breaks",
-}
-_MARKED = re.compile(
-    r"\[__(recompiles|graph_breaks)(?:_verbose)?\] ?(.*)"
-    r"|\.__(recompiles|graph_breaks)(?:_verbose)?: \[\w+\] ?(.*)"
+from xladoctor.ingest.torch.failed_guards import FailedGuards, used_at
+from xladoctor.ingest.torch.text_records import (
+    ABORTED,
+    FOLDERS,
+    FRONTEND,
+    Break,
+    Defined,
+    Record,
+    after,
+    broken,
+    limited,
+    opened,
+    recompiled,
+    taken_apart,
 )
-_HEAD = re.compile(r".*?\S+\.py:\d{1,9}\] (?:\[\d+/\d+(?:_\d+)?\] ?)?|.*?\[WARNING\] ")
-_NUMBER = re.compile(r"\[(\d{1,9}/\d{1,9})(?:_\d+)?\]")
-_RECOMPILING = re.compile(r"Recompiling function (\S+) in (.+?):(\d{1,9})$")
-_TRIGGERED = re.compile(r"\s*triggered by the following guard failure(?:\(s\))?:\s*(.*)")
-_REASON = re.compile(r"\s+- (.+)")
-_LIMIT = re.compile(r"torch\._dynamo hit config\.(\w+_limit) \((\d{1,9})\)")
-_LIMITED = re.compile(r"\s*function: '(.+?)' \((.+?):(\d{1,9})\)$")
-_LAST = re.compile(
-    r"\s*last reason: (.+)|"
-    r"\s*reasons: +[\[(]+(['\"])(.+?)\2\s*(?:,.*)?[\])]+$"
-)  # in torch 2.0, a list
-#: Of a break: its place, or its reason, and what that place was traced from.
-_BROKEN = re.compile(r"Graph break in user code at (.+?):(\d{1,9})$")
-_BROKEN_FROM = re.compile(r"Graph break: (.*?) ?from user code at:$")
-_WHY = re.compile(r"(?:Graph Break )?Reason: (.*)")
-_TRACED = re.compile(r'\s*File "(.+?)", line (\d{1,9}), in (.+)')
-_STACK, _TRACEBACK = "User code traceback:", "Traceback (most recent call last):"
-_RAISED = re.compile(r"torch\._dynamo\.exc\.\w+: (.+)")
-_LOCAL = re.compile(r"\bL\['([^']+)'\]")  # how arguments are called until torch 2.5
-_MOST_LINES = 200  # of a record
-_MOST_LINE = 2**31 - 1
+from xladoctor.recording.bootstrap._xladoctor.torch import breaks, guards
+
+_MANY = 30  # compilations, as people paste them: fewer are a part of the log
+_FEW = "the log shows too few compilations to say that nothing else is compiled again"
 _MOST_EARLIER = 1 << 10  # compilations of a function: torch's own limits are 8 and 256
-_FOLDERS = Folders(framework=vocabulary(FRONTEND).packages)
 
 
 @dataclass(slots=True)
-class _Record:
-    """A record: what it is of, and its lines.
-
-    Attributes:
-        kind: recompiles, graph_breaks or limit.
-        number: of the compilation, as 0/1; empty if the head was cut off.
-    """
-
-    kind: str
-    number: str
-    lines: list[str] = field(default_factory=list)
+class _Limit:
+    name: str
+    size: int | None = None
+    reason: str = ""
+    aborts: bool = False  # an error was raised
 
 
 @dataclass(slots=True)
@@ -74,17 +49,19 @@ class _Function:
     """A function that is compiled.
 
     Attributes:
+        defined: None if that was cut off.
         numbers: of its compilations, in order; the first is not logged.
-        changes: for each compilation after the first, what was new and the number of the one that
-            it was compared with.
     """
 
-    name: str
-    file: str
-    line: int
+    defined: Defined | None
     numbers: list[str] = field(default_factory=list)
-    changes: dict[str, tuple[Change, str]] = field(default_factory=dict)
-    limit: tuple[str, int, str] | None = None  # the setting, its value, the guard that failed
+    failed: FailedGuards = field(default_factory=FailedGuards)
+    limit: _Limit | None = None
+
+    @property
+    def name(self) -> str:
+        """As people read it."""
+        return breaks.function_name(self.defined.name) if self.defined else "a function"
 
     @property
     def frame(self) -> str:
@@ -94,18 +71,20 @@ class _Function:
     @property
     def site(self) -> CallSite:
         """Where the function is defined: calls are not logged."""
-        return _FOLDERS.locate([Frame(self.file, self.line, breaks.function_name(self.name))])
+        if self.defined is None:
+            return NOWHERE
+        site = FOLDERS.locate([Frame(self.defined.file, self.defined.line or 0, self.name)])
+        return site if self.defined.line else replace(site, line=None)
 
-
-@dataclass(frozen=True, slots=True)
-class _Break:
-    """A place where a function is split."""
-
-    number: str
-    function: str | None
-    site: CallSite
-    reason: str
-    hint: str
+    def compiled(self, number: str, reasons: list[str]) -> None:
+        """Take it that the function was compiled, and as often before as the number says: logged or
+        not, and also in a log of which people paste a part.
+        """
+        frame, _, nth = number.partition("/")
+        made = (f"{frame}/{each}" for each in range(min(int(nth), _MOST_EARLIER)))
+        self.numbers += [each for each in (*made, number) if each not in self.numbers]
+        if reasons:
+            self.failed.add(number, reasons)
 
 
 class TextLog(CompilerLog):
@@ -113,13 +92,23 @@ class TextLog(CompilerLog):
 
     NAME = "PyTorch's log of compilations"
     LACKING = "no complete record of PyTorch's log of compilations in it"
-    MARKS = ("__recompiles", "__graph_breaks", "torch._dynamo hit config.", *_BEGINNINGS)
+    MARKS = (
+        "__recompiles",
+        "__graph_breaks",
+        "torch._dynamo hit config.",
+        "Recompiling function ",
+        "Graph break in user code at ",
+        "Graph break from `",
+        "from user code at:",
+        "FailOnRecompileLimitHit: ",
+        "_limit reached",
+    )
 
     def __init__(self) -> None:
-        self._open: _Record | None = None
-        self._functions: dict[tuple[str, str, int], _Function] = {}
-        self._breaks: dict[tuple[CallSite, str], _Break] = {}
-        self._intended = 0  # breaks that the framework's own code asks for
+        self._open: Record | None = None
+        self._functions: dict[Defined | str, _Function] = {}
+        self._orphans: list[tuple[str, list[str]]] = []  # reasons whose function was cut off
+        self._breaks: dict[tuple[str | None, int | None, str], Break] = {}
 
     @property
     def inside(self) -> bool:
@@ -130,50 +119,18 @@ class TextLog(CompilerLog):
     def tells(self) -> bool:
         """Whether it has a compilation or a break."""
         self.finish()
-        return bool(self._functions or self._breaks or self._intended)
+        return bool(self._functions or self._orphans or self._breaks)
 
     def take(self, line: str) -> bool:
         """Take a line; False if it is not of the log."""
         line = line.rstrip("\r\n")
-        marked, limit = _MARKED.search(line), _LIMIT.search(line)
-        if limit:
-            self._begin("limit", line[: limit.start()], line[limit.start() :])
-        elif marked:
-            kind, text = marked[1] or marked[3], marked[2] if marked[1] else marked[4]
-            if text.startswith(("Recompiling function ", "Graph break")):
-                self._begin(kind, line[: marked.start()], text)
-            elif self._open and self._open.kind == kind:
-                self._add(text)
-        elif self._open and (text := self._continued(line)) is not None:
-            self._add(text)
-        elif kind := next((kind for begin, kind in _BEGINNINGS.items()
-                           if line.startswith(begin)), None):  # fmt: skip
-            self._begin(kind, "", line)
-        else:
-            self.finish()
-            return False
-        return True
-
-    def _continued(self, line: str) -> str | None:
-        """The text of a line without a mark, if it can be of the open record."""
-        kind = self._open.kind if self._open else ""
-        if kind == "limit":
-            text = _HEAD.sub("", line, count=1)
-            return text if _LIMITED.match(text) or _LAST.match(text) else None
-        if kind == "recompiles":
-            return line if _TRIGGERED.match(line) or _REASON.match(line) else None
-        told = (not line.strip(), line[:1].isspace(), _WHY.match(line), _RAISED.match(line),
-                line in (_STACK, _TRACEBACK))  # fmt: skip
-        return line if any(told) else None
-
-    def _begin(self, kind: str, head: str, text: str) -> None:
+        begun = taken_apart(line)
+        if self._open and (text := self._open.further(begun)) is not None:
+            self._open.add(text)
+            return True
         self.finish()
-        number = _NUMBER.search(head)
-        self._open = _Record(kind, number[1] if number else "", [text])
-
-    def _add(self, text: str) -> None:
-        if self._open and len(self._open.lines) < _MOST_LINES:
-            self._open.lines.append(text)
+        self._open = opened(begun)
+        return self._open is not None or self._aborted(line)
 
     def finish(self) -> None:
         """Close the record that is open."""
@@ -184,116 +141,117 @@ class TextLog(CompilerLog):
             self._recompiled(record)
         elif record.kind == "limit":
             self._limited(record)
-        else:
-            self._broken(record)
+        elif found := broken(record):
+            self._breaks.setdefault((found.site.file, found.site.line, found.reason), found)
 
-    def _function(self, match: re.Match[str]) -> _Function:
-        name, file, line = match[1], match[2], min(int(match[3]), _MOST_LINE)
-        return self._functions.setdefault((name, file, line), _Function(name, file, line))
+    def _function(self, defined: Defined) -> _Function:
+        return self._functions.setdefault(defined, _Function(defined))
 
-    def _recompiled(self, record: _Record) -> None:
-        match = _RECOMPILING.match(record.lines[0])
-        if match is None:
-            return
-        reasons = _reasons(record.lines[1:])
-        if not reasons and not record.number:
+    def _recompiled(self, record: Record) -> None:
+        defined, reasons = recompiled(record)
+        if not reasons and not (record.number and defined):
             return  # some other program's line
-        function = self._function(match)
-        number = self._number(function, record.number, reasons)
-        made = [f"{number.partition('/')[0]}/{nth}" for nth in range(_earlier(number))]
-        function.numbers += [each for each in (*made, number) if each not in function.numbers]
-        if reasons:
-            reason = guards.nearest(reasons)
-            change = guards.change(reason, guards.Frame({}, {}))
-            before = function.numbers[function.numbers.index(number) - 1]
-            function.changes[number] = change, guards.compared_with(reason) or before
+        if defined is None:
+            self._orphans.append((record.number, reasons))
+            return
+        function = self._function(defined)
+        function.compiled(self._number(function, record.number, reasons), reasons)
 
     def _number(self, function: _Function, number: str, reasons: list[str]) -> str:
         """Of the compilation that a record tells of, whose head may be cut off. Until torch 2.4
         guards do not say whose they are.
         """
-        if number:
+        if number := number or after(reasons):
             return number
-        compared = (known for reason in reasons if (known := guards.compared_with(reason)))
-        if newest := max(compared, key=_of_function, default=None):
-            return f"{newest.partition('/')[0]}/{_of_function(newest) + 1}"
-        frame = list(self._functions).index((function.name, function.file, function.line))
+        frame = next(at for at, each in enumerate(self._functions.values()) if each is function)
         return f"{frame}/{max(1, len(function.numbers))}"
 
-    def _limited(self, record: _Record) -> None:
-        limit = _LIMIT.search(record.lines[0])
-        match = next(filter(None, map(_LIMITED.match, record.lines)), None)
-        last = next(filter(None, map(_LAST.match, record.lines)), None)
-        if limit is None or match is None:
+    def _adopt(self) -> None:
+        """Give reasons to the function of their frame, if other records name it."""
+        orphans, self._orphans = self._orphans, []
+        for number, reasons in orphans:
+            frame = (number or after(reasons)).partition("/")[0]
+            function = next(
+                (each for each in self._functions.values() if each.frame == frame), None
+            ) or self._functions.setdefault(frame, _Function(None))
+            function.compiled(self._number(function, number, reasons), reasons)
+
+    def _limited(self, record: Record) -> None:
+        if not (limit := limited(record)):
             return
-        function = self._function(match)
-        reason = _LOCAL.sub(r"\1", last[1] or last[3]) if last else ""
-        function.limit = limit[1], int(limit[2]), reason
-        number = record.number or f"{function.frame}/{int(limit[2])}"
+        function = self._function(limit.function)
+        function.limit = _Limit(limit.name, limit.size, limit.reason)
+        number = record.number or f"{function.frame}/{limit.size}"
         if number in function.numbers:  # it was to be compiled again, and was not
             function.numbers.remove(number)
-            function.changes.pop(number, None)
+            function.failed.drop(number)
 
-    def _broken(self, record: _Record) -> None:
-        first, *rest = record.lines
-        at, since = _BROKEN.match(first), _BROKEN_FROM.match(first)
-        if not at and not since:
-            return  # one that was told of before
-        if not rest and not record.number:
-            return  # some other program's line
-        user = rest[: rest.index(_TRACEBACK)] if since and _TRACEBACK in rest else rest
-        stack = [Frame(found[1], min(int(found[2]), _MOST_LINE), found[3].strip())
-                 for line in user if (found := _TRACED.match(line))]  # fmt: skip
-        text = _reason_of_break(rest) if at else (since[1] if since else "")
-        if since and text in ("", "skip:"):
-            raised = [found[1] for line in rest if (found := _RAISED.match(line))]
-            text = raised[-1] if raised else "unknown"
-        place = Frame(at[1], min(int(at[2]), _MOST_LINE), "?") if at else None
-        innermost = place or (stack[-1] if stack else None)
-        if innermost and breaks.asked_for(text) and _FOLDERS.is_machinery(innermost.file):
-            self._intended += 1
-            return
-        if place and stack and (stack[-1].file, stack[-1].line) == (place.file, place.line):
-            place = None  # the stack has its function
-        frames = [*([place] if place else []), *reversed(stack)]
-        site = _FOLDERS.locate(frames) if frames else NOWHERE
-        why, hint = breaks.reason(text)
-        function = stack[-1].function if stack and not place else None
-        self._breaks.setdefault((site, why), _Break(record.number, function, site, why, hint))
+    def _aborted(self, line: str) -> bool:
+        """Whether a line is the error of the limit that was logged last, or of one cut off."""
+        if not (error := ABORTED.search(line)):
+            return False
+        limits = [function.limit for function in self._functions.values() if function.limit]
+        if not limits:
+            limits = [_Limit(error["limit"] or "recompile_limit")]
+            self._functions[""] = _Function(None, limit=limits[0])
+        limits[-1].aborts = True
+        return True
 
     def add(self, process: int, ingested: Ingested) -> None:
         """Fill the tables of a process. Where other evidence has its compilations, which may be
         those of another compiler, only breaks and limits are added.
         """
         self.finish()
-        known = {table for table in ("process", "compilation", "metric", "counter")
-                 if process in ingested.tables.get(table, {}).get("process", ())}  # fmt: skip
+        self._adopt()
+        known = {
+            table
+            for table in ("process", "compilation", "metric", "counter")
+            if process in ingested.tables.get(table, {}).get("process", ())
+        }
         if not known:
             add_process(process, FRONTEND, ingested)
-        if known <= {"process"}:
+        if known <= {"process"} and any(each.numbers for each in self._functions.values()):
             self._add_compilations(process, ingested)
-        names = {number.partition("/")[0]: function.name
-                 for function in self._functions.values()
-                 for number in function.numbers}  # fmt: skip
-        ingested.table("graph_break")
-        for found in self._breaks.values():
-            frame = found.number.partition("/")[0] or None
-            compiled = breaks.function_name(names.get(frame or "", found.function or "a function"))
-            ingested.add("graph_break", process=process, compiled=compiled, reason=found.reason,
-                         hint=found.hint or None, whole=False, count=None, per_call=None,
-                         frame=frame, **found.site.columns())  # fmt: skip
-        ingested.table("compile_limit")
+        if self._breaks:
+            self._add_breaks(process, ingested)
         for function in self._functions.values():
             if function.limit:
-                name, size, reason = function.limit
-                change = guards.change(reason, guards.Frame({}, {}))
-                ingested.add(
-                    "compile_limit", process=process,
-                    compiled=breaks.function_name(function.name), defined_file=function.file,
-                    defined_line=function.line, name=name, size=size,
-                    ordinal=max(len(function.numbers), size), launches=None, dynamic=None,
-                    **change._asdict(), **function.site.columns(),
-                )  # fmt: skip
+                self._add_limit(function, function.limit, process, ingested)
+
+    def _add_breaks(self, process: int, ingested: Ingested) -> None:
+        ingested.table("graph_break")
+        names = {each.frame: each.name for each in self._functions.values() if each.frame}
+        told = {(file, line) for (file, line, _), each in self._breaks.items() if not each.brief}
+        for (file, line, _), found in self._breaks.items():
+            if found.intended or (found.brief and (file, line) in told):
+                continue
+            frame = found.number.partition("/")[0]
+            compiled = names.get(frame, found.function or "a function")
+            found.add(compiled, process, ingested)
+
+    def _add_limit(
+        self, function: _Function, limit: _Limit, process: int, ingested: Ingested
+    ) -> None:
+        used = used_at(limit.reason, self._files(function), FOLDERS)
+        ingested.add(
+            "compile_limit",
+            process=process,
+            compiled=function.name,
+            defined_file=function.site.file,
+            defined_line=function.site.line,
+            name=limit.name,
+            size=limit.size,
+            ordinal=max(len(function.numbers), limit.size or 0),
+            launches=None,
+            dynamic=None,
+            **function.failed.change(limit.reason)._asdict(),
+            hint=guards.hint(limit.reason) or None,
+            aborts=limit.aborts,
+            used_file=used.file,
+            used_line=used.line,
+            used_function=used.function,
+            **function.site.columns(),
+        )
 
     def _add_compilations(self, process: int, ingested: Ingested) -> None:
         ingested.table("compilation")
@@ -301,38 +259,36 @@ class TextLog(CompilerLog):
         first = 0  # of a function; numbers of several runs in one log are the same
         for function in self._functions.values():
             at = {number: first + nth for nth, number in enumerate(function.numbers)}
+            files = self._files(function)
             for ordinal, (number, index) in enumerate(at.items()):
-                name = breaks.function_name(function.name)
-                ingested.add("compilation", **compilation(
-                    process, index, name, ordinal, function.site, compile_id=number
-                ))  # fmt: skip
-                if number in function.changes:
-                    change, against = function.changes[number]
-                    ingested.add("key_change", process=process, index=index, nth=0,
-                                 against=at.get(against, first), **change._asdict())  # fmt: skip
+                ingested.add(
+                    "compilation",
+                    **compilation(
+                        process, index, function.name, ordinal, function.site, compile_id=number
+                    ),
+                )
+                if ordinal and (reason := function.failed.reason(number)):
+                    against = at.get(guards.compared_with(reason) or "", index - 1)
+                    ingested.add(
+                        "key_change",
+                        process=process,
+                        index=index,
+                        nth=0,
+                        against=against,
+                        **function.failed.change(reason, number)._asdict(),
+                        hint=guards.hint(reason) or None,
+                        **used_at(reason, files, FOLDERS).columns(),
+                    )
             first += len(at)
+        if first < _MANY:
+            for table in ("compilation", "key_change"):
+                ingested.cut.setdefault(table, _FEW)
 
-
-def _of_function(number: str) -> int:
-    """Which compilation of its function it is."""
-    return int(number.partition("/")[2].partition("_")[0])
-
-
-def _earlier(number: str) -> int:
-    """How many compilations of its function came before it: logged or not, and also in a log of
-    which people paste a part.
-    """
-    return min(_of_function(number), _MOST_EARLIER)
-
-
-def _reasons(lines: list[str]) -> list[str]:
-    """The guards that failed."""
-    found = [match for line in lines if (match := _TRIGGERED.match(line) or _REASON.match(line))]
-    return [_LOCAL.sub(r"\1", match[1]).strip() for match in found if match[1].strip()]
-
-
-def _reason_of_break(lines: list[str]) -> str:
-    """What is between the place of a break and what it was traced from."""
-    told = lines[: lines.index(_STACK)] if _STACK in lines else lines
-    match = _WHY.match(told[0]) if told else None
-    return "\n".join([match[1], *told[1:]]) if match else "unknown"
+    def _files(self, function: _Function) -> list[str]:
+        """Paths that a guard of the function may mean, the likeliest first."""
+        sites = (
+            function.site,
+            *(each.site for each in self._functions.values()),
+            *(each.site for each in self._breaks.values()),
+        )
+        return [*dict.fromkeys(site.file for site in sites if site.file)]

@@ -20,6 +20,7 @@ from xladoctor.ingest.interface import Columns, Ingested, IngestError
 from xladoctor.ingest.jax.compile_log import CompileLog
 from xladoctor.ingest.other_formats import described
 from xladoctor.ingest.plain_text import as_utf8, plain_lines
+from xladoctor.ingest.torch.break_report import BreakReport
 from xladoctor.ingest.torch.text_log import TextLog
 from xladoctor.ingest.torch_xla.analysis_log import AnalysisLog, AnalysisReader
 from xladoctor.ingest.torch_xla.console import Console
@@ -48,7 +49,7 @@ _EXPECTED = (
     ' TORCH_LOGS="recompiles,graph_breaks"), or what JAX logs of its compilations'
     " (JAX_LOG_COMPILES=1)"
 )
-_COMPILERS: tuple[type[CompilerLog], ...] = (CompileLog, TextLog)
+_COMPILERS: tuple[type[CompilerLog], ...] = (CompileLog, TextLog, BreakReport)
 
 
 @dataclass(slots=True)

@@ -108,6 +108,8 @@ LEFT JOIN (
 ) h ON h.file = c.file AND h.line = c.line
 WHERE c.cause IS DISTINCT FROM 'operator'  -- in eager mode, which is another one
   AND CASE WHEN w.begin_ns IS NULL THEN (turn >= warmup()
+                -- what a log of compilations alone explains, of which people keep a few lines
+                OR c.launches IS NULL AND c.compile_id IS NOT NULL AND c.basis = 'key'
                 -- no small operation of the framework's, which share their names
                 OR c.launches IS NULL AND k.index IS NOT NULL AND c.duration_ns >= 5e8)
             AND NOT (  -- before the loop, or after it
@@ -144,7 +146,7 @@ CREATE MACRO marches(sizes_, ordinals_, launches_) AS coalesce(
 CREATE TABLE recompiled_site AS
 WITH late AS (
     SELECT process, file, line, function, user_file, user_line, user_function, via, compiled, what, place, unsettled,
-           ahead, basis, parameter, argument, index, ordinal, dimension, op, pattern, seen, possible, was, now, lines,
+           ahead, basis, parameter, argument, hint, index, ordinal, dimension, op, pattern, seen, possible, was, now, lines,
            value, compile_id, graph_hash, launches, duration_ns, running_ns, steps, captured,
            CASE WHEN what IN ('input_shape', 'input_type') THEN spot
                 WHEN what = 'constant' THEN coalesce(spot, mode(spot) OVER (
@@ -166,11 +168,11 @@ grouped AS (
     SELECT
         process, what AS kind, any_value(site(chosen)) AS compiled_at, any_value(main) AS place,
         mode(basis) AS basis, mode(parameter) AS parameter, arg_max(argument, index) AS argument,
-        compiled,
+        arg_max(hint, index) AS hint, compiled,
         mode(dimension) AS dimension, mode(op) AS op, mode(pattern) AS pattern,
         max(seen) AS seen, max(possible) AS possible,
-        arg_max(was, index) FILTER (place IS NOT DISTINCT FROM main OR counted) AS was,
-        arg_max(now, index) FILTER (place IS NOT DISTINCT FROM main OR counted) AS now,
+        last({'was': was, 'now': now} ORDER BY was IS NOT NULL AND now IS NOT NULL, index)
+            FILTER (place IS NOT DISTINCT FROM main OR counted) AS change,
         list_sort(list_distinct(flatten(list(lines)))) AS lines,
         list(value ORDER BY index) AS values_, list(ordinal ORDER BY index) AS ordinals, list(now ORDER BY index) AS nows,
         max(split_part(compile_id, '/', 1)) AS frame,
@@ -183,7 +185,7 @@ grouped AS (
         bool_and(ahead) AS ahead
     FROM chosen GROUP BY process, file, line, via, compiled, what, part
 )
-SELECT * EXCLUDE (values_, ordinals, nows, hashes),
+SELECT * EXCLUDE (values_, ordinals, nows, hashes, change), change.was, change.now,
        nullif(list_sort(list_distinct(values_)), []) AS sizes,  -- NULL: of another rank
        len(list_distinct(values_)) AS distinct_values,
        marches(values_, ordinals, launches) AS marching,
@@ -221,7 +223,7 @@ SELECT
     coalesce(place.op, op, CASE WHEN compiled_at.file IS NULL THEN r.compiled END) AS subject, indices AS compilations,
     CASE WHEN possible > seen THEN count + possible - seen END AS at_most,
     {
-        'kind': kind, 'basis': basis, 'parameter': parameter, 'argument': argument,
+        'kind': kind, 'basis': basis, 'parameter': parameter, 'argument': argument, 'hint': hint,
         'compiled': r.compiled,
         'op': coalesce(place.op, op), 'role': place.role,
         'from_shape': CASE WHEN kind IN ('input_shape', 'input_type') THEN was END,
@@ -234,7 +236,7 @@ SELECT
         'pattern': pattern, 'seen': seen, 'possible': possible,
         'full': r."full", 'loaders': loaders,
         'compilations': indices[:20], 'graphs': graphs, 'launches': launches, 'others': total - count,
-        'settled': NOT unsettled AND l.name IS NULL, 'limit': l.name, 'dynamic': l.dynamic, 'captured': captured,
+        'settled': NOT unsettled AND l.name IS NULL, 'limit': l.name, 'aborts': l.aborts, 'dynamic': l.dynamic, 'captured': captured,
         'same_types': for_same_types(r.process, indices),
         'untold': NOT EXISTS (FROM key_change k WHERE k.process = r.process AND list_contains(indices, k.index))
             AND NOT EXISTS (SELECT 1 FROM process WHERE began_ns IS NOT NULL),
@@ -245,7 +247,8 @@ SELECT
     coalesce(launches - last > total, FALSE) AS again
 FROM recompiled_site r
 LEFT JOIN (
-    SELECT process, file, line, compiled, any_value(name) AS name, any_value(dynamic) AS dynamic
+    SELECT process, file, line, compiled, any_value(name) AS name, any_value(dynamic) AS dynamic,
+           bool_or(aborts) AS aborts
     FROM compile_limit GROUP BY ALL
 ) l ON l.process = r.process AND l.file IS NOT DISTINCT FROM r.compiled_at.file
     AND l.line IS NOT DISTINCT FROM r.compiled_at.line AND l.compiled = r.compiled

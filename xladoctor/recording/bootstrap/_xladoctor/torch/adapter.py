@@ -220,7 +220,8 @@ class Adapter(Listener):
             against = self._numbers.get(earlier or "", self._latest.get(self._key(attempt)))
         defined = self._calls.definition(attempt.code)
         changes = [[*change]] if against is not None and change is not None else []
-        return {"defined": defined, "against": against, "changes": changes}
+        return {"defined": defined, "against": against, "changes": changes,
+                "used": attempt.used, "hint": guards.hint(attempt.reason or "")}  # fmt: skip
 
     def spent(self, attempt: Attempt) -> None:
         if self._events.awake and attempt.spent > 0:

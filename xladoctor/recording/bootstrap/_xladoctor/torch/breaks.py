@@ -17,6 +17,8 @@ _GENERAL = ("This graph break is fundamental", "It may be possible to write Dyna
 _ASKED_FOR = re.compile(
     r"Call(?:ed|ing)?\b[^\n]*\b_dynamo\.graph_break\b|User-inserted graph break"
 )
+#: Since torch 2.10 a reason may begin with what was being traced.
+_ATTEMPT = re.compile(r"Encountered graph break [^\n]*(?:\n\s*\n|$)")
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 _TEXT = 400  # characters
 
@@ -35,6 +37,7 @@ def resumed(name: str) -> str:
 
 def reason(text: str) -> tuple[str, str]:
     """Why, and what Dynamo suggests, which may be nothing."""
+    text = _ATTEMPT.sub("", text.lstrip(), count=1) or text
     found = _EXPLANATION.search(text)
     title = text.strip().splitlines()[0].strip() if text.strip() else "unknown"
     why = f"{title}: {_line(found[1])}" if found and found[1].strip() else title

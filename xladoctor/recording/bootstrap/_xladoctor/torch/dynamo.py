@@ -7,6 +7,7 @@ it never compiles them.
 
 from __future__ import annotations
 
+import linecache
 import os
 import re
 import sys
@@ -15,6 +16,7 @@ import threading
 from types import CodeType, FrameType
 from typing import Any, Callable
 
+from ..call_site import LIBRARY, USER
 from ..calls import Calls
 from ..import_hook import when_imported
 from ..patches import Patches
@@ -28,7 +30,9 @@ _PHASES = {
 }  # fmt: skip
 _OF_BACKWARD = "backward_cumulative_compile_time_us"
 #: Names the limit in what Dynamo gives up with.
-LIMIT = re.compile(r"\b(\w*(?:recompile|cache_size)_limit)\b")
+_LIMIT = re.compile(r"\b(\w*(?:recompile|cache_size)_limit)\b")
+#: What is raised there, where a function must not run eagerly: fullgraph=True, or a setting.
+ABORTS = "FailOnRecompileLimitHit"
 
 
 class Dynamo:
@@ -164,12 +168,13 @@ class Dynamo:
         attempt.cached = self._hear.cached(utils.counters)
         if known is not None:
             attempt.code, attempt.reason, attempt.frame = known
-        limit = LIMIT.search(str(error)) if error is not None else None
+            attempt.used = self._used(attempt)
+        limit = limit_in(type(error).__name__, f"{error} {error.__cause__}") if error else None
         if limit:
             from torch._dynamo import config
 
             attempt.dynamic = getattr(config, "automatic_dynamic_shapes", None)
-            self._hear.limited(attempt, limit[1], getattr(config, limit[1], None))
+            self._hear.limited(attempt, limit, getattr(config, limit, None))
         elif error is None and metrics.get("co_name"):
             self._hear.compiled(attempt)
         else:
@@ -191,13 +196,25 @@ class Dynamo:
             self._hear.broken(attempt.site, place, breaks.function_name(function), why, hint,
                               error is not None)  # fmt: skip
 
+    def _used(self, attempt: Attempt) -> int | None:
+        """The line that needs the guard, if it is none of torch's."""
+        files = (attempt.code.co_filename if attempt.code else "", *linecache.cache)
+        stack, sites = guards.traced(attempt.reason or "", files), self._calls.sites
+        if all(sites.kind(frame.filename) not in (USER, LIBRARY) for frame in stack):
+            return None
+        return breaks.place(sites, stack, attempt.site)
+
     def _install_reasons(self, module: Any) -> None:
+        owners: set[tuple[CodeType, int]] = set()
+
         def asked(original: Any) -> Any:
             def reasons(entry: Any, frame: Any, *args: Any, **kwargs: Any) -> Any:
                 found = original(entry, frame, *args, **kwargs)
                 known = self._recorder.off or getattr(self._local, "reason", None)
                 if found and not known:
-                    values = guards.Frame(frame.f_locals, frame.f_globals)
+                    owner = frame.f_code, id(frame.f_locals.get("self"))
+                    values = guards.Frame(frame.f_locals, frame.f_globals, owner in owners)
+                    owners.add(owner)
                     self._local.reason = frame.f_code, guards.nearest(found), values
                 return found
 
@@ -258,6 +275,7 @@ class Attempt:
         cached: whether the code came from a cache on disk, if that is known.
         dynamic: whether sizes that have changed are made dynamic, where that is known.
         code: of the function, its reason, and its values, where it had been compiled before.
+        used: the line that needs the guard that failed, where that is known.
     """
 
     cached: bool | None = None
@@ -265,6 +283,7 @@ class Attempt:
     code: CodeType | None = None
     reason: str | None = None
     frame: guards.Frame | None = None
+    used: int | None = None
 
     def __init__(self, number: str, spent: int, phases: dict[str, int], metrics: dict[str, Any],
                  site: int | None, error: Any) -> None:  # fmt: skip
@@ -351,7 +370,15 @@ class Listener:
             "size": size if isinstance(size, int) else None,
             "ordinal": self._calls.sites.launches.get(attempt.site, 0),
             "dynamic": attempt.dynamic, "changes": [[*change]] if change else [],
+            "aborts": type(attempt.error).__name__ == ABORTS, "used": attempt.used,
+            "hint": guards.hint(attempt.reason or ""),
         })  # fmt: skip
+
+
+def limit_in(kind: str, text: str) -> str | None:
+    """The limit that made Dynamo give up with an error of a kind; None for other errors."""
+    match = _LIMIT.search(text)
+    return match[1] if match else "recompile_limit" if kind == ABORTS else None
 
 
 def _caller(frame: Any) -> FrameType:

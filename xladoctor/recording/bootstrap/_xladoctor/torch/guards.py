@@ -2,20 +2,39 @@
 
 Dynamo names the first guard of each earlier compilation of the function that fails, as text, the
 most recent first: ``0/2: tensor 'x' size mismatch at index 0. expected 2, actual 3`` or
-``0/1: self.scale == 2.0``.
+``0/1: self.scale == 2.0   # return x * self.scale  # model.py:9 in forward (HINT: …)``.
 The guard has what was expected; what is there instead is looked up in the frame, where that needs
-no code of the program's.
+no code of the program's. The line that needs the guard follows it, since torch 2.13 with those that
+led there ("User stack trace:").
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any, Mapping, NamedTuple, Sequence
+from typing import Any, Iterable, Mapping, NamedTuple, Sequence
 
 from ..redaction import redact_text
 
 _TEXT = 160  # characters of a value
-_PREFIX = re.compile(r"(\d+/\d+(?:_\d+)?): ")
+_LONGEST_HINT = 400
+_PREFIX = re.compile(r"(\d+/\d+(?:_\d+)?):(?: |$)")
+#: What follows the condition itself.
+_END = re.compile(r"\s+# |\s{2,}|\n| \(HINT: |\. ?Guard failed on ")
+_HINT = re.compile(
+    r"\(HINT: (?:guard on \"(?P<variable>\w+)\"(?P<path>[^\s,)]*)(?:, )?)?"
+    r"(?:type \S+)?(?P<hint>.*?)\)(?= \(HINT: |\s*$)"
+    r"|Guard failed on a \w+, (?P<parameter>\S.*)"
+    r"|If this is unexpected, (?P<backend>[^.]*\.[^.]*\.)",
+    re.MULTILINE,
+)
+_BACKEND = re.compile(r"BACKEND_MATCH failure: ")
+_TRACED = re.compile(r'^\s*File "(.+?)", line (\d{1,9}), in (.+)$', re.MULTILINE)
+_AT = re.compile(r"\s# (?:.*\s# )?(\S[^#\n]*?):(\d{1,9}) in (\S.*?)(?: \(HINT: .*)?$", re.MULTILINE)
+#: Folders of torch, by which its own files are called in guards.
+_OF_TORCH = re.compile(
+    r"(?:_\w+|amp|autograd|distributed|fx|nn|optim|utils)/|functional\.py|overrides\.py"
+)
+_SEPARATOR = re.compile(r"[/\\]")
 _TENSOR = re.compile(r"tensor '(.*?)' (?:\w+ )*?(\w+) mismatch(?: at index (\d+))?\."
                      r" expected (.*?), actual (.*)", re.IGNORECASE)  # fmt: skip
 #: What differs of a tensor -> what that is, and its text.
@@ -28,8 +47,10 @@ _NO_TENSOR = re.compile(r"expected type of '(.*?)' to be a tensor type, ' but fo
 _STATE = re.compile(r"GLOBAL_STATE changed: (.*)")
 _NUMBER_OF = re.compile(r"len\((.+?)\) [=!<>]=? (.+)|list\((.+?)\.keys\(\)\) == (.+)|"
                         r"(?:not )?___dict_contains\(.*, (.+)\)()")  # fmt: skip
-_OBJECT = re.compile(r"___check_obj_id\((.+?), .*|CodeGuardAccessor: .* on (.+)|"
+_OBJECT = re.compile(r"_{2,3}check_obj_id\((.+?), .*|CodeGuardAccessor: .* on (.+)|"
                      r"___check_type_id\((.+?), .*")  # fmt: skip
+_TYPE = re.compile(r"type=<class '(?:\w+\.)*(\w+)'>")
+_MEMBER = re.compile(r"self\b.*[.\[]")
 _SIZE = re.compile(r"([\w.\[\]']+)\.size\(\)\[(\d+)\]")
 _NUMBER = re.compile(r"___as_tensor\((.+?)\)\.item\(\) == (.+)")
 _EQUALS = re.compile(r"(.+?) (==|is) (.+)")
@@ -49,11 +70,24 @@ class Change(NamedTuple):
     now: str
 
 
+class Traced(NamedTuple):
+    """A frame of traced code, with the names of :class:`traceback.FrameSummary`."""
+
+    filename: str
+    lineno: int
+    name: str
+
+
 class Frame(NamedTuple):
-    """The values of the frame that was to be compiled."""
+    """The values of the frame that was to be compiled.
+
+    Attributes:
+        again: whether it had been compiled for the same ``self``.
+    """
 
     locals: Mapping[str, Any]
     globals: Mapping[str, Any]
+    again: bool = False
 
     def value(self, path: str) -> Any:
         """What an expression of names, attributes and keys is; _MISSING where that takes code."""
@@ -102,15 +136,61 @@ def _depth(reason: str) -> int:
     return 0 if what == "configuration" else 2 if what in ("shape", "static") else 1
 
 
+def hint(reason: str) -> str:
+    """What Dynamo suggests, as it spells it; empty if nothing."""
+    found = (
+        match["hint"] or match["parameter"] or match["backend"] for match in _HINT.finditer(reason)
+    )
+    return _short(next(filter(None, found), ""), _LONGEST_HINT)
+
+
+def traced(reason: str, files: Iterable[str]) -> list[Traced]:
+    """The code that needs the guard, outermost first; before torch 2.13 its innermost frame alone.
+
+    Args:
+        files: paths that may be meant, the likeliest first: Dynamo leaves out of a path what it has
+            in common with torch's own folder, and one letter more where that is the root.
+    """
+    if found := _TRACED.findall(reason):
+        return [Traced(file, int(line), name.strip()) for file, line, name in found]
+    if not (match := _AT.search(reason)):
+        return []
+    file = _whole(match[1], [*files])
+    return [Traced(file, int(match[2]), match[3].strip())] if file else []
+
+
+def _whole(short: str, files: Sequence[str]) -> str:
+    """The path that was shortened; empty if it is torch's."""
+    for file in files:
+        if file.endswith(short):
+            return file
+    if _OF_TORCH.match(short):
+        return ""
+    first = _SEPARATOR.split(short)[0]
+    for file in files[:1]:
+        parts = _SEPARATOR.split(file)
+        if first in parts[1:-1]:
+            return file[: len("/".join(parts[: parts.index(first, 1)])) + 1] + short
+        if file[2:].startswith(first + "/"):
+            return file[:2] + short
+    return short
+
+
 def change(reason: str, frame: Frame) -> Change:
     """What is new, by the guard that failed."""
     text = _PREFIX.sub("", reason, count=1)
-    guard = re.split(r"\s+# |\s{2,}", text)[0].strip()
+    guard = _END.split(text)[0].strip()
     for read in _READERS:
         if known := read(guard, frame):
             what, argument, was, now = known
-            return Change(what, _named(argument), _short(was), _short(now))
+            return Change(what, _variable(reason) or _named(argument), _short(was), _short(now))
     return Change("guard", "", _short(guard), "")
+
+
+def _variable(reason: str) -> str:
+    """The variable of a closure that the guard is on, where Dynamo says so."""
+    match = _HINT.search(reason)
+    return match["variable"] + match["path"] if match and match["variable"] else ""
 
 
 def _gradient(guard: str, frame: Frame) -> _Texts | None:
@@ -140,6 +220,7 @@ def _tensor(guard: str, frame: Frame) -> _Texts | None:
         dtype = str(value.dtype).rpartition(".")[2]
         return "shape", name, f"{dtype}[{','.join(before)}]", f"{dtype}[{','.join(sizes)}]"
     what, of = _OF_TENSOR.get(kind, ("type", "{0}"))
+    expected = expected.rpartition(" to be ")[2]
     return what, name, of.format(expected.lower(), index), of.format(actual.lower(), index)
 
 
@@ -173,8 +254,14 @@ def _object(guard: str, frame: Frame) -> _Texts | None:
     if match is None:
         return None
     name = (match[1] or match[2] or match[3]).removesuffix(".__code__")
-    kind = "type" if match[3] else "function"
-    return kind, name, "", _type_of(frame.value(name), "")
+    owned = _MEMBER.match(name) and not frame.again
+    kind = "member" if owned else "structure" if match[3] else "function"
+    type_ = _TYPE.search(guard)
+    return kind, name, type_[1] if type_ else "", _type_of(frame.value(name), "")
+
+
+def _backend(guard: str, frame: Frame) -> _Texts | None:
+    return ("function", "the backend", "", "") if _BACKEND.match(guard) else None
 
 
 def _size(guard: str, frame: Frame) -> _Texts | None:
@@ -197,7 +284,8 @@ def _equals(guard: str, frame: Frame) -> _Texts | None:
 
 
 #: The first that understands a guard tells what is new.
-_READERS = (_gradient, _no_tensor, _tensor, _number, _state, _number_of, _object, _size, _equals)
+_READERS = (_gradient, _no_tensor, _tensor, _number, _state, _number_of, _object, _backend, _size,
+            _equals)  # fmt: skip
 
 
 def _type_of(value: Any, otherwise: str) -> str:
@@ -214,6 +302,6 @@ def _named(argument: str) -> str:
     return _GLOBAL.sub(r"\1", argument)
 
 
-def _short(text: str) -> str:
+def _short(text: str, longest: int = _TEXT) -> str:
     text = redact_text(text)
-    return text if len(text) <= _TEXT else text[: _TEXT - 1] + "…"
+    return text if len(text) <= longest else text[: longest - 1] + "…"

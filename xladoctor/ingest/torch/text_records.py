@@ -1,0 +1,320 @@
+"""Records of what Dynamo logs as text: how they begin, which lines are of them, what they say.
+
+Wording: ``torch/_dynamo/guards.py``, ``symbolic_convert.py``, ``variables/tensor.py`` and
+``convert_frame.py`` of torch 2.0 to 2.13.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from xladoctor.frontends.vocabulary import vocabulary
+from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
+from xladoctor.ingest.interface import Ingested
+from xladoctor.recording.bootstrap._xladoctor.torch import breaks, guards
+
+FRONTEND = "torch"
+FOLDERS = Folders(framework=vocabulary(FRONTEND).packages)
+#: reads: a tensor's value is read, of which a warning says that it splits the function.
+Kind = Literal["recompiles", "graph_breaks", "reads", "limit", ""]
+#: What is raised at a limit where a function must not run eagerly; that of older releases names it.
+ABORTED = re.compile(
+    r"FailOnRecompileLimitHit: |torch\._dynamo\.exc\.\w+: (?P<limit>\w+_limit) reached"
+)
+_LIMIT = re.compile(r"torch\._dynamo hit config\.(\w+_limit) \((\d{1,9})\)")
+_BROKEN = re.compile(r"Graph break (?:\(.*\) )?in user code at (.+?):(\d{1,9})$")
+_BROKEN_FROM = re.compile(r"Graph break: (.*?) ?from user code at:$")
+_READ = re.compile(r"Graph break from `Tensor.item\(\)`, consider setting:")
+_OF_READS = re.compile(r"variables[/\\]tensor\.py:\d+\]")  # what logs them
+_CALL = "call of Tensor.item()"
+_RECOMPILING = re.compile(
+    r"Recompiling function (\S+) in (.+?)(?::(\d{1,9}))?(?=$|', [\"']triggered by | triggered by )"
+)
+#: Where a record in one line, as in torch 2.0 or of a page's text, is to be parted.
+_PARTED = re.compile(r"(?:', [\"']|\s)(?=triggered by the following )|\s(?=- \d+/\d+: )")
+#: How records begin, whose marks people cut off, too.
+_BEGINNINGS: dict[Kind, re.Pattern[str]] = {
+    "limit": _LIMIT,
+    "recompiles": _RECOMPILING,
+    "reads": _READ,
+    "graph_breaks": re.compile(f"{_BROKEN.pattern}|{_BROKEN_FROM.pattern}"),
+}
+_MARKED = re.compile(
+    r"\[__(recompiles|graph_breaks)(?:_verbose)?\] ?(.*)"
+    r"|\.__(recompiles|graph_breaks)(?:_verbose)?: \[\w+\] ?(.*)"
+)
+#: What stands before a line that begins a record: the log's head, or what a console put there.
+_HEAD = re.compile(r"|.*[\])|>:]\s+|.*\dZ?\s+")
+_NUMBER = re.compile(r"\[(\d{1,9}/\d{1,9})(?:_\d+)?\]")
+_TRIGGERED = re.compile(r"\s*triggered by the following guard failure(?:\(s\))?:\s*(.*)")
+_REASON = re.compile(r"(?:\s+|(?=- \d+/\d+: ))- (.+)")
+_CONTINUED = ("User stack trace:", "  ")  # a reason in several lines, since torch 2.13
+_LIMITED = re.compile(r"\s*function: '(.+?)' \((.+?):(\d{1,9})\)$")
+_LAST = re.compile(
+    r"\s*last reason: (.+)|"
+    r"\s*reasons: +[\[(]+(['\"])(.+?)\2\s*(?:,.*)?[\])]+$"
+)  # in torch 2.0, a list
+_WHY = re.compile(r"(?:Graph Break )?Reason: (.*)")
+_TRACED = re.compile(r'\s*File "(.+?)", line (\d{1,9}), in (.+)')
+_STACK, _TRACEBACK = "User code traceback:", "Traceback (most recent call last):"
+#: Of a break, beside its reason.
+_BETWEEN = re.compile(f"\\s|$|{_STACK}$|{re.escape(_TRACEBACK)}$|or:$|to include these ")
+_RAISED = re.compile(r"torch\._dynamo\.exc\.\w+: (.+)")
+_SWITCH = re.compile(r"torch\._dynamo\.config\.\w+ = \w+")
+_LOCAL = re.compile(r"\bL\[['\"]([^'\"]+)['\"]\]")  # how arguments are called until torch 2.5
+_MOST_LINES = 200  # of a record
+_MOST_LINE = 2**31 - 1
+
+
+class Line(NamedTuple):
+    """A line of a console.
+
+    Attributes:
+        kind: of the record that it is of; empty if it has no mark, and begins none.
+        head: what stands before the log's own text.
+        begins: whether a record begins with it.
+    """
+
+    kind: Kind
+    head: str
+    text: str
+    begins: bool
+
+
+def taken_apart(line: str) -> Line:
+    """A line's mark, and whether it begins a record, also without one."""
+    marked = _MARKED.search(line)
+    text = line
+    if marked:
+        text = marked[2] if marked[1] else marked[4]
+    begun = next(
+        ((kind, match) for kind, begins in _BEGINNINGS.items() if (match := begins.search(text))),
+        None,
+    )
+    if marked:
+        kind: Kind = "recompiles" if "recompiles" in marked[0][:14] else "graph_breaks"
+        return Line(kind, line[: marked.start()], text, begun is not None)
+    if begun and _HEAD.fullmatch(line[: begun[1].start()]):
+        start = begun[1].start()
+        return Line(begun[0], line[:start], line[start:], True)
+    return Line("", "", line, False)
+
+
+@dataclass(slots=True)
+class Record:
+    """A record: what it is of, and its lines.
+
+    Attributes:
+        head: what its first line begins with, which others repeat.
+        lines: without that; the first is empty if it was cut off.
+    """
+
+    kind: Kind
+    head: str
+    lines: list[str] = field(default_factory=list)
+
+    @property
+    def number(self) -> str:
+        """Of the compilation, as 0/1; empty if the head was cut off."""
+        found = _NUMBER.search(self.head)
+        return found[1] if found else ""
+
+    def add(self, text: str) -> None:
+        """Take a further line."""
+        if len(self.lines) < _MOST_LINES:
+            self.lines.append(text)
+
+    def further(self, line: Line) -> str | None:
+        """The text of a line that is of the record, too; None if it is not."""
+        if line.begins:
+            rest = self.kind == "reads" and _BROKEN_FROM.match(line.text)
+            return line.text if rest else None
+        if line.kind:
+            return line.text if line.kind == self.kind else None
+        text = self._without_head(line.text)
+        if self.kind == "limit":
+            of_it = [_LIMITED.match(text), _LAST.match(text), text.startswith(_CONTINUED)]
+        elif self.kind == "recompiles":
+            of_it = [_TRIGGERED.match(text), _REASON.match(text)]
+        else:
+            of_it = [_BETWEEN.match(text), _WHY.match(text), _RAISED.match(text)]
+        return text if any(of_it) else None
+
+    def _without_head(self, line: str) -> str:
+        head = re.sub(r"\d+", r"\\d+", re.escape(self.head.rstrip()))
+        match = re.match(head, line) if head else None
+        return line[match.end() :].removeprefix(" ") if match else line
+
+
+class Defined(NamedTuple):
+    """A function, and where it is defined; in torch 2.0 the line is not logged."""
+
+    name: str
+    file: str
+    line: int | None
+
+
+class Limit(NamedTuple):
+    """A function that was compiled too often.
+
+    Attributes:
+        name: the setting.
+        size: its value.
+        reason: the guard that failed last; empty if it is not logged.
+    """
+
+    function: Defined
+    name: str
+    size: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """A place where a function is split.
+
+    Attributes:
+        intended: the framework's own code asks for it.
+        brief: another record of the place, if there is one, says more.
+    """
+
+    number: str
+    function: str | None
+    site: CallSite
+    reason: str
+    hint: str
+    intended: bool = False
+    brief: bool = False
+
+    def add(self, compiled: str, process: int, ingested: Ingested) -> None:
+        """Append it to ``graph_break``; ``compiled`` is the function that is split."""
+        ingested.add(
+            "graph_break",
+            process=process,
+            compiled=compiled,
+            reason=self.reason,
+            hint=self.hint or None,
+            whole=False,
+            count=None,
+            per_call=None,
+            frame=self.number.partition("/")[0] or None,
+            **self.site.columns(),
+        )
+
+
+def opened(line: Line) -> Record | None:
+    """The record that a line is the first of, also where those before it were cut off."""
+    if line.begins:
+        parts = _PARTED.split(line.text) if line.kind == "recompiles" else [line.text]
+        return Record(line.kind, line.head, parts)
+    if line.kind == "recompiles" and _REASON.match(line.text):
+        return Record(line.kind, line.head, ["", line.text])
+    return None
+
+
+def recompiled(record: Record) -> tuple[Defined | None, list[str]]:
+    """The function that was compiled again, None if cut off; and the guards that failed."""
+    match = _RECOMPILING.search(record.lines[0])
+    return match and _defined(match), _reasons(record.lines[1:])
+
+
+def limited(record: Record) -> Limit | None:
+    """What a record of the limit says; None if it is cut off."""
+    limit = _LIMIT.search(record.lines[0])
+    match = next(filter(None, map(_LIMITED.match, record.lines)), None)
+    last = next(filter(None, map(_LAST.match, record.lines)), None)
+    if limit is None or match is None:
+        return None
+    stack = record.lines[record.lines.index(last[0]) + 1 :] if last else []
+    reason = "\n".join([_LOCAL.sub(r"\1", last[1] or last[3]), *stack]) if last else ""
+    return Limit(_defined(match), limit[1], int(limit[2]), reason)
+
+
+def broken(record: Record) -> Break | None:
+    """What a record of a break says; None if it is some other program's line."""
+    first, *rest = record.lines
+    if not rest and not record.number:
+        return None
+    at, read = _BROKEN.match(first), _READ.match(first)
+    of_reads = read or _OF_READS.search(record.head)
+    since = next(filter(None, map(_BROKEN_FROM.match, record.lines)), None)
+    user = rest[: rest.index(_TRACEBACK)] if since and _TRACEBACK in rest else rest
+    stack = [
+        Frame(found[1], _line(found[2]), breaks.function_name(found[3].strip()))
+        for line in user
+        if (found := _TRACED.match(line))
+    ]
+    place = Frame(at[1], _line(at[2]), "?") if at else None
+    innermost = place or (stack[-1] if stack else None)
+    text = _reason_at(rest) if at else _CALL if of_reads else _reason_since(since, rest)
+    asked_for = breaks.asked_for(text) and innermost and FOLDERS.is_machinery(innermost.file)
+    if place and stack and (stack[-1].file, stack[-1].line) == (place.file, place.line):
+        place = None  # the stack has its function
+    frames = [*([place] if place else []), *reversed(stack)]
+    site = FOLDERS.locate(frames) if frames else NOWHERE
+    why, hint = breaks.reason(text)
+    if of_reads and (switch := _SWITCH.search("\n".join(record.lines))):
+        hint = switch[0]
+    function = stack[-1].function if stack and not place else None
+    return Break(
+        record.number,
+        function,
+        site,
+        why,
+        hint,
+        bool(asked_for),
+        brief=text in (_CALL, "unknown"),
+    )
+
+
+def after(reasons: Iterable[str]) -> str:
+    """The number that follows those of versions whose guards failed; empty if none has one."""
+    compared = [
+        version.partition("_")[0].partition("/")
+        for reason in reasons
+        if (version := guards.compared_with(reason))
+    ]
+    if not compared:
+        return ""
+    frame, _, nth = max(compared, key=lambda version: int(version[2]))
+    return f"{frame}/{int(nth) + 1}"
+
+
+def _defined(match: re.Match[str]) -> Defined:
+    return Defined(match[1], match[2], _line(match[3]) if match[3] else None)
+
+
+def _line(digits: str) -> int:
+    return min(int(digits), _MOST_LINE)
+
+
+def _reasons(lines: list[str]) -> list[str]:
+    """The guards that failed."""
+    reasons: list[str] = []
+    for line in lines:
+        match = _TRIGGERED.match(line) or _REASON.match(line)
+        if match is None or not match[1].strip():
+            continue
+        if reasons and match[1].startswith(_CONTINUED):
+            reasons[-1] += f"\n{match[1]}"
+        else:
+            reason = match[1].removesuffix('")').removesuffix("')")
+            reasons.append(_LOCAL.sub(r"\1", reason).strip())
+    return reasons
+
+
+def _reason_at(lines: list[str]) -> str:
+    """What is between the place of a break and what it was traced from."""
+    told = lines[: lines.index(_STACK)] if _STACK in lines else lines
+    match = _WHY.match(told[0]) if told else None
+    return "\n".join([match[1], *told[1:]]) if match else "unknown"
+
+
+def _reason_since(since: re.Match[str] | None, lines: list[str]) -> str:
+    """Until torch 2.5: before what it was traced from, or what was raised, which comes last."""
+    text = since[1] if since else ""
+    raised = [found[1] for line in lines if (found := _RAISED.match(line))]
+    return text if text not in ("", "skip:") else raised[-1] if raised else "unknown"
