@@ -1,0 +1,120 @@
+"""The oldest and the newest releases: a program of each kind run, its trace and its log read.
+
+Not collected with the other tests, as it makes environments: ``make test-releases`` runs it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.live.harness import EXAMPLES, line_of
+from tests.releases.environments import RELEASES, ROOT, Release, make, versions
+
+#: What ``xladoctor env`` and docs/troubleshooting.md say was tried.
+RECORD = ROOT / "xladoctor" / "environment" / "releases.json"
+_LOGGED = {
+    "torch": {"TORCH_LOGS": "recompiles,graph_breaks"},
+    "jax": {"JAX_LOG_COMPILES": "1", "JAX_EXPLAIN_CACHE_MISSES": "1"},
+}
+
+
+@dataclass(frozen=True)
+class Sick:
+    """A program that has a defect.
+
+    Attributes:
+        line: how the line begins that its finding names.
+        by: what the finding is made from: a run, a trace of torch.compile's own, or a log.
+    """
+
+    program: str
+    rule: str
+    line: str
+    by: tuple[str, ...]
+
+
+PROGRAMS = {
+    "torch_xla": (Sick("recompiling.py", "XD101", "", ("run",)),),
+    "torch": (
+        Sick("torch_compile/fixed_shapes.py", "XD101", "loss = compiled(", ("run",)),
+        Sick("torch_compile/fixed_shapes.py", "XD101", "def forward(", ("trace", "log")),
+        Sick("torch_compile/counting_attribute.py", "XD104", "self.steps += 1",
+             ("run", "trace", "log")),
+        Sick("torch_compile/tensor_branch.py", "XD314", "if y.mean()", ("run", "trace", "log")),
+    ),
+    "jax": (
+        Sick("jax/changing_shapes.py", "XD101", "params, loss = step(", ("run", "log")),
+        Sick("jax/function_made_anew.py", "XD112", "", ("run", "log")),
+        Sick("jax/loss_read.py", "XD201", "", ("run",)),
+    ),
+}  # fmt: skip
+TRIED = [(release, sick, by) for release in RELEASES for sick in PROGRAMS[release.module]
+         for by in sick.by]  # fmt: skip
+_read: dict[Release, set[str]] = {}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def record(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Write down what was tried, once all of it went well."""
+    yield
+    if not request.session.testsfailed and len(_read) == len(RELEASES):
+        rows = [{"framework": release.module, **versions(release), "read": sorted(read)}
+                for release, read in _read.items()]  # fmt: skip
+        RECORD.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("release", "sick", "by"), TRIED,
+    ids=[f"{release}-{Path(sick.program).stem}-{by}" for release, sick, by in TRIED],
+)  # fmt: skip
+def test_release(release: Release, sick: Sick, by: str, tmp_path: Path) -> None:
+    try:
+        make(release)
+    except LookupError as missing:
+        pytest.skip(str(missing))
+    program = EXAMPLES / sick.program
+
+    report = diagnosis(release, program, by, tmp_path)
+
+    (found, *_) = [f for f in report["findings"] if f["rule"] == sick.rule] or [None]
+    assert found, (report["findings"], report["warnings"])
+    if sick.line:
+        places = [(Path(place["file"]).name, place["line"]) for place in found["locations"]]
+        assert places[0] == (program.name, line_of(program, sick.line))
+    assert found["locations"]
+    _read.setdefault(release, set()).add(by)
+
+
+def diagnosis(release: Release, program: Path, by: str, folder: Path) -> dict[str, Any]:
+    """What xladoctor says of a run, of a trace that torch.compile wrote, or of a log."""
+    evidence = folder / "evidence"
+    if by == "run":
+        python(release, "-m", "xladoctor", "run", "--output", evidence, program)
+    elif by == "trace":
+        python(release, program, TORCH_TRACE=str(evidence))
+    else:
+        ran = python(release, program, **_LOGGED[release.module])
+        evidence.write_text(ran.stderr, encoding="utf-8")
+    report = python(release, "-m", "xladoctor", "analyze", evidence, "--format", "json")
+    read: dict[str, Any] = json.loads(report.stdout)
+    return read
+
+
+def python(
+    release: Release, *command: str | Path, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the release's Python."""
+    ran = subprocess.run(
+        [release.interpreter, *command], cwd=ROOT, capture_output=True, text=True, check=False,
+        env={**os.environ, "PJRT_DEVICE": "CPU", "JAX_PLATFORMS": "cpu", **environment},
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr[-2000:]
+    return ran

@@ -1,0 +1,38 @@
+"""The releases of frameworks that xladoctor was tried with, as ``make test-releases`` recorded."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from importlib import resources
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A release that programs were run with, and their traces and logs read.
+
+    Attributes:
+        framework: the module that is imported: torch, jax or torch_xla.
+        version: of the framework.
+        python: its version.
+        read: what findings were made from: run, trace, log.
+    """
+
+    framework: str
+    version: str
+    python: str
+    read: list[str]
+
+
+def tried() -> list[Tried]:
+    """All of them, the oldest of each framework first."""
+    text = resources.files(__package__).joinpath("releases.json").read_text(encoding="utf-8")
+    return [Tried(**row) for row in json.loads(text)]
+
+
+def tried_with(framework: str) -> str:
+    """The releases of a framework in a few words: ``tried with 2.9.0 and 2.13.0``."""
+    versions = dict.fromkeys(
+        row.version.partition("+")[0] for row in tried() if row.framework == framework
+    )
+    return f"tried with {' and '.join(versions)}"
