@@ -11,12 +11,13 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from xladoctor.causes.interface import Cause, Causes, Compilation, Kind
+from xladoctor.causes.interface import Cause, Causes, Compilation, Kind, Place
 from xladoctor.causes.patterns import size_in, sizes_of
 from xladoctor.evidence.database import Database
 
 _CHANGES = """
-    SELECT process, index, against, what, argument, was, now FROM key_change
+    SELECT process, index, against, what, argument, was, now, made_file, made_line, made_function
+    FROM key_change
     ORDER BY process, index, nth
 """
 #: What differs and what that is called, what makes all others irrelevant first.
@@ -37,6 +38,9 @@ class _Change(NamedTuple):
     argument: str
     was: str
     now: str
+    file: str | None
+    line: int | None
+    function: str | None
 
 
 def by_keys(database: Database, compilations: Iterable[Compilation]) -> Causes:
@@ -55,6 +59,7 @@ def by_keys(database: Database, compilations: Iterable[Compilation]) -> Causes:
 
 def _cause(change: _Change) -> Cause:
     kind = _KINDS[change.what]
+    place = Place(change.file, change.line, change.function)
     if change.what == "static" and _OF_SIZES.search(change.argument):
         kind = "input_shape"
     dimension = _dimension(change.was, change.now) if kind == "input_shape" else None
@@ -63,6 +68,7 @@ def _cause(change: _Change) -> Cause:
         dimension=dimension,
         value=None if dimension is None else size_in(change.now, dimension),
         op="sharding" if kind == "placement" else None, argument=change.argument or None,
+        role="made" if change.line else None, place=place,
     )  # fmt: skip
 
 

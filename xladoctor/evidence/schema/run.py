@@ -243,6 +243,9 @@ RUN: dict[str, Table] = {
         argument VARCHAR path of the argument, as batch['x']
         was VARCHAR what it was
         now VARCHAR what it is
+        made_file VARCHAR file of the line that made what differs, where known
+        made_line BIGINT that line
+        made_function VARCHAR function that it is in
     """)),
     "execution": Table("one launched graph", "analysis log of level 2", columns(PROCESS + """
         index INTEGER number of the execution in its process, from 0

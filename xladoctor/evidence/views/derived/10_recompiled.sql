@@ -54,9 +54,7 @@ SELECT
     t.duration_ns - t.compile_ns AS running_ns, l.steps, EXISTS (SELECT 1 FROM hlo_module) AS captured,
     g.lines,
     CASE WHEN c.made_file IS NOT NULL THEN {
-        'site': {'file': c.made_file, 'line': c.made_line, 'function': c.made_function,
-                 'user_file': c.made_user_file, 'user_line': c.made_user_line,
-                 'user_function': c.made_user_function},
+        'site': maker(c),
         'role': c.made_role, 'op': c.op,
         'used': {'file': c.used_file, 'line': c.used_line, 'function': c.used_function}
     } END AS place,

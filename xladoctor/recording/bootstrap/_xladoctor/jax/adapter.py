@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from .. import clock
 from ..anchors import Anchors
+from ..call_site import USER
 from ..calls import Calls
 from ..import_hook import when_imported
 from ..patches import Patches
 from ..step import ThreadState
 from . import buffers
+from .assigned import Place
 from .keys import Key, KeyReader, Keys, is_operation
 from .modules import Modules
 from .origins import Origins
@@ -312,17 +314,45 @@ class Adapter:
         against, changes = self._keys.add(number, key, site, self._calls.sites.call())
         defined = self._calls.definition(key.function.code)
         return {"function": key.function.name, "defined": defined, "against": against,
-                "changes": [[*change] for change in changes]}  # fmt: skip
+                "changes": [[*change[:4]] for change in changes],
+                "made": [self._made(change.place, site) for change in changes]}  # fmt: skip
+
+    def _made(self, place: Place | None, call: int | None) -> int | None:
+        """The site of a line of the program, if that is another one than the call's."""
+        sites = self._calls.sites
+        if place is None or sites.kind(place.file) != USER:
+            return None
+        made = sites.intern((*place, None, None, None, ""))
+        if made is None or call is None:
+            return made
+        named = sites.rows[call]
+        return None if sites.rows[made][:2] in (named[:2], named[3:5]) else made
 
     # -- keys --------------------------------------------------------------------------------
 
     def _install_keys(self) -> None:
-        from jax._src import pjit
+        from jax._src import api, pjit
 
         self._reader = KeyReader(self._jax, self._calls.sites.kind)
         whole = "_run_python_pjit" if hasattr(pjit, "_run_python_pjit") else "_python_pjit_helper"
         self._patches.replace(pjit, whole, self._closing)
         self._patches.replace(pjit, "_infer_params", self._infer)
+
+        self._patches.replace(api, "clear_caches", self._clear)
+        self._patches.put(self._jax, "clear_caches", api.clear_caches)
+
+    def _clear(self, original: Any) -> Any:
+        def clear_caches() -> None:
+            original()
+            self._calls.note(self._keys_are_gone)
+
+        return clear_caches
+
+    def _keys_are_gone(self) -> None:
+        sites = self._calls.sites
+        site = sites.here(4)
+        place = None if site is None else Place(*sites.rows[site][:3])
+        self._keys.cleared(self._recorder.compilations.count, place)
 
     def _infer(self, original: Any) -> Any:
         def infer_params(function: Any, info: Any, args: Any, kwargs: Any) -> Any:
