@@ -24,6 +24,7 @@ from ..patches import Patches
 from ..step import ThreadState
 from . import buffers
 from .assigned import Place
+from .configured import Configured
 from .keys import Key, KeyReader, Keys, is_operation
 from .modules import Modules
 from .origins import Origins
@@ -72,6 +73,7 @@ class Adapter:
         self._undo: list[Callable[[], None]] = []
         self._local = threading.local()
         self._keys = Keys()
+        self.configured = Configured(calls, counters)
         self._work = calls.sites.work
         #: The same by the identity of functions, and of what was compiled of them, and whether that
         #: is a single operation.
@@ -95,6 +97,7 @@ class Adapter:
             ("keys", self._install_keys), ("reads", self._install_reads),
             ("memory reads", self._install_buffers), ("callbacks", self._install_callbacks),
             ("uploads", self._install_uploads), ("marked steps", self._install_steps),
+            ("settings", self._install_settings),
             ("input", self._install_input), ("saves", self._install_saves),
         ):  # fmt: skip
             try:
@@ -405,9 +408,10 @@ class Adapter:
 
     def _install_reads(self) -> None:
         import jax
-        from jax._src import api
+        from jax._src import api, dispatch
         from jax._src.array import ArrayImpl
 
+        self._patches.replace(dispatch, "_check_special", self._check)
         kind: Any = ArrayImpl
         value = kind._value
         recorder, calls = self._recorder, self._calls
@@ -425,6 +429,19 @@ class Adapter:
         for name, make in (("block_until_ready", self._wait), ("device_get", self._get)):
             self._patches.replace(api, name, make)
             self._patches.put(jax, name, getattr(api, name))
+
+    def _check(self, original: Any) -> Any:
+        """Reads of what looks for NaN are the setting's, not the line's."""
+
+        def check(*args: Any, **kwargs: Any) -> Any:
+            state = self._recorder.thread()
+            outer, state.inside = state.inside, state.inside or "check"
+            try:
+                return original(*args, **kwargs)
+            finally:
+                state.inside = outer
+
+        return check
 
     def _wait(self, original: Any) -> Any:
         return self._reading("wait", original)
@@ -503,6 +520,9 @@ class Adapter:
             return self._calls.upload(host, original, aval, sharding, arrays, *args, **kwargs)
 
         return batched_device_put
+
+    def _install_settings(self) -> None:
+        self.configured.install(self._patches)
 
     def _install_steps(self) -> None:
         """A program that marks its steps for the profiler says best what a step is."""
