@@ -84,6 +84,6 @@ class Configured:
         sites = self._calls.sites
         site = sites.here(4)
         if site is not None:
-            file, line, function, *user = sites.rows[site][:6]
-            place = user if user[0] else (file, line, function)
-            settings[name] = str(value), (str(place[0]), int(place[1]), str(place[2]))
+            file, line, function, user_file, user_line, user_function, _ = sites.rows[site]
+            place = user_file or file, user_line or line, user_function or function
+            settings[name] = str(value), place
