@@ -11,12 +11,13 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from xladoctor.causes.interface import Cause, Causes, Compilation, Kind, Place
+from xladoctor.causes.interface import NOWHERE, Cause, Causes, Compilation, Kind, Place
 from xladoctor.causes.patterns import size_in, sizes_of
 from xladoctor.evidence.database import Database
 
 _CHANGES = """
-    SELECT process, index, against, what, argument, was, now, made_file, made_line, made_function
+    SELECT process, index, against, what, argument, was, now,
+           file, line, function, user_file, user_line, user_function
     FROM key_change
     ORDER BY process, index, nth
 """
@@ -38,16 +39,15 @@ class _Change(NamedTuple):
     argument: str
     was: str
     now: str
-    file: str | None
-    line: int | None
-    function: str | None
+    place: Place  # that made it
 
 
 def by_keys(database: Database, compilations: Iterable[Compilation]) -> Causes:
     """The causes of compilations whose key is known, and an earlier one of their function."""
     changes: dict[tuple[int, int], list[_Change]] = defaultdict(list)
-    for process, index, *change in database.table(_CHANGES)[1]:
-        changes[process, index].append(_Change(*change))
+    for process, index, against, what, argument, was, now, *place in database.table(_CHANGES)[1]:
+        made = NOWHERE if place[1] is None else Place(*place)
+        changes[process, index].append(_Change(against, what, argument, was, now, made))
     order = list(_KINDS)
     return {
         compilation: _cause(min(known, key=lambda change: order.index(change.what)))
@@ -59,7 +59,6 @@ def by_keys(database: Database, compilations: Iterable[Compilation]) -> Causes:
 
 def _cause(change: _Change) -> Cause:
     kind = _KINDS[change.what]
-    place = Place(change.file, change.line, change.function)
     if change.what == "static" and _OF_SIZES.search(change.argument):
         kind = "input_shape"
     dimension = _dimension(change.was, change.now) if kind == "input_shape" else None
@@ -68,7 +67,7 @@ def _cause(change: _Change) -> Cause:
         dimension=dimension,
         value=None if dimension is None else size_in(change.now, dimension),
         op="sharding" if kind == "placement" else None, argument=change.argument or None,
-        role="made" if change.line else None, place=place,
+        role="made" if change.place.line else None, place=change.place,
     )  # fmt: skip
 
 

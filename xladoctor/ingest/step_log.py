@@ -300,12 +300,10 @@ class _StepLogReader:
             for nth, ((what, argument, was, now), place) in enumerate(
                 zip_longest(changes, line.made[: len(changes)])
             ):
-                made = self._sites[place]
                 self._rows.add(
                     "key_change", process=self._process, index=self._compilations, nth=nth,
                     against=line.against - 1, what=what, argument=argument, was=_as_hlo(was),
-                    now=_as_hlo(now), made_file=made.file, made_line=made.line,
-                    made_function=made.function,
+                    now=_as_hlo(now), site=place,
                 )  # fmt: skip
         self._compilations += 1
 

@@ -178,10 +178,16 @@ WHERE (op IS NULL OR has_trait(op, 'reads_scalar'))
   AND process NOT IN (SELECT process FROM captured_loop)
 GROUP BY process, file, line, op;
 
+-- Internal: Transfers that a log names, of a process of which nothing else tells.
+CREATE TABLE logged_transfer AS
+SELECT * FROM transfer
+WHERE direction <> 'to_host' AND step IS NULL AND process NOT IN (SELECT process FROM captured_loop);
+
 -- Processes of which it is known what they sent to the device.
 CREATE TABLE upload_record AS
 SELECT process FROM captured_loop
-UNION SELECT process FROM reported WHERE uploads IS NOT NULL AND upload_growth IS NOT NULL;
+UNION SELECT process FROM reported WHERE uploads IS NOT NULL AND upload_growth IS NOT NULL
+UNION SELECT process FROM logged_transfer;
 
 -- Processes of which it is known whether values are read. A log names only reads before the barrier:
 -- many of them tell, few do not.
