@@ -180,7 +180,8 @@ def test_prefixes_before_each_line_and_output_between_them(prefix: str) -> None:
         "      now {k: A(f=<function f at 0x7f01>)} and before {k: A(f=<function f at 0x7f02>)}",
         "  different input pytree:\n  * at input path [1]['k'], now <class 'Static'> with pytree"
         " metadata Static(val=<__main__.A object at 0x7f01>) and before <class 'Static'> with"
-        " pytree metadata Static(val=<__main__.A object at 0x7f02>), so the pytree node metadata differs",
+        " pytree metadata Static(val=<__main__.A object at 0x7f02>), so the pytree node metadata"
+        " does not match",
     ],
     ids=["until 0.9", "since 0.10"],
 )

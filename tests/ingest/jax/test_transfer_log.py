@@ -16,7 +16,8 @@ from xladoctor.ingest.torch_xla.text_file import read_text
 
 LOGGED = (
     "W0506 07:08:09.012345   77 guard_lib.cc:125] host-to-device transfer:"
-    " aval=ShapedArray(int8[3,40]), dst_sharding=SingleDeviceSharding(device=CudaDevice(id=0), memory_kind=device)\n"
+    " aval=ShapedArray(int8[3,40]), dst_sharding=SingleDeviceSharding(device=CudaDevice(id=0),"
+    " memory_kind=device)\n"
 )
 REFUSED = """Traceback (most recent call last):
   File "/app/serve.py", line 52, in <module>

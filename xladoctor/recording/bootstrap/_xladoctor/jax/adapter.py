@@ -13,7 +13,7 @@ import re
 import sys
 import threading
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, Iterable
 
 from .. import clock
 from ..anchors import Anchors
@@ -585,6 +585,14 @@ class Adapter:
             ("orbax.checkpoint._src.checkpointers.async_checkpointer", "AsyncCheckpointer"),
         ):
             self._undo.append(when_imported(module, wrap(kind)))
+        for module, names in (
+            ("numpy", ("save", "savez", "savez_compressed")), ("pickle", ("dump",)),
+        ):  # fmt: skip
+            self._undo.append(when_imported(module, functools.partial(self._written_by, names)))
+
+    def _written_by(self, names: Iterable[str], module: Any) -> None:
+        for name in names:
+            self._patches.replace(module, name, functools.partial(self._calls.save, fetched=True))
 
 
 class _Executable:
