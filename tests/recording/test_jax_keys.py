@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -41,7 +41,7 @@ def changes(*calls: Call, static: tuple[int, ...] = (), names: tuple[str, ...] =
     info = SimpleNamespace(static_argnums=static, static_argnames=names)
     for number, (function, args, kwargs) in enumerate(calls, 1):
         against, found = keys.add(number, reader.read(function, info, args, kwargs), 7)
-    return [against, *map(tuple, found)]
+    return [against, *(change[:4] for change in found)]
 
 
 @pytest.mark.parametrize(("first", "second", "change"), [
@@ -92,6 +92,148 @@ def test_another_object_of_the_same_code() -> None:
     assert changes((partial, (1,), {}), (functools.partial(plain, 1), (1,), {}))[1][0] == "function"
 
 
+class Kernel(NamedTuple):
+    width: float
+    weigh: Callable[[Any], Any]
+
+
+def kernel(width: float) -> Kernel:
+    def weigh(distance: Any) -> Any:
+        return distance / width
+
+    return Kernel(width, weigh)
+
+
+class Mode:
+    """Equal to itself alone, and prints itself without an address."""
+
+    def __repr__(self) -> str:
+        return "Mode()"
+
+
+@jax.tree_util.register_pytree_node_class
+class Agent:
+    def __init__(self, w: Any, rule: Any) -> None:
+        self.w, self.rule = w, rule
+
+    def tree_flatten(self) -> Any:
+        return (self.w,), self.rule
+
+    @classmethod
+    def tree_unflatten(cls, rule: Any, leaves: Any) -> Any:
+        return cls(leaves[0], rule)
+
+
+@pytest.mark.parametrize("make", [
+    lambda: kernel(0.1), Mode, lambda: functools.partial(plain, 1), lambda: lambda x: x,
+])  # fmt: skip
+def test_a_static_value_that_is_equal_to_itself_alone(make: Callable[[], Any]) -> None:
+    first, second = make(), make()
+    (_, change) = changes((plain, (1, first), {}), (plain, (1, second), {}), static=(1,))
+    assert change[:3] == ("function", "x", "")
+    assert " at 0x" not in change[3]
+    assert changes((plain, (1, first), {}), (plain, (1, first), {}), static=(1,)) == [1]
+
+
+def test_a_static_value_whose_parts_have_other_values() -> None:
+    (_, change) = changes((plain, (1, kernel(0.1)), {}), (plain, (1, kernel(0.2)), {}), static=(1,))
+    assert change[:2] == ("static", "x")
+
+
+def test_a_static_field_of_a_tree_that_is_equal_to_itself_alone() -> None:
+    agents: list[Any] = [Agent(jnp.ones(2), kernel(0.1).weigh) for _ in range(2)]
+    (_, change) = changes(*((plain, (agent, 1), {}) for agent in agents))
+    assert change[:3] == ("function", "params", "")
+    assert "weigh" in change[3]
+
+
+def kind(file: str) -> int:
+    return int(USER if file == __file__ else FRAMEWORK)
+
+
+def last_change(*calls: Call, names: tuple[str, ...] = ()) -> Any:
+    reader, keys = KeyReader(jax), Keys()
+    info = SimpleNamespace(static_argnums=(), static_argnames=names)
+    found = [keys.add(1, reader.read(function, info, args, kwargs), 7)
+             for function, args, kwargs in calls]  # fmt: skip
+    return found[-1][1][0]
+
+
+def test_the_line_that_made_a_static_value_is_told() -> None:
+    reader, keys = KeyReader(jax, kind), Keys()
+    info = SimpleNamespace(static_argnums=(), static_argnames=("rate",))
+    for _ in range(2):
+        mode = Mode()
+        found = keys.add(1, reader.read(plain, info, (1, 2), {"rate": mode}), 7)[1]
+    assert found[0].place is not None
+    assert found[0].place.line == line_of("mode = Mode()")
+
+
+def line_of(text: str) -> int:
+    lines = Path(__file__).read_text("utf-8").splitlines()
+    return next(number for number, line in enumerate(lines, 1) if line.strip() == text)
+
+
+def test_the_line_that_made_a_state_weakly_typed_is_told() -> None:
+    reader, keys = KeyReader(jax, kind), Keys()
+    info = SimpleNamespace(static_argnums=(), static_argnames=())
+    state = {"scale": jnp.full(2, 0.1)}
+    for _ in range(2):
+        found = keys.add(1, reader.read(plain, info, (1, state), {}), 7)[1]
+        state = {"scale": jnp.ones(2)}
+    assert found[0][:2] == ("weak_type", "x['scale']")
+    assert found[0].place is not None
+    assert found[0].place.line == line_of('state = {"scale": jnp.full(2, 0.1)}')
+
+
+def test_a_function_is_made_by_the_function_around_it_alone() -> None:
+    def made() -> Any:
+        return lambda rate: rate
+
+    place = last_change((made(), (1,), {}), (made(), (1,), {})).place
+    assert (place.line, place.function[-8:]) == (line_of("return lambda rate: rate"), "<lambda>")
+    partial = functools.partial(plain, 1)
+    assert last_change((partial, (1,), {}), (functools.partial(plain, 1), (1,), {})).place is None
+
+
+def test_a_cache_that_was_emptied() -> None:
+    reader, keys = KeyReader(jax), Keys()
+    info = SimpleNamespace(static_argnums=(), static_argnames=())
+    keys.add(1, reader.read(plain, info, (1, 2), {}), 7)
+    keys.cleared(1, None)
+    assert keys.add(2, reader.read(plain, info, (1, 2), {}), 7) == (
+        1, [("nothing", "", "", "jax.clear_caches()", None)]
+    )  # fmt: skip
+    assert keys.add(3, reader.read(plain, info, (1, 2), {}), 7) == (2, [])
+
+
+def test_branches_made_anew_are_known_by_their_lines() -> None:
+    launched: list[Any] = []
+    original = pjit._infer_params
+
+    def infer(function: Any, info: Any, args: Any, kwargs: Any) -> Any:
+        if function.__name__ == "cond":
+            launched.append(reader.read(function, info, args, kwargs))
+        return original(function, info, args, kwargs)
+
+    def chosen(x: Any, grow: bool) -> Any:
+        return jax.lax.cond(
+            grow,
+            lambda v: v * 2,
+            lambda v: v / 2,
+            x,
+        )
+
+    reader, keys = KeyReader(jax), Keys()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pjit, "_infer_params", infer)
+        for grow in (True, False):
+            chosen(jnp.ones(1239), grow)
+    assert [keys.add(1, key, 7)[1] for key in launched][-1] == [
+        ("function", "", "", "cond", (__file__, line_of("lambda v: v * 2,"), "chosen"))
+    ]
+
+
 def test_functions_of_their_own_have_nothing_in_common() -> None:
     assert changes((plain, (1, 2), {}), (other, (1, 3), {})) == [None]
 
@@ -121,7 +263,7 @@ def test_a_context_without_names_says_what_differs() -> None:
     key = KeyReader(jax).read(plain, SimpleNamespace(static_argnums=(), static_argnames=()), (), {})
     keys.add(1, key._replace(configuration=old), 7)
     _, found = keys.add(2, key._replace(configuration=new), 7)
-    assert [tuple(change) for change in found] == [("configuration", "context", "2", "5")]
+    assert [change[:4] for change in found] == [("configuration", "context", "2", "5")]
 
 
 class Wrapper:
@@ -164,12 +306,12 @@ def test_of_calls_that_are_as_much_alike_the_same_call_is_compared() -> None:
         ("steps[t]", np.ones(3, "i4")), ("losses[t]", np.ones(3, "f4")),
     ], 1):  # fmt: skip
         against, found = keys.add(number, reader.read(plain, info, (1, x), {}), 7, call)
-    assert (against, *found) == (1, ("shape", "x", "float32[2]", "float32[3]"))
+    assert (against, found[0][:4]) == (1, ("shape", "x", "float32[2]", "float32[3]"))
 
 
 def test_single_operations_are_the_frameworks_own_functions() -> None:
     def kind(file: str) -> int:
-        return int(FRAMEWORK if f"{os.sep}jax{os.sep}" in file else USER)
+        return int(FRAMEWORK if file.startswith(str(Path(jax.__file__).parent)) else USER)
 
     launched: list[Any] = []
 

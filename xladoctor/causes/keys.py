@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from xladoctor.causes.interface import Cause, Causes, Compilation, Kind, Place
+from xladoctor.causes.interface import NOWHERE, Cause, Causes, Compilation, Kind, Place
 from xladoctor.causes.patterns import size_in, sizes_of
 from xladoctor.evidence.database import Database
 
 _CHANGES = """
-    SELECT process, index, against, what, argument, was, now, hint,
+    SELECT process, index, against, what, argument, was, now, hint, role,
            file, line, function, user_file, user_line, user_function
     FROM key_change
     ORDER BY process, index, nth
@@ -41,15 +41,17 @@ class _Change(NamedTuple):
     was: str
     now: str
     hint: str | None
-    place: Place  # that uses it
+    role: Literal["made", "used"] | None  # of the place
+    place: Place
 
 
 def by_keys(database: Database, compilations: Iterable[Compilation]) -> Causes:
     """The causes of compilations whose key is known, and an earlier one of their function."""
     changes: dict[tuple[int, int], list[_Change]] = defaultdict(list)
     rows = database.table(_CHANGES)[1]
-    for process, index, against, what, argument, was, now, hint, *place in rows:
-        change = _Change(against, what, argument, was, now, hint, Place(*place))
+    for process, index, against, what, argument, was, now, hint, role, *site in rows:
+        place = Place(*site) if role else NOWHERE
+        change = _Change(against, what, argument, was, now, hint, role, place)
         changes[process, index].append(change)
     order = list(_KINDS)
     return {
@@ -70,7 +72,7 @@ def _cause(change: _Change) -> Cause:
         dimension=dimension,
         value=None if dimension is None else size_in(change.now, dimension),
         op="sharding" if kind == "placement" else None, argument=change.argument or None,
-        role=None if change.place.file is None else "used", place=change.place, hint=change.hint,
+        role=change.role, place=change.place, hint=change.hint,
     )  # fmt: skip
 
 

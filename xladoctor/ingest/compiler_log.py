@@ -23,7 +23,10 @@ class CompilerLog(ABC):
         NAME: what messages call it.
         LACKING: what messages say of a log that tells of no compilation.
         MARKS: texts of which each line has one that begins a record, and few other lines.
+        begun: whether any line was of it.
     """
+
+    begun = False
 
     NAME: ClassVar[str]
     LACKING: ClassVar[str]

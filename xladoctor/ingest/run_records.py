@@ -356,6 +356,7 @@ class Compile(Struct, frozen=True, tag_field="event", tag="compile"):
         defined: the site of its definition, if the program defines it.
         against: number, from 1, of the compilation of the function whose key is most alike.
         changes: what differs from that.
+        made: the site of the line that made each of these, where known.
         callbacks: calls from the graph to the host.
         phases: nanoseconds of each part of compiling, alone.
         cached: whether its code came from a cache on disk, if that is known.
@@ -374,6 +375,7 @@ class Compile(Struct, frozen=True, tag_field="event", tag="compile"):
     defined: Number | None = None
     against: Size | None = None
     changes: tuple[KeyChange, ...] = ()
+    made: tuple[Number | None, ...] = ()
     memory: Memory | None = None
     callbacks: Size = 0
     phases: dict[str, Duration] = {}

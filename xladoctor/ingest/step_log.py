@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any, TypeVar
 
 import msgspec
@@ -295,11 +296,16 @@ class _StepLogReader:
         if line.function is not None:  # its key is known
             self._rows.table("key_change")
         if line.against is not None:
-            for nth, (what, argument, was, now) in enumerate(line.changes or (_NOTHING,)):
+            changes = line.changes or (_NOTHING,)
+            for nth, ((what, argument, was, now), made) in enumerate(
+                zip_longest(changes, line.made[: len(changes)])
+            ):
+                site = line.used if made is None else made
+                role = None if site is None else "used" if made is None else "made"
                 self._rows.add(
                     "key_change", process=self._process, index=self._compilations, nth=nth,
                     against=line.against - 1, what=what, argument=argument, was=_as_hlo(was),
-                    now=_as_hlo(now), hint=line.hint or None, site=line.used,
+                    now=_as_hlo(now), hint=line.hint or None, role=role, site=site,
                 )  # fmt: skip
         self._compilations += 1
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import io
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -133,9 +137,103 @@ def test_what_a_cache_on_disk_had_is_told() -> None:
     assert table(ingested, "compilation", "cached") == [(None,), (True,)]
 
 
-def test_explanations_alone_do_not_say_what_was_compiled() -> None:
-    with pytest.raises(IngestError, match="set JAX_LOG_COMPILES=1 besides"):
-        read(MISS + "  different input types:\n  * at x, now f32[27] and before f32[34]\n")
+REDEFINED = """TRACING CACHE MISS at /app/sample.py:31:12 (draw):
+  never seen function:
+    body id=1390 defined at /app/sample.py:27
+  but seen another function defined on the same line; maybe the function is
+  being re-defined repeatedly, preventing caching?
+"""
+
+
+def test_each_explanation_is_a_compilation_where_nothing_else_tells_of_them() -> None:
+    shape = "  different input types:\n  * at x, now f32[27] and before f32[34]\n"
+    ingested = read(MISS + shape + REDEFINED + REDEFINED)
+
+    assert table(ingested, "compilation", "cause", "line", "ordinal", "duration_ns") == [
+        ("jit(loss_of)", 23, 0, None), ("jit(body)", 31, 0, None), ("jit(body)", 31, 1, None),
+    ]  # fmt: skip
+    assert table(ingested, "key_change", "what", "argument", "now", "line") == [
+        ("shape", "x", "f32[27]", None), ("function", "", "body", 27), ("function", "", "body", 27),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("prefix", [
+    "2031-05-06T07:08:09.0123456Z ", "[rank0]: ", "(worker pid=77, ip=10.0.0.3) ", "\x1b[33m",
+    "train-0  | ",
+])  # fmt: skip
+def test_prefixes_before_each_line_and_output_between_them(prefix: str) -> None:
+    head = "W0506 07:08:09.012345   77 partial_eval.py:2164] "
+    lines = [f"{prefix}{head if line.startswith('TRACING') else ''}{line}\nloss 0.25 at step 3\n"
+             for line in (2 * REDEFINED).splitlines()]  # fmt: skip
+    ingested = read("".join(lines))
+    assert table(ingested, "key_change", "what", "now", "line") == [
+        ("function", "body", 27), ("function", "body", 27)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "explained",
+    [
+        "  * key with different value of static kwargs:\n"
+        "      now {k: A(f=<function f at 0x7f01>)} and before {n: 2}\n"
+        "  * key with different value of static kwargs:\n"
+        "      now {k: A(f=<function f at 0x7f01>)} and before {k: A(f=<function f at 0x7f02>)}",
+        "  different input pytree:\n  * at input path [1]['k'], now <class 'Static'> with pytree"
+        " metadata Static(val=<__main__.A object at 0x7f01>) and before <class 'Static'> with"
+        " pytree metadata Static(val=<__main__.A object at 0x7f02>), so the pytree node metadata"
+        " does not match",
+    ],
+    ids=["until 0.9", "since 0.10"],
+)
+def test_static_values_that_differ_in_an_address_were_made_anew(explained: str) -> None:
+    ingested = read(MISS + explained + "\n")
+    (change,) = table(ingested, "key_change", "what", "now")
+    assert change[0] == "function"
+    assert "0x7f" not in change[1]
+
+
+PROGRAM = """
+import jax, jax.numpy as jnp, numpy as np
+
+@jax.jit
+def half(x):
+    return x * 0.5
+
+def draw(x):
+    def body(v):
+        return v + 1
+
+    return jax.jit(body)(x)
+
+for n in range(3):
+    half(jnp.ones(4 + n))
+    draw(jnp.ones(3))
+with jax.transfer_guard("log"):
+    half(np.ones(9, np.float32))
+with jax.transfer_guard("disallow"):
+    half(np.ones(9, np.float32))
+"""
+
+
+def printed(folder: Path, **environment: str) -> str:
+    """By this release of JAX, with the program's error."""
+    (folder / "program.py").write_text(PROGRAM, "utf-8")
+    return subprocess.run(
+        [sys.executable, "program.py"], cwd=folder, env={**os.environ, **environment},
+        stderr=subprocess.PIPE, text=True, check=False,
+    ).stderr  # fmt: skip
+
+
+def test_what_this_release_prints(tmp_path: Path) -> None:
+    ingested = read(printed(tmp_path, JAX_EXPLAIN_CACHE_MISSES="1"))
+    found = table(ingested, "key_change", "what", "now", "line")
+    assert found.count(("function", "body", 9)) == 2
+    assert [each[:2] for each in found if each[0] == "shape"] == [
+        ("shape", "f32[5]"), ("shape", "f32[6]"), ("shape", "f32[9]")
+    ]  # fmt: skip
+    assert table(ingested, "transfer", "direction", "dtype", "shape", "line") == [
+        ("to_device", "float32", [9], 20), ("to_device", "float32", [9], 20)
+    ]  # fmt: skip
 
 
 def test_lines_that_only_begin_alike_are_not_of_the_log() -> None:

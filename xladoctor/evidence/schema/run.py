@@ -240,7 +240,8 @@ RUN: dict[str, Table] = {
         used_function VARCHAR function that it is in
     """ + SITE)),
     "key_change": Table("what differs in the key of a compiled function from the most similar one"
-                        " before, where the framework compiles functions", "steps.jsonl",
+                        " before, where the framework compiles functions, and its line if known",
+                        "steps.jsonl",
                         columns(PROCESS + """
         index INTEGER number of the compilation
         nth INTEGER order, from 0
@@ -250,6 +251,7 @@ RUN: dict[str, Table] = {
         was VARCHAR what it was
         now VARCHAR what it is
         hint VARCHAR what the compiler suggests, if anything
+        role VARCHAR what its line is: made (of what is new) or used (where that makes a difference)
     """ + SITE)),
     "execution": Table("one launched graph", "analysis log of level 2", columns(PROCESS + """
         index INTEGER number of the execution in its process, from 0
@@ -274,10 +276,10 @@ RUN: dict[str, Table] = {
         count BIGINT batches
         duration_ns BIGINT time waited
     """)),
-    "transfer": Table("a shape that a call site sent to the device for the first time",
-                      "steps.jsonl", columns(PROCESS + THREAD + """
+    "transfer": Table("a shape that a call site sent to the device for the first time; of a log"
+                      " each that it names", "steps.jsonl, logs", columns(PROCESS + THREAD + """
         step INTEGER barrier index
-        direction VARCHAR to_device
+        direction VARCHAR to_device; a log has to_host and between_devices, too
         shape BIGINT[] dimensions
         dtype VARCHAR element type, as HLO text writes it
     """ + SITE)),

@@ -178,12 +178,18 @@ WHERE (op IS NULL OR has_trait(op, 'reads_scalar'))
   AND process NOT IN (SELECT process FROM captured_loop)
 GROUP BY process, file, line, op;
 
+-- Internal: Transfers that a log names, of a process of which nothing else tells.
+CREATE TABLE logged_transfer AS
+SELECT * FROM transfer
+WHERE direction <> 'to_host' AND step IS NULL AND process NOT IN (SELECT process FROM captured_loop);
+
 -- Processes of which it is known what they sent to the device: of sizes alone, that they are small,
 -- or of many transfers.
 CREATE TABLE upload_record AS
 SELECT process FROM captured_loop
 UNION SELECT process FROM reported
-WHERE uploads IS NOT NULL AND upload_growth IS NOT NULL OR sends >= 20 OR sent_bytes >= 67108864 * sends;
+WHERE uploads IS NOT NULL AND upload_growth IS NOT NULL OR sends >= 20 OR sent_bytes >= 67108864 * sends
+UNION SELECT process FROM logged_transfer;
 
 -- Processes of which it is known whether values are read. A log names only reads before the barrier:
 -- many of them tell, few do not, unless they are all that somebody quoted.

@@ -98,27 +98,41 @@ batch AS (
         WHERE a.process = t.process AND a.shape[1] = l.batch_size
     )
     GROUP BY t.process, t.file, t.line, l.batch_size
+),
+within AS (  -- what a launch sends of its arguments, the step log has no time of: as much as in the timeline
+    SELECT h.process, sum(h.duration_ns) / any_value(t.duration_ns) AS share
+    FROM host_segment h JOIN timeline_step s USING (process, step) JOIN steady_timeline t ON t.process = h.process
+    WHERE s.steady AND h.activity = 'upload' AND h.region IS NULL GROUP BY h.process
+),
+sent AS (
+    SELECT u.*, l.steps, l.duration_ns AS loop_ns, CASE WHEN u.duration_ns > 0 THEN u.duration_ns ELSE coalesce(
+        w.share * l.duration_ns * u.bytes / sum(u.bytes) FILTER (u.duration_ns = 0) OVER (PARTITION BY u.process), 0
+    ) END AS spent_ns
+    FROM upload u
+    JOIN steady_step s ON s.process = u.process AND s.thread = u.thread AND s.index = u.step
+    JOIN steady_loop l ON l.process = u.process AND l.thread = u.thread
+    LEFT JOIN within w ON w.process = u.process
+    WHERE NOT u.tail
 )
 SELECT
     u.process, u.file, u.line, any_value(u.function) AS function,
     unnest(commonest_caller(u, u.count)),
     sum(u.count)::BIGINT AS count,
-    sum(u.count) / any_value(l.steps) AS per_step,
-    sum(u.duration_ns)::BIGINT AS cost_ns,
-    'measured' AS cost_basis,
-    claim('overlap', 'upload', u.file, u.line) AS claim,
-    {'mebibytes_a_step': round(sum(u.bytes) / any_value(l.steps) / 1048576, 3),
-     'tensors_a_step': round(sum(u.count) / any_value(l.steps), 2),
-     'ms_a_step': round(sum(u.duration_ns) / any_value(l.steps) / 1e6, 3),
-     'megabytes_a_second': round(sum(u.bytes) * 1e3 / sum(u.duration_ns), 1),
-     'share_of_steps': round(sum(u.duration_ns) / any_value(l.duration_ns), 4)} AS cause,
+    sum(u.count) / any_value(u.steps) AS per_step,
+    sum(u.spent_ns)::BIGINT AS cost_ns,
+    if(bool_or(u.duration_ns = 0), 'estimate', 'measured') AS cost_basis,
+    CASE WHEN bool_or(u.duration_ns = 0) THEN claim('overlap', 'upload')
+         ELSE claim('overlap', 'upload', u.file, u.line) END AS claim,
+    {'mebibytes_a_step': round(sum(u.bytes) / any_value(u.steps) / 1048576, 3),
+     'tensors_a_step': round(sum(u.count) / any_value(u.steps), 2),
+     'ms_a_step': round(sum(u.spent_ns) / any_value(u.steps) / 1e6, 3),
+     'megabytes_a_second': round(sum(u.bytes) * 1e3 / nullif(sum(u.spent_ns), 0), 1),
+     'share_of_steps': round(sum(u.spent_ns) / any_value(u.loop_ns), 4),
+     'within': bool_or(u.duration_ns = 0)} AS cause,
     (SELECT first(b.loaders ORDER BY b.batch_size DESC) FROM batch b JOIN fed USING (process)
      WHERE b.process = u.process AND fed.thread = u.thread
        AND b.file = u.file AND b.line = u.line) AS loaders
-FROM upload u
-JOIN steady_step s ON s.process = u.process AND s.thread = u.thread AND s.index = u.step
-JOIN steady_loop l ON l.process = u.process AND l.thread = u.thread
-WHERE NOT u.tail
+FROM sent u
 GROUP BY u.process, u.thread, u.file, u.line;
 
 -- Internal: Loops whose device is idle while the host does what is no part of the graph, as the columns of a rule's

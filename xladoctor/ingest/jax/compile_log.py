@@ -2,7 +2,8 @@
 
 ``JAX_LOG_COMPILES=1`` logs what is compiled, for which arguments, and how long each phase takes;
 ``JAX_EXPLAIN_CACHE_MISSES=1`` the line that called, and what differs from the most similar call
-before. Neither tells how often a function was called. Wording: ``jax/_src/dispatch.py``,
+before: alone, each explanation counts as a compilation whose time is not known. Neither tells how
+often a function was called. Wording: ``jax/_src/dispatch.py``,
 ``interpreters/pxla.py``, ``interpreters/partial_eval.py`` (``explain``; in ``pjit.py`` until 0.8).
 """
 
@@ -18,7 +19,9 @@ from xladoctor.ingest.compiler_log import CompilerLog, add_process, compilation
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.jax.alignment import first_of
+from xladoctor.recording.bootstrap._xladoctor.jax.assigned import Place
 from xladoctor.recording.bootstrap._xladoctor.jax.keys import Change
+from xladoctor.recording.bootstrap._xladoctor.jax.static import without_addresses
 
 FRONTEND = "jax"
 _MISS = re.compile(r"TRACING CACHE MISS at (.+?):(\d{1,9})(?::\d+)? \((.{1,200}?)\)")
@@ -42,7 +45,15 @@ _SETTING = re.compile(r"\* (\w+) differs: now (.+?) and before (.+)$")
 _VALUES = re.compile(r"now (.{1,300}?) and before (.{1,300})$")  # of static arguments, until 0.9
 _STATIC = re.compile(r"Static\(val=(.*)\)$")
 _LINK = re.compile(r"https?://\S*$")  # to the page on weak types, without a blank before it
-_TREE, _CONTEXT = "different input pytree", "racing context doesn't match"
+_TREE, _CONTEXT = "different input pytree", re.compile(r"racing context(?! key)")
+#: What the lines of an explanation say, for those that something else stands before.
+_DETAIL = re.compile(
+    r"(?:never seen function|\S+ id=\d+(?: defined at |$)|for \S.* defined at |but seen another"
+    r"|being re-defined|all previously seen|(?:Several|Closest) previous|closest seen"
+    r"|different input|(?:\* )?key with different|[Tt]racing context"
+    r"|\* (?:at )?\S.*(?:, now |seen |differs: ))"
+    r".*|now .+ and before .+"
+)
 _TYPE = re.compile(r"(~?\w+)\[([^\]]*)\]")
 _MOST_LINES = 200  # of an explanation
 _KEPT = 64  # earlier compilations of a function that a new one is compared with
@@ -67,21 +78,30 @@ class _Miss:
         return _FUNCTION.match(next(named, ""))
 
     def changes(self) -> list[Change]:
-        """What differs from the most similar call; nothing if the function was new.
-
-        Of operations that run one by one JAX itself makes a function for each of their parameters.
-        """
+        """What differs from the most similar call; nothing if the function was new."""
         if any(line.startswith(_ANEW) for line in self.lines):
-            defined = self._named()
-            own = defined and defined[2] and _FOLDERS.is_machinery(defined[2])
-            return [] if own else [Change("function", "", "", self.function)]
-        if values := next((match for line in self.lines if (match := _VALUES.match(line))), None):
-            return [Change("static", "", values[2], values[1])]
+            return [] if self.is_an_operation else [self._anew()]
+        if values := [match for line in self.lines if (match := _VALUES.match(line))]:
+            return [min((_of_values("", match[2], match[1]) for match in values),
+                        key=lambda change: change.what)]  # fmt: skip
         tree = any(_TREE in line for line in self.lines)
         found = [change for line in self.lines if (change := _change(line, tree))]
-        if not found and any(_CONTEXT in line for line in self.lines):
+        if not found and any(map(_CONTEXT.search, self.lines)):
             return [Change("configuration", "", "", "")]
         return found
+
+    @property
+    def is_an_operation(self) -> bool:
+        """Of those that run one by one JAX itself makes a function for each of their parameters."""
+        defined = self._named()
+        return bool(defined and defined[2] and _FOLDERS.is_machinery(defined[2]))
+
+    def _anew(self) -> Change:
+        defined = self._named()
+        place = None
+        if defined and defined[3] and (defined[2], int(defined[3])) != self.site[:2]:
+            place = Place(defined[2], int(defined[3]), self.function)
+        return Change("function", "", "", self.function, place)
 
 
 def _change(line: str, tree: bool) -> Change | None:
@@ -96,8 +116,15 @@ def _change(line: str, tree: bool) -> Change | None:
     was, now = _LINK.sub("", was), _LINK.sub("", now)
     values = _STATIC.search(was), _STATIC.search(now)
     if values[0] and values[1]:
-        return Change("static", argument, values[0][1], values[1][1])
+        return _of_values(argument, values[0][1], values[1][1])
     return Change("structure" if tree else _what(was, now), argument, was, now)
+
+
+def _of_values(argument: str, was: str, now: str) -> Change:
+    """Of static values, those that differ in an address alone were made anew."""
+    if was != now and without_addresses(was) == without_addresses(now):
+        return Change("function", argument, "", without_addresses(now))
+    return Change("static", argument, was, now)
 
 
 def _what(was: str, now: str) -> str:
@@ -118,7 +145,7 @@ class _Compiled:
 
     name: str
     arguments: tuple[str, ...]
-    duration_ns: int
+    duration_ns: int | None
     cached: bool
     site: CallSite
     ordinal: int
@@ -131,8 +158,7 @@ class CompileLog(CompilerLog):
 
     NAME = "JAX's log of compilations"
     LACKING = (
-        "JAX explains calls in it, but does not say what it compiled: set JAX_LOG_COMPILES=1"
-        " besides JAX_EXPLAIN_CACHE_MISSES=1"
+        "what JAX logs of its compilations is cut off in it: no compilation is told to its end"
     )
     MARKS = ("Finished ", "Compiling ", "TRACING CACHE MISS at ", "compilation cache hit for ")
 
@@ -140,6 +166,8 @@ class CompileLog(CompilerLog):
         self.compilations: list[_Compiled] = []
         self._miss: _Miss | None = None  # whose lines follow
         self._missed: dict[str, _Miss] = {}  # by function, until it is compiled
+        self._explained: list[_Miss] = []  # all of them, while nothing tells of compilations
+        self._silent = True
         self._seconds: defaultdict[str, float] = defaultdict(float)
         self._arguments: dict[str, tuple[str, ...]] = {}
         self._cached: set[str] = set()
@@ -154,16 +182,20 @@ class CompileLog(CompilerLog):
     @property
     def tells(self) -> bool:
         """Whether it has a compilation."""
-        return bool(self.compilations)
+        return bool(self.compilations or (self._silent and (self._explained or self._miss)))
 
     def take(self, line: str) -> bool:
-        """Take a line; False if it is not of the log."""
-        if self._miss:
-            if line[:1].isspace() and line.strip() and len(self._miss.lines) < _MOST_LINES:
-                self._miss.lines.append(line.strip())
-                return True
-            self._missed[self._miss.function] = self._miss
-            self._miss = None
+        """Take a line; False if it is not of the log.
+
+        An explanation is open until the next record, as other output may stand between its lines.
+        """
+        if self._miss and self.mark(line) is None:
+            told = line.strip() if line[:1].isspace() else _detail(line)
+            if told and len(self._miss.lines) < _MOST_LINES:
+                self._miss.lines.append(told)
+            return bool(told)
+        self._close()
+        self._silent = self._silent and _MISS.search(line) is not None
         if match := _MISS.search(line):
             self._miss = _Miss(Frame(match[1], int(match[2]), match[3]))
         elif match := _COMPILING.search(line):
@@ -178,20 +210,40 @@ class CompileLog(CompilerLog):
             return False
         return True
 
+    def _close(self) -> None:
+        """The lines of an explanation are complete."""
+        if self._miss:
+            self._missed[self._miss.function] = self._miss
+            if self._silent:
+                self._explained.append(self._miss)
+        self._miss = None
+
+    def _finish(self) -> None:
+        """Where nothing tells of compilations, there was one for each explanation."""
+        self._close()
+        for miss in self._explained if self._silent else ():
+            if miss.lines and not miss.is_an_operation:
+                self._missed[miss.function] = miss
+                self._ended(miss.function)
+        self._explained.clear()
+
     def _ended(self, name: str) -> None:
         miss, arguments = self._missed.pop(name, None), self._arguments.pop(name, ())
         site = _FOLDERS.locate([miss.site]) if miss else NOWHERE
         earlier = self._of.setdefault(name, [])
         against, changes = self._compared(arguments, earlier)
-        if miss and (explained := miss.changes()) and earlier:
-            against, changes = (earlier[-1] if against is None else against), explained
+        seconds = self._seconds.pop(name, None)
+        if miss and (explained := miss.changes()):
+            if earlier:
+                against = earlier[-1] if against is None else against
+            changes = explained
         elif miss is None and against is not None and not changes:
             changes = [Change("same_types", "", "", "")]
         earlier.append(len(self.compilations))
         del earlier[:-_KEPT]
         self.compilations.append(_Compiled(
-            name, arguments, round(self._seconds.pop(name) * 1e9), name in self._cached, site,
-            self._at[site, name], against, changes,
+            name, arguments, None if seconds is None else round(seconds * 1e9),
+            name in self._cached, site, self._at[site, name], against, changes,
         ))  # fmt: skip
         self._cached.discard(name)
         self._at[site, name] += 1
@@ -213,11 +265,14 @@ class CompileLog(CompilerLog):
 
         Of a timeline's compilations it tells line and cause, where it is clear which they are.
         """
+        self._finish()
         table = ingested.table("compilation")
         rows = [row for row, owner in enumerate(table.get("process", ())) if owner == process]
         if rows:
             timed = [(table["via"][row], table["duration_ns"][row] or 0) for row in rows]
-            first = first_of(timed, [(made.name, made.duration_ns) for made in self.compilations])
+            first = first_of(
+                timed, [(made.name, made.duration_ns or 0) for made in self.compilations]
+            )
             if first is None:
                 ingested.notes.append("JAX's log of compilations is left out: it does not tell"
                                       " which of them are the timeline's; by itself it tells lines"
@@ -259,9 +314,17 @@ class CompileLog(CompilerLog):
             made = self.compilations[number]
             against = None if made.against is None else indices.get(made.against)
             for nth, change in enumerate(made.changes):
+                site = CallSite(*change.place) if change.place else NOWHERE
                 ingested.add("key_change", process=process, index=index, nth=nth,
-                             against=against, **change._asdict(), hint=None,
-                             **NOWHERE.columns())  # fmt: skip
+                             against=against, what=change.what, argument=change.argument,
+                             was=change.was, now=change.now, hint=None,
+                             role="made" if change.place else None, **site.columns())  # fmt: skip
+
+
+def _detail(line: str) -> str:
+    """The text of a line of an explanation that a prefix stands before, such as a job's."""
+    match = _DETAIL.search(line)
+    return match[0].strip() if match else ""
 
 
 def _typed(text: str) -> Iterator[str]:

@@ -263,10 +263,11 @@ class _Reader:
         if reason := self._failed.reason(of):
             against = self._numbers.get(guards.compared_with(reason) or "")
             if against is not None and against != number:
+                used = self._used(reason, number)
                 self._rows.add("key_change", process=self._process, index=number, nth=0,
                                against=against, **self._failed.change(reason, of)._asdict(),
                                hint=guards.hint(reason) or None,
-                               **self._used(reason, number).columns())  # fmt: skip
+                               role="used" if used.file else None, **used.columns())  # fmt: skip
 
     def _used(self, reason: str, number: int) -> CallSite:
         """The line that needs the guard."""

@@ -268,6 +268,7 @@ class TextLog(CompilerLog):
                     ),
                 )
                 if ordinal and (reason := function.failed.reason(number)):
+                    used = used_at(reason, files, FOLDERS)
                     against = at.get(guards.compared_with(reason) or "", index - 1)
                     ingested.add(
                         "key_change",
@@ -277,7 +278,8 @@ class TextLog(CompilerLog):
                         against=against,
                         **function.failed.change(reason, number)._asdict(),
                         hint=guards.hint(reason) or None,
-                        **used_at(reason, files, FOLDERS).columns(),
+                        role="used" if used.file else None,
+                        **used.columns(),
                     )
             first += len(at)
         if first < _MANY:

@@ -18,6 +18,7 @@ from xladoctor.ingest.compressed import Unpacked
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.interface import Columns, Ingested, IngestError
 from xladoctor.ingest.jax.compile_log import CompileLog
+from xladoctor.ingest.jax.transfer_log import TransferLog
 from xladoctor.ingest.other_formats import described
 from xladoctor.ingest.plain_text import as_utf8, plain_lines
 from xladoctor.ingest.torch.break_report import BreakReport
@@ -47,9 +48,10 @@ _EXPECTED = (
     " analysis log (PT_XLA_DEBUG_FILE), a console log with either, a timeline (.xplane.pb, or a"
     " Chrome trace with a list of traceEvents), a compiler's log (TORCH_TRACE, or"
     ' TORCH_LOGS="recompiles,graph_breaks"), or what JAX logs of its compilations'
-    " (JAX_LOG_COMPILES=1)"
+    " (JAX_LOG_COMPILES=1) or of transfers (jax.transfer_guard)"
 )
-_COMPILERS: tuple[type[CompilerLog], ...] = (CompileLog, TextLog, BreakReport)
+_COMPILERS: tuple[type[CompilerLog], ...] = (CompileLog, TextLog, BreakReport, TransferLog)
+_Compilers = dict[type[CompilerLog], CompilerLog]
 
 
 @dataclass(slots=True)
@@ -70,7 +72,7 @@ class Told:
     log: AnalysisLog
     dumped: bool = False
     before: ReportSection | None = None
-    compilers: dict[type[CompilerLog], CompilerLog] = field(default_factory=dict)
+    compilers: _Compilers = field(default_factory=dict)
 
     @property
     def compiled(self) -> dict[str, int]:
@@ -139,7 +141,7 @@ def read_text(file: BinaryIO | Unpacked, name: str) -> Text:
     consoles: dict[str, Console] = {}
     analysis: dict[str, AnalysisReader] = defaultdict(partial(AnalysisReader, excerpt=True))
     graphs = GraphDump()
-    compilers: dict[str, dict[type[CompilerLog], CompilerLog]] = defaultdict(dict)
+    compilers: dict[str, _Compilers] = defaultdict(dict)
     reports, before = _newest(())
     notes: list[str] = []
     try:
@@ -151,7 +153,8 @@ def read_text(file: BinaryIO | Unpacked, name: str) -> Text:
         said = (*report.notes, *_overstated(reports.values()), *contradictions(reports.values()))
         notes += [f"{name}: {note}" for note in said]
     except NotAMetricsReport as error:
-        if not consoles and not analysis and not graphs.blocks and not compilers:
+        begun = any(log.begun for logs in compilers.values() for log in logs.values())
+        if not consoles and not analysis and not graphs.blocks and not begun:
             what = f"none of the formats that xladoctor reads, in {error.line} lines"
             raise _refused(name, head, what) from error
     logs = {source: reader.log for source, reader in analysis.items()}
@@ -170,8 +173,8 @@ def read_text(file: BinaryIO | Unpacked, name: str) -> Text:
     told = {source: each for source, each in told.items()
             if each.report or each.console or each.log.blocks or each.compilers}  # fmt: skip
     if not told:
-        begun = (kind.LACKING for logs_of in compilers.values() for kind in logs_of)
-        lacks = next(begun, "no complete block of an analysis log in it")
+        lacking = (log.LACKING for logs in compilers.values() for log in logs.values() if log.begun)
+        lacks = next(lacking, "no complete block of an analysis log in it")
         raise IngestError(f"{name}: {lacks}", _EXPECTED)
     return Text(name, _joined(told), tuple(notes))
 
@@ -301,23 +304,30 @@ def contradictions(reports: Iterable[ReportSection]) -> Iterator[str]:
                    f" samples of CompileTime, and {compiled} in UncachedCompile")  # fmt: skip
 
 
-def _taken(
-    line: str, compilers: dict[str, dict[type[CompilerLog], CompilerLog]]
-) -> CompilerLog | None:
-    """The log that takes a line which has its mark, of the process that the line names."""
+def _offered(
+    line: str, opened: CompilerLog | None, compilers: dict[str, _Compilers]
+) -> tuple[CompilerLog | None, bool]:
+    """Offer a line to the log whose record is open, or else to that whose mark it has, of the
+    process that it names.
+
+    Returns:
+        the log whose record is open from now on, and whether one has taken the line.
+    """
+    if opened and not opened.mark(line) and opened.take(line):
+        return (opened if opened.inside else None), True
     for kind in _COMPILERS:
         if mark := kind.mark(line):
-            source = source_of(line[: line.index(mark)])
-            log = compilers.get(source, {}).get(kind) or kind()
-            if log.take(line):
-                compilers[source][kind] = log
-                return log
-    return None
+            logs = compilers[source_of(line[: line.index(mark)])]
+            opened = logs.setdefault(kind, kind())
+            if opened.take(line):
+                opened.begun = True
+                return (opened if opened.inside else None), True
+    return (opened if opened and opened.inside else None), False
 
 
 def _without(
     lines: Iterable[str], consoles: dict[str, Console], analysis: dict[str, AnalysisReader],
-    graphs: GraphDump, compilers: dict[str, dict[type[CompilerLog], CompilerLog]],
+    graphs: GraphDump, compilers: dict[str, _Compilers],
 ) -> Iterator[str]:  # fmt: skip
     """The lines that belong neither to the console's judgements nor to an analysis log nor to a
     dumped graph nor to a compiler's log, which are taken on the way, by process where lines name
@@ -326,12 +336,8 @@ def _without(
     summary = False  # inside of one without marks, as PT_XLA_DEBUG_FILE has it
     opened: CompilerLog | None = None  # whose further lines have no mark
     for line in lines:
-        if opened and not opened.mark(line) and opened.take(line):
-            opened = opened if opened.inside else None
-            continue
-        opened = _taken(line, compilers)
-        if opened:
-            opened = opened if opened.inside else None
+        opened, taken = _offered(line, opened, compilers)
+        if taken:
             continue
         if (graphs.inside or line.endswith(("]\n", "]"))) and graphs.take(line):
             continue

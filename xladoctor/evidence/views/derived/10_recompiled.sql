@@ -30,6 +30,13 @@ CREATE MACRO for_same_types(process_, indices_) AS EXISTS (
     FROM key_change k WHERE k.process = process_ AND list_contains(indices_, k.index) AND k.what = 'same_types'
 );
 
+-- Internal: processes of which a log alone tells, with the framework's own explanations of what was new: those have
+-- lines, where functions are compiled as wholes.
+CREATE TABLE explaining_log AS
+SELECT process FROM compilation WHERE file IS NOT NULL AND launches IS NULL AND compile_id IS NULL
+    AND compiled_function(cause) <> '' AND process NOT IN (SELECT process FROM process WHERE began_ns IS NOT NULL)
+GROUP BY process;
+
 -- Internal: the last step of each thread that ended in a loop.
 CREATE TABLE last_step AS
 SELECT process, thread, max(index) AS last FROM step WHERE NOT tail GROUP BY process, thread;
@@ -54,9 +61,7 @@ SELECT
     t.duration_ns - t.compile_ns AS running_ns, l.steps, EXISTS (SELECT 1 FROM hlo_module) AS captured,
     g.lines,
     CASE WHEN c.made_file IS NOT NULL THEN {
-        'site': {'file': c.made_file, 'line': c.made_line, 'function': c.made_function,
-                 'user_file': c.made_user_file, 'user_line': c.made_user_line,
-                 'user_function': c.made_user_function},
+        'site': maker(c),
         'role': c.made_role, 'op': c.op,
         'used': {'file': c.used_file, 'line': c.used_line, 'function': c.used_function}
     } END AS place,
@@ -96,6 +101,7 @@ LEFT JOIN gone_through v ON v.process = c.process AND v.thread = c.thread AND v.
     AND v.line = c.line AND v.via = c.via AND v.cause = c.cause
 LEFT JOIN (SELECT DISTINCT process, index FROM key_change WHERE what = 'same_types') k
     ON k.process = c.process AND k.index = c.index
+LEFT JOIN explaining_log x ON x.process = c.process
 LEFT JOIN judged_part w ON TRUE
 LEFT JOIN (
     SELECT s.file, s.line, s.via, count(*) AS barriers
@@ -111,7 +117,9 @@ WHERE c.cause IS DISTINCT FROM 'operator'  -- in eager mode, which is another on
                 -- what a log of compilations alone explains, of which people keep a few lines
                 OR c.launches IS NULL AND c.compile_id IS NOT NULL AND c.basis = 'key'
                 -- no small operation of the framework's, which share their names
-                OR c.launches IS NULL AND k.index IS NOT NULL AND c.duration_ns >= 5e8)
+                OR c.launches IS NULL AND (k.index IS NOT NULL AND c.duration_ns >= 5e8
+                                           -- the framework itself says what is new there
+                                           OR x.process IS NOT NULL AND c.file IS NOT NULL AND c.basis = 'key'))
             AND NOT (  -- before the loop, or after it
                 coalesce((c.step = 0 OR c.step > e.last AND r.process IS NULL) AND t.steps >= warmup(), FALSE)
                 AND c.compiled IS NOT NULL)
@@ -238,6 +246,7 @@ SELECT
         'compilations': indices[:20], 'graphs': graphs, 'launches': launches, 'others': total - count,
         'settled': NOT unsettled AND l.name IS NULL, 'limit': l.name, 'aborts': l.aborts, 'dynamic': l.dynamic, 'captured': captured,
         'same_types': for_same_types(r.process, indices),
+        'explained': r.process IN (SELECT process FROM explaining_log),
         'untold': NOT EXISTS (FROM key_change k WHERE k.process = r.process AND list_contains(indices, k.index))
             AND NOT EXISTS (SELECT 1 FROM process WHERE began_ns IS NOT NULL),
         'frame_ms': frame_ns / 1e6, 'step_ms': step_ns / 1e6,

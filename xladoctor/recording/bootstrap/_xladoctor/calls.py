@@ -169,8 +169,12 @@ class Calls:
 
         return next_batch
 
-    def save(self, original: Any) -> Any:
-        """The wrapper of a call that saves state."""
+    def save(self, original: Any, fetched: bool = False) -> Any:
+        """The wrapper of a call that saves state.
+
+        Args:
+            fetched: what it writes may have been read from the device before, in the same step.
+        """
         recorder, events = self.recorder, self.events
 
         def save(*args: Any, **kwargs: Any) -> Any:
@@ -180,7 +184,7 @@ class Calls:
             if entered is None:
                 return original(*args, **kwargs)
             state, site = entered
-            state.touched = False
+            state.touched = fetched and bool(state.step.reads)
             begin = _clock()
             try:
                 with events.annotation("save", site):

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from .recorder import Recorder
     from .step import ThreadState
 
+#: A value that the program's code gave to a setting, and the line: file, number and function.
+Setting = tuple[str, tuple[str, int, str]]
 #: All there are. Others are built on the last, which records where none of them is in use.
 FRONTENDS = ("torch_xla", "jax", "torch")
 
@@ -87,6 +89,9 @@ class Framework(Protocol):
 
     def versions(self) -> dict[str, str]:
         """Its packages and their versions."""
+
+    def settings(self) -> dict[str, Setting]:
+        """What the program has set in its code, by name; the environment is read elsewhere."""
 
     @property
     def accelerators(self) -> list[str] | None:

@@ -201,7 +201,10 @@ class Session:
 
     def _describe(self) -> dict[str, Any]:
         """What ``process.json`` tells of the process and its framework."""
-        recorded = self._frontend.recorded
+        recorded, configured = self._frontend.recorded, self._framework.settings()
+        values = {**self._settings, **settings.users(recorded),
+                  **{name: value for name, (value, _) in configured.items()}}  # fmt: skip
+        lines = {name: line for name, (_, line) in configured.items()}
         return {
             **process.describe(self._framework.rank, self._frontend.ranks),
             "pid": self._pid, "main": self._main,
@@ -210,9 +213,9 @@ class Session:
             "devices": self._framework.devices(),
             "accelerators": self._framework.accelerators, "used_device": self._has_used_device(),
             "began_ns": self._began_ns, "exit_ns": self._exit_ns,
-            "settings": {name: redact_text(value) for name, value in
-                         {**self._settings, **settings.users(recorded)}.items()},
-            "settings_lines": self._watch.set_at(recorded), "folders": self._sites.folders,
+            "settings": {name: redact_text(value) for name, value in values.items()},
+            "settings_lines": {**self._watch.set_at(recorded), **lines},
+            "folders": self._sites.folders,
             "no_analysis_log": self._no_log, "missing": self._framework.missing,
         }  # fmt: skip
 

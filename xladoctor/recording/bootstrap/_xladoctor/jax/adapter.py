@@ -13,15 +13,18 @@ import re
 import sys
 import threading
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, Iterable
 
 from .. import clock
 from ..anchors import Anchors
+from ..call_site import USER
 from ..calls import Calls
 from ..import_hook import when_imported
 from ..patches import Patches
 from ..step import ThreadState
 from . import buffers
+from .assigned import Place
+from .configured import Configured
 from .keys import Key, KeyReader, Keys, is_operation
 from .modules import Modules
 from .origins import Origins
@@ -70,6 +73,7 @@ class Adapter:
         self._undo: list[Callable[[], None]] = []
         self._local = threading.local()
         self._keys = Keys()
+        self.configured = Configured(calls, counters)
         self._work = calls.sites.work
         #: The same by the identity of functions, and of what was compiled of them, and whether that
         #: is a single operation.
@@ -93,6 +97,7 @@ class Adapter:
             ("keys", self._install_keys), ("reads", self._install_reads),
             ("memory reads", self._install_buffers), ("callbacks", self._install_callbacks),
             ("uploads", self._install_uploads), ("marked steps", self._install_steps),
+            ("settings", self._install_settings),
             ("input", self._install_input), ("saves", self._install_saves),
         ):  # fmt: skip
             try:
@@ -312,17 +317,45 @@ class Adapter:
         against, changes = self._keys.add(number, key, site, self._calls.sites.call())
         defined = self._calls.definition(key.function.code)
         return {"function": key.function.name, "defined": defined, "against": against,
-                "changes": [[*change] for change in changes]}  # fmt: skip
+                "changes": [[*change[:4]] for change in changes],
+                "made": [self._made(change.place, site) for change in changes]}  # fmt: skip
+
+    def _made(self, place: Place | None, call: int | None) -> int | None:
+        """The site of a line of the program, if that is another one than the call's."""
+        sites = self._calls.sites
+        if place is None or sites.kind(place.file) != USER:
+            return None
+        made = sites.intern((*place, None, None, None, ""))
+        if made is None or call is None:
+            return made
+        named = sites.rows[call]
+        return None if sites.rows[made][:2] in (named[:2], named[3:5]) else made
 
     # -- keys --------------------------------------------------------------------------------
 
     def _install_keys(self) -> None:
-        from jax._src import pjit
+        from jax._src import api, pjit
 
         self._reader = KeyReader(self._jax, self._calls.sites.kind)
         whole = "_run_python_pjit" if hasattr(pjit, "_run_python_pjit") else "_python_pjit_helper"
         self._patches.replace(pjit, whole, self._closing)
         self._patches.replace(pjit, "_infer_params", self._infer)
+
+        self._patches.replace(api, "clear_caches", self._clear)
+        self._patches.put(self._jax, "clear_caches", api.clear_caches)
+
+    def _clear(self, original: Any) -> Any:
+        def clear_caches() -> None:
+            original()
+            self._calls.note(self._keys_are_gone)
+
+        return clear_caches
+
+    def _keys_are_gone(self) -> None:
+        sites = self._calls.sites
+        site = sites.here(4)
+        place = None if site is None else Place(*sites.rows[site][:3])
+        self._keys.cleared(self._recorder.compilations.count, place)
 
     def _infer(self, original: Any) -> Any:
         def infer_params(function: Any, info: Any, args: Any, kwargs: Any) -> Any:
@@ -375,9 +408,10 @@ class Adapter:
 
     def _install_reads(self) -> None:
         import jax
-        from jax._src import api
+        from jax._src import api, dispatch
         from jax._src.array import ArrayImpl
 
+        self._patches.replace(dispatch, "_check_special", self._check)
         kind: Any = ArrayImpl
         value = kind._value
         recorder, calls = self._recorder, self._calls
@@ -395,6 +429,19 @@ class Adapter:
         for name, make in (("block_until_ready", self._wait), ("device_get", self._get)):
             self._patches.replace(api, name, make)
             self._patches.put(jax, name, getattr(api, name))
+
+    def _check(self, original: Any) -> Any:
+        """Reads of what looks for NaN are the setting's, not the line's."""
+
+        def check(*args: Any, **kwargs: Any) -> Any:
+            state = self._recorder.thread()
+            outer, state.inside = state.inside, state.inside or "check"
+            try:
+                return original(*args, **kwargs)
+            finally:
+                state.inside = outer
+
+        return check
 
     def _wait(self, original: Any) -> Any:
         return self._reading("wait", original)
@@ -474,6 +521,9 @@ class Adapter:
 
         return batched_device_put
 
+    def _install_settings(self) -> None:
+        self.configured.install(self._patches)
+
     def _install_steps(self) -> None:
         """A program that marks its steps for the profiler says best what a step is."""
         from jax.profiler import StepTraceAnnotation
@@ -535,6 +585,14 @@ class Adapter:
             ("orbax.checkpoint._src.checkpointers.async_checkpointer", "AsyncCheckpointer"),
         ):
             self._undo.append(when_imported(module, wrap(kind)))
+        for module, names in (
+            ("numpy", ("save", "savez", "savez_compressed")), ("pickle", ("dump",)),
+        ):  # fmt: skip
+            self._undo.append(when_imported(module, functools.partial(self._written_by, names)))
+
+    def _written_by(self, names: Iterable[str], module: Any) -> None:
+        for name in names:
+            self._patches.replace(module, name, functools.partial(self._calls.save, fetched=True))
 
 
 class _Executable:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 from ..call_site import CallSites
 from ..calls import Calls
@@ -15,6 +15,9 @@ from ..told import Counters
 from .adapter import Adapter
 from .modules import Modules
 from .profiles import Profiles
+
+if TYPE_CHECKING:
+    from ..frontend import Setting
 
 _ACCELERATORS = {"TPU": "/dev/accel0", "GPU": "/dev/nvidia0"}
 
@@ -48,6 +51,9 @@ class ImportedJax:
         from jaxlib._profiler import TraceMe
 
         return TraceMe(name, **values)
+
+    def settings(self) -> dict[str, Setting]:
+        return {} if self._adapter is None else self._adapter.configured.settings()
 
     def versions(self) -> dict[str, str]:
         jaxlib = sys.modules.get("jaxlib")

@@ -8,57 +8,74 @@ with the most similar one of the same function.
 
 from __future__ import annotations
 
-import re
 import weakref
 from types import CodeType
-from typing import Any, Callable, NamedTuple, Sequence
+from typing import Any, Callable, Iterator, NamedTuple, Sequence
 
 from ..call_site import FRAMEWORK, USER
-from ..redaction import redact_text
+from .assigned import Assigned, Place, defined, made_on_the_stack
 from .passed import Passed
+from .static import Static, is_jaxpr, short, static, without_addresses
 
 _KEPT = 64  # keys of a function
 _MOST_CHANGES = 12  # that are written down
-_TEXT = 160  # characters of a value
 
 
 class Change(NamedTuple):
     """One difference.
 
     Attributes:
-        what: shape, type, weak_type, sharding, static, structure, configuration or function.
+        what: shape, type, weak_type, sharding, static, structure, configuration or function: an
+            object that is equal to itself alone, the compiled function, or an argument that reads
+            the same.
         argument: its path, as ``batch['x']``; empty where it is of none.
         was: its text in the earlier key, now: in this one.
+        place: the line that made what differs, where known.
     """
 
     what: str
     argument: str
     was: str
     now: str
+    place: Place | None = None
 
 
 class Function(NamedTuple):
     """The function that was compiled: where it is defined, and which object it is.
 
     Attributes:
+        references: to the object, or to the bodies of a loop or a condition that runs by itself.
         traced: whether it is called by a transformation, as to differentiate it: that makes another
             graph of it.
+        place: where it was made, if a call of another function makes it.
     """
 
     name: str
     code: CodeType | None
-    reference: Callable[[], Any]
+    references: tuple[Callable[[], Any], ...]
     traced: bool = False
+    place: Place | None = None
+
+    def is_same(self, other: Function) -> bool:
+        """Whether it is the same object."""
+        pairs = zip(self.references, other.references)
+        return all(mine() is its() for mine, its in pairs)
 
 
 class Key(NamedTuple):
-    """All that decides whether a function must be compiled."""
+    """All that decides whether a function must be compiled.
+
+    Attributes:
+        structure: of each argument, the text of its tree.
+        places: of arguments and of leaves, the lines that gave their variables these values.
+    """
 
     function: Function
-    static: dict[str, str]
+    static: dict[str, Static]
     leaves: dict[str, tuple[Any, ...]]
-    structure: str
+    structure: dict[str, str]
     configuration: tuple[Any, ...]
+    places: dict[str, Place]
 
 
 class Keys:
@@ -66,6 +83,11 @@ class Keys:
 
     def __init__(self) -> None:
         self._of: dict[Any, list[tuple[int, Any, Key]]] = {}
+        self._cleared: tuple[int, Place | None] = 0, None
+
+    def cleared(self, number: int, place: Place | None) -> None:
+        """The line dropped whatever the framework had compiled, after so many compilations."""
+        self._cleared = number, place
 
     def add(self, number: int, key: Key, site: int | None,
             call: Any = None) -> tuple[int | None, list[Change]]:  # fmt: skip
@@ -94,47 +116,72 @@ class Keys:
         del earlier[: len(earlier) - _KEPT]
         if best is None or (function.traced and not best[2]):  # of tracers the batch is not known
             return None, []
-        return best[1], best[2][:_MOST_CHANGES]
+        _, against, changes = best
+        until, place = self._cleared
+        if against <= until and all(change.what == "function" for change in changes):
+            changes = [Change("nothing", "", "", "jax.clear_caches()", place)]
+        return against, changes[:_MOST_CHANGES]
 
 
 def _changes(old: Key, new: Key) -> list[Change]:
     changes = []
-    if old.function.reference() is not new.function.reference():
-        changes.append(Change("function", "", "", new.function.name))
-    for name in {**old.static, **new.static}:
-        was, now = old.static.get(name, ""), new.static.get(name, "")
-        if was != now:
-            changes.append(Change("static", name, was, now))
+    if not old.function.is_same(new.function):
+        changes.append(Change("function", "", "", new.function.name, new.function.place))
+    changes += _static(old, new)
     if old.structure != new.structure:
         changes += _structure(old, new)
     for path, leaf in new.leaves.items():
         before = old.leaves.get(path)
         if before is not None and before != leaf:
-            changes += _leaf(path, before, leaf)
+            changes += _leaf(path, old, new)
     if old.configuration != new.configuration:
         changes += _configuration(old.configuration, new.configuration)
     return changes
 
 
-def _structure(old: Key, new: Key) -> list[Change]:
+def _static(old: Key, new: Key) -> Iterator[Change]:
+    for name in {**old.static, **new.static}:
+        was, now = old.static.get(name, Static("")), new.static.get(name, Static(""))
+        if was.text != now.text:
+            yield Change("static", name, was.shown, now.shown)
+        elif was != now:
+            yield Change("function", name, "", now.shown, new.places.get(name))
+
+
+def _structure(old: Key, new: Key) -> Iterator[Change]:
     gone = [path for path in old.leaves if path not in new.leaves]
     come = [path for path in new.leaves if path not in old.leaves]
-    if not gone and not come:
-        return [Change("structure", "", _short(old.structure), _short(new.structure))]
-    counts = f"{len(old.leaves)} leaves", f"{len(new.leaves)} leaves"
-    return [Change("structure", (come or gone)[0], *counts)]
+    if gone or come:
+        counts = f"{len(old.leaves)} leaves", f"{len(new.leaves)} leaves"
+        yield Change("structure", (come or gone)[0], *counts)
+        return
+    for name, now in new.structure.items():
+        was = old.structure.get(name, "")
+        if without_addresses(was) != without_addresses(now):
+            yield Change("structure", name, short(was), short(now))
+        elif was != now:
+            yield Change("function", name, "", short(without_addresses(now)), new.places.get(name))
 
 
 _NAMES = ("shape", "type", "weak_type", "sharding")
+_UNPLACED = "uncommitted"
 
 
-def _leaf(path: str, old: tuple[Any, ...], new: tuple[Any, ...]) -> list[Change]:
-    """The first that differs of shape, type, weak type and sharding: the others follow from it."""
+def _leaf(path: str, before: Key, after: Key) -> Iterator[Change]:
+    """The first that differs of shape, type, weak type and sharding: the others follow from it.
+
+    Of weak types and of placements the line counts that made the weak or unplaced one.
+    """
+    old, new = before.leaves[path], after.leaves[path]
     name = next(name for name, was, now in zip(_NAMES, old, new) if was != now)
     if name in ("shape", "type"):
-        return [Change(name, path, _typed(old), _typed(new))]
-    place = _NAMES.index(name)
-    return [Change(name, path, _short(str(old[place])), _short(str(new[place])))]
+        yield Change(name, path, _typed(old), _typed(new))
+        return
+    number = _NAMES.index(name)
+    was, now = old[number], new[number]
+    key = before if was is True or was == _UNPLACED else after
+    place = key.places.get(path) if name == "weak_type" or _UNPLACED in (was, now) else None
+    yield Change(name, path, short(str(was)), short(str(now)), place)
 
 
 def _typed(leaf: tuple[Any, ...]) -> str:
@@ -165,12 +212,7 @@ def _option(was: Any, now: Any) -> str:
 
 
 def _value(item: Any) -> str:
-    return _short(str(item[1] if isinstance(item, tuple) and len(item) == 2 else item))
-
-
-def _short(text: str) -> str:
-    text = redact_text(text)
-    return text if len(text) <= _TEXT else text[: _TEXT - 1] + "…"
+    return short(str(item[1] if isinstance(item, tuple) and len(item) == 2 else item))
 
 
 class KeyReader:
@@ -186,6 +228,7 @@ class KeyReader:
 
         self._tree = jax.tree_util
         self._passed = Passed(jax.tree_util, kind)
+        self._assigned = Assigned(kind)
         self._config = config
         self._tracer = core.Tracer
         self._abstract = getattr(core, "shaped_abstractify", None) or core.get_aval
@@ -199,17 +242,17 @@ class KeyReader:
             args: of the call.
             kwargs: of the call.
         """
-        static = _parameters(function)
+        values = _parameters(function)
         compiled = _function(function)
         names = _argument_names(function, compiled.code, len(args))
         numbers = {number if number >= 0 else number + len(args)
                    for number in info.static_argnums or ()}  # fmt: skip
         for number in sorted(numbers & {*range(len(args))}):
-            static[names[number]] = _text(args[number])
+            values[names[number]] = args[number]
         dynamic = {names[number]: arg for number, arg in enumerate(args) if number not in numbers}
         for name, value in kwargs.items():
             if name in (info.static_argnames or ()):
-                static[name] = _text(value)
+                values[name] = value
             else:
                 dynamic[name] = value
         flat, tree = self._tree.tree_flatten_with_path(dynamic)
@@ -219,7 +262,20 @@ class KeyReader:
         }
         traced = any(isinstance(leaf, self._tracer) for _, leaf in flat)
         compiled = compiled._replace(traced=traced)
-        return Key(compiled, static, leaves, str(tree), self._configuration())
+        structure = dict(zip(sorted(dynamic), map(str, tree.children())))
+        places = {} if compiled.code is None else self._places({**dynamic, **values}, flat)
+        fixed = {name: static(value) for name, value in values.items()}
+        return Key(compiled, fixed, leaves, structure, self._configuration(), places)
+
+    def _places(
+        self, arguments: dict[str, Any], leaves: Sequence[tuple[Any, Any]]
+    ) -> dict[str, Place]:
+        """The lines that gave the program's variables these arguments, or leaves of them."""
+        places = self._assigned.places([*arguments.values(), *(leaf for _, leaf in leaves)])
+        found = {name: places.get(id(value)) for name, value in arguments.items()}
+        found.update({self._path(path): places.get(id(leaf)) or found.get(path[0].key)
+                      for path, leaf in leaves})  # fmt: skip
+        return {name: place for name, place in found.items() if place is not None}
 
     def _path(self, path: Sequence[Any]) -> str:
         """``params['dense']['kernel']``: the first key is the argument's name."""
@@ -249,31 +305,15 @@ class KeyReader:
 def _sharding(value: Any) -> str:
     """Where it lies, if the program said so: such arrays are *committed*."""
     if not getattr(value, "_committed", False):
-        return "uncommitted"
+        return _UNPLACED
     return str(getattr(value, "sharding", ""))
 
 
-def _parameters(function: Any) -> dict[str, str]:
+def _parameters(function: Any) -> dict[str, Any]:
     """Those of a primitive that is called by itself, outside of any compiled function."""
     if not getattr(function, "_apply_primitive", False):
         return {}
-    return {name: _text(value) for name, value in _cell(function, "params").items()}
-
-
-def _text(value: Any) -> str:
-    """Of a static argument; a callable's is its name, as its address says nothing."""
-    name = getattr(value, "__qualname__", None)
-    try:
-        if hasattr(value, "shape") or _is_jaxpr(value):  # its text would be long, and take long
-            return type(value).__name__
-        text = str(name) if callable(value) and name else repr(value)
-        return _short(re.sub(r"\bnp\.\w+\(([^()]*)\)", r"\1", text))  # np.int64(3)
-    except Exception:  # it is the program's own, and may raise anything
-        return f"<{type(value).__name__}>"
-
-
-def _is_jaxpr(value: Any) -> bool:
-    return "Jaxpr" in type(value).__name__
+    return {name: value for name, value in _cell(function, "params").items() if not _body(value)}
 
 
 def _function(function: Any) -> Function:
@@ -287,8 +327,10 @@ def _function(function: Any) -> Function:
     name = str(getattr(plain, "__qualname__", type(plain).__name__))
     if getattr(function, "_apply_primitive", False):  # made anew for each set of parameters
         bodies = _bodies(function)
-        return Function(name, None, _reference(bodies[0] if bodies else None))
-    return Function(name, getattr(plain, "__code__", None), _reference(function))
+        place = min(filter(None, map(made_on_the_stack, bodies)), default=None)
+        return Function(name, None, tuple(map(_reference, bodies)), place=place)
+    code = getattr(plain, "__code__", None)
+    return Function(name, code, (_reference(function),), place=defined(code))
 
 
 def is_operation(function: Any, kind: Callable[[str], int]) -> bool:
@@ -310,8 +352,13 @@ def is_operation(function: Any, kind: Callable[[str], int]) -> bool:
 
 def _bodies(primitive: Any) -> list[Any]:
     """The functions that it applies, as a loop does."""
-    return [value for value in _cell(primitive, "params").values()
-            if _is_jaxpr(value) or callable(value)]  # fmt: skip
+    return [body for value in _cell(primitive, "params").values() for body in _body(value)]
+
+
+def _body(value: Any) -> tuple[Any, ...]:
+    """The functions in a parameter: the branches of a condition are several."""
+    bodies = value if isinstance(value, tuple) else (value,)
+    return bodies if all(is_jaxpr(body) or callable(body) for body in bodies) else ()
 
 
 def _cell(function: Any, name: str) -> dict[str, Any]:

@@ -45,6 +45,9 @@ class ImportedTorch:
 
         return _RecordFunctionFast(name)  # values are recorded with the shapes of arguments alone
 
+    def settings(self) -> dict[str, Any]:
+        return {}
+
     def versions(self) -> dict[str, str]:
         triton = getattr(sys.modules.get("triton"), "__version__", None)
         return {"torch": self._module.__version__, **({"triton": triton} if triton else {})}

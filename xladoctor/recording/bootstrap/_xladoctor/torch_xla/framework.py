@@ -48,6 +48,9 @@ class ImportedTorchXla:
     def annotation(self, name: str, **values: Any) -> Any:
         return self._xlac.profiler.TraceMe(name, **values)
 
+    def settings(self) -> dict[str, Any]:
+        return {}
+
     def versions(self) -> dict[str, str]:
         return {"torch": sys.modules["torch"].__version__, "torch_xla": self._module.__version__}
 

@@ -1,0 +1,73 @@
+"""What JAX's transfer guard logs or refuses; what it prints is in ``test_compile_log.py``."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support import rows
+from xladoctor.ingest.interface import Ingested, IngestError
+from xladoctor.ingest.jax.transfer_log import TransferLog
+from xladoctor.ingest.recorded_elsewhere import add_texts
+from xladoctor.ingest.torch_xla.text_file import read_text
+
+LOGGED = (
+    "W0506 07:08:09.012345   77 guard_lib.cc:125] host-to-device transfer:"
+    " aval=ShapedArray(int8[3,40]), dst_sharding=SingleDeviceSharding(device=CudaDevice(id=0),"
+    " memory_kind=device)\n"
+)
+REFUSED = """Traceback (most recent call last):
+  File "/app/serve.py", line 52, in <module>
+    scores = model(batch)
+  File "/usr/lib/python3.11/site-packages/jax/_src/traceback_util.py", line 195, in wrapper
+    return fun(*args, **kwargs)
+jaxlib.xla_extension.XlaRuntimeError: INVALID_ARGUMENT: Disallowed host-to-device transfer: aval=ShapedArray(int8[3,40]), dst_sharding=x
+"""  # noqa: E501
+
+
+def transfers(text: str) -> list[tuple[object, ...]]:
+    ingested = Ingested()
+    add_texts([read_text(io.BytesIO(text.encode()), "out.log")], [], ingested)
+    return [(row["direction"], row["dtype"], row["shape"], row["file"], row["line"])
+            for row in rows(ingested.tables["transfer"])]  # fmt: skip
+
+
+def test_a_log_names_no_line() -> None:
+    assert transfers(LOGGED) == [("to_device", "int8", [3, 40], None, None)]
+
+
+def test_a_transfer_that_is_refused_has_its_line_and_so_has_the_same_array_where_it_is_logged() -> (
+    None
+):
+    assert transfers(f"epoch 1\n{LOGGED}{REFUSED}") == 2 * [
+        ("to_device", "int8", [3, 40], "/app/serve.py", 52)
+    ]
+
+
+@pytest.mark.parametrize(("line", "found"), [
+    ("device-to-host transfer: shape=(8, 64), dtype=F32, device=TPU_0(process=0)",
+     ("to_host", "F32", [8, 64])),
+    ("device-to-device transfer: aval=ShapedArray(float32[4]), dst_sharding=x",
+     ("between_devices", "float32", [4])),
+    ("host-to-device transfer: aval=ShapedArray(float32[], weak_type=True), dst_sharding=x",
+     ("to_device", "float32", [])),
+    ("host-to-device transfer: ", ("to_device", None, None)),
+])  # fmt: skip
+def test_directions_and_arrays(line: str, found: tuple[object, ...]) -> None:
+    assert [each[:3] for each in transfers(line)] == [found]
+
+
+def test_a_traceback_alone_is_none_of_its_log() -> None:
+    with pytest.raises(IngestError, match="no metrics report in"):
+        transfers(REFUSED.replace("Disallowed host-to-device transfer", "shapes differ"))
+
+
+@given(st.text(alphabet='(),=[]0123 aval=ShapedArray(host-to-device transfer: File"line\n'))
+def test_any_text_is_taken_or_left(text: str) -> None:
+    log = TransferLog()
+    for line in ("host-to-device transfer: " + text).splitlines():
+        log.take(line)
+    log.add(0, Ingested())

@@ -1,0 +1,100 @@
+"""What JAX's transfer guard logs, or refuses with an error: arrays that are sent implicitly.
+
+``jax.transfer_guard("log")`` has the runtime log each transfer, without a line; with ``"disallow"``
+the traceback of the error has it. A transfer of the same array that was only logged is taken as
+that line's. Wording: ``guard_lib.cc`` and ``py_array.cc`` of XLA's ``python`` folder.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from dataclasses import dataclass
+
+from xladoctor.frontends.vocabulary import vocabulary
+from xladoctor.ingest.compiler_log import CompilerLog, add_process
+from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
+from xladoctor.ingest.interface import Ingested
+
+FRONTEND = "jax"
+_TRANSFER = re.compile(r"(Disallowed )?(host|device)-to-(host|device) transfer: ?(.*)")
+#: The array: of ``aval=ShapedArray(float32[8,64], weak_type=True)``, or of a device's own,
+#: ``shape=(8, 64), dtype=F32``.
+_AVAL = re.compile(r"aval=\w*\((\w+)\[([^\]]*)\]")
+_SHAPE = re.compile(r"shape=\(([^)]*)\), dtype=(\w+)")
+_FRAME = re.compile(r'\s*File "(.+?)", line (\d{1,9}), in (.+)')
+_DIRECTIONS = {("host", "device"): "to_device", ("device", "host"): "to_host",
+               ("device", "device"): "between_devices"}  # fmt: skip
+_MOST_FRAMES = 200
+_FOLDERS = Folders(framework=vocabulary(FRONTEND).packages)
+
+
+@dataclass(slots=True)
+class _Transfer:
+    direction: str
+    dtype: str | None
+    shape: tuple[int, ...] | None
+    site: CallSite
+
+
+class TransferLog(CompilerLog):
+    """Has the transfers that the lines of one process tell of."""
+
+    NAME = "the log of JAX's transfer guard"
+    LACKING = "JAX's transfer guard names no transfer in it"
+    MARKS = ("-to-device transfer: ", "-to-host transfer: ", "Traceback (most recent call last)")
+
+    def __init__(self) -> None:
+        self._transfers: list[_Transfer] = []
+        self._frames: deque[Frame] | None = None  # of a traceback whose lines follow
+
+    @property
+    def inside(self) -> bool:
+        """Whether a traceback is open, whose further lines have no mark."""
+        return self._frames is not None
+
+    @property
+    def tells(self) -> bool:
+        """Whether it has a transfer."""
+        return bool(self._transfers)
+
+    def take(self, line: str) -> bool:
+        """Take a line; False if it is not of the log.
+
+        A traceback is left to others: its lines are only looked at.
+        """
+        if match := _TRANSFER.search(line):
+            frames = self._frames if match[1] else None
+            self._add(match, _FOLDERS.locate(reversed(frames)) if frames else NOWHERE)
+            self._frames = None
+            return True
+        if self.MARKS[-1] in line:
+            self._frames = deque(maxlen=_MOST_FRAMES)
+        elif self._frames is not None and (frame := _FRAME.match(line)):
+            self._frames.append(Frame(frame[1], int(frame[2]), frame[3]))
+        elif self._frames is not None and not line[:1].isspace():
+            self._frames = None
+        return False
+
+    def _add(self, match: re.Match[str], site: CallSite) -> None:
+        aval, shaped = _AVAL.search(match[4]), _SHAPE.search(match[4])
+        dtype, sizes = aval.groups() if aval else shaped.groups()[::-1] if shaped else (None, None)
+        sizes = sizes if sizes is not None and re.fullmatch(r"[\d, ]*", sizes) else None
+        self._transfers.append(_Transfer(
+            _DIRECTIONS.get((match[2], match[3]), "to_host"), dtype,
+            tuple(map(int, re.findall(r"\d{1,18}", sizes))) if sizes is not None else None, site,
+        ))  # fmt: skip
+
+    def add(self, process: int, ingested: Ingested) -> None:
+        """Fill ``transfer``."""
+        if process not in ingested.tables.get("process", {}).get("process", ()):
+            add_process(process, FRONTEND, ingested)
+        sites = {(each.dtype, each.shape): each.site
+                 for each in self._transfers if each.site is not NOWHERE}  # fmt: skip
+        for each in self._transfers:
+            site = sites.get((each.dtype, each.shape), each.site)
+            ingested.add(
+                "transfer", process=process, thread=None, step=None, direction=each.direction,
+                shape=None if each.shape is None else [*each.shape], dtype=each.dtype,
+                **site.columns(),
+            )  # fmt: skip

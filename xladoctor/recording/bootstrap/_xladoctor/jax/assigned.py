@@ -1,0 +1,146 @@
+"""Which line gave a variable of the program the value that a call got.
+
+The line of the call says which argument made it compile; what is to be changed is often another
+line, which made the argument. Variables of the frames that led to the call are looked through for
+the very object, and the code of their frame for the lines that assign to them.
+"""
+
+from __future__ import annotations
+
+import dis
+import inspect
+import sys
+from types import CodeType, FrameType
+from typing import Any, Callable, Iterable, Iterator, NamedTuple
+
+from ..call_site import USER
+
+_FRAMES = 8  # of the program
+_VARIABLES = 256  # of a frame
+_HELD = 4096  # objects in the containers of all variables
+_CONTAINERS = (dict, list, tuple)
+
+
+class Place(NamedTuple):
+    """A line of the program."""
+
+    file: str
+    line: int
+    function: str
+
+
+class Assigned:
+    """Looks up the stack of the call that asks."""
+
+    def __init__(self, kind: Callable[[str], int]) -> None:
+        """
+        Args:
+            kind: of a file, see :mod:`..call_site`.
+        """
+        self._kind = kind
+        self._lines: dict[CodeType, dict[str, list[int]]] = {}
+
+    def places(self, objects: Iterable[Any]) -> dict[int, Place]:
+        """By identity, the lines that gave the nearest variable each of these objects.
+
+        A variable may hold it in containers. One that the call's own line assigns to tells nothing,
+        nor does a parameter, whose value another frame has.
+        """
+        wanted = {id(each) for each in objects}
+        found: dict[int, Place] = {}
+        left = [_HELD]
+        for frame in self._frames():
+            for name, value in _variables(frame):
+                known = wanted.intersection(_held(value, left)) - found.keys()
+                place = self._place(frame, name) if known else None
+                if place is not None:
+                    found.update(dict.fromkeys(known, place))
+        return found
+
+    def _frames(self) -> Iterator[FrameType]:
+        frame: FrameType | None = sys._getframe(2)
+        left = _FRAMES
+        while frame is not None and left:
+            if self._kind(frame.f_code.co_filename) == USER:
+                left -= 1
+                yield frame
+            frame = frame.f_back
+
+    def _place(self, frame: FrameType, name: str) -> Place | None:
+        """Of the lines that assign to a variable the nearest before the one that runs, or else the
+        last: a loop came back from there.
+        """
+        code, now = frame.f_code, frame.f_lineno
+        if code not in self._lines:
+            self._lines[code] = _assignments(code)
+        lines = [line for line in self._lines[code].get(name, ()) if line != now]
+        if not lines:
+            return None
+        line = max((line for line in lines if line < now), default=max(lines))
+        return Place(code.co_filename, line, getattr(code, "co_qualname", code.co_name))
+
+
+def defined(code: CodeType | None) -> Place | None:
+    """Where a function is made, if a call of another one makes it; None for one of a module."""
+    if code is None:
+        return None
+    name = getattr(code, "co_qualname", code.co_name)
+    made = "<locals>" in name or code.co_name == "<lambda>"
+    return Place(code.co_filename, code.co_firstlineno, name) if made else None
+
+
+def made_on_the_stack(body: Any) -> Place | None:
+    """Where a function that JAX has traced was made, if a call that still runs made it."""
+    told = getattr(getattr(body, "jaxpr", body), "debug_info", None)
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and told is not None:
+        code = frame.f_code
+        for made in code.co_consts:
+            if (
+                isinstance(made, CodeType)
+                and made.co_firstlineno == told.func_lineno
+                and made.co_filename == told.func_filename
+                and (code.co_flags & inspect.CO_OPTIMIZED or made.co_name == "<lambda>")
+            ):
+                return Place(code.co_filename, made.co_firstlineno, code.co_name)
+        frame = frame.f_back
+    return None
+
+
+def _held(value: Any, left: list[int]) -> Iterator[int]:
+    """The identities of an object and of what it contains, as far as ``left`` lasts."""
+    yield id(value)
+    if isinstance(value, _CONTAINERS) and left[0] > 0:
+        left[0] -= len(value)
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _held(each, left)
+
+
+def _variables(frame: FrameType) -> list[tuple[str, Any]]:
+    """Those of a frame, with its values; it keeps none of them alive for that.
+
+    Until Python 3.13 a function's frame keeps the dict that it was asked for.
+    """
+    known, code = frame.f_locals, frame.f_code
+    variables = [*zip(known, known.values())][:_VARIABLES]
+    snapshot = code.co_flags & inspect.CO_OPTIMIZED and isinstance(known, dict)
+    if snapshot and sys.getrefcount(known) <= 3:  # the frame's, ours, and the argument
+        for name in (*code.co_varnames, *code.co_cellvars, *code.co_freevars):
+            known.pop(name, None)
+    return variables
+
+
+def _assignments(code: CodeType) -> dict[str, list[int]]:
+    """The lines that assign to each variable, or to an attribute of it."""
+    lines: dict[str, list[int]] = {}
+    line, loaded = code.co_firstlineno, ""
+    for step in dis.get_instructions(code):
+        line = (step.positions.lineno if step.positions else None) or line
+        # two at once, as Python 3.13 joins them: STORE_FAST_LOAD_FAST
+        names = [*step.argval] if isinstance(step.argval, tuple) else [step.argval]
+        assigned = [loaded] if step.opname == "STORE_ATTR" else names
+        if step.opname.startswith("STORE_") and step.opname != "STORE_SUBSCR":
+            for name in assigned:
+                lines.setdefault(str(name), []).append(line)
+        loaded = str(names[-1]) if names and "LOAD_" in step.opname else ""
+    return lines

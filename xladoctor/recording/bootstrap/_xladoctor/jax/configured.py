@@ -1,0 +1,89 @@
+"""Settings of JAX that the program makes in its code, with the line.
+
+``jax.config.update`` holds for the rest of the run. A context manager (``jax.disable_jit()``,
+``jax.debug_nans(True)``) holds for what is called within: around a single call that somebody looks
+at it costs little, around the loop it does what the setting does.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from ..calls import Calls
+from ..patches import Patches
+from .settings import RECORDED
+
+if TYPE_CHECKING:
+    from ..frontend import Setting
+    from ..told import Counters
+
+_NAMES = frozenset(name.lower() for name in RECORDED if name.startswith("JAX_"))
+_SHARE = 0.1  # of all launches, from which on a context manager is around the loop
+
+
+class Configured:
+    """Hears of them; see :attr:`..frontend.Framework.settings`."""
+
+    def __init__(self, calls: Calls, counters: Counters) -> None:
+        self._calls = calls
+        self._counters = counters
+        self._updated: dict[str, Setting] = {}
+        self._around: dict[str, Setting] = {}
+        self._launches: dict[str, int] = {}  # within context managers that have ended
+        self._open: dict[tuple[int, str], int] = {}  # the others of a thread: launches before
+
+    def install(self, patches: Patches) -> None:
+        """Wrap what changes a setting."""
+        from jax._src import config
+
+        patches.replace(config.Config, "update", self._update)
+        patches.replace(config.StateContextManager, "__enter__", self._enter)
+        patches.replace(config.StateContextManager, "__exit__", self._exit)
+
+    def settings(self) -> dict[str, Setting]:
+        """By name, as ``jax_debug_nans``."""
+        launches = dict(self._launches)
+        for (_, name), before in [*self._open.items()]:
+            launches[name] = launches.get(name, 0) + self._counters.launches - before
+        least = max(1, _SHARE * self._counters.launches)
+        around = {name: setting for name, setting in [*self._around.items()]
+                  if launches.get(name, 0) >= least}  # fmt: skip
+        return {**around, **self._updated}
+
+    def _update(self, original: Any) -> Any:
+        def update(config: Any, name: str, value: Any) -> None:
+            original(config, name, value)
+            if name in _NAMES:
+                self._calls.note(self._note, self._updated, name, value)
+
+        return update
+
+    def _enter(self, original: Any) -> Any:
+        def __enter__(context: Any) -> Any:  # noqa: N807
+            name = context.state.name
+            if name in _NAMES and context.new_val:
+                self._calls.note(self._note, self._around, name, context.new_val)
+                self._open.setdefault((threading.get_ident(), name), self._counters.launches)
+            return original(context)
+
+        return __enter__
+
+    def _exit(self, original: Any) -> Any:
+        def __exit__(context: Any, *error: Any) -> Any:  # noqa: N807
+            name = context.state.name
+            before = self._open.pop((threading.get_ident(), name), None)
+            if before is not None:
+                within = self._counters.launches - before
+                self._launches[name] = self._launches.get(name, 0) + within
+            return original(context, *error)
+
+        return __exit__
+
+    def _note(self, settings: dict[str, Setting], name: str, value: Any) -> None:
+        sites = self._calls.sites
+        site = sites.here(4)
+        if site is not None:
+            file, line, function, user_file, user_line, user_function, _ = sites.rows[site]
+            place = user_file or file, user_line or line, user_function or function
+            settings[name] = str(value), place

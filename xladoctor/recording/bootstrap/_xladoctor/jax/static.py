@@ -1,0 +1,66 @@
+"""Values that are compiled into a program: static arguments, and static fields of trees.
+
+JAX tells them apart by ``==`` and ``hash``. A function or an object of a class without ``__eq__``
+is equal to itself alone: another one that was made in the same way reads the same, but for an
+address.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+from ..redaction import redact_text
+
+_TEXT = 160  # characters of a value that are shown
+_COMPARED = 20_000  # and that are compared
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+
+
+class Static(NamedTuple):
+    """A value.
+
+    Attributes:
+        text: as it prints itself, without addresses.
+        hash: None where it has none.
+    """
+
+    text: str
+    hash: int | None = None
+
+    @property
+    def shown(self) -> str:
+        """The text, shortened, without secrets."""
+        return short(self.text)
+
+
+def static(value: Any) -> Static:
+    """A static argument; a callable's text is its name."""
+    try:
+        return Static(_text(value), hash(value))
+    except Exception:  # it is the program's own, and may raise anything
+        return Static(f"<{type(value).__name__}>")
+
+
+def without_addresses(text: str) -> str:
+    """What of a text is the same for an object that was made in the same way."""
+    return _ADDRESS.sub("", text)[:_COMPARED]
+
+
+def short(text: str) -> str:
+    """What is shown of a text."""
+    text = redact_text(text)
+    return text if len(text) <= _TEXT else text[: _TEXT - 1] + "…"
+
+
+def is_jaxpr(value: Any) -> bool:
+    """Whether it is a function as JAX has traced it."""
+    return "Jaxpr" in type(value).__name__
+
+
+def _text(value: Any) -> str:
+    if hasattr(value, "shape") or is_jaxpr(value):  # its text would be long, and take long
+        return type(value).__name__
+    name = getattr(value, "__qualname__", None)
+    text = str(name) if callable(value) and name else repr(value)
+    return without_addresses(re.sub(r"\bnp\.\w+\(([^()]*)\)", r"\1", text))  # np.int64(3)
