@@ -357,6 +357,8 @@ class Compile(Struct, frozen=True, tag_field="event", tag="compile"):
         against: number, from 1, of the compilation of the function whose key is most alike.
         changes: what differs from that.
         made: the site of the line that made each of these, where known.
+        repeated: of a line that the function goes through many times, its site, an operation and
+            its copies; all operations, and the share of them that is repeated.
         callbacks: calls from the graph to the host.
         phases: nanoseconds of each part of compiling, alone.
         cached: whether its code came from a cache on disk, if that is known.
@@ -376,6 +378,7 @@ class Compile(Struct, frozen=True, tag_field="event", tag="compile"):
     against: Size | None = None
     changes: tuple[KeyChange, ...] = ()
     made: tuple[Number | None, ...] = ()
+    repeated: tuple[Number | None, str, Size, Size, float] | None = None
     memory: Memory | None = None
     callbacks: Size = 0
     phases: dict[str, Duration] = {}

@@ -307,6 +307,12 @@ class _StepLogReader:
                     against=line.against - 1, what=what, argument=argument, was=_as_hlo(was),
                     now=_as_hlo(now), hint=line.hint or None, role=role, site=site,
                 )  # fmt: skip
+        if line.repeated is not None:
+            site, op, copies, operations, part = line.repeated
+            self._rows.add(
+                "repeated_line", process=self._process, index=self._compilations, op=op,
+                copies=copies, operations=operations, part=min(1.0, part), site=site,
+            )  # fmt: skip
         self._compilations += 1
 
     def _phases(self, line: Phases) -> None:

@@ -37,6 +37,7 @@ EXAMPLES = _parsed("""
     compile_phase: SELECT phase, sum(duration_ns) AS ns FROM compile_phase GROUP BY phase
     graph_break: SELECT file, line, reason FROM graph_break ORDER BY count DESC
     compile_limit: SELECT compiled, name, what, argument FROM compile_limit
+    repeated_line: SELECT file, line, op, copies FROM repeated_line
     key_change: SELECT what, argument, was, now FROM key_change WHERE what <> 'nothing'
     launch: SELECT file, line, count FROM launch WHERE steps = 0 ORDER BY count DESC
     read_origin: SELECT file, line, sum(late) / sum(count) AS late FROM read_origin GROUP BY ALL

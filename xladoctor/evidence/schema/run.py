@@ -253,6 +253,14 @@ RUN: dict[str, Table] = {
         hint VARCHAR what the compiler suggests, if anything
         role VARCHAR what its line is: made (of what is new) or used (where that makes a difference)
     """ + SITE)),
+    "repeated_line": Table("a line that a function went through many times as it was traced, where"
+                           " compiling it took long", "steps.jsonl", columns(PROCESS + """
+        index INTEGER number of the compilation
+        op VARCHAR operation that it makes most often, as the framework lowers it
+        copies BIGINT how many, about
+        operations BIGINT operations of the function before optimization
+        part DOUBLE share of them that is repeated about as often
+    """ + SITE)),
     "execution": Table("one launched graph", "analysis log of level 2", columns(PROCESS + """
         index INTEGER number of the execution in its process, from 0
         graph_hash VARCHAR hash of the graph

@@ -181,7 +181,7 @@ GROUP BY process, file, line, op;
 -- Internal: Transfers that a log names, of a process of which nothing else tells.
 CREATE TABLE logged_transfer AS
 SELECT * FROM transfer
-WHERE direction <> 'to_host' AND step IS NULL AND process NOT IN (SELECT process FROM captured_loop);
+WHERE step IS NULL AND process NOT IN (SELECT process FROM captured_loop);
 
 -- Processes of which it is known what they sent to the device: of sizes alone, that they are small,
 -- or of many transfers.

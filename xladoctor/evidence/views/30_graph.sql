@@ -122,13 +122,13 @@ SELECT
 FROM compilation c
 LEFT JOIN recompilation r ON r.process = c.process AND r.index = c.index;
 
--- The line that made what differs, of a row of `compiled_again`; the one that compiled where that is not known.
+-- Internal: The line that made what differs, of a row of `compiled_again`; the one that compiled where that is not known.
 CREATE MACRO maker(row_) AS CASE WHEN row_.made_file IS NULL THEN site(row_) ELSE {
     'file': row_.made_file, 'line': row_.made_line, 'function': row_.made_function,
     'user_file': row_.made_user_file, 'user_line': row_.made_user_line, 'user_function': row_.made_user_function
 } END;
 
--- The line that compiled, where `maker` is another one.
+-- Internal: The line that compiled, where `maker` is another one.
 CREATE MACRO compiled_by(row_) AS CASE WHEN row_.made_file IS NOT NULL THEN related(row_, 'compiled') END;
 
 -- Compilations as `xladoctor compilations` lists them, each with its cause as one value; NULL for

@@ -10,7 +10,7 @@ CREATE TABLE accelerated AS SELECT * FROM process WHERE device_kind <> 'CPU';
 -- Internal: Processes whose device computes on tiles of 8 by 128 elements, and on bfloat16 before all others.
 CREATE TABLE tiled AS SELECT * FROM process WHERE device_kind = 'TPU';
 
--- Settings for debugging that are on. In the environment their names are in capitals, in JAX's configuration in small
+-- Internal: Settings for debugging that are on. In the environment their names are in capitals, in JAX's configuration in small
 -- letters.
 CREATE TABLE debugging_setting AS
 SELECT *, lower(name) AS setting FROM environment

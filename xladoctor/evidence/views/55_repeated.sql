@@ -91,3 +91,25 @@ FROM worst w
 JOIN compiling c USING (process)
 LEFT JOIN looping l USING (process)
 WHERE w.saved_ns >= saved_s * 1e9 AND w.saved_ns >= share * c.duration_ns;
+
+-- Internal: Functions that go through a line of theirs so often that compiling them takes `saved_s` seconds more for it,
+-- and `share` of all compiling, though their graphs do not show the repetition: the compiler folds the turns.
+CREATE MACRO folded_repetition(saved_s, share) AS TABLE
+SELECT
+    r.process, unnest(site(r)), unnest(related(c, 'compiled')), r.copies AS count,
+    (least(r.part, 0.95) * c.duration_ns)::BIGINT AS cost_ns, 'estimate' AS cost_basis,
+    [claim('constant_cost', 'compile', compilations_ := [c.index],
+           to_ns_ := (1 - least(r.part, 0.95)) * c.duration_ns)] AS claim,
+    TRUE AS settled,
+    {'kind': 'loop', 'op': r.op, 'graphs': 1, 'settled': TRUE, 'compiled': compiled_function(c.cause), 'trains': FALSE,
+     'graph_instructions': r.operations, 'repeated_share': round(r.part, 4),
+     'compile_s': round(c.duration_ns / 1e9, 3), 'share_of_compiling': round(c.duration_ns / a.duration_ns, 4),
+     'folded': TRUE} AS cause
+FROM repeated_line r
+JOIN compilation c USING (process, index)
+JOIN (SELECT process, sum(duration_ns) AS duration_ns FROM compilation GROUP BY process) a USING (process)
+WHERE r.part * c.duration_ns >= saved_s * 1e9 AND r.part * c.duration_ns >= share * a.duration_ns
+  AND c.index NOT IN (
+      SELECT e.index FROM repetition q JOIN hlo_module n USING (process, program_id)
+      JOIN compilation e ON e.process = n.process AND e.graph_hash = n.graph_hash WHERE e.process = c.process
+  );

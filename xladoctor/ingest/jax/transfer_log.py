@@ -47,6 +47,7 @@ class TransferLog(CompilerLog):
     def __init__(self) -> None:
         self._transfers: list[_Transfer] = []
         self._frames: deque[Frame] | None = None  # of a traceback whose lines follow
+        self._placeless = False  # the last was refused without a traceback before it
 
     @property
     def inside(self) -> bool:
@@ -64,17 +65,23 @@ class TransferLog(CompilerLog):
         A traceback is left to others: its lines are only looked at.
         """
         if match := _TRANSFER.search(line):
-            frames = self._frames if match[1] else None
+            frames, self._frames = self._frames if match[1] else None, None
             self._add(match, _FOLDERS.locate(reversed(frames)) if frames else NOWHERE)
-            self._frames = None
+            self._placeless = bool(match[1]) and not frames
             return True
         if self.MARKS[-1] in line:
             self._frames = deque(maxlen=_MOST_FRAMES)
         elif self._frames is not None and (frame := _FRAME.match(line)):
             self._frames.append(Frame(frame[1], int(frame[2]), frame[3]))
         elif self._frames is not None and not line[:1].isspace():
-            self._frames = None
+            self._close()
         return False
+
+    def _close(self) -> None:
+        """A traceback ended: it may be that of the error that was printed before it."""
+        if self._frames and self._placeless:
+            self._transfers[-1].site = _FOLDERS.locate(reversed(self._frames))
+        self._frames, self._placeless = None, False
 
     def _add(self, match: re.Match[str], site: CallSite) -> None:
         aval, shaped = _AVAL.search(match[4]), _SHAPE.search(match[4])
@@ -87,6 +94,7 @@ class TransferLog(CompilerLog):
 
     def add(self, process: int, ingested: Ingested) -> None:
         """Fill ``transfer``."""
+        self._close()
         if process not in ingested.tables.get("process", {}).get("process", ()):
             add_process(process, FRONTEND, ingested)
         sites = {(each.dtype, each.shape): each.site

@@ -16,6 +16,7 @@ from xladoctor.ingest import compilations
 from xladoctor.ingest.compiler_log import CompilerLog
 from xladoctor.ingest.compressed import Unpacked
 from xladoctor.ingest.frames import Folders
+from xladoctor.ingest.hlo.slow_alarm import SlowAlarm
 from xladoctor.ingest.interface import Columns, Ingested, IngestError
 from xladoctor.ingest.jax.compile_log import CompileLog
 from xladoctor.ingest.jax.transfer_log import TransferLog
@@ -50,7 +51,13 @@ _EXPECTED = (
     ' TORCH_LOGS="recompiles,graph_breaks"), or what JAX logs of its compilations'
     " (JAX_LOG_COMPILES=1) or of transfers (jax.transfer_guard)"
 )
-_COMPILERS: tuple[type[CompilerLog], ...] = (CompileLog, TextLog, BreakReport, TransferLog)
+_COMPILERS: tuple[type[CompilerLog], ...] = (
+    CompileLog,
+    TextLog,
+    BreakReport,
+    TransferLog,
+    SlowAlarm,
+)
 _Compilers = dict[type[CompilerLog], CompilerLog]
 
 

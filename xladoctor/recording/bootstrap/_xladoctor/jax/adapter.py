@@ -28,6 +28,7 @@ from .configured import Configured
 from .keys import Key, KeyReader, Keys, is_operation
 from .modules import Modules
 from .origins import Origins
+from .repeated import repeated
 from .settings import ENTRIES, WRAPPERS
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ _READS = {
 #: What graphs call that have Python run on the host, on CPUs and GPUs.
 _CALLBACK = re.compile(rb"xla_(?:ffi_)?(?:partitioned_)?python_(?:cpu|gpu)_callback")
 _CONTAINERS = frozenset({tuple, list, dict})
+_SLOW_NS = 500_000_000  # of compiling, from which on a loop in the function matters
 _FEW = 8  # entries of one that are looked through for arrays of NumPy
 
 _clock = clock.perf_counter_ns
@@ -271,12 +273,12 @@ class Adapter:
             except BaseException:
                 counters.begun -= 1
                 raise
-            self._calls.note(self._compiled, executable, begin, args)
+            self._calls.note(self._compiled, executable, begin, module, args)
             return executable
 
         return compile_or_get_cached
 
-    def _compiled(self, executable: Any, begin: int, args: tuple[Any, ...]) -> None:
+    def _compiled(self, executable: Any, begin: int, lowered: Any, args: tuple[Any, ...]) -> None:
         miss = self._miss()
         end = _clock()
         spent = end - (begin if miss is None or not miss.open else max(miss.began, 0))
@@ -296,11 +298,24 @@ class Adapter:
         number = self._recorder.compilations.one(
             state, state.inside or "launch", site, spent,
             {"function": details.function, **details.described(), **known,
-             "ordinal": launches - first},
+             **self._repeated(lowered, spent), "ordinal": launches - first},
         )  # fmt: skip
         module = details.module
         if module is not None:
             self._modules.add(number, details.name, module)
+
+    def _repeated(self, lowered: Any, spent: int) -> dict[str, Any]:
+        """What the step log tells of a line that was traced many times, if compiling took long."""
+        if spent < _SLOW_NS:
+            return {}
+        try:
+            found = repeated(lowered, self._calls.sites.kind)
+        except Exception as error:  # MLIR's bindings, of another release
+            self.missing.setdefault("repeated operations", repr(error))
+            return {}
+        if found is None:
+            return {}
+        return {"repeated": [self._made(found.place, None), *found[1:]]}
 
     def _changed(self, miss: _Miss | None, site: int | None) -> dict[str, Any]:
         """What the step log tells of the key of a compilation."""

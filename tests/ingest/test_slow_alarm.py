@@ -1,0 +1,69 @@
+"""XLA's alarm of slow compilation, among a program's other output."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support import rows
+from xladoctor.ingest.hlo.slow_alarm import SlowAlarm
+from xladoctor.ingest.interface import Ingested, IngestError
+from xladoctor.ingest.recorded_elsewhere import add_texts
+from xladoctor.ingest.torch_xla.text_file import read_text
+
+HEAD = "2031-05-06 07:08:09.012345: E external/xla/xla/service/slow_operation_alarm.cc:"
+STARS = "*" * 32
+COMPILING = f"""{STARS}
+[Compiling module jit_step] Very slow compile? If you want to file a bug, run with envvar XLA_FLAGS=--xla_dump_to=/tmp/foo and attach the results.
+{STARS}
+"""  # noqa: E501
+FOLDING = """Constant folding an instruction is taking > 2s:
+
+  %reduce.8 = f32[200,10]{1,0} reduce(f32[200,10,10]{2,1,0} %broadcast.2, f32[] %constant.3), dimensions={2}, to_apply=%region_0.4, metadata={op_name="jit(f)/reduce_sum" source_file="/app/table.py" source_line=13}
+
+This isn't necessarily a bug; constant-folding is inherently a trade-off.
+"""  # noqa: E501
+
+
+def compilations(text: str) -> list[tuple[object, ...]]:
+    ingested = Ingested()
+    add_texts([read_text(io.BytesIO(text.encode()), "out.log")], [], ingested)
+    return [(row["cause"], row["duration_ns"]) for row in rows(ingested.tables["compilation"])]
+
+
+def test_a_module_takes_what_the_alarm_says_at_its_end() -> None:
+    text = f"{HEAD}73] \n{COMPILING}epoch 1\n{HEAD}140] The operation took 2m12.5s\n\n{COMPILING}"
+    assert compilations(text) == [("jit(step)", 132_500_000_000)]
+
+
+def test_a_module_without_an_end_takes_two_minutes_at_least() -> None:
+    assert compilations(f"{HEAD}73] \n{COMPILING}") == [("jit(step)", 120_000_000_000)]
+
+
+def test_constants_that_are_folded_are_named_with_their_line() -> None:
+    text = f"{HEAD}65] {FOLDING}\n{HEAD}133] The operation took 6.5s\n{FOLDING}"
+    with pytest.raises(
+        IngestError, match=r"6\.5 s or more on folding constants at /app/table\.py:13"
+    ):
+        compilations(text)
+
+
+def test_folding_within_a_module() -> None:
+    text = (f"{HEAD}65] {FOLDING}{HEAD}73]\n{COMPILING}{HEAD}140] The operation took 3m1s\n"
+            f"{COMPILING}")  # fmt: skip
+    assert compilations(text) == [("jit(step)", 181_000_000_000)]
+
+
+@given(st.lists(st.sampled_from([
+    *COMPILING.splitlines(), *FOLDING.splitlines(), f"{HEAD}140] The operation took 1h2m",
+    "The operation took s",
+])))  # fmt: skip
+def test_any_lines_are_taken_or_left(lines: list[str]) -> None:
+    log = SlowAlarm()
+    for line in lines:
+        log.take(line)
+    log.add(0, Ingested())
+    assert isinstance(log.LACKING, str)

@@ -1,0 +1,118 @@
+"""XLA's alarm where it takes long to compile a module, or to fold constants.
+
+Wording: ``xla/service/slow_operation_alarm.cc``, ``compiler.cc`` and ``hlo_constant_folding.cc``::
+
+    2031-05-06 07:08:09.01: E external/xla/xla/service/slow_operation_alarm.cc:73]
+    [Compiling module jit_step] Very slow compile? If you want to file a bug, run with …
+    2031-05-06 07:09:09.01: E …/slow_operation_alarm.cc:140] The operation took 2m59.5s
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+from xladoctor.ingest.compiler_log import CompilerLog, add_process, compilation
+from xladoctor.ingest.frames import NOWHERE, CallSite
+from xladoctor.ingest.interface import Ingested
+from xladoctor.quantities import duration
+
+FRONTEND = "jax"
+_MODULE = re.compile(r"\[Compiling module ([\w.<>-]{1,200})")
+_FOLDING = re.compile(r"Constant folding an instruction is taking > (\d{1,9})s")
+_TOOK = re.compile(
+    r"The operation took (?:(\d{1,9})h)?(?:(\d{1,9})m)?(?:(\d{1,9}(?:\.\d{1,12})?)s)?"
+)
+_SOURCE = re.compile(r'source_file="([^"]+)" source_line=(\d{1,9})')
+_ALARM_S = 120.0  # after which it goes off for a module
+_MOST_LINES = 12  # below an alarm, until the instruction
+
+
+@dataclass(slots=True)
+class _Slow:
+    """What takes long: a module, or an instruction that is folded; and at least how long."""
+
+    module: str | None
+    seconds: float
+    site: CallSite = NOWHERE
+
+
+class SlowAlarm(CompilerLog):
+    """Has the modules whose compilation set off the alarm."""
+
+    NAME = "XLA's alarm of slow compilation"
+    MARKS = ("slow_operation_alarm.cc:", "] Very slow compile?", "Constant folding an instruction")
+
+    def __init__(self) -> None:
+        self._slow: list[_Slow] = []
+        self._open: list[_Slow] = []  # of which the end is not told yet
+        self._below = 0  # lines that may have the instruction
+        self._again = False  # the alarm repeats its text below the time that the operation took
+
+    @property
+    def LACKING(self) -> str:  # type: ignore[override]  # noqa: N802 - as in the base class
+        """Of constant folding alone nothing can be judged, but all is said."""
+        folded = max((each for each in self._slow if each.module is None),
+                     key=lambda each: each.seconds, default=None)  # fmt: skip
+        if folded is None:
+            return "XLA's alarm of a slow operation, which it does not name"
+        place = f" at {folded.site.file}:{folded.site.line}" if folded.site.line else ""
+        return (
+            f"XLA spends {duration(folded.seconds)} or more on folding constants{place}: what a"
+            " compiled function computes from constants alone, an array that it closes over or"
+            " makes itself. Pass the array as an argument, or compute it once, outside of it"
+        )
+
+    @property
+    def inside(self) -> bool:
+        """Whether the instruction is still to come."""
+        return self._below > 0
+
+    @property
+    def tells(self) -> bool:
+        """Whether a module set it off."""
+        return any(each.module for each in self._slow)
+
+    def take(self, line: str) -> bool:
+        """Take a line; False if it is not of the log."""
+        if match := _MODULE.search(line):
+            self._begin(_Slow(match[1], _ALARM_S))
+        elif match := _FOLDING.search(line):
+            self._begin(_Slow(None, float(match[1])))
+            self._below = _MOST_LINES
+        elif match := _TOOK.search(line):
+            if self._open and any(match.groups()):
+                hours, minutes, seconds = (float(part or 0) for part in match.groups())
+                self._open.pop().seconds = 3600 * hours + 60 * minutes + seconds
+                self._again = True
+        elif self._below:
+            self._below -= 1
+            if match := _SOURCE.search(line):
+                self._slow[-1].site = CallSite(match[1], int(match[2]))
+                self._below = 0
+        else:
+            return self.MARKS[0] in line
+        return True
+
+    def _begin(self, slow: _Slow) -> None:
+        if not self._again:
+            self._slow.append(slow)
+            self._open.append(slow)
+        self._again = False
+
+    def add(self, process: int, ingested: Ingested) -> None:
+        """Fill ``compilation``, unless another log has told of the process's."""
+        if process in ingested.table("compilation").get("process", ()):
+            return
+        if process not in ingested.tables.get("process", {}).get("process", ()):
+            add_process(process, FRONTEND, ingested)
+        earlier: Counter[str] = Counter()
+        modules = [each for each in self._slow if each.module]
+        for number, each in enumerate(modules):
+            name = str(each.module).removeprefix("jit_")
+            ingested.add("compilation", **compilation(
+                process, number, name, earlier[name], NOWHERE,
+                duration_ns=round(each.seconds * 1e9),
+            ))  # fmt: skip
+            earlier[name] += 1
