@@ -25,6 +25,7 @@ _PARTS: dict[str, tuple[BoundBy, str]] = {
     "python_s": ("tracing", "other Python"),
     "dispatch_s": ("dispatch", "launching graphs (dispatch)"),
     "device_s": ("device", "waiting for the device"),
+    "unrecorded_s": ("unknown", "nothing that is recorded"),
 }
 _AVOIDABLE = {"compilation", "host_sync", "input", "tracing", "dispatch"}
 _MUCH = 0.2  # of the whole: more of what can be avoided is not nothing
@@ -160,6 +161,8 @@ def _by_time(
         doing += f", which was idle for {percent(idle)} of that"
     share = spent[largest] / time.whole_s
     text = f"{percent(share)} of the {base} went to {doing}"
+    if largest == "unrecorded_s":
+        text = f"For {percent(share)} of the {base} it is not recorded what the host did"
     if time.parts.startup_s >= _MUCH * time.whole_s:
         text += f", {percent(time.parts.startup_s / time.whole_s)} to start-up"
     if busy is None or bound_by in ("device", "compilation"):
