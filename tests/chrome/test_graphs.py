@@ -42,13 +42,13 @@ def without_calls(trace: Trace) -> Trace:
 @pytest.mark.parametrize(
     ("trace", "kernels", "told"),
     [
-        (recorded(), Kernels("partly used", 255, 240, 0, 6, 0),
+        (recorded(), Kernels("partly used", 510, 480, 0, 12, 0),
          "kernels a step: 85, 80 of them in 2 CUDA graphs, the others launched one by one"),
-        (recorded(made=True), Kernels("recorded anew", 255, 240, 0, 6, 3),
+        (recorded(made=True), Kernels("recorded anew", 510, 480, 0, 12, 6),
          "kernels a step: 85, 80 of them in 2 CUDA graphs; 1 graph recorded a step"),
-        (training(6), Kernels("not used", 60, 0, 0, 0, 0),
+        (training(6), Kernels("not used", 120, 0, 0, 0, 0),
          "kernels a step: 20, launched one by one; no CUDA graphs"),
-        (without_calls(training(6)), Kernels(None, 60, 0, 60, 0, 0),
+        (without_calls(training(6)), Kernels(None, 120, 0, 120, 0, 0),
          "kernels a step: 20; whether in CUDA graphs is not known, as the calls that launch them"
          " are not in the timeline"),
         (Trace().launch("gemm", 0, 9, 9, by="hipGraphLaunch"), Kernels("used", 1, 1, 0, 1, 0),

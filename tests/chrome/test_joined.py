@@ -148,4 +148,4 @@ def test_versions_of_a_function_are_one_program_whose_calls_are_steps(tmp_path: 
     trace.events = [event for event in trace.events if "ProfilerStep" not in event]
     evidence = load(tmp_path, {"trace": trace}, {})
 
-    assert rows(evidence, "SELECT count(*) FROM timeline_step") == [(11,)]
+    assert rows(evidence, "SELECT count(*) FROM timeline_step") == [(12,)]

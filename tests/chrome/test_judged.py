@@ -146,7 +146,7 @@ def test_steps_without_marks_are_those_of_the_compiled_region(tmp_path: Path) ->
     steps = load(tmp_path, trace).database.table(
         "SELECT steps_from, count(*) FROM timeline JOIN timeline_step USING (process) GROUP BY ALL"
     )[1]
-    assert steps == [("executions", 5)]
+    assert steps == [("executions", 6)]
 
 
 def test_the_sample_is_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,16 +251,27 @@ def test_without_steps_the_device_is_told_of_all_the_same(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("first", "steps", "warmup"), [(0, 6, 3), (2, 6, 1), (40, 6, 1), (7, 1, 0)]
+    ("does", "steps", "warmup"),
+    [
+        ({}, 6, 0),
+        ({}, 1, 0),
+        ({0: "_compile.compile_inner (dynamo_timed)", 1: "cudaGraphInstantiate"}, 6, 2),
+        ({0: "cudaMalloc", 1: "cudaStreamBeginCapture_v10000", 4: "cudaMalloc"}, 6, 2),
+        ({3: "cudaMalloc"}, 6, 0),
+        (dict.fromkeys(range(6), "cudaMalloc"), 6, 0),
+        (dict.fromkeys(range(2), "cudaMalloc"), 2, 2),
+    ],
 )
-def test_steps_before_the_profile_have_warmed_up(
-    tmp_path: Path, first: int, steps: int, warmup: int
+def test_warm_up_is_what_shows_it(
+    tmp_path: Path, does: dict[int, str], steps: int, warmup: int
 ) -> None:
     trace = Trace()
     for number in range(steps):
-        trace.step(first + number, number * 1_000, 1_000)
+        trace.step(number, number * 1_000, 1_000)
         trace.event("aten::mm", number * 1_000 + 10, 500)
         trace.launch("gemm", number * 1_000 + 20, number * 1_000 + 30, 900)
+        if number in does:
+            trace.call(does[number], number * 1_000 + 600, 300)
     diagnosis = diagnose(load(tmp_path, trace), load_rules())
     assert diagnosis.steps is not None
     assert (diagnosis.steps.count, diagnosis.steps.warmup) == (steps, warmup)
@@ -410,7 +421,7 @@ def test_reads_that_recur_within_one_step(tmp_path: Path) -> None:
 
 
 def test_steps_of_warm_up_do_not_show_that_there_is_nothing_to_fix(tmp_path: Path) -> None:
-    trace = training(2)
+    trace = training(2).call("cudaMalloc", 9_000).call("cudaMalloc", 19_000)
     diagnosis = diagnose(load(tmp_path, trace), load_rules())
     assert diagnosis.verdict.text.endswith(
         "; 2 steps of warm-up do not show what recurs: record later ones."

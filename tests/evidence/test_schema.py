@@ -28,7 +28,7 @@ TIMELINE = {
 #: frontend's vocabulary.
 ELSEWHERE = TIMELINE | {
     "region", "host_op", "eager_op", "kernel_site", "device_launch", "compiled_part",
-    "recompilation", "graph_change", "judged_part", "host_sample", *VOCABULARY,
+    "split_call", "recompilation", "graph_change", "judged_part", "host_sample", *VOCABULARY,
 }  # fmt: skip
 SAMPLE = Path(__file__).parents[2] / "sample_traces" / "recompiling"
 #: Written where samples of the host tell tracing from other Python.

@@ -25,7 +25,8 @@ from xladoctor.ingest.timeline.steps import Steps
 ROOT = Path(__file__).parents[2]
 SAMPLES = sorted(path.parent for path in ROOT.glob("sample_traces/*/run.json"))
 ORIGIN = 1_700_000_000_000_000_000 + devices.ORIGIN_NS
-PARTS = ("compile", "wait", "upload", "input", "save", "dispatch", "tracing", "other")
+PARTS = ("compile", "wait", "upload", "input", "save", "dispatch", "tracing", "other",
+         "unrecorded")  # fmt: skip
 TRACES: dict[str, tuple[Callable[[], builder.Space], Truth]] = {
     "tpu": (devices.tpu, devices.TPU),
     "gpu": (devices.gpu, devices.GPU),
@@ -138,9 +139,9 @@ def test_steps_by_repeated_executions(tmp_path: Path) -> None:
         line.event("PjitFunction(step)", 100.0 * number, 20)
     line.event("PjitFunction(init)", 510, 30)
     rows = read(tmp_path, space).database.rows("SELECT * FROM timeline_step")
-    assert [us(row["begin_ns"]) for row in rows] == [0, 100, 200, 300]
-    assert [us(row["dispatch_ns"]) for row in rows] == [20] * 4
-    assert [us(row["other_ns"]) for row in rows] == [80] * 4
+    assert [us(row["begin_ns"]) for row in rows] == [0, 100, 200, 300, 400]
+    assert [us(row["dispatch_ns"]) for row in rows] == [20] * 5
+    assert [us(row["other_ns"]) for row in rows] == [80] * 5
 
 
 def test_a_nested_launch_begins_no_step(tmp_path: Path) -> None:
@@ -152,7 +153,7 @@ def test_a_nested_launch_begins_no_step(tmp_path: Path) -> None:
         line.event("PjitFunction(matmul)", 100.0 * number + 1, 18)  # traced in it
     database = read(tmp_path, space).database
     begins = database.table("SELECT begin_ns / 1e3 FROM timeline_step ORDER BY step")[1]
-    assert begins == [(0,), (100,), (200,), (300,)]
+    assert begins == [(0,), (100,), (200,), (300,), (400,)]
 
 
 def test_a_program_that_compiles_long_makes_no_steps(tmp_path: Path) -> None:
@@ -164,7 +165,7 @@ def test_a_program_that_compiles_long_makes_no_steps(tmp_path: Path) -> None:
     for number in range(9):
         line.event("PjitFunction(step)", 5000 + 100.0 * number, 20)
     database = read(tmp_path, space).database
-    assert database.scalar("SELECT count(*) FROM timeline_step") == 8
+    assert database.scalar("SELECT count(*) FROM timeline_step") == 9
 
 
 def test_the_program_that_devices_work_for_makes_the_steps(tmp_path: Path) -> None:
@@ -179,7 +180,7 @@ def test_the_program_that_devices_work_for_makes_the_steps(tmp_path: Path) -> No
         for small in range(10, 50, 10):
             line.event("PjitFunction(add)", begin + small, 9)
     database = read(tmp_path, space).database
-    assert database.scalar("SELECT count(*) FROM timeline_step") == 4
+    assert database.scalar("SELECT count(*) FROM timeline_step") == 5
 
 
 def test_an_operation_that_began_before_the_profile_kept_the_device_busy(tmp_path: Path) -> None:
@@ -254,7 +255,7 @@ def test_a_mark_that_was_held_up_is_of_the_step_with_its_number(late_ns: int, jo
     marked = end[:4] + np.array([0, late_ns, 0, 0])
     steps = Steps("xladoctor.step", np.append(0, marked[:-1]), marked, np.arange(4), logged=True)
 
-    add_steps({}, steps, np.zeros(4, bool), 0, ingested)
+    add_steps({}, steps, 0, ingested)
 
     ((_, columns),) = ingested.batches
     assert list(columns["joined"]) == [True, joined, True, True]

@@ -24,7 +24,6 @@ from xladoctor.diagnosis.interface import (
 from xladoctor.diagnosis.rule import Rule
 from xladoctor.evidence.interface import Evidence
 from xladoctor.frontends.vocabulary import vocabulary
-from xladoctor.warmup import WARMUP
 
 _ENOUGH = 10  # samples, to tell recording operations from other Python
 _WORTH_NAMING = 0.01  # of the whole, and of a part
@@ -222,12 +221,14 @@ def _busy_share(evidence: Evidence, process: int, waited: float) -> float | None
 
 def _of_timeline(evidence: Evidence, total: float | None) -> TimeSpent:
     """The same from the timeline's steps, if there is no step log."""
-    parts = ("compile", "wait", "upload", "input", "save", "dispatch", "tracing", "other")
+    parts = ("compile", "wait", "upload", "input", "save", "dispatch", "tracing", "unrecorded",
+             "other")  # fmt: skip
     sums = ", ".join(f"coalesce(sum({part}_ns), 0) / 1e9 AS {part}" for part in parts)
     rows = evidence.database.rows(f"""
         SELECT process, sum(duration_ns) / 1e9 AS loop_s, {sums},
-               coalesce(sum(compile_ns) FILTER (nth <= {WARMUP}), 0) / 1e9 AS warmup
-        FROM (SELECT *, row_number() OVER (PARTITION BY process ORDER BY begin_ns) AS nth
+               coalesce(sum(compile_ns) FILTER (coalesce(begin_ns < rest_ns, TRUE)), 0) / 1e9
+                   AS warmup
+        FROM (SELECT *, min(begin_ns) FILTER (steady) OVER (PARTITION BY process) AS rest_ns
               FROM timeline_step)
         GROUP BY process ORDER BY loop_s DESC, process LIMIT 1
     """)  # noqa: S608  # column names of our own
@@ -241,7 +242,7 @@ def _of_timeline(evidence: Evidence, total: float | None) -> TimeSpent:
         warmup_compile_s=row["warmup"], compile_s=row["compile"] - row["warmup"],
         barrier_s=row["wait"], input_s=row["input"], upload_s=row["upload"],
         save_s=row["save"], dispatch_s=row["dispatch"], tracing_s=row["tracing"],
-        python_s=row["other"],
+        python_s=row["other"], unrecorded_s=row["unrecorded"],
     )  # fmt: skip
     busy = _waits(evidence, int(row["process"]))["busy"]
     device = None if busy is None else busy * spent.barrier_s

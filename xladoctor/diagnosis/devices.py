@@ -9,7 +9,8 @@ from xladoctor.diagnosis.kernels import kernels_of
 from xladoctor.evidence.interface import Evidence
 from xladoctor.frontends.vocabulary import vocabulary
 
-_REASONS = ("compile", "wait", "upload", "input", "save", "dispatch", "tracing", "other")
+_REASONS = ("compile", "wait", "upload", "input", "save", "dispatch", "tracing",
+            "unrecorded", "other")  # fmt: skip
 _TOP = 5
 
 

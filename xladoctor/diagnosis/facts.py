@@ -151,13 +151,17 @@ def steps(evidence: Evidence) -> Steps | None:
 
 def _steps_of_timeline(evidence: Evidence) -> Steps | None:
     rows = evidence.database.rows("""
-        SELECT count(*) AS count, median(duration_ns) FILTER (steady) / 1e6 AS median_ms
-        FROM divided_step GROUP BY process ORDER BY sum(duration_ns) DESC, process LIMIT 1
+        SELECT count(*) AS count, median(duration_ns) FILTER (steady) / 1e6 AS median_ms,
+               count(*) FILTER (warming_up) AS warmup
+        FROM (SELECT *, coalesce(
+                  begin_ns < min(begin_ns) FILTER (steady) OVER (PARTITION BY process), TRUE
+              ) AS warming_up FROM divided_step)
+        GROUP BY process ORDER BY sum(duration_ns) DESC, process LIMIT 1
     """)
     if not rows:
         return None
     median = rows[0]["median_ms"]
-    return Steps(rows[0]["count"], min(WARMUP, rows[0]["count"]),
+    return Steps(rows[0]["count"], rows[0]["warmup"],
                  None if median is None else round(median, 4))  # fmt: skip
 
 

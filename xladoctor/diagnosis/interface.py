@@ -283,6 +283,7 @@ class TimeParts:
         dispatch_s: handing graphs to the device, where a timeline tells it from waiting.
         tracing_s: recording operations, where samples of the host tell it from other Python.
         python_s: Python, without that.
+        unrecorded_s: what the host did is not in the timeline, which tells of the devices then.
         after_s: from the last iteration to the exit.
         capture_s: the capture's own work, in the loop and after the program's end.
     """
@@ -298,13 +299,14 @@ class TimeParts:
     dispatch_s: float = 0.0
     tracing_s: float = 0.0
     python_s: float = 0.0
+    unrecorded_s: float = 0.0
     after_s: float = 0.0
     capture_s: float = 0.0
 
 
 PartName = Literal[
     "startup", "warmup_compile", "compile", "read", "barrier", "input", "upload", "save",
-    "dispatch", "tracing", "python", "after", "capture",
+    "dispatch", "tracing", "python", "unrecorded", "after", "capture",
 ]  # fmt: skip
 
 

@@ -28,6 +28,7 @@ _PARTS: dict[str, tuple[BoundBy, str]] = {
     "python_s": ("tracing", "other Python"),
     "dispatch_s": ("dispatch", "launching graphs (dispatch)"),
     "device_s": ("device", "waiting for the device"),
+    "unrecorded_s": ("unknown", "nothing that is recorded"),
 }
 _AVOIDABLE = {"compilation", "host_sync", "input", "upload", "checkpoint", "tracing", "dispatch"}
 _MUCH = 0.2  # of the loop: more of what can be avoided is not nothing
@@ -260,7 +261,10 @@ def _by_time(basis: Basis) -> _Limit:
     largest = max(spent, key=lambda part: spent[part])
     bound_by, doing = _doing(largest, basis)
     share = spent[largest] / time.whole_s
-    text = f"{percent(share)} of the {time.base}'s {duration(time.whole_s)} went to {doing}"
+    base = f"{time.base}'s {duration(time.whole_s)}"
+    text = f"{percent(share)} of the {base} went to {doing}"
+    if largest == "unrecorded_s":
+        text = f"For {percent(share)} of the {base} it is not recorded what the host did"
     if time.parts.startup_s >= _MUCH * time.whole_s:
         text += f", {percent(time.parts.startup_s / time.whole_s)} to start-up"
     busy = None if basis.once else basis.busy

@@ -258,18 +258,20 @@ def phase_of(event: str) -> str | None:
 
 
 def written_in(names: Collection[str], categories: frozenset[str] = frozenset()) -> str | None:
-    """The frontend of a timeline with these names: whose events it has, or else whose modules.
-
-    Where it has neither, the categories of its events tell whose profiler wrote it.
+    """The frontend of a timeline with these names: whose profiler wrote it, by the categories of
+    its events; or else whose events it has; or else whose modules.
     """
     of: tuple[Callable[[Vocabulary], Iterable[str]], ...] = (
         lambda words: chain(*words.events.values()), lambda words: words.modules,
     )  # fmt: skip
-    return next((
+    by_category = (
+        name for name, words in vocabularies().items() if categories & {*words.categories}
+    )
+    by_name = (
         name for begins in of for name, words in vocabularies().items()
         if any(map(methodcaller("startswith", tuple(begins(words))), names))
-    ), None) or next((name for name, words in vocabularies().items()
-                      if categories & {*words.categories}), None)  # fmt: skip
+    )  # fmt: skip
+    return next(by_category, None) or next(by_name, None)
 
 
 @cache

@@ -23,8 +23,8 @@ _OF_MODULES = ("hlo_module", "hlo_instruction", "hlo_parameter", "hlo_frame", "r
                "graph_change")  # fmt: skip
 _OF_TIMELINE = (
     "timeline", "plane", "line", "event", "event_stat", "timeline_step", "host_segment", "region",
-    "compiled_part", "device", "device_step", "device_execution", "device_op", "idle_gap",
-    "host_op", "eager_op", "kernel_site", "device_launch",
+    "compiled_part", "split_call", "device", "device_step", "device_execution", "device_op",
+    "idle_gap", "host_op", "eager_op", "kernel_site", "device_launch",
 )  # fmt: skip
 #: Tables that have rows of a file, by the pattern of its name; no table has rows of other files.
 TABLES: dict[str, tuple[str, ...]] = {

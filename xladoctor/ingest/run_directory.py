@@ -105,6 +105,8 @@ def read_run_directory(
     if not number:
         raise IngestError(*_nothing_captured(path, folders, started, ingested.notes))
     ended = manifest.ended
+    processes = ingested.tables["process"]
+    processes["stopped"] = [bool(ended and ended.timeout_s)] * len(processes["process"])
     if ended is None and manifest.part_of is None:
         ingested.lose(f"{path / 'run.json'}: the run was cut short; its end is missing")
     elif ended and ended.timeout_s:

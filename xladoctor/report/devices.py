@@ -11,6 +11,7 @@ from xladoctor.quantities import percent
 _WORDS = {
     "compile": "compiling", "wait": "waiting", "upload": "uploads", "input": "input",
     "save": "saving", "dispatch": "dispatch", "tracing": "tracing", "other": "Python",
+    "unrecorded": "what is not recorded",
 }  # fmt: skip
 _TOP = 3
 _MOST_OF_NAME = 60
@@ -29,14 +30,19 @@ _FEW = 10  # below which a mean has a decimal
 
 
 def describe(devices: list[DeviceUse]) -> list[str]:
-    """The least busy device, what the host did while it was idle, and what it ran longest."""
+    """The least busy device of which there are records, what the host did while it was idle, and
+    what it ran longest.
+    """
     if not devices:
         return []
-    least = min(devices, key=lambda device: device.busy)
-    whose = "device" if len(devices) == 1 else f"least busy of {len(devices)} devices:"
+    recorded = [device for device in devices if device.busy] or devices
+    least = min(recorded, key=lambda device: device.busy)
+    whose = "device" if len(recorded) == 1 else f"least busy of {len(recorded)} devices:"
     part = f"of {least.steps} step{'s' * (least.steps != 1)} in the timeline"
     if not least.steps:
         part = "from its first operation in the timeline to its last"
+    if (without := len(devices) - len(recorded)) > 0:
+        part += f" (without {without} device{'s' * (without > 1)} that ran nothing in it)"
     text = f"{whose} busy {percent(least.busy)} {part}"
     reasons = sorted(least.idle.items(), key=lambda item: -item[1])
     named = [f"{doing(reason)} {percent(share)}" for reason, share in reasons

@@ -44,7 +44,8 @@ _DRAWN: dict[PartName, tuple[str, str, str]] = {
     "compile": ("█", "#", "red"), "read": ("▓", "x", "magenta"), "barrier": ("▞", "=", "green"),
     "input": ("▒", "i", "yellow"), "upload": ("▚", "u", "cyan"), "save": ("▖", "s", "cyan"),
     "dispatch": ("▗", "d", "cyan"), "tracing": ("░", "t", "blue"), "python": ("▪", ".", "blue"),
-    "after": ("▔", "-", "bright_black"), "capture": ("·", ":", "bright_black"),
+    "unrecorded": ("╌", "?", "bright_black"), "after": ("▔", "-", "bright_black"),
+    "capture": ("·", ":", "bright_black"),
 }  # fmt: skip
 _WORTH_SHOWING, _WORTH_SAYING = 0.005, 0.02  # of the whole
 _SEVERITY = {"error": "bold red", "warning": "bold yellow", "info": "bold cyan"}

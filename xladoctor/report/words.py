@@ -43,8 +43,8 @@ STATES = {"new": "new", "worse": "worse", "known": "known", "acknowledged": "ack
 PARTS: dict[PartName, str] = {
     "startup": "start-up", "warmup_compile": "warm-up compile", "compile": "compile",
     "read": "reads", "barrier": "device", "input": "input", "upload": "uploads", "save": "saves",
-    "dispatch": "dispatch", "tracing": "tracing", "python": "Python", "after": "after the loop",
-    "capture": "xladoctor",
+    "dispatch": "dispatch", "tracing": "tracing", "python": "Python",
+    "unrecorded": "not recorded", "after": "after the loop", "capture": "xladoctor",
 }  # fmt: skip
 #: What is counted, and the unit behind its value.
 COUNTS: dict[CountName, tuple[str, str]] = {
@@ -137,7 +137,9 @@ def unexplained(time: TimeSpent) -> list[str]:
 
 def steps_of(steps: Steps) -> list[str]:
     """How many steps, and how long they took."""
-    text = f"{steps.count:,} step{'s' * (steps.count != 1)}, {steps.warmup} of them warm-up"
+    text = f"{steps.count:,} step{'s' * (steps.count != 1)}"
+    if steps.warmup:
+        text += f", {steps.warmup} of them warm-up"
     median = steps.median_ms
     return [text] if median is None else [text, f"median step {duration(median / 1e3)}"]
 

@@ -8,7 +8,7 @@ from xladoctor.evidence.interface import Evidence
 
 _MOST = 32_768  # rows
 _PARTS = ("warmup_compile", "compile", "read", "barrier", "input", "upload", "save", "dispatch",
-          "tracing")  # fmt: skip
+          "tracing", "unrecorded")  # fmt: skip
 _LOGGED = """
     SELECT s.index - greatest(s.barriers, 1) + 1 AS index, greatest(s.barriers, 1) AS steps,
            s.duration_ns, s.compilations,
@@ -16,7 +16,7 @@ _LOGGED = """
            if(s.ordinal < warmup() * period, s.compile_ns, 0) AS warmup_compile,
            if(s.ordinal < warmup() * period, 0, s.compile_ns) AS compile,
            s.read_ns AS read, s.barrier_ns AS barrier, s.input_ns AS input, s.upload_ns AS upload,
-           s.save_ns AS save, 0 AS dispatch, 0 AS tracing
+           s.save_ns AS save, 0 AS dispatch, 0 AS tracing, 0 AS unrecorded
     FROM lead l JOIN step s ON s.process = l.process AND s.thread IS NOT DISTINCT FROM l.thread
     LEFT JOIN step_period p ON p.process = l.process AND p.thread IS NOT DISTINCT FROM l.thread
     WHERE NOT s.tail
@@ -24,10 +24,11 @@ _LOGGED = """
 _TRACED = """
     SELECT step AS index, 1 AS steps, duration_ns, (compile_ns > 0)::BIGINT AS compilations,
            1 AS period,
-           if(row_number() OVER (ORDER BY begin_ns) <= warmup(), compile_ns, 0) AS warmup_compile,
+           if(coalesce(begin_ns < min(begin_ns) FILTER (steady) OVER (), TRUE), compile_ns, 0)
+               AS warmup_compile,
            compile_ns - warmup_compile AS compile, 0 AS read, wait_ns AS barrier,
            input_ns AS input, upload_ns AS upload, save_ns AS save, dispatch_ns AS dispatch,
-           tracing_ns AS tracing
+           tracing_ns AS tracing, unrecorded_ns AS unrecorded
     FROM timeline_step WHERE process = (
         SELECT process FROM timeline_step GROUP BY process ORDER BY sum(duration_ns) DESC, process
         LIMIT 1)

@@ -14,7 +14,10 @@ from xladoctor.evidence.schema.views import VIEWS
 from xladoctor.evidence.schema.vocabulary import VOCABULARY
 
 #: What changed in tables, public views and macros, by version; rules of others rely on them.
-CHANGES = {1: "The first that is a contract."}
+CHANGES = {
+    1: "The first that is a contract.",
+    2: "recompiled() has no argument `cheap`: graphs that all come early are information.",
+}
 EVIDENCE_VERSION = max(CHANGES)
 TABLES: dict[str, Table] = {**RUN, **TIMELINE, **GRAPHS, **VOCABULARY}
 

@@ -58,6 +58,7 @@ EXAMPLES = _parsed("""
     host_segment: SELECT activity, sum(duration_ns) AS ns FROM host_segment GROUP BY activity
     region: SELECT path, sum(self_ns) AS ns FROM region GROUP BY path
     compiled_part: SELECT compile_id, avg(duration_ns) AS ns FROM compiled_part GROUP BY compile_id
+    split_call: SELECT frame, parts, part, count, between_ns FROM split_call
     device_execution: SELECT execution, begin_ns - launched_ns AS queued_ns FROM device_execution
     device: SELECT name, busy_ns / (busy_ns + idle_ns) AS busy FROM device
     device_step: SELECT step, busy_ns, idle_input_ns FROM device_step
@@ -136,5 +137,5 @@ EXAMPLES = _parsed("""
     claim: SELECT file, line, claim('remove', 'read', file, line) AS claim FROM host_sync
     also: SELECT unnest(also(site(optimizer), 'used')) FROM optimizer
     rows_of: SELECT rows_of(was) AS was, rows_of(now) AS now FROM recompilation
-    recompiled: SELECT file, line, count, cause FROM recompiled(['input_shape'], 1, 0, 0)
+    recompiled: SELECT file, line, count, cause FROM recompiled(['input_shape'], 1, 0)
 """)

@@ -15,6 +15,7 @@ RUN: dict[str, Table] = {
         devices BIGINT devices that the process sees
         accelerators VARCHAR[] kinds that the machine has and the framework can drive, if known
         ended BOOLEAN whether the capture ended normally
+        stopped BOOLEAN whether xladoctor ended the program, as --timeout asks
         main VARCHAR path of the main script
         cwd VARCHAR working directory
         began_ns BIGINT when the framework was imported

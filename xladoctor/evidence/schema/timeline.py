@@ -75,7 +75,7 @@ TIMELINE: dict[str, Table] = {
                            columns(PROCESS + """
         step INTEGER index of the barrier in table step where it could be joined, else a number
         joined BOOLEAN whether it could
-        steady BOOLEAN without compilation, after the first three
+        steady BOOLEAN without compilation, after those of warm-up
         begin_ns BIGINT its start
         end_ns BIGINT its end
         duration_ns BIGINT time between
@@ -86,6 +86,7 @@ TIMELINE: dict[str, Table] = {
         save_ns BIGINT saving checkpoints
         dispatch_ns BIGINT handing graphs to the device
         tracing_ns BIGINT Python, by the share of tracing in all host samples, not just this step's
+        unrecorded_ns BIGINT not recorded: nothing tells what the host did
         other_ns BIGINT other Python (with tracing, if no samples tell them apart)
     """)),
     "host_segment": Table("what the loop's thread (and autograd's, while it waits) did, in"
@@ -124,6 +125,16 @@ TIMELINE: dict[str, Table] = {
         begin_ns BIGINT its start
         duration_ns BIGINT host time in it, later parts that it calls included
     """)),
+    "split_call": Table("a compiled part that begins within calls of another, as what follows a"
+                        " graph break does", "derived", columns(PROCESS + """
+        frame VARCHAR the function that is called, by the number that its compile_ids begin with
+        compiled VARCHAR its name, where Python functions are recorded
+        parts VARCHAR compile_ids of the parts in most of these calls, in order, as 0/0 > 1/0
+        part VARCHAR the later part, by the number that its compile_ids begin with
+        count BIGINT calls of the function that lead to it
+        between_ns BIGINT median host time since the last graph ended, without compiling
+        operators_ns BIGINT the same of operators called one by one
+    """ + SITE)),
     "device_execution": Table("a graph that the loop's thread launched, as the busiest device"
                               " ran it", "derived", columns(PROCESS + """
         execution INTEGER number of the execution, from 0, in the order of launching
@@ -155,6 +166,7 @@ TIMELINE: dict[str, Table] = {
         idle_save_ns BIGINT meanwhile the host saved a checkpoint
         idle_dispatch_ns BIGINT meanwhile the host handed over graphs
         idle_tracing_ns BIGINT meanwhile Python built the graph, estimated; NULL without samples
+        idle_unrecorded_ns BIGINT meanwhile nothing tells what the host did
         idle_other_ns BIGINT meanwhile other Python ran
         collective_ns BIGINT it ran collectives and nothing else; NULL where none are named
     """)),

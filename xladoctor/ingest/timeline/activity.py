@@ -34,6 +34,8 @@ _ACTIVITIES: dict[Activity, str] = {
     "dispatch": r".*Executable::Execute.*|PjRt.*::Execute.*",
 }  # fmt: skip
 NAMES = tuple(_ACTIVITIES)
+#: Beside these: nothing tells what the thread did; see :mod:`.recorded`.
+UNRECORDED = "unrecorded"
 _RUNTIME = ("compile", "wait", "upload", "dispatch")
 _COMPILE = NAMES.index("compile")
 

@@ -11,40 +11,36 @@ import numpy as np
 
 from xladoctor.ingest.frames import NOWHERE
 from xladoctor.ingest.interface import Columns, Ingested, Interned
-from xladoctor.ingest.timeline.activity import NAMES
+from xladoctor.ingest.timeline.activity import NAMES, UNRECORDED
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.devices import Device
 from xladoctor.ingest.timeline.intervals import Intervals, Times
 from xladoctor.ingest.timeline.python_frames import PythonFrames
 from xladoctor.ingest.timeline.steps import SPAN, Steps
-from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.space import Line
 from xladoctor.warmup import WARMUP
 
 _CLOCKS_NS = 100_000  # step log and profiler read their clocks at different points
 _LONG_NS = 500_000  # of a gap that more than the next launch ends
 _MOST_PLACED = 5000
-_REASONS = [*NAMES, "python"]
+_KNOWN = (*NAMES, UNRECORDED)
+_REASONS = [*_KNOWN, "python"]
 
 
-def add_steps(
-    doing: dict[str, Intervals], steps: Steps, warming_up: wire.Array, process: int,
-    ingested: Ingested,
-) -> Times:  # fmt: skip
+def add_steps(doing: dict[str, Intervals], steps: Steps, process: int, ingested: Ingested) -> Times:
     """Fill ``timeline_step``; return the number that each step has there.
 
     Args:
-        doing: when the loop's thread was at each activity.
-        warming_up: which steps are known to be of warm-up, whatever their numbers.
+        doing: when the loop's thread was at each activity, and when that is not recorded.
     """
     log = _of_log(steps, process, ingested)
     number = np.where(log["joined"], log["index"], steps.number)
     lasted = steps.end - steps.begin
     parts = spent(doing, steps.begin, steps.end)
     known = sum(parts.values(), np.zeros(len(lasted), np.int64))
-    quiet = (parts["compile"] == 0) & ~log["probed"] & ~warming_up
+    quiet = (parts["compile"] == 0) & ~log["probed"] & ~steps.warming_up
     late = np.where(log["joined"], log["ordinal"] >= WARMUP * log["period"],
-                    ~log["known"] & (steps.before >= WARMUP))  # fmt: skip
+                    ~log["known"] & (~log["logged"] | (steps.before >= WARMUP)))  # fmt: skip
     ingested.append("timeline_step", {
         "process": np.full(len(lasted), process), "step": number, "joined": log["joined"],
         "steady": quiet & late, "begin_ns": steps.begin, "end_ns": steps.end,
@@ -116,7 +112,8 @@ def _of_log(steps: Steps, process: int, ingested: Ingested) -> dict[str, Any]:
             best = thread_log
     # beside a log of steps, marks that are none of its are of what was not the loop after all
     known = np.bool_(steps.logged and own.any())
-    return best | {"period": _period(process, ingested), "known": known}
+    return best | {"period": _period(process, ingested), "known": known,
+                   "logged": np.bool_(own.any())}  # fmt: skip
 
 
 def _joined(steps: Steps, log: dict[str, Any]) -> dict[str, Any]:
@@ -155,9 +152,9 @@ def _period(process: int, ingested: Ingested) -> int:
 
 
 def spent(doing: dict[str, Intervals], begin: Times, end: Times) -> dict[str, Times]:
-    """How long each span was spent at each of :data:`NAMES`."""
+    """How long each span was spent at each activity, and how long nothing tells at which."""
     nothing = np.zeros(len(begin), np.int64)
-    return {name: doing[name].covered(begin, end) if name in doing else nothing for name in NAMES}
+    return {name: doing[name].covered(begin, end) if name in doing else nothing for name in _KNOWN}
 
 
 def _span(timeline: Timeline, steps: Steps | None, device: Device) -> tuple[int, int]:

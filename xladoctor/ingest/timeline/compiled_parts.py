@@ -1,38 +1,225 @@
-"""Calls of the parts that a compiler made of functions, which it numbers."""
+"""Calls of the parts that a compiler made of functions, which it numbers, and what splits them.
+
+Dynamo calls what comes after a graph break from the part before it, as a function of its own that
+it names after the line (``torch_dynamo_resume_in_forward_at_12``), so that the parts of one call
+lie in each other. Functions that are compiled one by one follow each other.
+"""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 import numpy as np
 
-from xladoctor.frontends.vocabulary import part_of
+from xladoctor.frontends.vocabulary import events, part_of
+from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
 from xladoctor.ingest.interface import Ingested, Interned
 from xladoctor.ingest.timeline.breakdown import step_of
 from xladoctor.ingest.timeline.clock import Timeline
-from xladoctor.ingest.timeline.intervals import Times
+from xladoctor.ingest.timeline.intervals import Intervals, Times
+from xladoctor.ingest.timeline.python_frames import PythonFrames
 from xladoctor.ingest.timeline.steps import Steps
+from xladoctor.ingest.xplane import wire
+from xladoctor.ingest.xplane.nesting import nest
+from xladoctor.ingest.xplane.space import Line
+
+_RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_(\d{1,9})")
+_RECURS = 3  # times that parts follow each other, below which it may be chance
+_THEN = " > "  # between the numbers of parts
 
 
 def add_compiled_parts(
-    timeline: Timeline, steps: Steps | None, numbers: Times | None, process: int,
-    ingested: Ingested,
+    timeline: Timeline, doing: Mapping[str, Intervals], steps: Steps | None, numbers: Times | None,
+    process: int, ingested: Ingested,
 ) -> None:  # fmt: skip
-    """Fill ``compiled_part``, if such calls are in the timeline, in order of time."""
+    """Fill ``compiled_part`` and ``split_call``, if such calls are in the timeline.
+
+    Args:
+        doing: when the loop's thread was at each activity.
+    """
     names = timeline.events.names
     parts = {name: part for name in names if (part := part_of(name))}
     if not parts:
         return
     chosen = timeline.choice(parts)
-    found = [(line, timeline.chosen(line, chosen)) for plane in timeline.hosts
-             for line in plane.lines]  # fmt: skip
-    begin = np.concatenate([timeline.begins(*each) for each in found])
-    end = np.concatenate([timeline.ends(*each) for each in found])
-    name = np.concatenate([timeline.events.name[line.events][which] for line, which in found])
+    lines = [line for plane in timeline.hosts for line in plane.lines
+             if len(timeline.chosen(line, chosen))]  # fmt: skip
+    texts = [parts.get(each, "") for each in names]
+    threads = [_Parts.of(timeline, line, chosen, texts) for line in lines]
+    begin = np.concatenate([thread.begin for thread in threads])
+    end = np.concatenate([thread.end for thread in threads])
+    name = np.concatenate([thread.name for thread in threads])
     order = np.lexsort((begin - end, begin))
     begin, end, name = begin[order], end[order], name[order]
     step = step_of(steps, numbers, begin)
-    texts = [parts.get(each, "") for each in names]
     ingested.append("compiled_part", {
-        "process": np.full(len(begin), process),
-        "compile_id": Interned(name.astype(np.int32), texts),
+        "process": np.full(len(begin), process), "compile_id": Interned(name, texts),
         "step": np.ma.masked_array(step, step < 0), "begin_ns": begin, "duration_ns": end - begin,
     })  # fmt: skip
+    ingested.table("split_call")
+    for line, thread in zip(lines, threads, strict=True):
+        thread.add_split(timeline, line, doing["compile"], process, ingested)
+        thread.add_note(_what_separates(timeline, line), str(timeline.space.path), ingested)
+
+
+def _what_separates(timeline: Timeline, line: Line) -> Times:
+    """When a thread ran what no function of a forward pass does."""
+    beginnings = (*events("backward"), *events("update"), *events("step"))
+    which = timeline.chosen(line, timeline.choice(
+        name for name in timeline.events.names if name.startswith(beginnings)))  # fmt: skip
+    return np.sort(timeline.begins(line, which))
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """The calls of one thread, in order of time, the outer before the inner.
+
+    Attributes:
+        name: index in ``texts``, the numbers of the parts.
+        frame: number of the function that each is a version of; index in ``frames``.
+        parent: number of the call that each lies in, -1 for none.
+    """
+
+    begin: Times
+    end: Times
+    name: wire.Array
+    texts: list[str]
+    frame: wire.Ints
+    frames: list[str]
+    parent: wire.Ints
+
+    @classmethod
+    def of(cls, timeline: Timeline, line: Line, chosen: wire.Array, texts: list[str]) -> _Parts:
+        """Those of a line."""
+        which = timeline.chosen(line, chosen)
+        begin, end = timeline.begins(line, which), timeline.ends(line, which)
+        order = np.lexsort((begin - end, begin))
+        which, begin, end = which[order], begin[order], end[order]
+        name = timeline.events.name[line.events][which].astype(np.int32)
+        _, _, parent = nest(begin, end - begin)
+        functions = {index: texts[index].partition("/")[0] for index in np.unique(name).tolist()}
+        frames = sorted(set(functions.values()))
+        frame = np.array([frames.index(functions[index]) for index in name.tolist()], np.int64)
+        return cls(begin, end, name, texts, frame, frames, parent)
+
+    def add_split(
+        self, timeline: Timeline, line: Line, compiling: Intervals, process: int,
+        ingested: Ingested,
+    ) -> None:  # fmt: skip
+        """A row for each function that begins within calls of another."""
+        root = self._roots()
+        later = np.flatnonzero(root != np.arange(len(root)))
+        if not len(later):
+            return
+        since = self._since(timeline, line, later)
+        between = Intervals(since, self.begin[later])
+        operators = _when(timeline, line, *events("operator"))
+        compiled = compiling.covered(between.begin, between.end)
+        called = operators.covered(between.begin, between.end) - operators.common(
+            compiling).covered(between.begin, between.end)  # fmt: skip
+        usual = self._sequences(root, later)
+        frames = PythonFrames.of(timeline, line)
+        pairs = np.stack((self.frame[root[later]], self.frame[later]), axis=1)
+        for function, part in np.unique(pairs, axis=0).tolist():
+            own = np.flatnonzero((pairs == (function, part)).all(axis=1))
+            example = int(later[own[0]])
+            ingested.add(
+                "split_call", process=process, frame=self.frames[function],
+                compiled=_function(frames, self, int(root[example])),
+                parts=_THEN.join(self.texts[name] for name in usual[function]),
+                part=self.frames[part], count=len(np.unique(root[later[own]])),
+                between_ns=int(np.median((between.end - between.begin - compiled)[own])),
+                operators_ns=int(np.median(called[own])),
+                **_resumed(frames, self, example).columns(),
+            )  # fmt: skip
+
+    def _roots(self) -> wire.Ints:
+        """For each call the outermost that it lies in."""
+        root = np.arange(len(self.parent))
+        while (inner := self.parent[root] >= 0).any():
+            root = np.where(inner, self.parent[root], root)
+        return root
+
+    def _sequences(self, root: wire.Ints, later: wire.Ints) -> dict[int, tuple[int, ...]]:
+        """For each function that is split the names of the parts in most of its calls, in order."""
+        calls: dict[int, list[int]] = {}
+        for call in later.tolist():
+            first = int(root[call])
+            calls.setdefault(first, [int(self.name[first])]).append(int(self.name[call]))
+        counts: dict[int, Counter[tuple[int, ...]]] = {}
+        for first, names in calls.items():
+            counts.setdefault(int(self.frame[first]), Counter())[tuple(names)] += 1
+        return {function: each.most_common(1)[0][0] for function, each in counts.items()}
+
+    def _since(self, timeline: Timeline, line: Line, later: wire.Ints) -> Times:
+        """When what came before each of these calls ended: a part, a graph, or, of the part around
+        it, what leads to its graph.
+        """
+        graphs = timeline.chosen(line, timeline.choice(
+            name for name in timeline.events.names if name.startswith(events("compiled"))
+        ))  # fmt: skip
+        ends = np.sort(timeline.ends(line, graphs))
+        begin, parent = self.begin[later], self.parent[later]
+        before = np.searchsorted(ends, begin, "right") - 1
+        return np.maximum(np.where(before >= 0, ends[before], self.begin[parent]),
+                          self.begin[parent])  # fmt: skip
+
+    def add_note(self, apart: Times, file: str, ingested: Ingested) -> None:
+        """Say of functions that follow one another, time and again, what is not known of them.
+
+        Args:
+            apart: when the thread ran something that sets functions apart.
+        """
+        outer = np.flatnonzero(self.parent < 0)
+        begin, end, frame = self.begin[outer], self.end[outer], self.frame[outer].tolist()
+        lasted = end - begin
+        near = begin[1:] - end[:-1] <= np.maximum(lasted[1:], lasted[:-1])
+        near &= np.searchsorted(apart, begin[1:]) == np.searchsorted(apart, end[:-1])
+        chains: list[list[int]] = []
+        for place, joined in enumerate([False, *near.tolist()]):
+            if not joined or frame[place] in (frame[call] for call in chains[-1]):
+                chains.append([])
+            chains[-1].append(place)
+        counts = Counter(tuple(frame[call] for call in chain) for chain in chains if len(chain) > 1)
+        for functions, count in counts.items():
+            if count >= _RECURS:
+                named = ", ".join(self.frames[function] for function in functions)
+                breaks = len(functions) - 1
+                ingested.notes.append(
+                    f"{file}: compiled functions {named} follow one another {count} times:"
+                    f" {breaks} graph break{'s' * (breaks > 1)}, or {len(functions)} functions that"
+                    " are compiled one by one; TORCH_LOGS=graph_breaks tells"
+                )
+
+
+def _when(timeline: Timeline, line: Line, *beginnings: str) -> Intervals:
+    """When a thread was in events whose names begin so."""
+    which = timeline.chosen(line, timeline.choice(
+        name for name in timeline.events.names if name.startswith(beginnings)))  # fmt: skip
+    return Intervals.union(timeline.begins(line, which), timeline.ends(line, which))
+
+
+def _function(frames: PythonFrames, parts: _Parts, call: int) -> str | None:
+    """The name of the function that a part is of, where Python frames are recorded."""
+    frame = _frame_in(frames, parts, call)
+    return frame.function if frame else None
+
+
+def _resumed(frames: PythonFrames, parts: _Parts, call: int) -> CallSite:
+    """The line that a part comes after, by the name of its function."""
+    frame = _frame_in(frames, parts, call)
+    resumed = _RESUMED.fullmatch(frame.function) if frame else None
+    if frame is None or resumed is None:
+        return NOWHERE
+    return Folders().locate([Frame(frame.file, int(resumed[2]), resumed[1])])
+
+
+def _frame_in(frames: PythonFrames, parts: _Parts, call: int) -> Frame | None:
+    """The first Python function that begins in a call."""
+    at = int(np.searchsorted(frames.begin, parts.begin[call]))
+    if at < len(frames.begin) and frames.begin[at] < parts.end[call]:
+        return frames.frames[int(frames.function[at])]
+    return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.interface import Columns, Ingested, Progress
 from xladoctor.ingest.timeline import breakdown, compiling
-from xladoctor.ingest.timeline.activity import activities
+from xladoctor.ingest.timeline.activity import UNRECORDED, activities
 from xladoctor.ingest.timeline.clock import Timeline, kind_of
 from xladoctor.ingest.timeline.compile_phases import compile_phases
 from xladoctor.ingest.timeline.compiled_parts import add_compiled_parts
@@ -25,6 +25,7 @@ from xladoctor.ingest.timeline.intervals import Times
 from xladoctor.ingest.timeline.kernel_sites import add_kernel_sites
 from xladoctor.ingest.timeline.launches import add_launches
 from xladoctor.ingest.timeline.operators import add_eager, add_operators
+from xladoctor.ingest.timeline.recorded import unrecorded
 from xladoctor.ingest.timeline.records import add_records
 from xladoctor.ingest.timeline.regions import (
     add_regions,
@@ -105,15 +106,18 @@ def _read(
         ingested.notes.append(f"{space.path}: what drives the device is not understood ({strange}),"
                               " so that waits and launches are not judged")  # fmt: skip
     _describe(file, timeline, main, steps, strange, ingested)
-    numbers = None if steps is None else breakdown.add_steps(
-        doing, steps, warming_up(timeline, lines, steps), file.process, ingested)  # fmt: skip
+    doing[UNRECORDED] = unrecorded(timeline, lines, doing, steps, strange=strange is not None)
+    numbers = None
+    if steps is not None:
+        steps = replace(steps, warming_up=warming_up(timeline, lines, doing, steps))
+        numbers = breakdown.add_steps(doing, steps, file.process, ingested)
     breakdown.add_devices(timeline, main, doing, steps, numbers, devices, file.process, ingested)
     add_dependencies(timeline, lines, steps, numbers, devices, file.process, ingested)
     add_launches(timeline, steps, numbers, devices, file.process, ingested)
     add_operators(timeline, steps, numbers, file.process, ingested)
     add_eager(timeline, lines, steps, numbers, file.process, ingested)
     add_kernel_sites(timeline, lines, file.process, ingested)
-    add_compiled_parts(timeline, steps, numbers, file.process, ingested)
+    add_compiled_parts(timeline, doing, steps, numbers, file.process, ingested)
     regions = find_regions(timeline, lines)
     add_regions(regions, steps, numbers, devices, file.process, ingested)
     _defer_events(timeline, steps, numbers, file.process, ingested)

@@ -23,6 +23,7 @@ from xladoctor.ingest.timeline.python_frames import PythonFrames, paths_by_name
 from xladoctor.ingest.timeline.steps import Steps
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.space import Line
+from xladoctor.warmup import WARMUP
 
 #: What the call site of a graph is called: the place that the events tell.
 _BARRIER, _READ, _OPERATOR, _CALL = "barrier", "read", "operator", "call"
@@ -120,7 +121,10 @@ class _Loop:
         via = [via[number] for number in np.flatnonzero(~inside).tolist()]
         begin = timeline.begin if steps is None else int(steps.begin[0])
         ends = np.empty(0, np.int64) if steps is None else steps.end
-        before = np.empty(0, np.int64) if steps is None else steps.before
+        before = np.empty(0, np.int64)
+        if steps is not None:  # people warm up before a profile: then nothing shows it
+            early = steps.before
+            before = np.where(steps.warming_up, early, np.maximum(early, WARMUP))
         before = np.append(before, before[-1:].sum() + len(before[-1:]))
         compilations = np.array([compilation.begin_ns for compilation in compiled], np.int64)
         frames = PythonFrames.of(timeline, lines[0] if lines else None, paths)

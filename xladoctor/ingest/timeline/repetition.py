@@ -20,13 +20,12 @@ from xladoctor.ingest.timeline.devices import Device
 from xladoctor.ingest.timeline.intervals import Intervals, Times, covering
 from xladoctor.ingest.timeline.launches import launches_graph
 from xladoctor.ingest.timeline.python_frames import is_frame
-from xladoctor.ingest.timeline.steps import SPAN, Steps, between, outermost
+from xladoctor.ingest.timeline.steps import SPAN, Steps, outermost, repeated
 from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.space import Line
-from xladoctor.warmup import WARMUP
 
 _TURNS = 3  # fewer prove nothing
-_LITTLE = 0.1  # of what is done with a batch
+_LITTLE, _WHOLE = 0.1, 0.9  # of what is done with a batch
 _COVERED = 0.5  # of the sequence, where something comes before the first turn
 _APART = 0.5  # of the calls of a function with something between them that layers have not
 _CANDIDATES = 64  # lengths of a turn that are tried
@@ -116,9 +115,9 @@ def repeated_steps(
     batches = _by_batches(timeline, lines[0])
     if found is not None and few:
         inner = batches or _by_repetition(timeline, lines, doing)
-        updates = _updates(timeline, lines[0])
-        if inner and 0 < 2 * len(updates) <= len(inner.begin) + 1:  # turns accumulate gradients
-            inner = between(updates)
+        begin, end = _updates(timeline, lines[0])
+        if inner and 0 < 2 * len(begin) <= len(inner.begin) + 1:  # turns accumulate gradients
+            inner = repeated(timeline, lines[0], begin, end, last=True)
         more = inner is not None and len(inner.begin) >= 2 * len(found.begin)
         return replace(inner, earlier=int(found.number[0])) if inner and more else found
     if found is None and batches:
@@ -137,8 +136,7 @@ def repeated_steps(
 def whole_span(timeline: Timeline, lines: list[Line], devices: Sequence[Device]) -> Steps | None:
     """All that the loop's thread and the devices did as one step, where nothing tells steps apart.
 
-    What takes a large share of that does so whatever the steps are. That it was warmed up is taken
-    for granted, but for what :func:`warming_up` knows.
+    What takes a large share of that does so whatever the steps are.
     """
     if not lines or not timeline.space.joins_calls:
         return None
@@ -148,33 +146,44 @@ def whole_span(timeline: Timeline, lines: list[Line], devices: Sequence[Device])
     end = max([int(work.end.max()), *(int(device.busy.end[-1]) for device in devices
                                       if len(device.busy.end))])  # fmt: skip
     begin = int(work.begin.min())
-    return Steps(SPAN, np.array([begin]), np.array([end]), np.arange(1), earlier=WARMUP)
+    return Steps(SPAN, np.array([begin]), np.array([end]), np.arange(1))
 
 
-def warming_up(timeline: Timeline, lines: list[Line], steps: Steps) -> wire.Array:
-    """Which steps do what only first ones do, where they are too few to show what recurs: they
-    record graphs, or ask the driver for memory, which allocators keep.
+def warming_up(
+    timeline: Timeline, lines: list[Line], doing: Mapping[str, Intervals], steps: Steps
+) -> wire.Array:
+    """Which steps do what only first ones do: compile, record graphs, or ask the driver for memory,
+    which allocators keep. How many came before a profile is not known: people warm up before it.
+
+    After a step without, another that does so has another reason. So it has where all steps do, if
+    they are enough to show what recurs.
     """
-    if len(steps.begin) >= _TURNS or not timeline.space.joins_calls:
-        return np.zeros(len(steps.begin), bool)
     first = timeline.choice(name for name in timeline.events.names if _OF_WARMUP.fullmatch(name))
     calls = [timeline.begins(line, timeline.chosen(line, first)) for line in lines]
     instants = np.sort(np.concatenate([*calls, np.empty(0, np.int64)]))
-    return _each_has(instants, steps.begin, steps.end)
+    has = _each_has(instants, steps.begin, steps.end)
+    if "compile" in doing:
+        has |= doing["compile"].covered(steps.begin, steps.end) > 0
+    if len(has) < _TURNS:
+        return has
+    leading: wire.Array = np.logical_and.accumulate(has)
+    return leading & ~leading.all()
 
 
-def _updates(timeline: Timeline, line: Line) -> Times:
-    """When each update of an optimizer began."""
+def _updates(timeline: Timeline, line: Line) -> tuple[Times, Times]:
+    """When each update of an optimizer began and ended."""
     which = timeline.chosen(line, timeline.choice(
         name for name in timeline.events.names if name.startswith(events("update"))))  # fmt: skip
-    begin = timeline.begins(line, which)
-    return begin[outermost(begin, timeline.ends(line, which))]
+    begin, end = timeline.begins(line, which), timeline.ends(line, which)
+    outer = outermost(begin, end)
+    return begin[outer], end[outer]
 
 
 def _by_batches(timeline: Timeline, main: Line) -> Steps | None:
     """From one batch to the next, of the loader that is asked most often.
 
-    What lies between the last batch of an epoch and the first of the next is no step.
+    What lies between the last batch of an epoch and the first of the next is no step. What follows
+    the last batch is one if as much is done with it as with others.
     """
     which = timeline.chosen(main, timeline.choice(input_names(timeline.events.names)))
     begin, end = timeline.begins(main, which), timeline.ends(main, which)
@@ -183,16 +192,19 @@ def _by_batches(timeline: Timeline, main: Line) -> Steps | None:
     if not len(name):
         return None
     asked = np.sort(begin[outer][name == np.bincount(name).argmax()])
-    if len(asked) <= _TURNS:
+    if len(asked) < _TURNS:
         return None
-    work = _Sequence.of(timeline, main).begin
+    work = _Sequence.of(timeline, main)
     inputs = Intervals.union(begin, end)
-    work = np.sort(work[covering(inputs.begin, inputs.end, work) < 0])
-    amount = np.diff(np.searchsorted(work, asked))
-    worked = amount > _LITTLE * np.median(amount)  # not so between the batches of two epochs
-    if np.count_nonzero(worked) < _TURNS:
+    worked = np.sort(work.begin[covering(inputs.begin, inputs.end, work.begin) < 0])
+    instants = np.append(asked, max(asked[-1], work.end.max(initial=0)))
+    amount = np.diff(np.searchsorted(worked, instants))
+    usual = np.median(amount[:-1])
+    kept = amount > _LITTLE * usual  # not so between the batches of two epochs
+    kept[-1] = amount[-1] >= _WHOLE * usual
+    if np.count_nonzero(kept) < _TURNS:
         return None
-    return Steps("batches", asked[:-1][worked], asked[1:][worked], np.arange(worked.sum()),
+    return Steps("batches", instants[:-1][kept], instants[1:][kept], np.arange(kept.sum()),
                  each="one batch")  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -21,6 +21,8 @@ MARK = "xladoctor.step#"
 #: How the names of XLA's own events that launch a program begin.
 _RUNTIME = ("PjRtCpuExecutable::Execute", "TfrtCpuExecutable::Execute")
 _REPEATED = 3
+_LITTLE = 0.1  # of the events of a step
+_WHOLE = 0.9  # of the events of a turn, in what came before the first call and after the last
 #: Source of the step that all of a timeline is taken for where nothing tells steps apart.
 SPAN = "span"
 
@@ -39,6 +41,7 @@ class Steps:
         each: what they go from and to, where nothing marks steps.
         earlier: how many the program made before the first, as far as is known, where ``number``
             does not say.
+        warming_up: which do what only first ones do.
     """
 
     source: str
@@ -50,6 +53,7 @@ class Steps:
     logged: bool = False
     each: str = ""
     earlier: int = 0
+    warming_up: wire.Array = field(default_factory=lambda: np.zeros(1, bool))
 
     @property
     def before(self) -> Times:
@@ -156,7 +160,21 @@ def _by_annotations(timeline: Timeline, main: Line) -> Steps | None:
     steps = _until(ends[outer], int(begins.min()), rows.value[outer], "StepTrace")
     if marker == MARK:
         return _after_first(steps)
+    steps = _without_empty(timeline, main, steps)
     return replace(steps, source=marker.strip("#"), counted=True) if marker else steps
+
+
+def _without_empty(timeline: Timeline, main: Line, steps: Steps) -> Steps:
+    """Without a last step in which next to nothing is done: torch.profiler begins the next when one
+    ends, and the program may have no more.
+    """
+    labels = timeline.choice(timeline.space.labels or ())
+    work = np.flatnonzero(~labels[timeline.events.name[main.events]])
+    begins = np.sort(timeline.begins(main, work))
+    done = np.searchsorted(begins, steps.end) - np.searchsorted(begins, steps.begin)
+    if len(done) < 2 or done[-1] >= _LITTLE * done[:-1].min():
+        return steps
+    return replace(steps, begin=steps.begin[:-1], end=steps.end[:-1], number=steps.number[:-1])
 
 
 def _after_first(steps: Steps) -> Steps | None:
@@ -202,15 +220,16 @@ def _by_executions(
         return worked[program], int(steady[own].sum()), int((ends - begins)[own].sum())
 
     count = Counter(names.tolist())
-    repeated = [name for name in count if count[name] >= _REPEATED]
-    if not repeated:
+    often = [name for name in count if count[name] >= _REPEATED]
+    if not often:
         return None
-    longest = max(repeated, key=rank)
-    updates = [name for name in repeated
+    longest = max(often, key=rank)
+    updates = [name for name in often
                if timeline.events.names[name].startswith(events("update"))]  # fmt: skip
     # an update ends a step, whatever that calls several times
     chosen = min([longest, *updates], key=lambda name: count[name])
-    steps = between(begins[names == chosen])
+    own = names == chosen
+    steps = repeated(timeline, main, begins[own], ends[own], chosen in updates)
     return steps and replace(steps, each=timeline.events.names[chosen])
 
 
@@ -253,16 +272,34 @@ def _by_modules(timeline: Timeline) -> Steps | None:
                 names = timeline.events.name[line.events]
                 lasted = np.bincount(names, timeline.events.duration_ps[line.events])
                 which = np.flatnonzero(names == lasted.argmax())
-                return between(timeline.begins(line, which))
+                return repeated(
+                    timeline, line, timeline.begins(line, which), timeline.ends(line, which)
+                )
     return None
 
 
-def between(begins: Times) -> Steps | None:
-    """From each of these instants to the next, if they are enough to show what recurs."""
-    begins = np.sort(begins)
+def repeated(
+    timeline: Timeline, line: Line, begins: Times, ends: Times, last: bool = False
+) -> Steps | None:
+    """Steps of a thread by what it does once in each, if that is enough to show what recurs.
+
+    They go from one of these events to the next, or, if it comes ``last`` in a step, from end to
+    end. What is before the first and after the last is a step if it is as much as a whole one, at
+    most as long as the longest: what the program does after its loop is none.
+    """
     if len(begins) < _REPEATED:
         return None
-    return Steps("executions", begins[:-1], begins[1:], np.arange(len(begins) - 1))
+    begins, ends = np.sort(begins), np.sort(ends)
+    first, until = timeline.begins(line), timeline.ends(line)
+    place = np.searchsorted(np.sort(first), begins)
+    around = len(first) - int(place[-1]) + int(place[0])
+    whole = around >= _WHOLE * np.diff(place).min()
+    if last:
+        instants = np.append(first.min(), ends)[not whole :]
+    else:
+        end = min(int(until.max()), int(begins[-1] + np.diff(begins).max()))
+        instants = np.append(begins, end)[: len(begins) + whole]
+    return Steps("executions", instants[:-1], instants[1:], np.arange(len(instants) - 1))
 
 
 def _until(ends: Times, begin: int, numbers: Times, source: str) -> Steps:

@@ -1,0 +1,78 @@
+"""When a timeline does not tell what the loop's thread did.
+
+A profile of devices alone has no thread, one of calls to the driver alone has no operators, and
+records of the host can end before the devices have done what they were handed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from xladoctor.frontends.vocabulary import events, part_of
+from xladoctor.ingest.timeline.clock import Timeline
+from xladoctor.ingest.timeline.intervals import Intervals, Times
+from xladoctor.ingest.timeline.python_frames import is_frame
+from xladoctor.ingest.timeline.steps import Steps
+from xladoctor.ingest.xplane.space import Line
+
+
+def unrecorded(
+    timeline: Timeline, lines: list[Line], doing: Mapping[str, Intervals], steps: Steps | None,
+    *, strange: bool = False,
+) -> Intervals:  # fmt: skip
+    """All time but that of known activities and that in which the thread was in Python.
+
+    That it was in Python is known between its first event and its last, where operators are
+    recorded: not in steps of which there is nothing but labels.
+
+    Args:
+        lines: the threads of the loop, its own first.
+        doing: when these were at each activity.
+        strange: whether calls of what drives the device are not understood.
+    """
+    known = [Intervals(np.empty(0, np.int64), np.empty(0, np.int64)), *doing.values()]
+    if lines and _has_operators(timeline) and not strange:
+        known.append(_followed(timeline, lines, steps))
+    both = Intervals.union(*(np.concatenate([getattr(part, side) for part in known])
+                             for side in ("begin", "end")))  # fmt: skip
+    begin, end = timeline.begin, timeline.end
+    if steps is not None and len(steps.begin):
+        begin, end = min(begin, int(steps.begin[0])), max(end, int(steps.end[-1]))
+    return both.gaps(begin, end)
+
+
+def _has_operators(timeline: Timeline) -> bool:
+    """Whether operators, compiled functions or Python frames are recorded, if such are to be."""
+    beginnings = events("operator")
+    return not timeline.space.joins_calls or any(
+        name.startswith(beginnings) or part_of(name) or is_frame(name)
+        for name in timeline.events.names
+    )
+
+
+def _followed(timeline: Timeline, lines: list[Line], steps: Steps | None) -> Intervals:
+    """From the first event to the last, without steps that have labels alone."""
+    labels = timeline.choice(timeline.space.labels or ())
+    work = [np.flatnonzero(~labels[timeline.events.name[line.events]]) for line in lines]
+    begins = _joined([timeline.begins(*part) for part in zip(lines, work, strict=True)])
+    ends = _joined([timeline.ends(line) for line in lines])
+    if not len(begins):
+        return Intervals(begins, begins)
+    first, last = begins.min(keepdims=True), ends.max(keepdims=True)
+    if timeline.space.started_ns is not None:
+        first = np.minimum(first, timeline.begin)
+    whole = Intervals(first, last)
+    if steps is None:
+        return whole
+    working = _joined([timeline.ends(*part) for part in zip(lines, work, strict=True)])
+    began = np.searchsorted(np.sort(begins), steps.end)
+    ended = np.searchsorted(np.sort(working), steps.begin, side="right")
+    empty = began == ended  # nothing begins before its end that has not ended before its begin
+    return whole.common(Intervals.union(steps.begin[empty], steps.end[empty]).gaps(
+        int(whole.begin[0]), int(whole.end[0])))  # fmt: skip
+
+
+def _joined(parts: list[Times]) -> Times:
+    return np.concatenate([np.empty(0, np.int64), *parts])
