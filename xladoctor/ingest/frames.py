@@ -16,6 +16,8 @@ from xladoctor.frontends.vocabulary import DEFAULT, vocabulary
 
 _LONGEST_NUMBER = 10  # digits, which no line has
 _INSTALLED = ("/site-packages/", "/dist-packages/")
+#: Repositories that people run a framework from, as ``/workspaces/pytorch/xla/torch_xla``.
+_CHECKOUTS = ("/pytorch/xla/", "/pytorch/", "/jax/")
 #: What decorators call the function that they return, for frames that the capture did not judge.
 _PASSING = frozenset(("wrapper", "wrapped", "_wrapper", "_wrapped", "decorated", "inner",
                       "inner_wrapper", "wrapped_function", "wrapped_func"))  # fmt: skip
@@ -119,6 +121,9 @@ class Folders:
         for marker in _INSTALLED:
             if marker in file:
                 return file.rsplit(marker, 1)[1].split("/", 1)[0]
+        if not self.installed:  # nothing tells where packages are
+            packages = (file.partition(place)[2].split("/", 1)[0] for place in _CHECKOUTS)
+            return next((package for package in packages if package in self.framework), None)
         return None
 
     def locate(self, frames: Iterable[Frame]) -> CallSite:
