@@ -18,7 +18,6 @@ from xladoctor.ingest.compressed import Unpacked
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.interface import Columns, Ingested, IngestError
 from xladoctor.ingest.jax.compile_log import CompileLog
-from xladoctor.ingest.other_formats import described
 from xladoctor.ingest.plain_text import as_utf8, plain_lines
 from xladoctor.ingest.torch.text_log import TextLog
 from xladoctor.ingest.torch_xla.analysis_log import AnalysisLog, AnalysisReader
@@ -31,6 +30,7 @@ from xladoctor.ingest.torch_xla.metrics_report import (
     source_of,
 )
 from xladoctor.ingest.torch_xla.metrics_types import ReportSection
+from xladoctor.ingest.torch_xla.other_formats import described
 from xladoctor.ingest.torch_xla.report_tables import add_section
 from xladoctor.quantities import duration
 
