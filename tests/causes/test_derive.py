@@ -698,6 +698,20 @@ def test_shape_sent_for_the_first_time_in_the_step_that_compiled() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(("batches", "kind"), [(5, "input_shape"), (8, "input_shape"),
+                                               (4, "unknown"), (20, "unknown")])  # fmt: skip
+def test_shapes_that_a_loaders_thread_sends_ahead_go_by_their_order(
+    batches: int, kind: str
+) -> None:
+    compilations = [compiled(step, f"g{step}") for step in range(5)]
+    transfers = [sent(0, [16 + 3 * n, 8], thread=2) for n in range(batches)]
+    rows = explain(compilations, transfer=transfers).rows
+    assert {row["kind"] for row in rows} == {kind}
+    if kind != "unknown":
+        assert (rows[-1]["was"], rows[-1]["now"]) == ("f32[25,8]", "f32[28,8]")
+        assert {row["basis"] for row in rows} == {"upload"}
+
+
 @pytest.mark.parametrize(
     "transfers",
     [

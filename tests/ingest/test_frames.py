@@ -111,3 +111,15 @@ def test_what_the_capture_saw_of_the_code_counts_more_than_names() -> None:
 
     assert folders.locate([XLA, LIBRARY, USER]) == CallSite(*USER, via="sync")
     assert folders.locate([XLA, DECORATOR, USER]) == CallSite(*DECORATOR, *USER, via="sync")
+
+
+@pytest.mark.parametrize(
+    "file",
+    ["/workspaces/dk3/pytorch/xla/torch_xla/core/xla_model.py",
+     "/root/pytorch/torch/nn/modules/module.py"],
+)  # fmt: skip
+def test_checkout_of_a_framework_is_the_frameworks(file: str) -> None:
+    assert Folders().is_machinery(file)
+    assert not Folders(installed=("/venv/lib/packages",)).is_machinery(file)
+    user = Frame("/workspaces/dk3/pytorch/xla/examples/train.py", 48, "train")
+    assert Folders().locate([Frame(file, 7, "mark_step"), user]).line == 48

@@ -217,6 +217,16 @@ def test_windows_of_the_profiler_are_rows(run: Path) -> None:
     assert ingested.notes == []
 
 
+@pytest.mark.parametrize("size", [12_000_000, 90_000_000])
+def test_timeline_that_its_size_ended_far_from_the_limit_is_noted(run: Path, size: int) -> None:
+    window = {**WINDOW, "ended_by": "size limit", "bytes": size, "steps": 11}
+    add_process(run, 42, windows=[window])
+    write(run / "run.json", {**MANIFEST, "options": {"trace_bytes": 100_000_000}})
+    notes = [note for note in read(run).notes if "12 of the 100 MB of --trace-bytes" in note]
+    assert len(notes) == (size < 50_000_000)
+    assert all("the timeline ended after 11 steps" in note for note in notes)
+
+
 @pytest.mark.parametrize("too_large", [True, False])
 def test_modules_that_were_left_out_are_told(run: Path, too_large: bool) -> None:
     add_process(run, 42, modules_too_large=too_large)

@@ -123,9 +123,11 @@ def _by_records(sites: Sites, known: Causes, uploads: Uploads) -> Causes:
     """Of all others after the first of their call site."""
     causes = {}
     for site in sites.values():
-        counted = dict(by_log(site))
+        counted, ahead = dict(by_log(site)), uploads.explain_in_order(site)
         for compilation in site[1:]:
             if compilation not in known:
-                cause = uploads.explain(compilation) or counted.get(compilation)
-                causes[compilation] = cause or Cause("unknown")
+                causes[compilation] = (
+                    uploads.explain(compilation) or ahead.get(compilation)
+                    or counted.get(compilation) or Cause("unknown")
+                )  # fmt: skip
     return causes

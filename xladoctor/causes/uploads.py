@@ -11,6 +11,8 @@ from xladoctor.causes.input_cause import input_changed
 from xladoctor.causes.interface import Cause, Compilation, InputKind, Line, Parameter, Place
 from xladoctor.evidence.database import Database
 
+_SENT_AHEAD = 8  # batches at most, which loaders have sent and nobody has taken yet
+_ENOUGH = 4  # graphs, to tell that a loader's shapes are why they are new
 _MOSTLY = 0.8  # of the steps with a new shape, that compile
 _SHAPES = """
     SELECT process, thread, step, dtype, shape,
@@ -34,7 +36,11 @@ class Uploads:
     def __init__(self, database: Database, compilations: Iterable[Compilation]) -> None:
         compiling = {(compilation.process, compilation.step) for compilation in compilations}
         self._telling: dict[tuple[int, int | None], list[list[_Upload]]] = defaultdict(list)
+        self._ahead: dict[int, list[list[_Upload]]] = defaultdict(list)
+        at_work = {(compilation.process, compilation.thread) for compilation in compilations}
         for (process, thread, *_), shapes in _by_line(database).items():
+            if (process, thread) not in at_work:
+                self._ahead[process] += _alone(shapes)
             if _goes_along(shapes, {step for p, step in compiling if p == process}):
                 self._telling[process, thread].append(shapes)
         self._first_sent: dict[tuple[int, int, InputKind], int | None] = {
@@ -53,9 +59,22 @@ class Uploads:
                     continue
                 alike = [old for old in shapes[:position] if _alike(old, upload)]
                 if alike:
-                    cause = input_changed(alike[-1].tensor, upload.tensor, "input_shape")
-                    return replace(cause, parameter=None, basis="upload")
+                    return _of_upload(alike[-1], upload)
         return None
+
+    def explain_in_order(self, site: Sequence[Compilation]) -> dict[Compilation, Cause]:
+        """Why a call site compiled whose input another thread sends ahead, as loaders do.
+
+        The steps of that thread do not tell which graph a shape is in. But if all graphs of the
+        site are new for their shapes, there is one graph for each new shape, in the same order.
+        """
+        if len(site) < _ENOUGH:
+            return {}
+        for shapes in self._ahead.get(site[0].process, ()):
+            if 0 <= len(shapes) - len(site) <= _SENT_AHEAD:
+                pairs = zip(site[1:], shapes, shapes[1:], strict=False)
+                return {compilation: _of_upload(old, new) for compilation, old, new in pairs}
+        return {}
 
     def was_there(self, compilation: Compilation, parameter: Parameter) -> bool:
         """Whether it was sent to the device more than a step before: a weight, not a batch.
@@ -73,6 +92,19 @@ class Uploads:
         if {thread for thread, _ in sent_in} != {thread}:
             return False
         return not {compilation.step, compilation.step - 1} & {step for _, step in sent_in}
+
+
+def _of_upload(old: _Upload, new: _Upload) -> Cause:
+    cause = input_changed(old.tensor, new.tensor, "input_shape")
+    return replace(cause, parameter=None, basis="upload")
+
+
+def _alone(shapes: Sequence[_Upload]) -> list[list[_Upload]]:
+    """The shapes of each tensor that a thread sends: by type and number of dimensions."""
+    tensors: dict[tuple[str, int], list[_Upload]] = defaultdict(list)
+    for upload in shapes:
+        tensors[upload.tensor.type, len(upload.tensor.shape)].append(upload)
+    return list(tensors.values())
 
 
 def _by_line(database: Database) -> dict[tuple[int, int, Line], list[_Upload]]:

@@ -195,11 +195,12 @@ def _target(output: Path | None) -> Iterator[BinaryIO]:
 def _describe(words: list[str], session: str | None, color: Color) -> None:
     """The named tables, views and macros, or all; the first word may be a run."""
     from xladoctor.evidence.catalog import macro_heads, views
+    from xladoctor.evidence.runs import is_there
     from xladoctor.evidence.schema import TABLES
     from xladoctor.report import schema
 
     known, available = {*TABLES, *views(), *macro_heads()}, None
-    if words and words[0] not in known and (words[0] == "-" or Path(words[0]).exists()):
+    if words and words[0] not in known and (words[0] == "-" or is_there(words[0])):
         available = load_evidence(words.pop(0), session).available
     for word in words:
         if word not in known:

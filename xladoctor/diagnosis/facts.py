@@ -39,7 +39,7 @@ _QUOTED = """
            any_value(coalesce(user_line, line)) AS line, bool_or(compiled) AS compiled
     FROM (SELECT * EXCLUDE (index), TRUE AS compiled FROM compilation
           UNION ALL BY NAME SELECT *, FALSE AS compiled FROM execution)
-    WHERE process NOT IN (SELECT process FROM timeline) AND cause <> '' AND line IS NOT NULL
+    WHERE process NOT IN (SELECT process FROM timeline) AND cause <> ''
     GROUP BY process, cause, user_file, user_line
 """
 _ALONE = """
@@ -95,7 +95,8 @@ def _logged(evidence: Evidence) -> str:
     if len(quoted) == 1 and evidence.database.scalar(_ALONE):
         what = "compiled" if quoted[0]["compiled"] else "launched"
         cause, file, line = (quoted[0][name] for name in ("cause", "file", "line"))
-        return f"The log has one graph, {what} at {evidence.shown(file)}:{line} ({cause})"
+        place = f" at {evidence.shown(file)}:{line}" if file else ""
+        return f"The log has one graph, {what}{place} ({cause})"
     rows = evidence.database.rows(_LOGGED)
     if len(rows) != 1:
         return ""

@@ -91,6 +91,14 @@ def locate(word: str) -> str:
     raise IngestError(f"{word}: no such file or directory", _EXPECTED)
 
 
+def is_there(word: str) -> bool:
+    """Whether somebody names a path or a run with it."""
+    try:
+        return bool(locate(word))
+    except IngestError:
+        return False
+
+
 def is_run(place: Path) -> bool:
     """Whether a folder is a run directory; one of a command that ran several programs is not."""
     if any(place.glob("process-*")):

@@ -122,6 +122,7 @@ class Vocabulary(BaseModel):
         title: what people call it.
         package: what to install and import.
         packages: those whose frames are the framework's, not the user's.
+        checkouts: folders of repositories that people run these packages from.
         requires: packages that a captured program needs, and whose versions matter.
         records_steps: whether each step is recorded anew, operation by operation.
         records_reads: whether the capture records where the host reads values; of programs on the
@@ -179,6 +180,7 @@ class Vocabulary(BaseModel):
     title: str
     package: str
     packages: tuple[str, ...] = ()
+    checkouts: tuple[str, ...] = ()
     requires: tuple[str, ...] = ()
     records_steps: bool = True
     records_reads: bool = True

@@ -77,6 +77,8 @@ class Folders:
         framework: packages that are the framework's.
         passing: by file and line, whether a frame there only passes a call on, as far as the
             capture has seen its code.
+        checkouts: folders of repositories that hold such packages, where nothing tells where
+            packages are.
     """
 
     standard: tuple[str, ...] = ()
@@ -84,6 +86,7 @@ class Folders:
     main: str | None = None
     framework: tuple[str, ...] = field(default_factory=lambda: vocabulary(DEFAULT).packages)
     passing: Mapping[tuple[str, int], bool] = field(default_factory=dict)
+    checkouts: tuple[str, ...] = field(default_factory=lambda: vocabulary(DEFAULT).checkouts)
 
     def is_user(self, file: str) -> bool:
         """Whether the user wrote it: neither installed nor part of Python."""
@@ -120,6 +123,9 @@ class Folders:
         for marker in _INSTALLED:
             if marker in file:
                 return file.rsplit(marker, 1)[1].split("/", 1)[0]
+        if not self.installed:
+            packages = (file.partition(place)[2].split("/", 1)[0] for place in self.checkouts)
+            return next((package for package in packages if package in self.framework), None)
         return None
 
     def locate(self, frames: Iterable[Frame]) -> CallSite:

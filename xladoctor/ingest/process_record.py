@@ -21,6 +21,7 @@ _OF_HOOK = {
     "uploads": ("upload", "transfer"), "input": ("data_wait",), "saves": ("state_save",),
 }  # fmt: skip
 _FEW = 10  # steps of a window, from which on it needs no other
+_FAR = 0.5  # of the limit
 
 
 def read_process_record(path: Path, ingested: Ingested) -> ProcessRecord | None:
@@ -135,6 +136,27 @@ def without_jumps(
                   f" {'ahead' if jumped > 0 else 'back'} by {abs(jumped) / 1e9:.6g} s while it was"
                   " recorded", *tables_of(timeline.name))  # fmt: skip
     return None
+
+
+def note_windows_closed_early(limit: object, path: Path, ingested: Ingested) -> None:
+    """Note timelines that ended by their size, although their files are far from the limit.
+
+    The size of what is recorded is estimated by the memory that the process takes meanwhile.
+
+    Args:
+        limit: ``trace_bytes`` of the run's options.
+    """
+    windows = ingested.tables.get("capture_window", {})
+    columns = (windows.get(name, ()) for name in ("ended_by", "bytes", "steps"))
+    for ended_by, size, steps in zip(*columns, strict=True):
+        if ended_by != "size limit" or not steps or size is None or not isinstance(limit, int):
+            continue
+        if size < _FAR * limit:
+            ingested.notes.append(
+                f"{path}: the timeline ended after {steps} steps, at {size / 1e6:.0f} of the"
+                f" {limit / 1e6:.0f} MB of --trace-bytes: its size is judged by how much memory the"
+                " process takes meanwhile. A larger --trace-bytes gives more steps"
+            )
 
 
 def _add_windows(

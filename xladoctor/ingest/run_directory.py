@@ -21,6 +21,7 @@ from xladoctor.ingest.modules import read_modules
 from xladoctor.ingest.process_record import (
     add_process,
     first_fault,
+    note_windows_closed_early,
     profile_of_program,
     read_process_record,
     without_jumps,
@@ -98,6 +99,7 @@ def read_run_directory(
         if read_process(folder, timelines, number, ingested, progress, _end(manifest),
                         asked_for=session is not None):  # fmt: skip
             number += 1
+    note_windows_closed_early(manifest.options.get("trace_bytes"), path, ingested)
     _add_sources(path / "sources.json", ingested)
     started = _read_python_log(path / "python.log", ingested)
     for fault in _faults_at_start(path / "python.log", started or "", ingested):

@@ -55,7 +55,8 @@ SELECT process FROM (
 )
 GROUP BY process HAVING count(*) >= 10 OR count(*) >= 3 AND max(ordinal) > 0 UNION
 SELECT process FROM reported
-WHERE compiled IS NOT NULL AND (coalesce(launched, barriers) >= 10 OR compiled >= 30);
+WHERE compiled IS NOT NULL
+    AND (coalesce(launched, barriers) >= 10 OR compiled >= 30 OR compiled >= 10 AND compiled_since > 0);
 
 -- Processes whose report has the runtime's counters, among which those of barriers are, and a counter
 -- behind them, so that it was not cut there.

@@ -20,7 +20,6 @@ from xladoctor.ingest.hlo.slow_alarm import SlowAlarm
 from xladoctor.ingest.interface import Columns, Ingested, IngestError
 from xladoctor.ingest.jax.compile_log import CompileLog
 from xladoctor.ingest.jax.transfer_log import TransferLog
-from xladoctor.ingest.other_formats import described
 from xladoctor.ingest.plain_text import as_utf8, plain_lines
 from xladoctor.ingest.torch.break_report import BreakReport
 from xladoctor.ingest.torch.text_log import TextLog
@@ -34,6 +33,7 @@ from xladoctor.ingest.torch_xla.metrics_report import (
     source_of,
 )
 from xladoctor.ingest.torch_xla.metrics_types import ReportSection
+from xladoctor.ingest.torch_xla.other_formats import described
 from xladoctor.ingest.torch_xla.report_tables import add_section
 from xladoctor.quantities import duration
 

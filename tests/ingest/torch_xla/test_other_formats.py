@@ -8,7 +8,7 @@ import time
 import pytest
 
 from xladoctor.ingest.interface import IngestError
-from xladoctor.ingest.other_formats import described
+from xladoctor.ingest.torch_xla.other_formats import described
 from xladoctor.ingest.torch_xla.text_file import read_text
 
 TEXTS = {
