@@ -28,8 +28,8 @@ _HINT = re.compile(
     re.MULTILINE,
 )
 _BACKEND = re.compile(r"BACKEND_MATCH failure: ")
-_TRACED = re.compile(r'^\s*File "(.+?)", line (\d{1,9}), in (.+)$', re.MULTILINE)
-_AT = re.compile(r"\s# (?:.*\s# )?(\S[^#\n]*?):(\d{1,9}) in (\S.*?)(?: \(HINT: .*)?$", re.MULTILINE)
+_TRACED = re.compile(r'^[ \t]*File "(.+?)", line (\d{1,9}), in (.+)$', re.MULTILINE)
+_AT = re.compile(r"(\S[^#]*?):(\d{1,9}) in (<[^>]*>|\S+)")
 #: Folders of torch, by which its own files are called in guards.
 _OF_TORCH = re.compile(
     r"(?:_\w+|amp|autograd|distributed|fx|nn|optim|utils)/|functional\.py|overrides\.py"
@@ -153,7 +153,7 @@ def traced(reason: str, files: Iterable[str]) -> list[Traced]:
     """
     if found := _TRACED.findall(reason):
         return [Traced(file, int(line), name.strip()) for file, line, name in found]
-    if not (match := _AT.search(reason)):
+    if not (match := _AT.match(reason.partition("\n")[0].rpartition(" # ")[2])):
         return []
     file = _whole(match[1], [*files])
     return [Traced(file, int(match[2]), match[3].strip())] if file else []
