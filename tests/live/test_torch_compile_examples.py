@@ -44,10 +44,10 @@ class Sick:
 CALL, LIMIT = "loss = compiled(", frozenset({"XD116"})
 SICK = {
     "fixed_shapes": Sick("XD101", CALL, AGAIN, LIMIT),
-    "counting_attribute": Sick("XD104", CALL, AGAIN, LIMIT),
-    "text_argument": Sick("XD104", CALL, AGAIN, LIMIT),
-    "growing_list": Sick("XD106", CALL, AGAIN, LIMIT),
-    "function_made_anew": Sick("XD112", CALL, AGAIN, LIMIT),
+    "counting_attribute": Sick("XD104", "self.steps += 1", AGAIN, LIMIT),
+    "text_argument": Sick("XD104", "return self.last(", AGAIN, LIMIT),
+    "growing_list": Sick("XD106", "self.past.append(", AGAIN, LIMIT),
+    "function_made_anew": Sick("XD112", "return self.last(", AGAIN, LIMIT),
     "tensor_branch": Sick("XD314", "if y.mean()", 40),
     "item_in_step": Sick("XD314", "self.largest = max(", 40, LIMIT | {"XD104"}),
     "print_in_step": Sick("XD314", 'print("hidden"', 40),
@@ -90,7 +90,10 @@ def test_sick_program_fires_its_rule_at_its_line(example: Captured) -> None:
     (finding,) = example.findings(sick.rule)
 
     here = (str(example.program.relative_to(ROOT)), line_of(example.program, sick.line))
-    assert here in [(place["file"], place["line"]) for place in finding["locations"]]
+    places = [(place["file"], place["line"]) for place in finding["locations"]]
+    assert places[0] == here
+    if sick.line != CALL and sick.rule != "XD314":
+        assert places[1] == (here[0], line_of(example.program, CALL))
     assert finding["count"] == sick.count
     assert finding["severity"] != "info"
     others = {f["rule"] for f in example.report["findings"] if f["severity"] != "info"}

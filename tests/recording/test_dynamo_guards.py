@@ -14,6 +14,7 @@ from xladoctor.recording.bootstrap._xladoctor.torch.guards import (
     compared_with,
     hint,
     nearest,
+    owner,
     traced,
 )
 
@@ -72,6 +73,9 @@ GUARDS = {
         "shape", "w[0]", "size 512 of dimension 0", "size 96 of dimension 0"),
     "1/0: ___check_obj_id(self._modules['mixer'].kernel, 140000000000)": (
         "member", "self._modules['mixer'].kernel", "", ""),
+    "1/0: ___check_obj_id(layer.kernel, 14)": ("member", "layer.kernel", "", ""),
+    "1/0: ___check_obj_id(G['tools'].kernel, 14)": ("function", "tools.kernel", "", ""),
+    "1/0: ___check_obj_id(args[0], 14)": ("function", "args[0]", "", ""),
     "0/0: ___check_type_id(k, 94), type=<class 'int'>": ("structure", "k", "int", "1.5"),
     '0/0: self.f.__closure__[0].cell_contents == 1   # return x * n  # a.py:11 in f (HINT: guard on'
     ' "n")': ("static", "n", "1", ""),
@@ -90,6 +94,8 @@ def test_a_guard_tells_what_is_new(text: str) -> None:
 def test_an_object_of_the_same_module_is_made_anew() -> None:
     known = Frame({}, {}, again=True)
     assert change("0/1: ___check_obj_id(self.f, 94)", known).what == "function"
+    assert owner("0/1: ___check_obj_id(self.f, 94)") == "self"
+    assert owner("0/1: k == 3") == ""
 
 
 IN_MODULE = (

@@ -155,6 +155,12 @@ JOIN (
 WHERE t.compile_ns = 0
 GROUP BY process, frame;
 
+-- Internal: the share of a run that compiling took, where the compiler says how long its phases took.
+CREATE TABLE compile_share AS
+SELECT process, sum(f.duration_ns) / any_value(coalesce(p.ended_ns - p.began_ns, l.end_ns - l.begin_ns)) AS share
+FROM compile_phase f JOIN process p USING (process) LEFT JOIN timeline l USING (process)
+GROUP BY process;
+
 -- Internal: what so many steady steps of the timeline lose, for all steps of the loop.
 CREATE MACRO over_loop(process_, ns, steps_) AS (
     ns * greatest(1, coalesce((SELECT max(steps) FROM loop l WHERE l.process = process_), 0) / steps_)

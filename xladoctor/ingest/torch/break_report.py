@@ -24,12 +24,14 @@ _TITLE = re.compile(r"Break reasons:\s*$")  # in torch 2.0
 _REASON = re.compile(r"\s*Reason: (.*)")
 _SECTION = re.compile(r"\s*(?:User Stack:|Ops per Graph:|Out Guards:|Compile Times:)")
 _FRAME = re.compile(
-    r"<FrameSummary file (?P<file>[^>]+?), line (?P<line>\d{1,9}) in (?P<name>[^>]*(?:<\w+>)?)>"
-    r'|\s*File "(?P<path>.+?)", line (?P<number>\d{1,9}), in (?P<function>.+)'
+    r"<FrameSummary file (?P<file>[^<>]+?), line (?P<line>\d{1,9}) in "
+    r"(?P<name>[^<>]*(?:<[^<>]*>)?)>"
 )
+_FILE = re.compile(r'\s*File "(?P<file>.+?)", line (?P<line>\d{1,9}), in (?P<name>.+)')
+_LISTED = "GraphCompileReason("
 _COMPILED_FOR = re.compile(
-    r"GraphCompileReason\(reason=(?P<reason>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"), user_stack=\["
-    r"(?P<stack>.*?)\], graph_break=True"
+    r"reason=(?P<reason>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"), user_stack=\["
+    r"(?P<stack>[^\]]*)\], graph_break=True"
 )
 _MOST_LINES = 200  # of a reason
 _MOST_LINE = 2**31 - 1
@@ -49,7 +51,7 @@ class BreakReport(CompilerLog):
 
     NAME = "PyTorch's report of graph breaks"
     LACKING = "no graph break with its line in PyTorch's report of them"
-    MARKS = ("Break Reason ", "Break reasons:", "GraphCompileReason(", "Graph Break Count: ")
+    MARKS = ("Break Reason ", "Break reasons:", _LISTED, "Graph Break Count: ")
 
     def __init__(self) -> None:
         self._open: _Open | None = None
@@ -71,7 +73,7 @@ class BreakReport(CompilerLog):
     def take(self, line: str) -> bool:
         """Take a line; False if it is not of the report."""
         line = line.rstrip("\r\n")
-        if "GraphCompileReason(" in line:
+        if _LISTED in line:
             return self._compiled_for(line)
         if "Graph Break Count: " in line:
             self._whole = self._whole or line.rpartition(": ")[2].strip() == "0"
@@ -92,7 +94,7 @@ class BreakReport(CompilerLog):
         if self._open is None:
             self._numbered = self._numbered and not line.strip()
             return self._numbered
-        reason, frame = _REASON.match(line), _FRAME.search(line)
+        reason, frame = _REASON.match(line), _FRAME.search(line) or _FILE.match(line)
         if frame:
             self._open.stack.append(_frame(frame))
         elif _SECTION.match(line) or (self._open.stack and not line.startswith(" ")):
@@ -108,7 +110,9 @@ class BreakReport(CompilerLog):
 
     def _compiled_for(self, line: str) -> bool:
         self._finish()
-        for found in _COMPILED_FOR.finditer(line):
+        for text in line.split(_LISTED)[1:]:
+            if not (found := _COMPILED_FOR.match(text)):
+                continue
             stack = [_frame(frame) for frame in _FRAME.finditer(found["stack"])]
             self._add(str(literal_eval(found["reason"])), stack)
         return True
@@ -141,7 +145,5 @@ class BreakReport(CompilerLog):
 
 
 def _frame(match: re.Match[str]) -> Frame:
-    file = match["file"] or match["path"]
-    line = int(match["line"] or match["number"])
-    function = breaks.function_name((match["name"] or match["function"]).strip())
-    return Frame(file, min(line, _MOST_LINE), function)
+    function = breaks.function_name(match["name"].strip())
+    return Frame(match["file"], min(int(match["line"]), _MOST_LINE), function)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from xladoctor.ingest.frames import CallSite, Folders, Frame
 from xladoctor.recording.bootstrap._xladoctor.torch import guards
 
+_LONGEST = 5_000  # characters of a reason, of which patterns try each start with each end
 _NO_VALUES = guards.Frame({}, {})
 
 
@@ -23,7 +24,7 @@ class FailedGuards:
 
     def add(self, number: str, reasons: Sequence[str]) -> None:
         """Take a record's reasons; ``number`` is that of the compilation, as ``0/2``."""
-        self._reasons[number] = reasons
+        self._reasons[number] = reasons = [reason[:_LONGEST] for reason in reasons]
         for reason in reasons:
             if version := guards.compared_with(reason):
                 self._guards.setdefault(version, reason)

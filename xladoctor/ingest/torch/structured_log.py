@@ -276,7 +276,8 @@ class _Reader:
     def _spent(self, number: int | None, metrics: dict[str, Any]) -> None:
         spent = _ns(metrics.get("duration_us"))
         if number is not None:
-            self._compilations[number]["duration_ns"] += spent
+            row = self._compilations[number]
+            row["duration_ns"] = min(row["duration_ns"] + spent, _MOST_NS)
         phases = phases_of(metrics, spent)
         for phase, nanoseconds in phases.items():
             self._rows.add("compile_phase", process=self._process, compilation=number,

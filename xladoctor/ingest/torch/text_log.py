@@ -54,7 +54,7 @@ class _Function:
     """
 
     defined: Defined | None
-    numbers: list[str] = field(default_factory=list)
+    numbers: dict[str, None] = field(default_factory=dict)
     failed: FailedGuards = field(default_factory=FailedGuards)
     limit: _Limit | None = None
 
@@ -66,7 +66,7 @@ class _Function:
     @property
     def frame(self) -> str:
         """What its numbers begin with; empty if none is known."""
-        return self.numbers[0].partition("/")[0] if self.numbers else ""
+        return next(iter(self.numbers), "").partition("/")[0]
 
     @property
     def site(self) -> CallSite:
@@ -82,7 +82,7 @@ class _Function:
         """
         frame, _, nth = number.partition("/")
         made = (f"{frame}/{each}" for each in range(min(int(nth), _MOST_EARLIER)))
-        self.numbers += [each for each in (*made, number) if each not in self.numbers]
+        self.numbers |= dict.fromkeys((*made, number))
         if reasons:
             self.failed.add(number, reasons)
 
@@ -183,7 +183,7 @@ class TextLog(CompilerLog):
         function.limit = _Limit(limit.name, limit.size, limit.reason)
         number = record.number or f"{function.frame}/{limit.size}"
         if number in function.numbers:  # it was to be compiled again, and was not
-            function.numbers.remove(number)
+            del function.numbers[number]
             function.failed.drop(number)
 
     def _aborted(self, line: str) -> bool:

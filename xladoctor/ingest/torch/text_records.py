@@ -66,6 +66,7 @@ _RAISED = re.compile(r"torch\._dynamo\.exc\.\w+: (.+)")
 _SWITCH = re.compile(r"torch\._dynamo\.config\.\w+ = \w+")
 _LOCAL = re.compile(r"\bL\[['\"]([^'\"]+)['\"]\]")  # how arguments are called until torch 2.5
 _MOST_LINES = 200  # of a record
+_LONGEST = 5_000  # characters of a line, of which patterns try each start with each end
 _MOST_LINE = 2**31 - 1
 
 
@@ -86,8 +87,8 @@ class Line(NamedTuple):
 
 def taken_apart(line: str) -> Line:
     """A line's mark, and whether it begins a record, also without one."""
+    text = line = line[:_LONGEST]
     marked = _MARKED.search(line)
-    text = line
     if marked:
         text = marked[2] if marked[1] else marked[4]
     begun = next(

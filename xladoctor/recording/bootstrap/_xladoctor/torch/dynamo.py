@@ -212,10 +212,11 @@ class Dynamo:
                 found = original(entry, frame, *args, **kwargs)
                 known = self._recorder.off or getattr(self._local, "reason", None)
                 if found and not known:
-                    owner = frame.f_code, id(frame.f_locals.get("self"))
+                    reason = guards.nearest(found)
+                    owner = frame.f_code, id(frame.f_locals.get(guards.owner(reason)))
                     values = guards.Frame(frame.f_locals, frame.f_globals, owner in owners)
                     owners.add(owner)
-                    self._local.reason = frame.f_code, guards.nearest(found), values
+                    self._local.reason = frame.f_code, reason, values
                 return found
 
             return reasons

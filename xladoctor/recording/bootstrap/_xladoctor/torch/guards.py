@@ -28,8 +28,8 @@ _HINT = re.compile(
     re.MULTILINE,
 )
 _BACKEND = re.compile(r"BACKEND_MATCH failure: ")
-_TRACED = re.compile(r'^\s*File "(.+?)", line (\d{1,9}), in (.+)$', re.MULTILINE)
-_AT = re.compile(r"\s# (?:.*\s# )?(\S[^#\n]*?):(\d{1,9}) in (\S.*?)(?: \(HINT: .*)?$", re.MULTILINE)
+_TRACED = re.compile(r'^[ \t]*File "(.+?)", line (\d{1,9}), in (.+)$', re.MULTILINE)
+_AT = re.compile(r"(\S[^#]*?):(\d{1,9}) in (<[^>]*>|\S+)")
 #: Folders of torch, by which its own files are called in guards.
 _OF_TORCH = re.compile(
     r"(?:_\w+|amp|autograd|distributed|fx|nn|optim|utils)/|functional\.py|overrides\.py"
@@ -50,7 +50,8 @@ _NUMBER_OF = re.compile(r"len\((.+?)\) [=!<>]=? (.+)|list\((.+?)\.keys\(\)\) == 
 _OBJECT = re.compile(r"_{2,3}check_obj_id\((.+?), .*|CodeGuardAccessor: .* on (.+)|"
                      r"___check_type_id\((.+?), .*")  # fmt: skip
 _TYPE = re.compile(r"type=<class '(?:\w+\.)*(\w+)'>")
-_MEMBER = re.compile(r"self\b.*[.\[]")
+#: What belongs to a module that is at hand, not to the call itself.
+_MEMBER = re.compile(r"(?!G\[)(?:self\[|\w+(?:\[[^\]]*\])*\.)")
 _SIZE = re.compile(r"([\w.\[\]']+)\.size\(\)\[(\d+)\]")
 _NUMBER = re.compile(r"___as_tensor\((.+?)\)\.item\(\) == (.+)")
 _EQUALS = re.compile(r"(.+?) (==|is) (.+)")
@@ -82,7 +83,7 @@ class Frame(NamedTuple):
     """The values of the frame that was to be compiled.
 
     Attributes:
-        again: whether it had been compiled for the same ``self``.
+        again: whether it had been compiled for the same object that the guard begins with.
     """
 
     locals: Mapping[str, Any]
@@ -114,6 +115,13 @@ def _child(value: Any, attribute: str | None, key: str | None, index: str | None
     if type(value) in (list, tuple) and index is not None and int(index) < len(value):
         return value[int(index)]
     return _MISSING
+
+
+def owner(reason: str) -> str:
+    """The variable that the guard begins with, as ``self``; empty if it begins with none."""
+    match = _OBJECT.match(_PREFIX.sub("", reason, count=1))
+    name = re.match(r"\w*", (match[1] or match[2] or match[3]) if match else "")
+    return name[0] if name else ""
 
 
 def compared_with(reason: str) -> str | None:
@@ -153,7 +161,7 @@ def traced(reason: str, files: Iterable[str]) -> list[Traced]:
     """
     if found := _TRACED.findall(reason):
         return [Traced(file, int(line), name.strip()) for file, line, name in found]
-    if not (match := _AT.search(reason)):
+    if not (match := _AT.match(reason.partition("\n")[0].rpartition(" # ")[2])):
         return []
     file = _whole(match[1], [*files])
     return [Traced(file, int(match[2]), match[3].strip())] if file else []
@@ -256,7 +264,7 @@ def _object(guard: str, frame: Frame) -> _Texts | None:
     name = (match[1] or match[2] or match[3]).removesuffix(".__code__")
     owned = _MEMBER.match(name) and not frame.again
     kind = "member" if owned else "structure" if match[3] else "function"
-    type_ = _TYPE.search(guard)
+    type_ = _TYPE.search(guard) if match[3] else None
     return kind, name, type_[1] if type_ else "", _type_of(frame.value(name), "")
 
 
