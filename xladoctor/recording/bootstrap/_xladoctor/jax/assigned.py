@@ -43,19 +43,26 @@ class Assigned:
     def places(self, objects: Iterable[Any]) -> dict[int, Place]:
         """By identity, the lines that gave the nearest variable each of these objects.
 
-        A variable may hold it in containers. One that the call's own line assigns to tells nothing,
-        nor does a parameter, whose value another frame has.
+        A variable may hold it in containers. One that the call's own line assigns to tells nothing.
+        The value of a parameter was made by the caller: for a variable of its own, or else by the
+        line that passes it.
         """
         wanted = {id(each) for each in objects}
         found: dict[int, Place] = {}
+        passed: set[int] = set()
+        by_callers: dict[int, Place] = {}
         left = [_HELD]
         for frame in self._frames():
+            by_callers.update(dict.fromkeys(passed, _running(frame)))
+            passed.clear()
             for name, value in _variables(frame):
                 known = wanted.intersection(_held(value, left)) - found.keys()
                 place = self._place(frame, name) if known else None
                 if place is not None:
                     found.update(dict.fromkeys(known, place))
-        return found
+                elif name in _parameters(frame.f_code):
+                    passed |= known
+        return {**by_callers, **found}
 
     def _frames(self) -> Iterator[FrameType]:
         frame: FrameType | None = sys._getframe(2)
@@ -78,6 +85,15 @@ class Assigned:
             return None
         line = max((line for line in lines if line < now), default=max(lines))
         return Place(code.co_filename, line, getattr(code, "co_qualname", code.co_name))
+
+
+def _running(frame: FrameType) -> Place:
+    code = frame.f_code
+    return Place(code.co_filename, frame.f_lineno, getattr(code, "co_qualname", code.co_name))
+
+
+def _parameters(code: CodeType) -> tuple[str, ...]:
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
 def defined(code: CodeType | None) -> Place | None:
