@@ -73,7 +73,8 @@ class Unpacked(RawIOBase):
 
 def is_spoilt(head: bytes) -> bool:
     """Whether a file that is to be binary, and begins so, was converted to UTF-8."""
-    if len(_REPLACEMENT) * head.count(_REPLACEMENT) < _SPOILT * len(head):
+    count = head.count(_REPLACEMENT)
+    if not count or len(_REPLACEMENT) * count < _SPOILT * len(head):
         return False
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head)  # the last character may be cut

@@ -1,20 +1,19 @@
 """Calls of the parts that a compiler made of functions, which it numbers, and what splits them.
 
-Dynamo calls what comes after a graph break from the part before it, as a function of its own that
-it names after the line (``torch_dynamo_resume_in_forward_at_12``), so that the parts of one call
-lie in each other. Functions that are compiled one by one follow each other.
+What comes after a graph break is called from the part before it, as a function of its own that is
+named after the line, so that the parts of one call lie in each other. Functions that are compiled
+one by one follow each other.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from xladoctor.frontends.vocabulary import events, part_of
+from xladoctor.frontends.vocabulary import events, part_of, resumed, vocabularies
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
 from xladoctor.ingest.interface import Ingested, Interned
 from xladoctor.ingest.timeline.breakdown import step_of
@@ -26,7 +25,6 @@ from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.nesting import nest
 from xladoctor.ingest.xplane.space import Line
 
-_RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_(\d{1,9})")
 _RECURS = 3  # times that parts follow each other, below which it may be chance
 _THEN = " > "  # between the numbers of parts
 
@@ -183,6 +181,8 @@ class _Parts:
             if not joined or frame[place] in (frame[call] for call in chains[-1]):
                 chains.append([])
             chains[-1].append(place)
+        tells = next(words.words["breaks"] for words in vocabularies().values()
+                     if "breaks" in words.words)  # fmt: skip
         counts = Counter(tuple(frame[call] for call in chain) for chain in chains if len(chain) > 1)
         for functions, count in counts.items():
             if count >= _RECURS:
@@ -191,7 +191,7 @@ class _Parts:
                 ingested.notes.append(
                     f"{file}: compiled functions {named} follow one another {count} times:"
                     f" {breaks} graph break{'s' * (breaks > 1)}, or {len(functions)} functions that"
-                    " are compiled one by one; TORCH_LOGS=graph_breaks tells"
+                    f" are compiled one by one; {tells} tells"
                 )
 
 
@@ -211,10 +211,11 @@ def _function(frames: PythonFrames, parts: _Parts, call: int) -> str | None:
 def _resumed(frames: PythonFrames, parts: _Parts, call: int) -> CallSite:
     """The line that a part comes after, by the name of its function."""
     frame = _frame_in(frames, parts, call)
-    resumed = _RESUMED.fullmatch(frame.function) if frame else None
-    if frame is None or resumed is None:
+    after = resumed(frame.function) if frame else None
+    if frame is None or after is None:
         return NOWHERE
-    return Folders().locate([Frame(frame.file, int(resumed[2]), resumed[1])])
+    function, at = after
+    return Folders().locate([Frame(frame.file, at, function)])
 
 
 def _frame_in(frames: PythonFrames, parts: _Parts, call: int) -> Frame | None:
