@@ -145,7 +145,7 @@ def test_diagnosis_of_a_tpu_program(tmp_path: Path) -> None:
     for device in report.devices:
         assert device.busy + sum(device.idle.values()) == pytest.approx(1)
     first = report.devices[0]
-    assert first.busy == pytest.approx(179 / 400)
+    assert first.busy == pytest.approx(99 / 200)  # of the steps after the one that compiles
     assert (first.top_ops[0].module, first.top_ops[0].op) == ("jit_train_step", "all-reduce.2")
     assert report.time.parts is not None
     assert report.time.loop_s == pytest.approx(400e-6)

@@ -30,7 +30,7 @@ Event = Literal["barrier", "graph", "launch", "execution", "compilation", "clien
                 "fetch", "send", "call", "step",
                 "backward", "operator", "compiled", "update", "collective", "part"]  # fmt: skip
 Activity = Literal["compile", "wait", "upload", "input", "save", "dispatch"]
-Word = Literal["barrier", "dispatch", "unused", "idle", "log", "install", "server"]
+Word = Literal["barrier", "breaks", "dispatch", "unused", "idle", "log", "install", "server"]
 SettingKind = Literal["place", "device"]
 #: What values are read for: to show progress, to decide what to do next, for a check that a helper
 #: of the framework makes, for a metric, for a line of log.
@@ -129,8 +129,8 @@ class Vocabulary(BaseModel):
             CPU it need not, as nothing waits there.
         words: how programs write a barrier, what the host does that launches, if that is no graph
             (``dispatch``), what to do where nothing ran on a device (``idle``: what is said then,
-            if not of a device of XLA), what logs graphs, the command that installs it, and the code
-            that starts its profiler's server on PORT.
+            if not of a device of XLA), what logs graphs, and graph breaks (``breaks``), the command
+            that installs it, and the code that starts its profiler's server on PORT.
         operators: by trait, as counters name them (``a::b``, which modules write ``a__b``).
             ``constant``: a number of the program; ``device_data``: a tensor that lies on the
             device; ``insignificant``: comes and goes with the optimization around it;
@@ -168,6 +168,8 @@ class Vocabulary(BaseModel):
             of the first are a compilation each.
         files: names of the framework's own Python files, without the suffix.
         own_events: one for those that are neither an activity nor the program's labels.
+        resumed: one for the functions that compilers make of what follows a graph break, with that
+            of the program and the line in groups.
         frames: what frames mean, the first that fits.
         reading_helpers: the framework's and those of libraries, the first that fits.
         replacements: for operators without a lowering, by name without the overload.
@@ -198,6 +200,7 @@ class Vocabulary(BaseModel):
     phases: dict[str, str] = {}
     files: tuple[str, ...] = ()
     own_events: str = _NONE
+    resumed: str = _NONE
     frames: tuple[FramePattern, ...] = ()
     reading_helpers: tuple[ReadingHelper, ...] = ()
     replacements: dict[str, Replacement] = {}
@@ -301,6 +304,14 @@ def strange_runtime(categories: Iterable[str]) -> str | None:
 def own_events() -> re.Pattern[str]:
     """The frameworks' own events that are no activity, of any frontend."""
     return re.compile("|".join(each.own_events for each in vocabularies().values()))
+
+
+@cache
+def resumed(function: str) -> tuple[str, int] | None:
+    """The function and the line that a function of a compiler goes on after, in any frontend."""
+    found = (re.fullmatch(each.resumed, function) for each in vocabularies().values())
+    match = next(filter(None, found), None)
+    return (match[1], int(match[2])) if match else None
 
 
 @cache

@@ -1,7 +1,8 @@
-"""Files that may be packed by gzip, as people send traces and logs."""
+"""Files as people send them: packed by gzip, or spoilt by a program that takes them for text."""
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import zlib
 from io import BufferedIOBase, BufferedReader, RawIOBase
@@ -16,6 +17,14 @@ if TYPE_CHECKING:
 PACKED = ".gz"
 _MAGIC = b"\x1f\x8b"
 HEAD = 1 << 12
+#: What is said of a file of which :func:`is_spoilt` is true.
+SPOILT = (
+    "was converted to text, which replaced most of its bytes by EF BF BD: they are lost. Copy the"
+    " original as a binary file (scp, rsync, gsutil cp, an archive), not through an editor, the"
+    " clipboard or a form"
+)
+_REPLACEMENT = b"\xef\xbf\xbd"  # U+FFFD in UTF-8
+_SPOILT = 0.02  # of the bytes, and none besides that is no text
 
 
 class Unpacked(RawIOBase):
@@ -60,6 +69,18 @@ class Unpacked(RawIOBase):
         """Close the file."""
         self._file.close()
         super().close()
+
+
+def is_spoilt(head: bytes) -> bool:
+    """Whether a file that is to be binary, and begins so, was converted to UTF-8."""
+    count = head.count(_REPLACEMENT)
+    if not count or len(_REPLACEMENT) * count < _SPOILT * len(head):
+        return False
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)  # the last character may be cut
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def head_of(path: Path, longest: int = HEAD) -> bytes:

@@ -275,10 +275,11 @@ def _read(
 
     timeline = TimelineFile(file, number, alone=True, for_viewers=for_viewers)
     compilations = read_timeline(timeline, Folders(), ingested, progress)
-    events = ingested.tables.get("timeline", {}).get("events", [0])
-    if len(events) == number + 1 and events[number]:
+    table = ingested.tables.get("timeline", {})
+    events = dict(zip(table.get("process", ()), table.get("events", ()), strict=True)).get(number)
+    if events:
         _add_process(file, number, ingested)
-    else:
+    elif events is not None:  # else it could not be opened, which is noted
         ingested.notes.append(f"{file}: not a timeline, or one without events")
     return compilations
 

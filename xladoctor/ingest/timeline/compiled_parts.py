@@ -1,20 +1,19 @@
 """Calls of the parts that a compiler made of functions, which it numbers, and what splits them.
 
-Dynamo calls what comes after a graph break from the part before it, as a function of its own that
-it names after the line (``torch_dynamo_resume_in_forward_at_12``), so that the parts of one call
-lie in each other. Functions that are compiled one by one follow each other.
+What comes after a graph break is called from the part before it, as a function of its own that is
+named after the line, so that the parts of one call lie in each other. Functions that are compiled
+one by one follow each other.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from xladoctor.frontends.vocabulary import events, part_of
+from xladoctor.frontends.vocabulary import events, part_of, resumed, vocabularies
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
 from xladoctor.ingest.interface import Ingested, Interned
 from xladoctor.ingest.timeline.breakdown import step_of
@@ -26,15 +25,18 @@ from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.nesting import nest
 from xladoctor.ingest.xplane.space import Line
 
-_RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_(\d{1,9})")
 _RECURS = 3  # times that parts follow each other, below which it may be chance
 _THEN = " > "  # between the numbers of parts
 
 
 def add_compiled_parts(
-    timeline: Timeline, doing: Mapping[str, Intervals], steps: Steps | None, numbers: Times | None,
-    process: int, ingested: Ingested,
-) -> None:  # fmt: skip
+    timeline: Timeline,
+    doing: Mapping[str, Intervals],
+    steps: Steps | None,
+    numbers: Times | None,
+    process: int,
+    ingested: Ingested,
+) -> None:
     """Fill ``compiled_part`` and ``split_call``, if such calls are in the timeline.
 
     Args:
@@ -45,8 +47,12 @@ def add_compiled_parts(
     if not parts:
         return
     chosen = timeline.choice(parts)
-    lines = [line for plane in timeline.hosts for line in plane.lines
-             if len(timeline.chosen(line, chosen))]  # fmt: skip
+    lines = [
+        line
+        for plane in timeline.hosts
+        for line in plane.lines
+        if len(timeline.chosen(line, chosen))
+    ]
     texts = [parts.get(each, "") for each in names]
     threads = [_Parts.of(timeline, line, chosen, texts) for line in lines]
     begin = np.concatenate([thread.begin for thread in threads])
@@ -55,10 +61,16 @@ def add_compiled_parts(
     order = np.lexsort((begin - end, begin))
     begin, end, name = begin[order], end[order], name[order]
     step = step_of(steps, numbers, begin)
-    ingested.append("compiled_part", {
-        "process": np.full(len(begin), process), "compile_id": Interned(name, texts),
-        "step": np.ma.masked_array(step, step < 0), "begin_ns": begin, "duration_ns": end - begin,
-    })  # fmt: skip
+    ingested.append(
+        "compiled_part",
+        {
+            "process": np.full(len(begin), process),
+            "compile_id": Interned(name, texts),
+            "step": np.ma.masked_array(step, step < 0),
+            "begin_ns": begin,
+            "duration_ns": end - begin,
+        },
+    )
     ingested.table("split_call")
     for line, thread in zip(lines, threads, strict=True):
         thread.add_split(timeline, line, doing["compile"], process, ingested)
@@ -68,8 +80,9 @@ def add_compiled_parts(
 def _what_separates(timeline: Timeline, line: Line) -> Times:
     """When a thread ran what no function of a forward pass does."""
     beginnings = (*events("backward"), *events("update"), *events("step"))
-    which = timeline.chosen(line, timeline.choice(
-        name for name in timeline.events.names if name.startswith(beginnings)))  # fmt: skip
+    which = timeline.chosen(
+        line, timeline.choice(name for name in timeline.events.names if name.startswith(beginnings))
+    )
     return np.sort(timeline.begins(line, which))
 
 
@@ -106,9 +119,13 @@ class _Parts:
         return cls(begin, end, name, texts, frame, frames, parent)
 
     def add_split(
-        self, timeline: Timeline, line: Line, compiling: Intervals, process: int,
+        self,
+        timeline: Timeline,
+        line: Line,
+        compiling: Intervals,
+        process: int,
         ingested: Ingested,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """A row for each function that begins within calls of another."""
         root = self._roots()
         later = np.flatnonzero(root != np.arange(len(root)))
@@ -119,7 +136,8 @@ class _Parts:
         operators = _when(timeline, line, *events("operator"))
         compiled = compiling.covered(between.begin, between.end)
         called = operators.covered(between.begin, between.end) - operators.common(
-            compiling).covered(between.begin, between.end)  # fmt: skip
+            compiling
+        ).covered(between.begin, between.end)
         usual = self._sequences(root, later)
         frames = PythonFrames.of(timeline, line)
         pairs = np.stack((self.frame[root[later]], self.frame[later]), axis=1)
@@ -127,14 +145,17 @@ class _Parts:
             own = np.flatnonzero((pairs == (function, part)).all(axis=1))
             example = int(later[own[0]])
             ingested.add(
-                "split_call", process=process, frame=self.frames[function],
+                "split_call",
+                process=process,
+                frame=self.frames[function],
                 compiled=_function(frames, self, int(root[example])),
                 parts=_THEN.join(self.texts[name] for name in usual[function]),
-                part=self.frames[part], count=len(np.unique(root[later[own]])),
+                part=self.frames[part],
+                count=len(np.unique(root[later[own]])),
                 between_ns=int(np.median((between.end - between.begin - compiled)[own])),
                 operators_ns=int(np.median(called[own])),
                 **_resumed(frames, self, example).columns(),
-            )  # fmt: skip
+            )
 
     def _roots(self) -> wire.Ints:
         """For each call the outermost that it lies in."""
@@ -158,14 +179,18 @@ class _Parts:
         """When what came before each of these calls ended: a part, a graph, or, of the part around
         it, what leads to its graph.
         """
-        graphs = timeline.chosen(line, timeline.choice(
-            name for name in timeline.events.names if name.startswith(events("compiled"))
-        ))  # fmt: skip
+        graphs = timeline.chosen(
+            line,
+            timeline.choice(
+                name for name in timeline.events.names if name.startswith(events("compiled"))
+            ),
+        )
         ends = np.sort(timeline.ends(line, graphs))
         begin, parent = self.begin[later], self.parent[later]
         before = np.searchsorted(ends, begin, "right") - 1
-        return np.maximum(np.where(before >= 0, ends[before], self.begin[parent]),
-                          self.begin[parent])  # fmt: skip
+        return np.maximum(
+            np.where(before >= 0, ends[before], self.begin[parent]), self.begin[parent]
+        )
 
     def add_note(self, apart: Times, file: str, ingested: Ingested) -> None:
         """Say of functions that follow one another, time and again, what is not known of them.
@@ -183,6 +208,9 @@ class _Parts:
             if not joined or frame[place] in (frame[call] for call in chains[-1]):
                 chains.append([])
             chains[-1].append(place)
+        tells = next(
+            words.words["breaks"] for words in vocabularies().values() if "breaks" in words.words
+        )
         counts = Counter(tuple(frame[call] for call in chain) for chain in chains if len(chain) > 1)
         for functions, count in counts.items():
             if count >= _RECURS:
@@ -191,14 +219,15 @@ class _Parts:
                 ingested.notes.append(
                     f"{file}: compiled functions {named} follow one another {count} times:"
                     f" {breaks} graph break{'s' * (breaks > 1)}, or {len(functions)} functions that"
-                    " are compiled one by one; TORCH_LOGS=graph_breaks tells"
+                    f" are compiled one by one; {tells} tells"
                 )
 
 
 def _when(timeline: Timeline, line: Line, *beginnings: str) -> Intervals:
     """When a thread was in events whose names begin so."""
-    which = timeline.chosen(line, timeline.choice(
-        name for name in timeline.events.names if name.startswith(beginnings)))  # fmt: skip
+    which = timeline.chosen(
+        line, timeline.choice(name for name in timeline.events.names if name.startswith(beginnings))
+    )
     return Intervals.union(timeline.begins(line, which), timeline.ends(line, which))
 
 
@@ -211,10 +240,11 @@ def _function(frames: PythonFrames, parts: _Parts, call: int) -> str | None:
 def _resumed(frames: PythonFrames, parts: _Parts, call: int) -> CallSite:
     """The line that a part comes after, by the name of its function."""
     frame = _frame_in(frames, parts, call)
-    resumed = _RESUMED.fullmatch(frame.function) if frame else None
-    if frame is None or resumed is None:
+    after = resumed(frame.function) if frame else None
+    if frame is None or after is None:
         return NOWHERE
-    return Folders().locate([Frame(frame.file, int(resumed[2]), resumed[1])])
+    function, at = after
+    return Folders().locate([Frame(frame.file, at, function)])
 
 
 def _frame_in(frames: PythonFrames, parts: _Parts, call: int) -> Frame | None:

@@ -19,9 +19,13 @@ from xladoctor.ingest.xplane.space import Line
 
 
 def unrecorded(
-    timeline: Timeline, lines: list[Line], doing: Mapping[str, Intervals], steps: Steps | None,
-    *, strange: bool = False,
-) -> Intervals:  # fmt: skip
+    timeline: Timeline,
+    lines: list[Line],
+    doing: Mapping[str, Intervals],
+    steps: Steps | None,
+    *,
+    strange: bool = False,
+) -> Intervals:
     """All time but that of known activities and that in which the thread was in Python.
 
     That it was in Python is known between its first event and its last, where operators are
@@ -35,8 +39,9 @@ def unrecorded(
     known = [Intervals(np.empty(0, np.int64), np.empty(0, np.int64)), *doing.values()]
     if lines and _has_operators(timeline) and not strange:
         known.append(_followed(timeline, lines, steps))
-    both = Intervals.union(*(np.concatenate([getattr(part, side) for part in known])
-                             for side in ("begin", "end")))  # fmt: skip
+    both = Intervals.union(
+        *(np.concatenate([getattr(part, side) for part in known]) for side in ("begin", "end"))
+    )
     begin, end = timeline.begin, timeline.end
     if steps is not None and len(steps.begin):
         begin, end = min(begin, int(steps.begin[0])), max(end, int(steps.end[-1]))
@@ -70,8 +75,11 @@ def _followed(timeline: Timeline, lines: list[Line], steps: Steps | None) -> Int
     began = np.searchsorted(np.sort(begins), steps.end)
     ended = np.searchsorted(np.sort(working), steps.begin, side="right")
     empty = began == ended  # nothing begins before its end that has not ended before its begin
-    return whole.common(Intervals.union(steps.begin[empty], steps.end[empty]).gaps(
-        int(whole.begin[0]), int(whole.end[0])))  # fmt: skip
+    return whole.common(
+        Intervals.union(steps.begin[empty], steps.end[empty]).gaps(
+            int(whole.begin[0]), int(whole.end[0])
+        )
+    )
 
 
 def _joined(parts: list[Times]) -> Times:

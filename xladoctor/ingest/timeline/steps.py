@@ -165,8 +165,8 @@ def _by_annotations(timeline: Timeline, main: Line) -> Steps | None:
 
 
 def _without_empty(timeline: Timeline, main: Line, steps: Steps) -> Steps:
-    """Without a last step in which next to nothing is done: torch.profiler begins the next when one
-    ends, and the program may have no more.
+    """Without a last step in which next to nothing is done: profilers begin one when another ends,
+    and the program may have no more.
     """
     labels = timeline.choice(timeline.space.labels or ())
     work = np.flatnonzero(~labels[timeline.events.name[main.events]])

@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from xladoctor.ingest import compilations
 from xladoctor.ingest.compiler_log import CompilerLog
-from xladoctor.ingest.compressed import Unpacked
+from xladoctor.ingest.compressed import SPOILT, Unpacked, is_spoilt
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.hlo.slow_alarm import SlowAlarm
 from xladoctor.ingest.interface import Columns, Ingested, IngestError
@@ -143,6 +143,8 @@ def read_text(file: BinaryIO | Unpacked, name: str) -> Text:
     if not head:
         raise IngestError(f"{name}: is empty", _EXPECTED)
     if b"\x00" in head:
+        if is_spoilt(head):
+            raise IngestError(f"{name}: {SPOILT}", _EXPECTED)
         offset = head.index(b"\x00")
         raise _refused(name, head, f"byte {offset} is zero: not a text file")
     consoles: dict[str, Console] = {}

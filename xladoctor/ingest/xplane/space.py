@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from xladoctor.ingest.compressed import Unpacked
+from xladoctor.ingest.compressed import SPOILT, Unpacked, is_spoilt
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.protobuf_schema import message
 from xladoctor.ingest.xplane import wire
@@ -26,6 +26,7 @@ from xladoctor.ingest.xplane.events import Events, Stats
 from xladoctor.regular_files import MESSAGE
 
 _CHUNK = 1024
+_BEGINNING = 1 << 16  # bytes that tell what became of a file
 _GROWTH, _LEAST = 8, 1 << 16  # by an eighth, and bytes
 _STRIDE = 500_000  # events that are decoded at a time
 _MOST_PARTS = 64  # of stats; each question is asked of each of them
@@ -186,7 +187,7 @@ class Space:
 
 def read_space(path: Path, ingested: Ingested) -> Space | None:
     """Read a file and find its planes and lines. None, and a note, if it cannot be opened."""
-    buffer = content_of(path, ingested)
+    buffer = content_of(path, ingested, binary=True)
     if buffer is None:
         return None
     space = Space(path, len(buffer), buffer)
@@ -198,8 +199,12 @@ def read_space(path: Path, ingested: Ingested) -> Space | None:
     return space
 
 
-def content_of(path: Path, ingested: Ingested) -> np.ndarray[Any, np.dtype[np.uint8]] | None:
-    """The bytes of a timeline, unpacked. None, and a note, if it cannot be opened."""
+def content_of(
+    path: Path, ingested: Ingested, *, binary: bool = False
+) -> np.ndarray[Any, np.dtype[np.uint8]] | None:
+    """The bytes of a timeline, unpacked. None, and a note, if it cannot be opened, or if it is to
+    be ``binary`` and is no more.
+    """
     try:
         with Unpacked(path, MESSAGE) as file:
             buffer = _content(file, path.stat().st_size)
@@ -209,6 +214,9 @@ def content_of(path: Path, ingested: Ingested) -> np.ndarray[Any, np.dtype[np.ui
         return None
     if file.damage:
         ingested.notes.append(f"{path}: {file.damage}; what could be read is used")
+    if binary and is_spoilt(buffer[:_BEGINNING].tobytes()):
+        ingested.notes.append(f"{path}: {SPOILT}")
+        return None
     return buffer
 
 

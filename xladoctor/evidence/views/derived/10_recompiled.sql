@@ -253,6 +253,7 @@ SELECT
         'changed_lines': CASE WHEN kind IN ('operations', 'growing') THEN lines[:6] END
     } AS cause,
     kind, total, total_share, launches, unsettled, goes_on, marching, l.name IS NOT NULL AS limited,
+    compiled_at.file IS NULL AS anywhere,
     coalesce(launches - last > total, FALSE) AS again
 FROM recompiled_site r
 LEFT JOIN (
@@ -278,13 +279,16 @@ LEFT JOIN frame_time f ON f.process = r.process AND f.frame = r.frame;
 
 -- Compilations after warm-up whose cause is one of `kinds`, as the columns of a rule's row. Counted over all causes of a
 -- site, `buckets` graphs are fine if they all come early, and `phases` graphs of another phase (evaluation) that are
--- launched again: nothing tells that a longer run loses more, whatever they cost in this one. None are where the
+-- launched again; where no lines tell sites apart, one of each cause: nothing tells that a longer run loses more,
+-- whatever they cost in this one. None are where the
 -- compiler reached its limit of versions: it stopped there, which is not settling. The cause's line
 -- comes first, the site second, then the line of the loader, if it is the only one, or of the
 -- first use, or the program's only function that puts batches together.
 CREATE MACRO recompiled(kinds, buckets, phases) AS TABLE
 SELECT
-    * EXCLUDE (kind, total, total_share, launches, unsettled, goes_on, marching, limited, again, early, few, phase),
+    * EXCLUDE (
+        kind, total, total_share, launches, unsettled, goes_on, marching, limited, anywhere, again, early, few, phase
+    ),
     limited OR (total_share IS NULL AND unsettled
         AND CASE WHEN launches IS NULL THEN total >= buckets ELSE count >= 3 END) AS stalls,
     phase OR early AS healthy,
@@ -294,6 +298,6 @@ SELECT
 FROM (
     SELECT *, NOT limited AND NOT goes_on AND total < buckets AS early,
            NOT limited AND (NOT goes_on AND total < buckets OR total <= phases AND NOT marching AND again) AS few,
-           NOT limited AND (total = 1 OR (kind <> 'input_shape' AND total <= phases AND again)) AS phase
+           NOT limited AND (total = 1 OR (anywhere AND count = 1 AND total < buckets) OR (kind <> 'input_shape' AND total <= phases AND again)) AS phase
     FROM recompiled_line WHERE list_contains(kinds, kind)
 );
