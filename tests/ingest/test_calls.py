@@ -104,7 +104,7 @@ def test_reads_are_told_from_other_waiting(tmp_path: Path) -> None:
         trace.call("step", 100.0 * number).read(100.0 * number + 30, 40)
     database = trace.evidence(tmp_path)
     steps = database.table("SELECT read_ns, barrier_ns, executions FROM step WHERE NOT tail")[1]
-    assert steps == [(40_000, 20_000, 1)] * 4
+    assert steps == [(40_000, 20_000, 1)] * 5
     reads = database.table("SELECT step, tail, kind, count FROM host_sync ORDER BY step")[1]
     assert reads == [(n, n == 4, "fetch", 1) for n in range(5)]
 

@@ -12,7 +12,7 @@ class Tried:
     """A release that programs were run with, and their traces and logs read.
 
     Attributes:
-        framework: the module that is imported: torch, jax or torch_xla.
+        framework: the module that programs import.
         version: of the framework.
         python: its version.
         read: what findings were made from: run, trace, log.
