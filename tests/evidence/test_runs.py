@@ -49,7 +49,9 @@ def test_runs_have_names(runs: Path, word: str, name: str) -> None:
 def test_what_exists_is_meant_itself_but_for_scripts(runs: Path) -> None:
     Path("last").write_text("a report of somebody")
     Path("train.py").write_text("import torch")
+    Path("out.py").mkdir()
     assert (locate("last"), locate("train.py")) == ("last", str(runs / "b"))
+    assert locate("out.py") == "out.py"
 
 
 @pytest.mark.parametrize(

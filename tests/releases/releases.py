@@ -44,8 +44,8 @@ class Sick:
 PROGRAMS = {
     "torch_xla": (Sick("recompiling.py", "XD101", "", ("run",)),),
     "torch": (
-        Sick("torch_compile/fixed_shapes.py", "XD101", "loss = compiled(", ("run",)),
-        Sick("torch_compile/fixed_shapes.py", "XD101", "def forward(", ("trace", "log")),
+        Sick("torch_compile/fixed_shapes.py", "XD101", "loss = compiled(", ("run", "trace")),
+        Sick("torch_compile/fixed_shapes.py", "XD101", "def forward(", ("log",)),
         Sick("torch_compile/counting_attribute.py", "XD104", "self.steps += 1",
              ("run", "trace", "log")),
         Sick("torch_compile/tensor_branch.py", "XD314", "if y.mean()", ("run", "trace", "log")),

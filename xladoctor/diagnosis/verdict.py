@@ -149,14 +149,24 @@ def _to_fix(basis: Basis, speedup: float | None, kind: SavingBasis) -> str:
     if worth and basis.warming_up:
         todo = f"{_counted(worth)} to fix in {_counted_steps(basis)}{_WARMING_UP}"
     elif worth:
-        todo = f"{_counted(worth)} to fix{_gain(basis, worth, speedup, kind)}"
+        gain = _gain(basis, speedup, kind)
+        todo = f"{_counted(worth)} to fix{gain or _most(basis, worth)}"
+        if not gain:
+            speedup = None
     else:
         todo = f"{_counted(basis.to_fix)}{_NO_GAIN_OF}{_limited(basis.limit)}"
+    return todo + _more(basis, speedup)
+
+
+def _more(basis: Basis, speedup: float | None) -> str:
+    """The finding that saves most, where that is not in what fixing the others brings."""
     best = max(basis.findings, key=lambda finding: finding.saving.seconds or 0.0)
-    share = basis.share_of_loop(best.saving)
-    if best.severity == "info" and share >= _LITTLE:
-        todo += f"; {best.rule}, for information, may save more: {_of_loop(best.saving, share)}"
-    return todo
+    share, info = basis.share_of_loop(best.saving), best.severity == "info"
+    included = not info and (speedup is None or share <= 1.0 - 1.0 / speedup)
+    if included or share < _LITTLE or not (info or best.saving.basis == "bound"):
+        return ""
+    as_what = ", for information," if info else ""
+    return f"; {best.rule}{as_what} may save more: {_of_loop(best.saving, share)}"
 
 
 def _counted(findings: Sequence[Finding]) -> str:
@@ -345,14 +355,14 @@ def _of_warmup(saving: Saving) -> bool:
     return bool(saving.seconds) and saving.now_ms is not None and saving.after_ms == saving.now_ms
 
 
-def _gain(basis: Basis, worth: Sequence[Finding], speedup: float | None, kind: SavingBasis) -> str:
+def _gain(basis: Basis, speedup: float | None, kind: SavingBasis) -> str:
     """What fixing all of them brings; it may be more where some have no estimate."""
     savings = [finding.saving for finding in basis.to_fix]
     more = any(s.basis in ("none", "bound") for s in savings) or (
         len(savings) > 1 and any(s.remaining_s is None for s in savings)
     )
     if speedup is None or kind == "bound" or (more and speedup < _NO_GAIN):
-        return _most(basis, worth)
+        return ""
     if speedup < _NO_GAIN:
         return f"{_NO_GAIN_OF}{_limited(basis.limit)}"
     then = f", then limited by {LIMITS[basis.limit]}" if basis.limit else ""
@@ -362,7 +372,7 @@ def _gain(basis: Basis, worth: Sequence[Finding], speedup: float | None, kind: S
 
 
 def _most(basis: Basis, worth: Sequence[Finding]) -> str:
-    """What the largest bound is, where no estimate is to be had of all."""
+    """What the largest bound is, where no estimate of all is to be had."""
     bounds = [finding for finding in worth if finding.saving.basis == "bound"]
     best = max(bounds, key=lambda finding: basis.share_of_loop(finding.saving), default=None)
     share = basis.share_of_loop(best.saving) if best else 0.0

@@ -71,7 +71,7 @@ def locate(word: str) -> str:
     if url := _URL.match(word):
         raise _elsewhere(word, url["scheme"].lower())
     exists = _exists(word)
-    if exists and not word.endswith(".py"):
+    if exists and (Path(word).is_dir() or not word.endswith(".py")):
         return word
     named = _NAMED.fullmatch(word)
     if named is None:
