@@ -12,6 +12,7 @@ from xladoctor.diagnosis.interface import (
     NO_SAVING,
     Claim,
     Cost,
+    Explained,
     Finding,
     LineTime,
     RunFacts,
@@ -251,6 +252,16 @@ def test_what_no_rule_cures_has_its_hottest_line() -> None:
             Unexplained("input", 6.0, [LineTime("train.py", 12, 5.0)])]  # fmt: skip
     text = judge(replace(time, unexplained=rows), []).text
     assert text.endswith("; no rule knows a cure; most of it is at train.py:12.")
+
+
+def test_what_a_finding_is_about_has_a_cure() -> None:
+    time = spent(40.0, startup_s=30.0, save_s=6.0, barrier_s=4.0)
+    known = Explained(0.0, 30.0, 5.0, 0.0, 0.9)
+    time = replace(time, explained=known, unexplained=[Unexplained("save", 1.0)])
+    saved = finding("XD503", severity="info", saving=Saving(5.0, None, None, "bound"))
+    assert judge(time, [saved]).text.endswith(
+        "; nothing has to be fixed, but a fix below saves at most 50% of the loop."
+    )
 
 
 def test_findings_of_a_program_that_never_left_warm_up_have_no_speedup() -> None:

@@ -15,6 +15,7 @@ _PROCESSES = """
 """
 
 _GROUPS = 60
+_MOST = 0.5  # of all compiling: such a function is named
 _GROUPED = """
     WITH counted AS (
         SELECT *, row_number() OVER (ORDER BY begin_ns) - 1 AS nth, count(*) OVER () AS steps
@@ -30,8 +31,10 @@ _REPORTED = """
     ORDER BY process, meaning
 """
 _LOGGED = """
-    SELECT process, count(*) AS count, sum(duration_ns) / 1e9 AS seconds FROM compilation
-    WHERE process NOT IN (SELECT process FROM timeline) GROUP BY process
+    SELECT process, count(*) AS count, sum(duration_ns) / 1e9 AS seconds,
+           max(duration_ns) / 1e9 AS longest_s,
+           arg_max(compiled_function(cause), duration_ns) AS function
+    FROM compilation WHERE process NOT IN (SELECT process FROM timeline) GROUP BY process
 """
 #: Of a block that somebody quoted of a log, which may be a compilation and its launch.
 _QUOTED = """
@@ -100,8 +103,11 @@ def _logged(evidence: Evidence) -> str:
     rows = evidence.database.rows(_LOGGED)
     if len(rows) != 1:
         return ""
-    count, seconds = rows[0]["count"], rows[0]["seconds"]
-    took = f" ({duration(seconds)})" if seconds else ""
+    count, seconds, longest = (rows[0][name] for name in ("count", "seconds", "longest_s"))
+    took = duration(seconds) if seconds else ""
+    if seconds and count > 1 and longest > _MOST * seconds and rows[0]["function"]:
+        took += f", {duration(longest)} of {rows[0]['function']}"
+    took = f" ({took})" if took else ""
     return f"The log has {count} compilation{'s' * (count != 1)}{took}"
 
 

@@ -233,6 +233,9 @@ def _uncured(basis: Basis, limit: _Limit) -> _Limit | None:
         return None
     spent = _spent(basis)
     del spent["warmup_compile_s"]
+    if time.explained is not None:  # what findings are about has a cure
+        left = {f"{row.part}_s": row.seconds for row in time.unexplained}
+        spent |= {part: left.get(part, 0.0) for part in spent if part != "device_s"}
     largest = max(spent, key=lambda part: spent[part])
     bound_by, doing = _doing(largest, basis)
     share = spent[largest] / time.steady_s

@@ -15,6 +15,9 @@ _UNTOLD = dict.fromkeys(
      "cached", "compile_id", "end_ns", "duration_ns", "callers")
 )  # fmt: skip
 
+_MANY = 30  # compilations, as people paste them: fewer are a part of the log
+_FEW = "the log shows too few compilations to say that nothing else is compiled again"
+
 
 class CompilerLog(ABC):
     """Takes lines of one process's output; has what they tell of compilations.
@@ -80,3 +83,10 @@ def compilation(
     """
     return {"process": process, "index": index, "ordinal": ordinal, "cause": f"jit({function})",
             **_UNTOLD, **site.columns(), **told}  # fmt: skip
+
+
+def note_few(compilations: int, ingested: Ingested) -> None:
+    """Say of a log alone that what it does not show may have happened all the same."""
+    if compilations < _MANY:
+        for table in ("compilation", "key_change"):
+            ingested.cut.setdefault(table, _FEW)

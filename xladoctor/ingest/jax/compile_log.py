@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from xladoctor.frontends.vocabulary import vocabulary
-from xladoctor.ingest.compiler_log import CompilerLog, add_process, compilation
+from xladoctor.ingest.compiler_log import CompilerLog, add_process, compilation, note_few
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.jax.alignment import first_of
@@ -289,6 +289,7 @@ class CompileLog(CompilerLog):
             ))  # fmt: skip
         self._add_changes({number: number for number in range(len(self.compilations))},
                           process, ingested)  # fmt: skip
+        note_few(len(self.compilations), ingested)
 
     def _place(self, rows: Mapping[int, int], process: int, ingested: Ingested) -> None:
         """Give rows of ``compilation`` the lines of what was logged, by its number in the log.

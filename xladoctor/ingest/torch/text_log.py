@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from xladoctor.ingest.compiler_log import CompilerLog, add_process, compilation
+from xladoctor.ingest.compiler_log import CompilerLog, add_process, compilation, note_few
 from xladoctor.ingest.frames import NOWHERE, CallSite, Frame
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.torch.failed_guards import FailedGuards, used_at
@@ -31,8 +31,6 @@ from xladoctor.ingest.torch.text_records import (
 )
 from xladoctor.recording.bootstrap._xladoctor.torch import breaks, guards
 
-_MANY = 30  # compilations, as people paste them: fewer are a part of the log
-_FEW = "the log shows too few compilations to say that nothing else is compiled again"
 _MOST_EARLIER = 1 << 10  # compilations of a function: torch's own limits are 8 and 256
 
 
@@ -282,9 +280,7 @@ class TextLog(CompilerLog):
                         **used.columns(),
                     )
             first += len(at)
-        if first < _MANY:
-            for table in ("compilation", "key_change"):
-                ingested.cut.setdefault(table, _FEW)
+        note_few(first, ingested)
 
     def _files(self, function: _Function) -> list[str]:
         """Paths that a guard of the function may mean, the likeliest first."""
