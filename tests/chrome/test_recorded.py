@@ -91,6 +91,16 @@ def test_functions_that_follow_one_another_may_be_parts_of_one(release: str) -> 
 
 
 @releases
+def test_a_function_that_is_called_in_a_row_may_be_a_loop_with_a_graph_break(release: str) -> None:
+    diagnosis = judged("broken-in-a-loop", release)
+
+    assert steps(diagnosis) == (3, 0)
+    (note,) = [note for note in diagnosis.warnings if "in a row" in note]
+    assert "is called 4 times in a row, 3 times: a part that is compiled by itself" in note
+    assert "TORCH_LOGS=graph_breaks tells" in note
+
+
+@releases
 def test_a_profile_of_a_first_call_tells_what_compiling_took(release: str) -> None:
     diagnosis = judged("first-call", release)
 

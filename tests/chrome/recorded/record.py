@@ -46,6 +46,20 @@ class Broken(nn.Module):
         return self.last(x)
 
 
+class BrokenInALoop(nn.Module):
+    """Nothing of it is compiled but its layers, one by one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(Whole() for _ in range(4))
+
+    def forward(self, x: torch.Tensor) -> Any:
+        for layer in self.layers:
+            x = layer(x)
+            torch._dynamo.graph_break()
+        return x
+
+
 class Modal(nn.Module):
     """Compiled once for each mode."""
 
@@ -112,6 +126,7 @@ def main() -> None:
     examples: dict[str, Callable[[], profile]] = {
         "whole": lambda: warmed_up(trained(torch.compile(Whole()))),
         "broken": lambda: warmed_up(trained(torch.compile(Broken()))),
+        "broken-in-a-loop": lambda: warmed_up(trained(torch.compile(BrokenInALoop()))),
         "broken-with-stacks": lambda: warmed_up(trained(torch.compile(Broken())), with_stack=True),
         "modes": lambda: warmed_up(in_modes(Modal())),
         "one-by-one": lambda: warmed_up(one_by_one()),

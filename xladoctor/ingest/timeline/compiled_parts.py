@@ -204,10 +204,14 @@ class _Parts:
         near = begin[1:] - end[:-1] <= np.maximum(lasted[1:], lasted[:-1])
         near &= np.searchsorted(apart, begin[1:]) == np.searchsorted(apart, end[:-1])
         chains: list[list[int]] = []
+        in_a_row: list[list[int]] = []  # of one function
         for place, joined in enumerate([False, *near.tolist()]):
             if not joined or frame[place] in (frame[call] for call in chains[-1]):
                 chains.append([])
+            if not joined or frame[place] != frame[in_a_row[-1][0]]:
+                in_a_row.append([])
             chains[-1].append(place)
+            in_a_row[-1].append(place)
         tells = next(
             words.words["breaks"] for words in vocabularies().values() if "breaks" in words.words
         )
@@ -220,6 +224,15 @@ class _Parts:
                     f"{file}: compiled functions {named} follow one another {count} times:"
                     f" {breaks} graph break{'s' * (breaks > 1)}, or {len(functions)} functions that"
                     f" are compiled one by one; {tells} tells"
+                )
+        repeated = Counter((frame[calls[0]], len(calls)) for calls in in_a_row if len(calls) > 1)
+        for (function, calls), count in repeated.items():
+            if count >= _RECURS:
+                ingested.notes.append(
+                    f"{file}: compiled function {self.frames[function]} is called {calls} times in"
+                    f" a row, {count} times: a part that is compiled by itself, such as a layer, or"
+                    " all that is compiled of a function that calls it in a loop with a graph break"
+                    f" in it; {tells} tells"
                 )
 
 
