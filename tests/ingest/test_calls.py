@@ -106,7 +106,7 @@ def test_reads_are_told_from_other_waiting(tmp_path: Path) -> None:
     steps = database.table("SELECT read_ns, barrier_ns, executions FROM step WHERE NOT tail")[1]
     assert steps == [(40_000, 20_000, 1)] * 5
     reads = database.table("SELECT step, tail, kind, count FROM host_sync ORDER BY step")[1]
-    assert reads == [(n, n == 4, "fetch", 1) for n in range(5)]
+    assert reads == [(n, False, "fetch", 1) for n in range(5)]
 
 
 def test_a_loop_that_calls_functions_lacks_no_barrier(tmp_path: Path) -> None:

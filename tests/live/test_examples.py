@@ -373,7 +373,7 @@ def test_recompilation_names_both_shapes_and_every_value(example: Captured) -> N
     assert cause["values"] == sorted(set(cause["values"]))
     assert len(cause["values"]) == 17
     assert after[1] in cause["values"]
-    assert "dimension 1 took 17 values" in finding["message"]
+    assert "dimension 1 took 19 values" in finding["message"]  # with those of warm-up
 
 
 @only(*healthy())

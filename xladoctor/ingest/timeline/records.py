@@ -110,7 +110,7 @@ class _Loop:
         fetches = _when(timeline, lines, events("fetch"))
         via = [(_READ, "fetch")] * len(fetches.begin)
         calls = _calls(timeline, lines) if not len(graphs.begin) else None
-        if calls is None and not len(graphs.begin) and steps and doing:
+        if calls is None and not len(graphs.begin) and steps and "wait" in doing:
             calls, fetches, via = operator_calls(timeline, lines, doing["wait"])
         if calls:
             barriers, graphs = fetches.gaps(timeline.begin, timeline.end), calls

@@ -241,6 +241,8 @@ SELECT
         'numbers': CASE WHEN kind = 'constant' THEN texts[:20] END,
         'distinct_numbers': CASE WHEN kind = 'constant' THEN distinct_numbers END,
         'distinct_values': CASE WHEN dimension IS NOT NULL THEN distinct_values END,
+        'sizes': CASE WHEN dimension IS NOT NULL THEN  -- those of warm-up too, where they are known
+            CASE WHEN pattern = 'varies' AND seen > 0 THEN seen ELSE distinct_values END END,
         'pattern': pattern, 'seen': seen, 'possible': possible,
         'full': r."full", 'loaders': loaders,
         'compilations': indices[:20], 'graphs': graphs, 'launches': launches, 'others': total - count,
