@@ -46,7 +46,7 @@ RELEASES = (
     Release("torch-xla==2.9.0", "torch_xla", "3.11", shared=True),
     Release("torch==2.9.0", "torch", "3.11", shared=True),
     Release("torch==2.13.0", "torch", "3.11"),
-    Release("jax==0.8.0", "jax", "3.11"),
+    Release("jax==0.8.3", "jax", "3.11"),
     Release("jax==0.12.0", "jax", "3.12"),
     Release("jax==0.12.0", "jax", "3.13"),
 )
