@@ -33,7 +33,7 @@ _PARTS: dict[str, tuple[BoundBy, str]] = {
 _AVOIDABLE = {"compilation", "host_sync", "input", "upload", "checkpoint", "tracing", "dispatch"}
 _MUCH = 0.2  # of the loop: more of what can be avoided is not nothing
 _LITTLE = 0.02
-_STEADY = 0.5  # of the loop: as many median steps make up no less of it
+_STEADY = 0.25  # of the loop: as many median steps make up no less of it
 _IDLE = 0.5  # of the waits for the device: with more, the host does not wait for its work
 #: What can limit a step, in words.
 LIMITS = {
