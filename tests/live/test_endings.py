@@ -315,7 +315,7 @@ sys.exit(3)
 
 
 def _end(folder: Path, program: Path, end: Callable[[subprocess.Popen[str]], None]) -> Captured:
-    """Run the program until its steps are on disk, then ``end`` it."""
+    """Run the program until its steps are on disk and it says that it is ready; ``end`` it."""
     words = ("--output", "out", "--format", "terminal=report", str(program))
     command = [sys.executable, "-m", "xladoctor", "run", *words]
     with subprocess.Popen(
@@ -324,11 +324,13 @@ def _end(folder: Path, program: Path, end: Callable[[subprocess.Popen[str]], Non
     ) as process:  # fmt: skip
         try:
             _wait_for_the_last_step(folder, process)
+            assert process.stdout is not None
+            ready = process.stdout.readline()
             end(process)
-            stdout, stderr = process.communicate(timeout=LIMIT_S)
+            rest, stderr = process.communicate(timeout=LIMIT_S)
         finally:
             process.kill()
-    return Captured(program, folder / "out", Finished(process.returncode, stdout, stderr))
+    return Captured(program, folder / "out", Finished(process.returncode, ready + rest, stderr))
 
 
 def _wait_for_the_last_step(folder: Path, process: subprocess.Popen[str]) -> None:
