@@ -94,7 +94,7 @@ def _read(
     lines = loop_lines(timeline, main)
     doing = activities(timeline, lines)
     devices = find_devices(timeline)
-    marked = find_steps(timeline, main, doing.get("compile"), devices)
+    marked = find_steps(timeline, main, doing.get("compile"), devices, to_the_end=file.alone)
     steps = repeated_steps(timeline, lines, doing, marked)
     if steps is None and file.alone and (steps := whole_span(timeline, lines, devices)):
         ingested.notes.append(f"{space.path}: nothing marks steps; all of it is taken as one")

@@ -108,18 +108,28 @@ def loop_lines(timeline: Timeline, main: Line | None) -> list[Line]:
 
 
 def find_steps(
-    timeline: Timeline, main: Line | None, compiling: Intervals | None, devices: Sequence[Device]
+    timeline: Timeline,
+    main: Line | None,
+    compiling: Intervals | None,
+    devices: Sequence[Device],
+    *,
+    to_the_end: bool = True,
 ) -> Steps | None:
     """Steps by markers, annotations, the TPU's own line or repeated executions, if any.
 
     Args:
         compiling: when the loop's thread compiled.
+        to_the_end: whether the last step can be whole: a window of the capture may end within it.
     """
     return (
         (_by_markers(timeline, main) or _by_annotations(timeline, main) if main else None)
         or _by_device(timeline)
-        or (_by_executions(timeline, main, compiling, devices) if main and compiling else None)
-        or _by_modules(timeline)
+        or (
+            _by_executions(timeline, main, compiling, devices, to_the_end=to_the_end)
+            if main and compiling
+            else None
+        )
+        or _by_modules(timeline, to_the_end=to_the_end)
     )
 
 
@@ -201,7 +211,12 @@ def _by_device(timeline: Timeline) -> Steps | None:
 
 
 def _by_executions(
-    timeline: Timeline, main: Line, compiling: Intervals, devices: Sequence[Device]
+    timeline: Timeline,
+    main: Line,
+    compiling: Intervals,
+    devices: Sequence[Device],
+    *,
+    to_the_end: bool,
 ) -> Steps | None:
     """From launch to launch of the program that takes the most time.
 
@@ -229,7 +244,9 @@ def _by_executions(
     # an update ends a step, whatever that calls several times
     chosen = min([longest, *updates], key=lambda name: count[name])
     own = names == chosen
-    steps = repeated(timeline, main, begins[own], ends[own], chosen in updates)
+    steps = repeated(
+        timeline, main, begins[own], ends[own], chosen in updates, to_the_end=to_the_end
+    )
     return steps and replace(steps, each=timeline.events.names[chosen])
 
 
@@ -264,7 +281,7 @@ def outermost(begin: Times, end: Times) -> wire.Array:
     return order[np.concatenate((order[:1] >= 0, end[order][1:] > reached[:-1]))]
 
 
-def _by_modules(timeline: Timeline) -> Steps | None:
+def _by_modules(timeline: Timeline, *, to_the_end: bool) -> Steps | None:
     """The same on a device, for the module that takes most of its time."""
     for plane in timeline.space.planes:
         for line in plane.lines:
@@ -272,14 +289,19 @@ def _by_modules(timeline: Timeline) -> Steps | None:
                 names = timeline.events.name[line.events]
                 lasted = np.bincount(names, timeline.events.duration_ps[line.events])
                 which = np.flatnonzero(names == lasted.argmax())
-                return repeated(
-                    timeline, line, timeline.begins(line, which), timeline.ends(line, which)
-                )
+                begins, ends = timeline.begins(line, which), timeline.ends(line, which)
+                return repeated(timeline, line, begins, ends, to_the_end=to_the_end)
     return None
 
 
 def repeated(
-    timeline: Timeline, line: Line, begins: Times, ends: Times, last: bool = False
+    timeline: Timeline,
+    line: Line,
+    begins: Times,
+    ends: Times,
+    last: bool = False,
+    *,
+    to_the_end: bool = True,
 ) -> Steps | None:
     """Steps of a thread by what it does once in each, if that is enough to show what recurs.
 
@@ -293,7 +315,7 @@ def repeated(
     first, until = timeline.begins(line), timeline.ends(line)
     place = np.searchsorted(np.sort(first), begins)
     around = len(first) - int(place[-1]) + int(place[0])
-    whole = around >= _WHOLE * np.diff(place).min()
+    whole = to_the_end and around >= _WHOLE * np.diff(place).min()
     if last:
         instants = np.append(first.min(), ends)[not whole :]
     else:
