@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 from xladoctor.diagnosis import ranking, stranger
+from xladoctor.diagnosis.expression import Expression, expression
 from xladoctor.diagnosis.fingerprint import distinct, fingerprint
 from xladoctor.diagnosis.interface import (
     NO_SAVING,
@@ -48,7 +49,7 @@ def from_rows(
     groups = list(places.values())
     told = [_told(_worst(group), evidence) for group in groups]
     messages = (stranger.messages_of(rule, told) if rule.foreign
-                else [_message(rule, values) for values in told])  # fmt: skip
+                else [_rendered(rule, rule.message, values) for values in told])  # fmt: skip
     return distinct([
         _finding(rule, group, message, evidence, time, savings)
         for group, message in zip(groups, messages, strict=True)
@@ -70,7 +71,7 @@ def _finding(
 ) -> Finding:  # fmt: skip
     worst = _worst(rows)
     cost = _cost(worst, time)
-    saving = savings.saving(cost, _fix(rule, worst)) if rule.curable else NO_SAVING
+    saving = savings.saving(cost, _effect(rule, worst)) if rule.curable else NO_SAVING
     locations = located(worst, evidence)
     return Finding(
         rule=rule.id, name=rule.name, title=rule.title, locations=locations,
@@ -88,7 +89,8 @@ def _finding(
         processes=sorted({str(row.get("process", 0)) for row in rows}),
         cost=cost, saving=saving, cause=_cause(worst, evidence),
         consequences=list(worst.get("consequences") or []), message=message,
-        why=rule.why.strip(), fix=rule.fix.strip(), example=rule.example.after.strip("\n"),
+        why=rule.why.strip(), fix=_fix_of(rule, worst, locations, evidence),
+        example=rule.example.after.strip("\n"),
         fingerprint=fingerprint(rule.id, _subject(worst), locations, evidence),
         subject=_subject(worst), recurs=rule.recurs, about=rule.about,
         compilations=list(worst.get("compilations") or []),
@@ -121,7 +123,36 @@ def _severity_by_counts(rule: Rule, row: Row) -> Severity:
     )  # fmt: skip
 
 
-def _fix(rule: Rule, row: Row) -> Fix:
+def _fix_of(rule: Rule, row: Row, locations: list[Location], evidence: Evidence) -> str:
+    """What to do about it: for this line where the rule can say that, else in general."""
+    if not rule.fix_here:
+        return rule.fix.strip()
+    place = locations[0] if locations else None
+    values = _told(row, evidence) | {
+        "code": _meant(row, place.source) if place and place.source else None,
+        "barrier": _barrier(row, evidence),
+    }
+    return _rendered(rule, rule.fix_here, values) or rule.fix.strip()
+
+
+def _meant(row: Row, source: str) -> Expression | None:
+    """The expression of the line that the finding is about, by what its cause names."""
+    cause = row.get("cause") or {}
+    operator = str(cause.get("op") or "").rpartition("::")[2]
+    return expression(source, [*(cause.get("kinds") or []), *([operator] if operator else [])])
+
+
+def _barrier(row: Row, evidence: Evidence) -> int | None:
+    """The line of the barrier in the function of the finding's line, if there is one."""
+    lines = evidence.database.rows(
+        "SELECT line FROM step WHERE NOT tail AND process = $process AND file = $file"
+        " AND function = $function GROUP BY line ORDER BY count(*) DESC, line LIMIT 1",
+        {key: row.get(key) for key in ("process", "file", "function")},
+    )  # fmt: skip
+    return int(lines[0]["line"]) if lines else None
+
+
+def _effect(rule: Rule, row: Row) -> Fix:
     return Fix(
         int(row.get("process") or 0), claims_of(rule.id, row.get("claim")), int(row["count"]),
         settled=bool(row.get("settled")), at_most=row.get("at_most"),
@@ -163,10 +194,16 @@ def located(row: Row, evidence: Evidence) -> list[Location]:
                 line=line,
                 function=row.get(f"{prefix}function") or None,
                 role=row[f"{prefix}role"] if role in _TOLD else role,  # type: ignore[arg-type]
-                source=source_line(evidence, file, line),
+                source=(source := source_line(evidence, file, line)),
+                span=_span(row, source) if not locations else None,
             )
         )
     return locations
+
+
+def _span(row: Row, source: str | None) -> tuple[int, int] | None:
+    meant = _meant(row, source) if source else None
+    return meant.span if meant else None
 
 
 def _told(row: Row, evidence: Evidence) -> Row:
@@ -177,9 +214,9 @@ def _told(row: Row, evidence: Evidence) -> Row:
     return values
 
 
-def _message(rule: Rule, values: Row) -> str:
+def _rendered(rule: Rule, text: str, values: Row) -> str:
     try:
-        text = _template(rule.message).render(values)
+        text = _template(text).render(values)
     except Exception as error:  # a template can raise anything
         raise RuleError(f"{rule.id}: its message failed: {error}") from error
     return " ".join(text.split())

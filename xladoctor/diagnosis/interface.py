@@ -41,6 +41,7 @@ class Location:
             a barrier belongs), collated (where batches are put together), or left (what no read
             asked for).
         source: text of the line as it ran, if known.
+        span: columns of the expression in it that is meant, from 0, the end exclusive.
     """
 
     file: str
@@ -50,6 +51,7 @@ class Location:
         "guilty", "caller", "made", "used", "compiled", "due", "loop", "closure", "collated", "left"
     ]
     source: str | None = None
+    span: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,6 +120,7 @@ class Texts(BaseModel):
     message: Message | None = None
     why: str | None = None
     fix: str | None = None
+    fix_here: Message | None = None
     example: Example | None = None
     false_positives: str | None = None
     references: list[str] | None = None
@@ -160,6 +161,7 @@ class Rule(BaseModel):
     message: Message
     why: str
     fix: str
+    fix_here: Message = ""
     example: Example
     per_frontend: dict[Frontend, Texts] = {}
     false_positives: str
@@ -248,6 +250,8 @@ class Rule(BaseModel):
         if name not in self.applies_to.frontend:
             return None
         own = {key: text for key, text in self.per_frontend.get(name, Texts()) if text}
+        if "fix" in own:  # what is written for a line follows the general fix
+            own.setdefault("fix_here", "")
         for key in ("not_evaluated", "needs_rows"):  # by table: the others keep theirs
             own[key] = {**getattr(self, key), **own.get(key, {})}
         return self.model_copy(update=own)

@@ -293,6 +293,17 @@ def _source(location: Location, pictures: Pictures | None, style: Style) -> Iter
         text = Text(f"{margin} {code}".rstrip(), overflow=cast(OverflowMethod, overflow),
                     no_wrap=True, style="" if guilty else "dim")  # fmt: skip
         yield text
+        if guilty and location.span and location.source:
+            yield _caret(location.source, location.span, code, margin, style)
+
+
+def _caret(
+    source: str, span: tuple[int, int], code: str, margin: str, style: Style
+) -> Text:
+    """A line below the code that points at the expression."""
+    begin = span[0] - (len(source) - len(source.lstrip())) + len(code) - len(code.lstrip())
+    under = " " * (cell_len(margin) + 1 + begin) + "^" * (span[1] - span[0])
+    return Text(under[: style.width], style="red", no_wrap=True, overflow="crop")
 
 
 def _labelled(label: str, text: str, style: Style) -> RenderableType:

@@ -1,0 +1,5 @@
+"""Each rule's fix, followed literally on a sick program: does the finding go, and what comes next?
+
+``patches/<rule>/<frontend>-<name>.patch`` changes a program as somebody does who has only the report.
+``python -m tests.prescriptions`` runs the programs before and after, and writes down what was found.
+"""

@@ -1,0 +1,135 @@
+"""The expression of a line that a finding is about, for carets and for fixes that name it.
+
+Only the line's own text is known, which may be a part of a statement: what cannot be parsed has no
+expression.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Collection
+from dataclasses import dataclass
+
+#: Calls that a kind of read, as the capture names it, is written as.
+_READS = {
+    "repr": ("print", "format", "str", "repr"),
+    "fetch": ("float", "int", "item", "asarray", "array", "tolist", "device_get"),
+    "cpu": ("cpu", "to"),
+    "numpy": ("numpy", "asarray", "array"),
+}
+#: What completes a line that is a part of a statement.
+_COMPLETIONS = ("{}", "{} pass", "if 1: pass\n{} pass", "f({}\n)", "{})", "({}", "f({}")
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A call of the line, or what the line tests.
+
+    Attributes:
+        statement: the line, without what surrounds it: ``total += loss.item()``.
+        text: of the expression: ``loss.item()``.
+        value: what it reads, uploads or computes from: ``loss``; empty if it has several.
+        target: the variable that the statement assigns or adds to; empty if there is none.
+        adds: whether it adds to that variable.
+        collects: the list that the statement appends to; empty if there is none.
+        span: first column and the column behind the last, from 0, in the line.
+    """
+
+    statement: str
+    text: str
+    value: str
+    target: str
+    adds: bool
+    collects: str
+    span: tuple[int, int]
+
+    def instead(self, text: str) -> str:
+        """The statement with another expression in this one's place."""
+        before, _, after = self.statement.partition(self.text)
+        return before + text + after
+
+
+def expression(source: str, names: Collection[str]) -> Expression | None:
+    """The expression of the line that one of these names stands for, if there is just one.
+
+    Args:
+        names: kinds of reads (``item``, ``bool``, …), or the last part of what is called.
+    """
+    text = source.strip()
+    found = _parsed(text)
+    if found is None:
+        return None
+    tree, line, shift = found
+    calls = {call for name in names for call in _READS.get(name, (name,))}
+    nodes: list[ast.expr] = [node for node in ast.walk(tree)
+                             if isinstance(node, ast.Call) and _called(node) in calls]  # fmt: skip
+    if not nodes and "bool" in names:
+        nodes = [node.test for node in ast.walk(tree)
+                 if isinstance(node, ast.If | ast.While | ast.Assert | ast.IfExp)]  # fmt: skip
+    nodes = [node for node in nodes if node.lineno == node.end_lineno == line]
+    if len(nodes) != 1 or not text.isascii():  # columns of a tree are bytes
+        return None
+    (node,) = nodes
+    indent = len(source) - len(source.lstrip())
+    begin, end = node.col_offset - shift, (node.end_col_offset or 0) - shift
+    target, adds, collects = _statement(tree, node)
+    span = (begin + indent, end + indent)
+    return Expression(text, text[begin:end], _value(node), target, adds, collects, span)
+
+
+def _parsed(text: str) -> tuple[ast.Module, int, int] | None:
+    """The line's tree, its line in there, and how many columns it has moved to the right."""
+    for completion in _COMPLETIONS:
+        before = completion.partition("{}")[0]
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of invalid escapes, which are the program's
+                tree = ast.parse(completion.replace("{}", text))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        return tree, before.count("\n") + 1, len(before.rpartition("\n")[2])
+    return None
+
+
+def _called(call: ast.Call) -> str:
+    """The last part of what is called: ``item`` of ``loss.item()``."""
+    match call.func:
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name
+    return ""
+
+
+def _value(node: ast.expr) -> str:
+    """What the call is made on: its object, unless that is a module, or else its only argument."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=value), args=[]):
+            return ast.unparse(value)
+        case ast.Call(func=ast.Attribute(value=value, attr="to")):
+            return ast.unparse(value)
+        case ast.Call(args=[value]) if not isinstance(value, ast.Starred):
+            return ast.unparse(value)
+        case ast.Call():
+            return ""
+    return ast.unparse(node)
+
+
+def _statement(tree: ast.Module, node: ast.expr) -> tuple[str, bool, str]:
+    """What the expression's statement assigns to, whether it adds, and the list it appends to."""
+    for statement in tree.body:
+        match statement:
+            case ast.Assign(value=ast.Tuple()):  # an argument of a call that goes on
+                return "", False, ""
+            case ast.AugAssign(target=target, op=operator):
+                return ast.unparse(target), isinstance(operator, ast.Add), ""
+            case ast.Assign(targets=[target], value=ast.BinOp(op=ast.Add())) if ast.unparse(
+                target
+            ) in map(ast.unparse, ast.walk(statement.value)):
+                return ast.unparse(target), True, ""
+            case ast.Assign(targets=[target]) | ast.AnnAssign(target=target):
+                return ast.unparse(target), False, ""
+            case ast.Expr(
+                value=ast.Call(func=ast.Attribute(attr="append", value=collected), args=[argument])
+            ) if argument is node:
+                return "", False, ast.unparse(collected)
+    return "", False, ""
