@@ -25,6 +25,7 @@ from xladoctor.causes.input_cause import dynamic_lines
 from xladoctor.causes.inputs import together
 from xladoctor.causes.interface import Cause, Causes, Changes, Compilation, Earlier, Sites
 from xladoctor.causes.keys import by_keys
+from xladoctor.causes.leftovers import read_barriers, with_leftovers
 from xladoctor.causes.nearest import Nearest
 from xladoctor.causes.patterns import add_patterns
 from xladoctor.causes.uploads import Uploads
@@ -74,6 +75,7 @@ def _explained(database: Database) -> tuple[Causes, Changes]:
     explained = with_makers(with_users(explained, graphs), graphs)
     periods, loaders = read_periods(database), read_loaders(database)
     explained = add_patterns(explained, sites.values(), graphs.size, periods, loaders)
+    explained = with_leftovers(explained, changes, read_barriers(database))
     return with_growth(explained, changes), changes
 
 

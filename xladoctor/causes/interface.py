@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 Kind = Literal[
     "input_shape", "input_type", "data_dependent_shape", "constant", "operations", "growing",
     "input_count", "placement", "evicted", "unknown", "function", "member", "weak_type",
-    "configuration",
+    "configuration", "leftover",
 ]  # fmt: skip
 #: key: two keys of a function compared. hlo: two modules. upload: a new shape sent in that step.
 #: log: numbers of inputs and outputs. hash: the same graph again.

@@ -54,7 +54,8 @@ def expression(source: str, names: Collection[str]) -> Expression | None:
     """The expression of the line that one of these names stands for, if there is just one.
 
     Args:
-        names: kinds of reads (``item``, ``bool``, …), or the last part of what is called.
+        names: kinds of reads (``item``, ``bool``, …), or the last part of what is called; without
+            any, what the line assigns, adds or evaluates is meant.
     """
     text = source.strip()
     found = _parsed(text)
@@ -67,6 +68,9 @@ def expression(source: str, names: Collection[str]) -> Expression | None:
     if not nodes and "bool" in names:
         nodes = [node.test for node in ast.walk(tree)
                  if isinstance(node, ast.If | ast.While | ast.Assert | ast.IfExp)]  # fmt: skip
+    if not names:
+        nodes = [value for statement in tree.body
+                 if isinstance(value := getattr(statement, "value", None), ast.expr)]  # fmt: skip
     nodes = [node for node in nodes if node.lineno == node.end_lineno == line]
     if len(nodes) != 1 or not text.isascii():  # columns of a tree are bytes
         return None

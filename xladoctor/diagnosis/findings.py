@@ -130,6 +130,7 @@ def _fix_of(rule: Rule, row: Row, locations: list[Location], evidence: Evidence)
     place = locations[0] if locations else None
     values = _told(row, evidence) | {
         "code": _meant(row, place.source) if place and place.source else None,
+        "source": ((place.source if place else None) or "").strip(),
         "barrier": _barrier(row, evidence),
     }
     return _rendered(rule, rule.fix_here, values) or rule.fix.strip()
@@ -137,9 +138,16 @@ def _fix_of(rule: Rule, row: Row, locations: list[Location], evidence: Evidence)
 
 def _meant(row: Row, source: str) -> Expression | None:
     """The expression of the line that the finding is about, by what its cause names."""
+    named = expression(source, _names(row))
+    reads = (row.get("cause") or {}).get("kinds")
+    return named if named or reads else expression(source, ())
+
+
+def _names(row: Row) -> list[str]:
+    """What the line calls: kinds of reads, or an operator."""
     cause = row.get("cause") or {}
     operator = str(cause.get("op") or "").rpartition("::")[2]
-    return expression(source, [*(cause.get("kinds") or []), *([operator] if operator else [])])
+    return [*(cause.get("kinds") or []), *([operator] if operator else [])]
 
 
 def _barrier(row: Row, evidence: Evidence) -> int | None:
@@ -202,7 +210,7 @@ def located(row: Row, evidence: Evidence) -> list[Location]:
 
 
 def _span(row: Row, source: str | None) -> tuple[int, int] | None:
-    meant = _meant(row, source) if source else None
+    meant = _meant(row, source) if source and _names(row) else None
     return meant.span if meant else None
 
 

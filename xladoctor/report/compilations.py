@@ -196,6 +196,7 @@ def phrase(cause: Row) -> str:
         "constant": _number(cause, change),
         "operations": f"operations: {_operation(cause, change)}",
         "input_count": _numbers(cause["was"], cause["now"]),
+        "leftover": f"left over from below the barrier{f': {op}' if op else ''}",
         "growing": f"grows: {op}" if op else "grows",
         "placement": f"placement: {_PLACEMENT.get(op, op)}{change}",
         "evicted": f"evicted: same graph as {cause['against']}",
