@@ -282,6 +282,10 @@ SICK = {
         {"guilty": "optimizer.step()", "loop": "for step, (inputs, targets) in"},
         {"optimizer_steps": 10, "barriers": 0}, severity="error", count=10,
     )], also=("XD201",)),
+    "left_over": Sick("XD118", [Expected(
+        {"guilty": "running += loss.detach()", "compiled": "torch_xla.sync()"},
+        {"kind": "leftover", "barrier": 37}, severity="info", count=2,
+    )]),
     "donation": _recompiled("XD108", None, 1, {"kind": "placement", "op": "donated"}),
     "sharding": _recompiled("XD108", None, 2, {"kind": "placement", "op": "sharding"}),
     "evicted": _recompiled("XD109", None, 21, {"kind": "evicted", "basis": "hash", "graphs": 3}),

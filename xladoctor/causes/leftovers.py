@@ -1,8 +1,8 @@
 """Graphs that begin with work which an earlier step recorded below its barrier.
 
-What a loop records below its barrier is compiled into the next step's graph: the first step has none of
-it, the second has it, and where it becomes an input of its own, so does the third. In a function,
-a line below the barrier's can only have run before it in an earlier turn of a loop.
+What a loop records below its barrier is compiled into the next step's graph: the first step has
+none of it, the second has it, and where it becomes an input of its own, so does the third. In a
+function, a line below the barrier's can only have run before it in an earlier turn of a loop.
 """
 
 from __future__ import annotations
