@@ -23,7 +23,9 @@ def main(chosen: list[str]) -> int:
 
 
 def _said(stage: Stage) -> str:
-    return f"{stage.seconds:.3g} s ({', '.join(stage.findings) or 'nothing'})"
+    return (
+        f"{'over ' * stage.ended}{stage.seconds:.3g} s ({', '.join(stage.findings) or 'nothing'})"
+    )
 
 
 if __name__ == "__main__":

@@ -10,8 +10,11 @@ from pathlib import Path
 from tests.prescriptions.trial import captured, findings, seconds
 
 JOURNEYS = Path(__file__).parent
+PORTED = JOURNEYS.parent / "ported" / "programs"
 #: What was found, journey by journey: docs/prescriptions.md is made from it.
 TRIED = JOURNEYS / "tried.json"
+#: After which a stage is ended: what is this sick need not be seen to its end.
+LIMIT_S = 120
 
 
 @dataclass(frozen=True)
@@ -20,11 +23,13 @@ class Stage:
 
     Attributes:
         seconds: of the loop, with its warm-up, or of the whole program without one.
+        ended: whether it had to be ended.
         findings: rules with a finding at warning or above.
     """
 
     name: str
     seconds: float
+    ended: bool
     findings: list[str]
 
 
@@ -52,19 +57,29 @@ class Journey:
 
 def names() -> list[str]:
     """All journeys."""
-    return sorted(path.parent.name for path in JOURNEYS.glob("*/start.py"))
+    return sorted(
+        path.name for path in JOURNEYS.iterdir() if path.is_dir() and [*path.glob("*.p*")]
+    )
+
+
+def programs(name: str) -> tuple[Path, Path]:
+    """Where a journey begins, and the same program by an expert."""
+    start = JOURNEYS / name / "start.py"
+    if start.exists():
+        return start, start.with_name("expert.py")
+    return PORTED / f"{name}.py", PORTED / f"{name}_fixed.py"
 
 
 def travelled(name: str, folder: Path) -> Journey:
     """Run each stage once, captured."""
-    source = JOURNEYS / name
+    start, expert = programs(name)
     program = folder / "program.py"
-    program.write_bytes((source / "start.py").read_bytes())
+    program.write_bytes(start.read_bytes())
     stages = [_stage("start", program, folder)]
-    for patch in sorted(source.glob("*.patch")):
+    for patch in sorted((JOURNEYS / name).glob("*.patch")):
         follow(patch, program)
         stages.append(_stage(patch.stem, program, folder))
-    return Journey(name, stages, _stage("expert", source / "expert.py", folder))
+    return Journey(name, stages, _stage("expert", expert, folder))
 
 
 def follow(patch: Path, program: Path) -> None:
@@ -76,9 +91,9 @@ def follow(patch: Path, program: Path) -> None:
 
 
 def _stage(name: str, program: Path, folder: Path) -> Stage:
-    report, _ = captured(program, folder / f"run-{name}")
+    report, _ = captured(program, folder / f"run-{name}", LIMIT_S)
     hurting = sorted({rule for rule, severity in findings(report) if severity != "info"})
-    return Stage(name, seconds(report), hurting)
+    return Stage(name, seconds(report), report["run"]["signal"] is not None, hurting)
 
 
 def kept() -> dict[str, Journey]:
