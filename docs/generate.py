@@ -18,6 +18,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from tests.journeys import journey as journeys
+from tests.prescriptions import trial as prescriptions
 from xladoctor.configuration import schema as configuration
 from xladoctor.diagnosis import rule_schema
 from xladoctor.diagnosis.case import Expected
@@ -48,6 +50,7 @@ FAMILIES = {
     "XD6": "the device's own time", "XD7": "settings and versions", "XD9": "the evidence itself",
 }  # fmt: skip
 CONFIGURATION = DOCS / "configuration.md"
+PRESCRIPTIONS = DOCS / "prescriptions.md"
 TROUBLESHOOTING = DOCS / "troubleshooting.md"
 CASES = DOCS / "rule-cases.md"
 RULES = DOCS / "rule-files.md"
@@ -196,6 +199,36 @@ def releases_table() -> str:
     return "\n".join(["| Release | Python | Read |", "| --- | --- | --- |", *rows]) + "\n"
 
 
+def tried_table() -> str:
+    """What came of each fix that was followed."""
+    rows = []
+    for trial in prescriptions.kept().values():
+        rule = trial.patch.partition("/")[0]
+        foretold = "" if trial.foretold_s is None else f"{trial.foretold_s:.2g}"
+        if foretold and trial.basis == "bound":
+            foretold = f"at most {foretold}"
+        cells = (f"[{rule}](rules/{rule}.md)", trial.program, f"{trial.before_s:.3g}",
+                 f"{trial.after_s:.3g}", foretold, trial.left or "gone",
+                 ", ".join(trial.new) or "–")  # fmt: skip
+        rows.append(f"| {' | '.join(cells)} |")
+    head = "| Rule | Program | Before s | After s | Foretold s | Left | New |"
+    return "\n".join([head, "| --- | --- | ---: | ---: | ---: | --- | --- |", *rows]) + "\n"
+
+
+def journeys_table() -> str:
+    """How programs with several defects were healed."""
+    rows = []
+    for name, journey in journeys.kept().items():
+        seconds = " → ".join(
+            f"{'over ' * stage.ended}{stage.seconds:.3g}" for stage in journey.stages
+        )
+        found = " → ".join(", ".join(stage.findings) or "nothing" for stage in journey.stages)
+        by_hand = f"{journey.expert.seconds:.3g}"
+        rows.append(f"| {name} | {journey.rounds} | {seconds} | {by_hand} | {found} |")
+    head = "| Program | Rounds | Seconds | By hand | Findings at warning or above |"
+    return "\n".join([head, "| --- | ---: | --- | ---: | --- |", *rows]) + "\n"
+
+
 def main() -> int:
     """Write or check all generated files."""
     os.chdir(DOCS.parent)  # so that the picture shows a relative path
@@ -206,6 +239,7 @@ def main() -> int:
             RULES, keys=described("Key", rule_schema.KEYS), columns=described("Column", ROW_COLUMNS)
         ),
         TROUBLESHOOTING: filled(TROUBLESHOOTING, releases=releases_table()),
+        PRESCRIPTIONS: filled(PRESCRIPTIONS, tried=tried_table(), journeys=journeys_table()),
         CASES: filled(CASES, defaults=row_defaults(), values=expected_values()),
         DOCS / "rule.schema.json": json.dumps(rule_schema.schema(), indent=1) + "\n",
         DOCS / "configuration.schema.json": json.dumps(configuration.schema(), indent=1) + "\n",
