@@ -74,7 +74,9 @@ def test_core_of_the_contract() -> None:
         "saving", "cause", "consequences", "message", "why", "fix", "example", "fingerprint",
         "subject", "recurs", "compilations", "place", "about",
     ]  # fmt: skip
-    assert list(first["locations"][0]) == ["file", "line", "function", "role", "source"]
+    assert list(first["locations"][0]) == [
+        "file", "line", "function", "role", "source", "span",
+    ]  # fmt: skip
 
 
 def test_report_for_an_encoding_without_unicode_says_the_same() -> None:

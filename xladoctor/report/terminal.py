@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import PurePath
 from typing import TextIO, cast
 
@@ -78,9 +79,8 @@ def _sections(raw: Report, style: Style) -> list[RenderableType]:
     if len(shown) >= _MANY and style.width >= _NARROW:
         sections.append(ranking(shown, style))
     in_full = shown[: style.detail.top]
-    sections += [
-        _finding(number, finding, report, style) for number, finding in enumerate(in_full, 1)
-    ]
+    sections += [_finding(number, finding, report, style)
+                 for number, finding in enumerate(_without_repetition(in_full), 1)]  # fmt: skip
     if left := shown[len(in_full) :]:
         sections.append(Text(f"{len(left)} more, which --top {len(shown)} shows", style="dim"))
     if rest := unexplained(diagnosis.time):
@@ -97,6 +97,14 @@ def _sections(raw: Report, style: Style) -> list[RenderableType]:
     if outcome is not None:
         sections.append(gate.decision(raw, outcome, style))
     return sections
+
+
+def _without_repetition(findings: Sequence[Finding]) -> Iterator[Finding]:
+    """The findings, a fix that an earlier one has replaced by that one's number."""
+    told: dict[tuple[str, str], int] = {}
+    for number, finding in enumerate(findings, 1):
+        first = told.setdefault((finding.rule, finding.fix), number)
+        yield finding if first == number else replace(finding, fix=f"as for {first}")
 
 
 def _heading(diagnosis: Diagnosis, style: Style) -> Text:
@@ -293,8 +301,13 @@ def _source(location: Location, pictures: Pictures | None, style: Style) -> Iter
         text = Text(f"{margin} {code}".rstrip(), overflow=cast(OverflowMethod, overflow),
                     no_wrap=True, style="" if guilty else "dim")  # fmt: skip
         yield text
-        if guilty and location.span and location.source:
+        if guilty and location.span and location.source and _is_a_part(location.span, code):
             yield _caret(location.source, location.span, code, margin, style)
+
+
+def _is_a_part(span: tuple[int, int], code: str) -> bool:
+    """Whether an expression is so small a part of its line that a reader would look for it."""
+    return 2 * (span[1] - span[0]) < len(code.strip())
 
 
 def _caret(source: str, span: tuple[int, int], code: str, margin: str, style: Style) -> Text:
