@@ -43,6 +43,20 @@ def test_a_module_without_an_end_takes_two_minutes_at_least() -> None:
     assert compilations(f"{HEAD}73] \n{COMPILING}") == [("jit(step)", 120_000_000_000)]
 
 
+def test_a_module_on_a_line_of_its_own() -> None:
+    text = (f"{HEAD}55] \n{STARS}\nVery slow compile?  If you want to file a bug, run with envvar"
+            f" XLA_FLAGS=--xla_dump_to=/tmp/foo and attach the results.\n"
+            f"Compiling module jit_step.503\n{STARS}\nepoch 1\n")  # fmt: skip
+    assert compilations(text) == [("jit(step)", 120_000_000_000)]
+
+
+def test_a_build_without_optimizations_is_named() -> None:
+    text = (f"{HEAD}55]\n{STARS}\nSlow compile?  XLA was built without compiler optimizations,"
+            f" which can be slow.  Try rebuilding with -c opt.\n{STARS}\n")  # fmt: skip
+    with pytest.raises(IngestError, match="built without compiler optimizations"):
+        compilations(text)
+
+
 def test_constants_that_are_folded_are_named_with_their_line() -> None:
     text = f"{HEAD}65] {FOLDING}\n{HEAD}133] The operation took 6.5s\n{FOLDING}"
     with pytest.raises(

@@ -5,6 +5,8 @@ Wording: ``xla/service/slow_operation_alarm.cc``, ``compiler.cc`` and ``hlo_cons
     2031-05-06 07:08:09.01: E external/xla/xla/service/slow_operation_alarm.cc:73]
     [Compiling module jit_step] Very slow compile? If you want to file a bug, run with …
     2031-05-06 07:09:09.01: E …/slow_operation_alarm.cc:140] The operation took 2m59.5s
+
+Until 2022 the module stood on a line of its own below: ``Compiling module jit_step.5``.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ from xladoctor.ingest.interface import Ingested
 from xladoctor.quantities import duration
 
 FRONTEND = "jax"
-_MODULE = re.compile(r"\[Compiling module ([\w.<>-]{1,200})")
+_MODULE = re.compile(r"(?:^|\[)Compiling module ([\w.<>-]{1,200})")
+_SLOW = "Very slow compile?"
+_UNOPTIMIZED = "XLA was built without compiler optimizations"
 _FOLDING = re.compile(r"Constant folding an instruction is taking > (\d{1,9})s")
 _TOOK = re.compile(
     r"The operation took (?:(\d{1,9})h)?(?:(\d{1,9})m)?(?:(\d{1,9}(?:\.\d{1,12})?)s)?"
@@ -42,11 +46,12 @@ class SlowAlarm(CompilerLog):
     """Has the modules whose compilation set off the alarm."""
 
     NAME = "XLA's alarm of slow compilation"
-    MARKS = ("slow_operation_alarm.cc:", "] Very slow compile?", "Constant folding an instruction")
+    MARKS = ("slow_operation_alarm.cc:", _SLOW, _UNOPTIMIZED, "Constant folding an instruction")
 
     def __init__(self) -> None:
         self._slow: list[_Slow] = []
         self._open: list[_Slow] = []  # of which the end is not told yet
+        self._unoptimized = False
         self._below = 0  # lines that may have the instruction
         self._again = False  # the alarm repeats its text below the time that the operation took
 
@@ -55,6 +60,11 @@ class SlowAlarm(CompilerLog):
         """Of constant folding alone nothing can be judged, but all is said."""
         folded = max((each for each in self._slow if each.module is None),
                      key=lambda each: each.seconds, default=None)  # fmt: skip
+        if self._unoptimized:
+            return (
+                "XLA says that it was built without compiler optimizations, which makes it compile"
+                " many times as slowly: install a release of jaxlib, or build it with -c opt"
+            )
         if folded is None:
             return "XLA's alarm of a slow operation, which it does not name"
         place = f" at {folded.site.file}:{folded.site.line}" if folded.site.line else ""
@@ -76,6 +86,7 @@ class SlowAlarm(CompilerLog):
 
     def take(self, line: str) -> bool:
         """Take a line; False if it is not of the log."""
+        self._unoptimized = self._unoptimized or _UNOPTIMIZED in line
         if match := _MODULE.search(line):
             self._begin(_Slow(match[1], _ALARM_S))
         elif match := _FOLDING.search(line):
@@ -86,6 +97,8 @@ class SlowAlarm(CompilerLog):
                 hours, minutes, seconds = (float(part or 0) for part in match.groups())
                 self._open.pop().seconds = 3600 * hours + 60 * minutes + seconds
                 self._again = True
+        elif _SLOW in line:
+            self._below = 1  # line, which names the module
         elif self._below:
             self._below -= 1
             if match := _SOURCE.search(line):
@@ -110,7 +123,7 @@ class SlowAlarm(CompilerLog):
         earlier: Counter[str] = Counter()
         modules = [each for each in self._slow if each.module]
         for number, each in enumerate(modules):
-            name = str(each.module).removeprefix("jit_")
+            name = re.sub(r"^jit_|\.\d+$", "", str(each.module))
             ingested.add("compilation", **compilation(
                 process, number, name, earlier[name], NOWHERE,
                 duration_ns=round(each.seconds * 1e9),
