@@ -94,7 +94,7 @@ def test_page_says_what_the_report_has() -> None:
 
 def test_sections_without_anything_to_say_are_absent() -> None:
     text = page(Report(TEXT)).text
-    for title in ("Where the time went", "Your labels", "Devices", "Counts"):
+    for title in ("Where the time went", "Labels", "Devices", "Counts"):
         assert title in page(Report(SICK)).text
         assert title not in text
     assert "No rule that could be judged found anything" in text

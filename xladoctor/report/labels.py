@@ -41,7 +41,7 @@ def table(labels: Sequence[LabelTime], style: Style) -> RenderableType:
     grid.add_column(overflow=overflow, no_wrap=True, max_width=max(1, rest))
     for width in widths:
         grid.add_column(justify="right", no_wrap=True, overflow=overflow, width=width)
-    grid.add_row(Text("your labels", style="bold"),
+    grid.add_row(Text("labels", style="bold"),
                  *(Text(name, style="dim") for name in columns))  # fmt: skip
     for label in (label for label in labels if label in longest):
         *outer, name = label.path.split(_WITHIN)

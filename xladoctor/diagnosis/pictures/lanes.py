@@ -127,7 +127,7 @@ class _Step:
         for depth in range(_MOST_DEPTHS):
             there = [row for row in rows if row["path"].count(" > ") == depth]
             spans = self._drawn(there, lambda _: "label", lambda row: str(row["path"]))
-            yield Lane("your labels" if not depth else "…within", spans)
+            yield Lane("labels" if not depth else "…within", spans)
 
     def _claims(self, segments: Sequence[Row], findings: Sequence[Finding]) -> Iterator[Lane]:
         for number, finding in enumerate(findings[:_MOST_FINDINGS], 1):
