@@ -11,6 +11,8 @@ import warnings
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from xladoctor.diagnosis.equivalent import equivalent
+
 #: Calls that a kind of read, as the capture names it, is written as.
 _READS = {
     "repr": ("print", "format", "str", "repr"),
@@ -48,6 +50,20 @@ class Expression:
         """The statement with another expression in this one's place."""
         before, _, after = self.statement.partition(self.text)
         return before + text + after
+
+    def rewritten(self, call: str, instead: str, given: str | None) -> str:
+        """The statement without this call, for which ``instead`` does; empty if that is not known.
+
+        Args:
+            call: the call that ``instead`` is written for, with names for its arguments.
+            given: assignments that ``instead`` needs.
+        """
+        found = equivalent(self.text, call, instead, given or "")
+        if found is None:
+            return ""
+        before, text = found
+        alone = self.statement in (f"{self.target} = {self.text}", f"return {self.text}")
+        return "; ".join([*before, self.instead(text if alone else f"({text})")])
 
 
 def expression(source: str, names: Collection[str]) -> Expression | None:

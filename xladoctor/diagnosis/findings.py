@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from functools import cache
 from typing import Any
@@ -139,7 +140,8 @@ def _meant(row: Row, source: str) -> Expression | None:
     """The expression of the line that the finding is about, by what its cause names."""
     cause = row.get("cause") or {}
     operator = str(cause.get("op") or "").rpartition("::")[2]
-    return expression(source, [*(cause.get("kinds") or []), *([operator] if operator else [])])
+    found = expression(source, [*(cause.get("kinds") or []), *([operator] if operator else [])])
+    return found or expression(source, re.findall(r"(\w+)\(", cause.get("call") or ""))
 
 
 def _barrier(row: Row, evidence: Evidence) -> int | None:
