@@ -20,9 +20,11 @@ REPLACEMENTS = vocabulary("torch_xla").replacements
         ("return (risks.logcumsumexp(dim=0) - risks).mean()", "logcumsumexp",
          "aten::_logcumsumexp",
          "top = risks.amax(0, keepdim=True);"
-         " return (((risks - top).exp().cumsum(0).log() + top) - risks).mean()"),
+         " return ((risks - top).exp().cumsum(0).log() + top - risks).mean()"),
         ("gated = torch.nn.functional.glu(h) * 2", "glu", "aten::glu",
-         "a, b = h.chunk(2, -1); gated = (a * b.sigmoid()) * 2"),
+         "a, b = h.chunk(2, -1); gated = a * b.sigmoid() * 2"),
+        ("y = net(torch.logaddexp(a, b)) - 2 * glu(h)", "glu", "aten::glu",
+         "a, b = h.chunk(2, -1); y = net(torch.logaddexp(a, b)) - 2 * (a * b.sigmoid())"),
         ("d = torch.cdist(a, b, p=1)", "cdist", "aten::_cdist", ""),
         ("loss = huber_loss(*pair)", "huber_loss", "aten::huber_loss", ""),
         ("middle = x.median(1).values", "median", "aten::median", ""),

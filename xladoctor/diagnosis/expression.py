@@ -62,8 +62,8 @@ class Expression:
         if found is None:
             return ""
         before, text = found
-        alone = self.statement in (f"{self.target} = {self.text}", f"return {self.text}")
-        return "; ".join([*before, self.instead(text if alone else f"({text})")])
+        bare, enclosed = self.instead(text), self.instead(f"({text})")
+        return "; ".join([*before, bare if _same(bare, enclosed) else enclosed])
 
 
 def expression(source: str, names: Collection[str]) -> Expression | None:
@@ -106,6 +106,12 @@ def _parsed(text: str) -> tuple[ast.Module, int, int] | None:
             continue
         return tree, before.count("\n") + 1, len(before.rpartition("\n")[2])
     return None
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether two lines mean the same, whatever their parentheses."""
+    trees = [_parsed(one), _parsed(other)]
+    return all(trees) and len({ast.dump(tree[0]) for tree in trees if tree}) == 1
 
 
 def _called(call: ast.Call) -> str:
