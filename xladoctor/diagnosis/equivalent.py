@@ -84,7 +84,7 @@ def _bound(
     keys = [ast.unparse(name) for name in formal[0]] + [str(key) for key in formal[1]]
     names = [name.id if isinstance(name, ast.Name) else key for key, name in
              zip(keys, [*formal[0], *formal[1].values()], strict=True)]  # fmt: skip
-    values = {str(key): value for key, value in formal[1].items()
+    values: dict[str, ast.expr] = {str(key): value for key, value in formal[1].items()
               if isinstance(value, ast.Constant | ast.UnaryOp)}  # fmt: skip
     if len(actual[0]) > len(keys) or not all(name.isidentifier() for name in names):
         return None

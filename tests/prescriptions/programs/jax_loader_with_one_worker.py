@@ -28,8 +28,13 @@ def update(weights, inputs):
 
 def main():
     weights = jnp.zeros((64, 4))
-    loader = DataLoader(Recordings(), batch_size=8, collate_fn=collate, num_workers=1,
-                        multiprocessing_context="forkserver")
+    loader = DataLoader(
+        Recordings(),
+        batch_size=8,
+        collate_fn=collate,
+        num_workers=1,
+        multiprocessing_context="forkserver",
+    )
     for inputs in loader:
         weights = update(weights, inputs)
     print(f"norm {jnp.linalg.norm(weights):.6g}")

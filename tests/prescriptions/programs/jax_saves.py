@@ -26,7 +26,9 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         weights = train(Path(folder))
         with np.load(Path(folder) / "last.npz") as last:
-            print(f"norm {jnp.linalg.norm(weights):.6g}, saved {np.linalg.norm(last['weights']):.6g}")
+            print(
+                f"norm {jnp.linalg.norm(weights):.6g}, saved {np.linalg.norm(last['weights']):.6g}"
+            )
 
 
 if __name__ == "__main__":

@@ -168,8 +168,11 @@ SELECT
     coalesce(i.share * l.duration_ns * (1 - processor_wait_of(i.process)),
              i.each_ns * i.steps)::BIGINT AS cost_ns,
     'estimate' AS cost_basis,
-    claim('remove', 'other', part_ := CASE WHEN r.part >= 0.5 THEN r.part ELSE coalesce(h.share, 1) END)
-        AS claim,
+    claim('remove', 'other', part_ := CASE  -- eight make batches at once, as far as there are processors
+        WHEN r.part >= 0.5 THEN r.part * (1 - coalesce(greatest(0.125, (
+            SELECT least(1, w.running / p.processors) FROM processor_wait w JOIN process p USING (process)
+            WHERE w.process = i.process)), 0))
+        ELSE coalesce(h.share, 1) END) AS claim,
     NOT i.sampled OR i.share < least_share + processor_wait_of(i.process) AS healthy,
     coalesce(r.part >= 0.5, FALSE) AND h.line IS NOT NULL AS preparing,
     {'idle_ms_a_step': round(i.each_ns / 1e6, 3), 'idle_share': round(i.share, 4),
