@@ -20,6 +20,7 @@ BACKWARD = CallSite("/home/ada/train.py", 44, "train", via="backward")
 SITES = CallSites((LOAD, BACKWARD), ("    crop(image)", "    loss.backward()"))
 SAMPLE: dict[str, Any] = {
     "thread": 12049, "main": True, "doing": "batch", "in_framework": False, "site": 0, "count": 7,
+    "generator": True,
 }  # fmt: skip
 
 
@@ -40,14 +41,23 @@ def write(file: Path, *samples: Any) -> Path:
 
 
 def test_sample_becomes_a_row_with_its_call_site(file: Path) -> None:
-    backward = {**SAMPLE, "doing": None, "in_framework": True, "site": 1, "count": 90}
+    backward = {
+        **SAMPLE,
+        "generator": False,
+        "doing": None,
+        "in_framework": True,
+        "site": 1,
+        "count": 90,
+    }
     ingested = read(write(file, SAMPLE, backward))
 
     common = {"process": 2, "phase": "loop", "thread": 12049, "main": True}
     assert rows(ingested.tables["host_sample"]) == [
-        {**common, "doing": "batch", "in_framework": False, "tracing": False, "count": 7,
+        {**common, "doing": "batch", "in_framework": False, "tracing": False,
+         "generator": True, "count": 7,
          **LOAD.columns()},
-        {**common, "doing": None, "in_framework": True, "tracing": True, "count": 90,
+        {**common, "doing": None, "in_framework": True, "tracing": True,
+         "generator": False, "count": 90,
          **BACKWARD.columns()},
     ]  # fmt: skip
     assert set(ingested.tables["host_sample"]) == set(TABLES["host_sample"].columns)

@@ -16,7 +16,7 @@ import torch_xla
 from torch.nn import functional
 from torch_xla.debug import metrics
 
-_NUMBERS = {"dim": -1, "delta": 0.5, "n": 5, "low": 0.0, "high": 1.0, "scale": 2, "size": 2,
+_NUMBERS = {"dim": -1, "delta": 1.0, "n": 5, "low": 0.0, "high": 1.0, "scale": 2, "size": 2,
             "groups": 2}  # fmt: skip
 
 

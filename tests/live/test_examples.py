@@ -225,7 +225,7 @@ SICK = {
         {"guilty": "rows.append(-SLOPE * (positions - position).abs().float())"}, {}, count=None,
     )], maybe=("XD303",)),
     "small_operations_loss": Sick("XD502", [Expected(
-        None, {"stands_out": False}, count=None,
+        None, {"stands_out": False}, count=None, severity="info",
     )], also=("XD303",)),
     "frequent_checkpoint": Sick("XD503", [Expected(
         {"guilty": 'torch.save(model.state_dict(), folder / "checkpoint.pt")'}, {"how": "saved"},

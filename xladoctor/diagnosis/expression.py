@@ -11,6 +11,8 @@ import warnings
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from xladoctor.diagnosis.equivalent import equivalent
+
 #: Calls that a kind of read, as the capture names it, is written as.
 _READS = {
     "repr": ("print", "format", "str", "repr"),
@@ -48,6 +50,20 @@ class Expression:
         """The statement with another expression in this one's place."""
         before, _, after = self.statement.partition(self.text)
         return before + text + after
+
+    def rewritten(self, call: str, instead: str, given: str | None) -> str:
+        """The statement without this call, for which ``instead`` does; empty if that is not known.
+
+        Args:
+            call: the call that ``instead`` is written for, with names for its arguments.
+            given: assignments that ``instead`` needs.
+        """
+        found = equivalent(self.text, call, instead, given or "")
+        if found is None:
+            return ""
+        before, text = found
+        bare, enclosed = self.instead(text), self.instead(f"({text})")
+        return "; ".join([*before, bare if _same(bare, enclosed) else enclosed])
 
 
 def expression(source: str, names: Collection[str]) -> Expression | None:
@@ -94,6 +110,12 @@ def _parsed(text: str) -> tuple[ast.Module, int, int] | None:
             continue
         return tree, before.count("\n") + 1, len(before.rpartition("\n")[2])
     return None
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether two lines mean the same, whatever their parentheses."""
+    trees = [_parsed(one), _parsed(other)]
+    return all(trees) and len({ast.dump(tree[0]) for tree in trees if tree}) == 1
 
 
 def _called(call: ast.Call) -> str:

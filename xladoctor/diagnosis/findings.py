@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from functools import cache
 from typing import Any
@@ -147,7 +148,8 @@ def _names(row: Row) -> list[str]:
     """What the line calls: kinds of reads, or an operator."""
     cause = row.get("cause") or {}
     operator = str(cause.get("op") or "").rpartition("::")[2]
-    return [*(cause.get("kinds") or []), *([operator] if operator else [])]
+    called = re.findall(r"(\w+)\(", cause.get("call") or "")
+    return [*(cause.get("kinds") or []), *([operator] if operator else []), *called]
 
 
 def _barrier(row: Row, evidence: Evidence) -> int | None:

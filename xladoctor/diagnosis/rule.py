@@ -121,6 +121,7 @@ class Texts(BaseModel):
     why: str | None = None
     fix: str | None = None
     fix_here: Message | None = None
+    untried: str | None = None
     example: Example | None = None
     false_positives: str | None = None
     references: list[str] | None = None
@@ -162,6 +163,7 @@ class Rule(BaseModel):
     why: str
     fix: str
     fix_here: Message = ""
+    untried: str | None = None
     example: Example
     per_frontend: dict[Frontend, Texts] = {}
     false_positives: str

@@ -48,6 +48,7 @@ KEYS = {
     "fix": "what to do about it",
     "fix_here": "the same for the finding's own line, a template as `message` is, which knows the"
     " line as `code` and its barrier as `barrier`; where it is empty, reports have `fix`",
+    "untried": "why no test follows the fix and measures what it saves, if none can",
     "example": "code that triggers the rule, and the same code fixed",
     "per_frontend": "for a framework, its own title, message, why, fix, example and other texts",
     "false_positives": "when it is wrong, and how to tell",

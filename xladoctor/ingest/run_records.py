@@ -268,6 +268,7 @@ class Sample(Record, frozen=True):
     site: Number | None
     count: Size
     phase: str = "loop"
+    generator: bool = False
 
 
 class HostSamplesFile(Record, frozen=True):

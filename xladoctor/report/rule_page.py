@@ -22,7 +22,7 @@ def page(rule: Rule) -> str:
         about[0] += f" · for {' and '.join(titles)}"
     if rule.evidence:
         about.append(f"Evidence that it is tested with: {rule.evidence}.")
-    parts = [*about, *_words(rule)]
+    parts = [*about, *_words(rule), *_untried(rule)]
     for name, own in others.items():
         parts += _other_words(name, rule, own)
     if thresholds:
@@ -42,6 +42,10 @@ def _words(rule: Rule) -> list[str]:
     ]
 
 
+def _untried(rule: Rule) -> list[str]:
+    return [f"No test follows this fix: {rule.untried.strip()}"] if rule.untried else []
+
+
 def _example(example: Example) -> str:
     before, after = example.before.rstrip(), example.after.rstrip()
     return f"Before:\n\n```python\n{before}\n```\n\nAfter:\n\n```python\n{after}\n```"
@@ -52,6 +56,8 @@ def _other_words(frontend: str, rule: Rule, own: Rule) -> list[str]:
     title = f"{own.title}." if own.title != rule.title else ""
     different = [part.replace("## ", "### ", 1) for part, general in
                  zip(_words(own), _words(rule), strict=True) if part != general]  # fmt: skip
+    if own.untried != rule.untried:
+        different += _untried(own)
     if not title and not different:
         return []
     return [part for part in (f"## In {vocabulary(frontend).title}", title, *different) if part]

@@ -235,6 +235,7 @@ TIMELINE: dict[str, Table] = {
         doing VARCHAR batch (waiting for or making the next one), barrier, read, save, or NULL
         in_framework BOOLEAN inside a framework function
         tracing BOOLEAN inside one, or at a line that the graphs' instructions come from
+        generator BOOLEAN inside a generator function of the program's own, or what one has called
         count BIGINT samples
     """ + SITE)),
 }  # fmt: skip

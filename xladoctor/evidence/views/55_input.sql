@@ -136,8 +136,8 @@ FROM sent u
 GROUP BY u.process, u.thread, u.file, u.line;
 
 -- Internal: Loops whose device is idle while the host does what is no part of the graph, as the columns of a rule's
--- row; `preparing`, whether most of that decodes or augments. The parameters are those of the rules that use it.
-CREATE MACRO idle_for_host_work(least_share, least_ms, cpu_ms, least_samples) AS TABLE
+-- row; `preparing`, whether most of that makes batches. The parameters are those of the rules that use it.
+CREATE MACRO idle_for_host_work(least_share, least_ms, cpu_ms, clear_ms, least_samples) AS TABLE
 WITH part AS (  -- time in operators that fell back to the CPU is theirs
     SELECT process, coalesce(sum(count) FILTER (kind = 'other'), 0) / sum(count) AS other
     FROM host_line WHERE kind IN ('other', 'fallback') GROUP BY process
@@ -149,11 +149,16 @@ idle AS (
                * (1 - processor_wait_of(t.process)) AS each_ns
     FROM steady_timeline t LEFT JOIN part p USING (process)
 ),
-prepared AS (  -- the part of it in libraries that decode or augment
-    SELECT h.process, sum(h.count) FILTER (EXISTS (
-               SELECT 1 FROM preparation p WHERE regexp_matches(h.file, p.file)
-           )) / sum(h.count) AS part
-    FROM host_sample h JOIN steady_loop l ON l.process = h.process AND l.thread = h.thread
+prepared AS (  -- the part of it in libraries that decode or augment, or in generators, but no loop's own
+    SELECT h.process, coalesce(sum(h.count) FILTER (h.library), 0) / sum(h.count) AS by_library,
+           sum(h.count) FILTER (h.library OR h.generator AND s.function IS NULL) / sum(h.count) AS part
+    FROM (
+        SELECT *, EXISTS (SELECT 1 FROM preparation p WHERE regexp_matches(x.file, p.file)) AS library
+        FROM host_sample x
+    ) h
+    JOIN steady_loop l ON l.process = h.process AND l.thread = h.thread
+    LEFT JOIN (SELECT DISTINCT process, file, function FROM step) s
+        ON s.process = h.process AND s.file = h.file AND s.function = h.function
     WHERE coalesce(h.phase, 'loop') = 'loop' AND h.doing IS NULL AND NOT h.tracing
     GROUP BY h.process
 )
@@ -163,12 +168,16 @@ SELECT
     coalesce(i.share * l.duration_ns * (1 - processor_wait_of(i.process)),
              i.each_ns * i.steps)::BIGINT AS cost_ns,
     'estimate' AS cost_basis,
-    claim('remove', 'other', part_ := CASE WHEN r.part >= 0.5 THEN r.part ELSE coalesce(h.share, 1) END)
-        AS claim,
+    claim('remove', 'other', part_ := CASE  -- eight make batches at once, as far as there are processors
+        WHEN r.part >= 0.5 THEN r.part * (1 - coalesce(greatest(0.125, (
+            SELECT least(1, w.running / p.processors) FROM processor_wait w JOIN process p USING (process)
+            WHERE w.process = i.process)), 0))
+        ELSE coalesce(h.share, 1) END) AS claim,
     NOT i.sampled OR i.share < least_share + processor_wait_of(i.process) AS healthy,
     coalesce(r.part >= 0.5, FALSE) AND h.line IS NOT NULL AS preparing,
     {'idle_ms_a_step': round(i.each_ns / 1e6, 3), 'idle_share': round(i.share, 4),
      'sampled': i.sampled, 'samples': coalesce(h.of_kind, 0),
+     'generator': CASE WHEN r.part >= 0.5 AND r.by_library < 0.5 THEN h.function END,
      'lines': CASE WHEN h.line IS NOT NULL THEN top.lines END} AS cause
 FROM idle i
 LEFT JOIN steady_loop l ON l.process = i.process
@@ -179,4 +188,6 @@ LEFT JOIN hottest_lines top ON top.process = i.process AND top.kind = 'other'
 WHERE i.share >= least_share AND i.each_ns >= least_ms * 1e6
   AND (i.each_ns >= cpu_ms * 1e6 OR NOT EXISTS (
       SELECT 1 FROM process p WHERE p.process = i.process AND p.device_kind = 'CPU'
+  ) OR i.each_ns >= clear_ms * 1e6 AND h.own >= 0.5 * h.of_kind AND EXISTS (
+      SELECT 1 FROM processor_wait w WHERE w.process = i.process AND w.share <= 0.1
   ));

@@ -229,6 +229,18 @@ class CallSites:
         guilty = guilty or passer
         return (None if guilty is None else (*_line(guilty), None, None, None, via)), in_framework
 
+    def generates(self, frame: FrameType | None) -> bool:
+        """Whether a generator function of the program runs, or what one has called directly."""
+        own = 0
+        while frame is not None and own < 2:
+            code = frame.f_code
+            if self._kinds.get(code.co_filename) == USER:
+                if code.co_flags & inspect.CO_GENERATOR and code.co_name != "<genexpr>":
+                    return True
+                own += not code.co_name.startswith("<")  # a comprehension is part of a function
+            frame = frame.f_back
+        return False
+
     def _passes_on(self, frame: FrameType) -> bool:
         """Whether it takes any arguments, and stands at a call with starred ones."""
         code = frame.f_code

@@ -25,8 +25,8 @@ from .warmup import WARMUP
 PERIOD_MS = 10
 _GOLDEN = 0.618034  # pauses of 5 to 15 ms spread evenly, so that no loop keeps time with them
 
-_Seen = tuple[ThreadState, str, "Place | None", bool]
-_Key = tuple[str, int, bool, "str | None", bool, "int | None"]
+_Seen = tuple[ThreadState, str, "Place | None", bool, bool]
+_Key = tuple[str, int, bool, "str | None", bool, bool, "int | None"]
 
 
 class Sampler:
@@ -87,10 +87,10 @@ class Sampler:
                     gc.enable()
         for file in new_files:
             self._sites.kind(file)  # so that the next sample knows it
-        for state, inside, place, in_framework in seen:
+        for state, inside, place, in_framework, generator in seen:
             site = self._sites.intern(place, sample=True) if exact else None
             phase = "loop" if _in_the_loop(state) else "warmup"
-            key = (phase, state.id, state.main, inside or None, in_framework, site)
+            key = (phase, state.id, state.main, inside or None, in_framework, generator, site)
             self._since_turn[key] = self._since_turn.get(key, 0) + 1
 
     def _look(self, states: list[ThreadState]) -> tuple[list[_Seen], list[str]]:
@@ -105,7 +105,8 @@ class Sampler:
             frame = frames.get(state.ident)
             if frame is not None and not state.probed:
                 try:
-                    seen.append((state, state.inside, *self._sites.place(frame)))
+                    place = self._sites.place(frame)
+                    seen.append((state, state.inside, *place, self._sites.generates(frame)))
                 except KeyError as new:
                     new_files.append(new.args[0])
         return seen, new_files
@@ -118,7 +119,7 @@ class Sampler:
 
     def rows(self) -> list[dict[str, Any]]:
         """The counts so far, as ``host_samples.json`` holds them."""
-        names = ("phase", "thread", "main", "doing", "in_framework", "site", "count")
+        names = ("phase", "thread", "main", "doing", "in_framework", "generator", "site", "count")
         after = [((key[0].replace("loop", "after"), *key[1:]), count)
                  for key, count in list(self._since_turn.items())]  # fmt: skip
         return [dict(zip(names, (*key, count)))

@@ -22,6 +22,7 @@ from ..calls import Calls
 from ..import_hook import when_imported
 from ..patches import Patches
 from ..step import ThreadState
+from ..torch.loaders import Loaders
 from . import buffers
 from .assigned import Place
 from .configured import Configured
@@ -573,7 +574,6 @@ class Adapter:
 
         grain = "grain._src.python.dataset.transformations"
         for module, owner, name in (
-            ("torch.utils.data.dataloader", "_BaseDataLoaderIter", "__next__"),
             ("grain._src.python.data_loader", "DataLoaderIterator", "__next__"),
             (f"{grain}.map", "_MapDatasetIterator", "__next__"),
             (f"{grain}.batch", "_BatchDatasetIterator", "__next__"),
@@ -584,6 +584,10 @@ class Adapter:
             ("tensorflow.python.data.ops.iterator_ops", "OwnedIterator", "__next__"),
         ):  # fmt: skip
             self._undo.append(when_imported(module, tell(owner, name)))
+        self._undo.append(when_imported(
+            "torch.utils.data.dataloader",
+            lambda _: Loaders(sys.modules["torch"], calls, self._patches).install(),
+        ))  # fmt: skip
 
     def _install_saves(self) -> None:
         def wrap(kind: str) -> Callable[[Any], None]:
