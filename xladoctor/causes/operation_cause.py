@@ -10,7 +10,7 @@ from xladoctor.causes.contrast import Contrast
 from xladoctor.causes.graphs import Graphs
 from xladoctor.causes.inputs import numbers_by_line
 from xladoctor.causes.interface import NOWHERE, Cause, Change, Line, Parameter
-from xladoctor.causes.operations import with_origins
+from xladoctor.causes.operations import DULL, elements, with_origins
 
 _LARGE = 8  # instructions before optimization: more than shapes or numbers alone bring about
 
@@ -39,9 +39,14 @@ def by_operations(contrast: Contrast, graphs: Graphs) -> Cause | None:
 def _telling(located: list[Change]) -> list[Change]:
     """Changes of the program, those first that part the graphs."""
     telling = [change for change in located if change.nature != "count" and tells(change)]
-    if any(change.nature == "shape" for change in telling):
-        telling = [change for change in telling if not _follows_a_size(change)]
-    return sorted(telling, key=lambda change: not change.origin)
+    return sorted(_leading(telling), key=lambda change: not change.origin)
+
+
+def _leading(changes: list[Change]) -> list[Change]:
+    """Without those that another one brings about."""
+    if not any(change.nature == "shape" for change in changes):
+        return changes
+    return [change for change in changes if not _follows_a_size(change)]
 
 
 def tells(change: Change) -> bool:
@@ -176,7 +181,7 @@ def _times(count: int) -> str:
 
 def _sized(change: Change, changes: Sequence[Change]) -> Cause:
     """A result of another size: made so by a number, or of a tensor that Python makes so large."""
-    was, now = _shape(change.was), _shape(change.now)
+    was, now = _shapes(change)
     if was == now or (change.origin and not change.makes):
         return replace(_constant(change, changes), was=was, now=now)
     if was and now and was.partition("[")[2] == now.partition("[")[2]:  # another type alone
@@ -186,9 +191,22 @@ def _sized(change: Change, changes: Sequence[Change]) -> Cause:
                  role="made", place=change.place)  # fmt: skip
 
 
-def _shape(texts: tuple[str, ...]) -> str | None:
-    text = _first(texts)
-    return text.split(" ", 1)[0] if text else None
+def _shapes(change: Change) -> tuple[str | None, str | None]:
+    """The result of an instruction that both graphs have, of many the largest."""
+    was, now = (_results(texts) for texts in (change.was, change.now))
+    if common := was.keys() & now.keys():
+        opcode = max(common, key=lambda name: (name not in DULL, elements(now[name]), name))
+        return was[opcode], now[opcode]
+    return next(iter(was.values()), None), next(iter(now.values()), None)
+
+
+def _results(texts: tuple[str, ...]) -> dict[str, str]:
+    """By opcode the type and shape of the first such instruction."""
+    shapes: dict[str, str] = {}
+    for text in texts:
+        shape, opcode, *_ = text.split(" ", 2)
+        shapes.setdefault(opcode.partition("(")[0], shape)
+    return shapes
 
 
 def _dimension(was: str | None, now: str | None) -> tuple[int, int] | tuple[None, None]:
@@ -205,7 +223,7 @@ def _dimension(was: str | None, now: str | None) -> tuple[int, int] | tuple[None
 
 def by_hidden(contrast: Contrast) -> Cause | None:
     """Operations that have no line: the backward pass."""
-    hidden = [change for change in contrast.operations if tells(change)]
+    hidden = _leading([change for change in contrast.operations if tells(change)])
     values = [change for change in hidden if change.nature == "value"]
     if values:
         return _constant(values[0], contrast.operations)

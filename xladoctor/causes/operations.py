@@ -144,8 +144,12 @@ def _resized(was: list[Token], now: list[Token]) -> bool:
 
 
 def _sliced(was: list[Token], now: list[Token]) -> bool:
-    """Whether it is the operation itself that cuts or pads, so that its number makes the shape."""
-    return any(token.opcode in ("slice", "pad") for token in (*was, *now))
+    """Whether it is the operation itself that cuts or pads, so that its number makes the shape.
+
+    One that also does something else cuts as its size says, as random numbers are made in pairs.
+    """
+    opcodes = {token.opcode for token in (*was, *now)} - DULL
+    return bool(opcodes) and opcodes <= {"slice", "pad"}
 
 
 def moved(rows: list[Uneven]) -> bool:
@@ -178,11 +182,12 @@ def with_origins(
 
 def _with_origin(change: Change, was: tuple[str, ...], now: tuple[str, ...]) -> Change:
     """By the largest operand: small ones can be made on the way, as the sum in a softmax."""
-    old, new = (max(side, key=_elements, default=None) for side in (was, now))
-    makes = new is None or _elements(new) == 1
+    old, new = (max(side, key=elements, default=None) for side in (was, now))
+    makes = new is None or elements(new) == 1
     return change._replace(origin=old is not None and old == new, makes=makes)
 
 
-def _elements(text: str) -> int:
+def elements(text: str) -> int:
+    """How many a shape has, as HLO text writes it."""
     sizes = text[text.index("[") + 1 : -1]
     return prod(int(size) for size in sizes.split(",")) if sizes else 1

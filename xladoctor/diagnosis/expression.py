@@ -10,6 +10,7 @@ import ast
 import warnings
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from xladoctor.diagnosis.equivalent import equivalent
 
@@ -20,6 +21,8 @@ _READS = {
     "cpu": ("cpu", "to"),
     "numpy": ("numpy", "asarray", "array"),
 }
+#: Operations that an index is lowered to.
+_INDEXING = {"generic_slice", "select", "slice"}
 #: What completes a line that is a part of a statement.
 _COMPLETIONS = ("{}", "{} pass", "if 1: pass\n{} pass", "f({}\n)", "{})", "({}", "f({}")
 
@@ -32,6 +35,7 @@ class Expression:
         statement: the line, without what surrounds it: ``total += loss.item()``.
         text: of the expression: ``loss.item()``.
         value: what it reads, uploads or computes from: ``loss``; empty if it has several.
+        number: the exponent of a power, or the index: ``step`` of ``levels[step]``; else empty.
         target: the variable that the statement assigns or adds to; empty if there is none.
         adds: whether it adds to that variable.
         collects: the list that the statement appends to; empty if there is none.
@@ -41,6 +45,7 @@ class Expression:
     statement: str
     text: str
     value: str
+    number: str
     target: str
     adds: bool
     collects: str
@@ -84,7 +89,9 @@ def expression(source: str, names: Collection[str]) -> Expression | None:
     if not nodes and "bool" in names:
         nodes = [node.test for node in ast.walk(tree)
                  if isinstance(node, ast.If | ast.While | ast.Assert | ast.IfExp)]  # fmt: skip
-    if not names:
+    if not nodes and names:
+        nodes = [node for node in ast.walk(tree) if _has_number(node, names)]
+    elif not names:
         nodes = [value for statement in tree.body
                  if isinstance(value := getattr(statement, "value", None), ast.expr)]  # fmt: skip
     nodes = [node for node in nodes if node.lineno == node.end_lineno == line]
@@ -95,7 +102,9 @@ def expression(source: str, names: Collection[str]) -> Expression | None:
     begin, end = node.col_offset - shift, (node.end_col_offset or 0) - shift
     target, adds, collects = _statement(tree, node)
     span = (begin + indent, end + indent)
-    return Expression(text, text[begin:end], _value(node), target, adds, collects, span)
+    return Expression(
+        text, text[begin:end], _value(node), _number(node), target, adds, collects, span
+    )  # fmt: skip
 
 
 def _parsed(text: str) -> tuple[ast.Module, int, int] | None:
@@ -126,9 +135,27 @@ def _called(call: ast.Call) -> str:
     return ""
 
 
+def _has_number(node: ast.AST, names: Collection[str]) -> TypeGuard[ast.expr]:
+    match node:
+        case ast.BinOp(op=ast.Pow()):
+            return "pow" in names
+        case ast.Subscript(ctx=ast.Load(), slice=index):
+            return not _INDEXING.isdisjoint(names) and not isinstance(index, ast.Slice | ast.Tuple)
+    return False
+
+
+def _number(node: ast.expr) -> str:
+    match node:
+        case ast.BinOp(op=ast.Pow(), right=number) | ast.Subscript(slice=number):
+            return ast.unparse(number)
+    return ""
+
+
 def _value(node: ast.expr) -> str:
     """What the call is made on: its object, unless that is a module, or else its only argument."""
     match node:
+        case ast.BinOp(left=value) | ast.Subscript(value=value):
+            return ast.unparse(value)
         case ast.Call(func=ast.Attribute(value=value), args=[]):
             return ast.unparse(value)
         case ast.Call(func=ast.Attribute(value=value, attr="to")):

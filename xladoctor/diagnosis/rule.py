@@ -66,11 +66,20 @@ def _in_steps(cause: Mapping[str, Any]) -> str:
     return "" if share is None else f" in {percent(share)} of {cause['steps_of']}"
 
 
+def _of_launches(count: int, cause: Mapping[str, Any]) -> str:
+    """``21 of 24``, or ``21 of 21 warmed-up`` where what is counted leaves warm-up out."""
+    if cause["warmed_up"]:
+        return f"{count} of {cause['warmed_up']} warmed-up"
+    return f"{count} of {cause['launches']}" if cause["launches"] else str(count)
+
+
 #: Sandboxed: the message of a rule from a stranger can do nothing but make text.
 TEMPLATES = ImmutableSandboxedEnvironment(
     undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
 )
-TEMPLATES.filters.update(percent=percent, duration=duration, in_steps=_in_steps)
+TEMPLATES.filters.update(
+    percent=percent, duration=duration, in_steps=_in_steps, of_launches=_of_launches
+)
 
 
 class Example(BaseModel):

@@ -58,6 +58,9 @@ SELECT
         AS turn,
     w.begin_ns IS NOT NULL OR coalesce(c.ordinal >= c.launches * 2 / 3, TRUE) AS unsettled,
     coalesce(c.step = 0 AND t.steps >= warmup(), FALSE) AS ahead,
+    CASE WHEN w.begin_ns IS NULL THEN
+        c.launches - warmup() * greatest(1, round(c.launches / t.steps))
+    END AS warmed_up,
     t.duration_ns - t.compile_ns AS running_ns, l.steps, EXISTS (SELECT 1 FROM hlo_module) AS captured,
     g.lines,
     CASE WHEN c.made_file IS NOT NULL THEN {
@@ -155,7 +158,7 @@ CREATE TABLE recompiled_site AS
 WITH late AS (
     SELECT process, file, line, function, user_file, user_line, user_function, via, compiled, what, place, unsettled,
            ahead, basis, parameter, argument, hint, index, ordinal, dimension, op, pattern, seen, possible, was, now, lines,
-           value, compile_id, graph_hash, launches, duration_ns, running_ns, steps, captured,
+           value, compile_id, graph_hash, launches, warmed_up, duration_ns, running_ns, steps, captured,
            CASE WHEN what IN ('input_shape', 'input_type') THEN spot
                 WHEN what = 'constant' THEN coalesce(spot, mode(spot) OVER (
                     PARTITION BY process, file, line, via, compiled, what
@@ -185,7 +188,8 @@ grouped AS (
         list(value ORDER BY index) AS values_, list(ordinal ORDER BY index) AS ordinals, list(now ORDER BY index) AS nows,
         max(split_part(compile_id, '/', 1)) AS frame,
         list(graph_hash) AS hashes, list(index ORDER BY index) AS indices,
-        max(launches) AS launches, any_value(last) AS last, any_value(total) AS total,
+        max(launches) AS launches, CASE WHEN max(warmed_up) IS NOT NULL THEN greatest(count(*), max(warmed_up)) END::BIGINT AS warmed_up,
+        any_value(last) AS last, any_value(total) AS total,
         count(*) AS count, sum(duration_ns)::BIGINT AS cost_ns, bool_or(unsettled OR may_go_on) AS unsettled,
         any_value(total_ns / (total_ns + running_ns)) AS total_share, any_value(goes_on) AS goes_on,
         max(greatest(rows_of(was), rows_of(now))) FILTER (pattern = 'last_batch') AS "full",
@@ -245,7 +249,8 @@ SELECT
             CASE WHEN pattern = 'varies' AND seen > 0 THEN seen ELSE distinct_values END END,
         'pattern': pattern, 'seen': seen, 'possible': possible,
         'full': r."full", 'loaders': loaders,
-        'compilations': indices[:20], 'graphs': graphs, 'launches': launches, 'others': total - count,
+        'compilations': indices[:20], 'graphs': graphs, 'launches': launches,
+        'warmed_up': warmed_up, 'others': total - count,
         'settled': NOT unsettled AND l.name IS NULL, 'limit': l.name, 'aborts': l.aborts, 'dynamic': l.dynamic, 'captured': captured,
         'same_types': for_same_types(r.process, indices),
         'explained': r.process IN (SELECT process FROM explaining_log),
