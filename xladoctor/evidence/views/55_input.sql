@@ -189,5 +189,5 @@ WHERE i.share >= least_share AND i.each_ns >= least_ms * 1e6
   AND (i.each_ns >= cpu_ms * 1e6 OR NOT EXISTS (
       SELECT 1 FROM process p WHERE p.process = i.process AND p.device_kind = 'CPU'
   ) OR i.each_ns >= clear_ms * 1e6 AND h.own >= 0.5 * h.of_kind AND EXISTS (
-      SELECT 1 FROM processor_wait w WHERE w.process = i.process AND w.share <= 0.1
+      SELECT 1 FROM processor_wait w WHERE w.process = i.process AND w.share <= 0.3
   ));
