@@ -129,6 +129,7 @@ VIEWS: dict[str, Columns] = {
         turn DOUBLE iteration of its call site that compiled, from 0
         unsettled BOOLEAN whether it came in the last third of the launches of its call site
         ahead BOOLEAN whether that was before the first barrier of the loop
+        warmed_up DOUBLE launches from there after warm-up; NULL where a part of a run is judged
         running_ns BIGINT time of the loop without compiling
         steps BIGINT iterations of the longest loop of the process
         captured BOOLEAN whether the timeline has any graph
