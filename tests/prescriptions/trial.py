@@ -111,26 +111,27 @@ def patches(names: list[str]) -> list[Patch]:
 
 def tried(patch: Patch, folder: Path) -> Trial:
     """Run the program as it is and as the patch makes it, each once, captured."""
-    before, printed = _captured(ROOT / patch.program, folder / "before")
-    after, printed_after = _captured(patch.apply(folder / "healed"), folder / "after")
+    before, printed = captured(ROOT / patch.program, folder / "before")
+    after, printed_after = captured(patch.apply(folder / "healed"), folder / "after")
     found = [each for each in before["findings"] if each["rule"] == patch.rule]
-    assert found, f"{patch.name}: not found in {patch.program}: {_findings(before)}"
+    assert found, f"{patch.name}: not found in {patch.program}: {findings(before)}"
     promise = found[0]["saving"]
     left = [each["severity"] for each in after["findings"] if each["rule"] == patch.rule]
-    new = {rule for rule, severity in _findings(after) if severity in _HURTS}
-    new -= {rule for rule, severity in _findings(before) if severity in _HURTS}
+    new = {rule for rule, severity in findings(after) if severity in _HURTS}
+    new -= {rule for rule, severity in findings(before) if severity in _HURTS}
     return Trial(
         patch.name, patch.program.as_posix(), found[0]["severity"],
-        promise["seconds"], promise["basis"], _seconds(before), _seconds(after),
+        promise["seconds"], promise["basis"], seconds(before), seconds(after),
         left[0] if left else "", sorted(new - {patch.rule}),
         "Output" in patch.header or _alike(printed, printed_after),
     )  # fmt: skip
 
 
-def _captured(program: Path, run: Path) -> tuple[dict[str, Any], str]:
+def captured(program: Path, run: Path) -> tuple[dict[str, Any], str]:
     """The report of a program, and what it printed."""
     ran = subprocess.run(
-        [sys.executable, "-m", "xladoctor", "run", "--quiet", "-o", str(run), str(program)],
+        [sys.executable, "-m", "xladoctor", "run", "--quiet", "-o", str(run),
+         "--format", f"terminal={run}.txt", str(program)],
         cwd=ROOT, capture_output=True, text=True, check=False, timeout=LIMIT_S,
         env={"JAX_PLATFORMS": "cpu", "PJRT_DEVICE": "CPU", **os.environ},
     )  # fmt: skip
@@ -138,11 +139,11 @@ def _captured(program: Path, run: Path) -> tuple[dict[str, Any], str]:
     return json.loads((run / "diagnosis.json").read_text(encoding="utf-8")), ran.stdout
 
 
-def _findings(report: dict[str, Any]) -> list[tuple[str, str]]:
+def findings(report: dict[str, Any]) -> list[tuple[str, str]]:
     return [(each["rule"], each["severity"]) for each in report["findings"]]
 
 
-def _seconds(report: dict[str, Any]) -> float:
+def seconds(report: dict[str, Any]) -> float:
     """Of the loop, with its warm-up, or of the whole program."""
     time = report["time"]
     return round(float(time["loop_s"] or time["total_s"]), 4)
