@@ -11,7 +11,8 @@ from xladoctor.evidence.source import source_line
 _NEAREST = """
     SELECT s.file, s.line, s.file = $file AND s.function IS NOT DISTINCT FROM $function AS here
     FROM step s
-    JOIN enclosing_loop b ON b.process = s.process AND b.file = s.file AND b.line = s.line AND b.depth = 0
+    JOIN enclosing_loop b ON b.process = s.process AND b.file = s.file AND b.line = s.line
+        AND b.depth = 0
     JOIN enclosing_loop r ON r.process = s.process AND r.loop_file = b.loop_file
         AND r.first_line = b.first_line AND r.file = $file AND r.line = $line
     WHERE NOT s.tail AND s.process = $process

@@ -1,6 +1,5 @@
 """Predicts with a Gaussian process, operation by operation."""
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -15,9 +14,9 @@ def kernel(a, b, scale):
 
 
 def predict(x, scale):
-    K = kernel(X, X, scale) + 1e-2 * jnp.eye(24)
+    covariance = kernel(X, X, scale) + 1e-2 * jnp.eye(24)
     across = kernel(X, x, scale)
-    solved = jnp.linalg.solve(K, across)
+    solved = jnp.linalg.solve(covariance, across)
     mean = solved.T @ y
     spread = jnp.diag(kernel(x, x, scale) - across.T @ solved)
     return mean + 0.1 * jnp.sqrt(jnp.maximum(spread, 0.0))
