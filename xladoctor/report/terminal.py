@@ -297,9 +297,7 @@ def _source(location: Location, pictures: Pictures | None, style: Style) -> Iter
             yield _caret(location.source, location.span, code, margin, style)
 
 
-def _caret(
-    source: str, span: tuple[int, int], code: str, margin: str, style: Style
-) -> Text:
+def _caret(source: str, span: tuple[int, int], code: str, margin: str, style: Style) -> Text:
     """A line below the code that points at the expression."""
     begin = span[0] - (len(source) - len(source.lstrip())) + len(code) - len(code.lstrip())
     under = " " * (cell_len(margin) + 1 + begin) + "^" * (span[1] - span[0])
