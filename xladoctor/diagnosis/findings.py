@@ -7,7 +7,7 @@ from collections import defaultdict
 from functools import cache
 from typing import Any
 
-from xladoctor.diagnosis import ranking, stranger
+from xladoctor.diagnosis import barriers, ranking, stranger
 from xladoctor.diagnosis.expression import Expression, expression
 from xladoctor.diagnosis.fingerprint import distinct, fingerprint
 from xladoctor.diagnosis.interface import (
@@ -129,10 +129,12 @@ def _fix_of(rule: Rule, row: Row, locations: list[Location], evidence: Evidence)
     if not rule.fix_here:
         return rule.fix.strip()
     place = locations[0] if locations else None
-    values = _told(row, evidence) | {
-        "code": _meant(row, place.source) if place and place.source else None,
-        "source": ((place.source if place else None) or "").strip(),
-        "barrier": _barrier(row, evidence),
+    source = place.source if place else None
+    values = {
+        **_told(row, evidence),
+        **barriers.around(row, source, evidence),
+        "code": _meant(row, source) if source else None,
+        "source": (source or "").strip(),
     }
     return _rendered(rule, rule.fix_here, values) or rule.fix.strip()
 
@@ -150,16 +152,6 @@ def _names(row: Row) -> list[str]:
     operator = str(cause.get("op") or "").rpartition("::")[2]
     called = re.findall(r"(\w+)\(", cause.get("call") or "")
     return [*(cause.get("kinds") or []), *([operator] if operator else []), *called]
-
-
-def _barrier(row: Row, evidence: Evidence) -> int | None:
-    """The line of the barrier in the function of the finding's line, if there is one."""
-    lines = evidence.database.rows(
-        "SELECT line FROM step WHERE NOT tail AND process = $process AND file = $file"
-        " AND function = $function GROUP BY line ORDER BY count(*) DESC, line LIMIT 1",
-        {key: row.get(key) for key in ("process", "file", "function")},
-    )  # fmt: skip
-    return int(lines[0]["line"]) if lines else None
 
 
 def _effect(rule: Rule, row: Row) -> Fix:

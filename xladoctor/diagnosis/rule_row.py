@@ -11,7 +11,9 @@ from xladoctor.diagnosis.rule import Severity
 
 _Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _Count = Annotated[int, Field(ge=0, lt=1 << 63)]
-_Role = Literal["made", "used", "compiled", "due", "loop", "closure", "collated", "left"]
+_Role = Literal[
+    "made", "used", "compiled", "due", "loop", "closure", "collated", "launched", "left"
+]
 
 
 class Claim(BaseModel):

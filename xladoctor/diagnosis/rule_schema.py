@@ -47,7 +47,9 @@ KEYS = {
     "why": "why that is slow",
     "fix": "what to do about it",
     "fix_here": "the same for the finding's own line, a template as `message` is, which knows the"
-    " line as `code` and its barrier as `barrier`; where it is empty, reports have `fix`",
+    " line as `code`, the line of its barrier as `barrier` and whether it is `below_barrier`, the"
+    " place of one in a function that the loop calls as `barrier_called`, and a loop without any as"
+    " `unbarred`; where it is empty, reports have `fix`",
     "untried": "why no test follows the fix and measures what it saves, if none can",
     "example": "code that triggers the rule, and the same code fixed",
     "per_frontend": "for a framework, its own title, message, why, fix, example and other texts",

@@ -34,6 +34,7 @@ ROLES = {
     "loop": "a barrier belongs at the end of the loop at",
     "closure": "a barrier belongs at the end of the function at",
     "left": "left unread at",
+    "launched": "launched at",
     "collated": "batches are put together at",
 }
 #: What the gate made of a finding.

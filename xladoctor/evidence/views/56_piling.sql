@@ -64,19 +64,33 @@ placed AS (
     LEFT JOIN body b USING (process, thread)
     LEFT JOIN repeated_closure f ON f.process = p.process AND f.file = u.site.file AND f.line = u.site.line
 ),
+sent AS (  -- tensors of a line of the loop, each of which may have a shape of its own in each turn
+    SELECT p.process, p.thread, max(t.shapes / greatest(1, u.count / p.turns)) AS shapes
+    FROM placed p
+    JOIN enclosing_loop e ON e.process = p.process AND e.loop_file = p.loop.file AND e.first_line = p.loop.line
+    JOIN (
+        SELECT process, file, line, count(DISTINCT shape) AS shapes FROM transfer
+        GROUP BY process, file, line, dtype, len(shape)
+    ) t ON t.process = e.process AND t.file = e.file AND t.line = e.line
+    JOIN (
+        SELECT process, file, line, sum(count) AS count FROM upload GROUP BY ALL
+    ) u ON u.process = e.process AND u.file = e.file AND u.line = e.line
+    GROUP BY ALL
+),
 timed AS (
-    -- With a barrier, the graph of one iteration is compiled. The graphs that were tell what one
+    -- With a barrier, the graph of one iteration is compiled, for each shape of its input. The graphs that were tell what one
     -- takes by its size, else the time is proportional to it. An optimizer's first update makes
     -- its state, and so another graph than the later ones.
     -- Each read in an optimizer's step goes on cutting a graph of its own.
-    SELECT *, if(body = 'closure', graphs * quickest, if(optimizer_steps > 0, 2, 1) * coalesce(
+    SELECT placed.*, ceil(coalesce(shapes, 1)) AS shapes,
+    if(body = 'closure', graphs * quickest, greatest(if(optimizer_steps > 0, 2, 1), ceil(coalesce(shapes, 1))) * coalesce(
         if(a_graph >= 0 AND an_instruction >= 0, a_graph + an_instruction * largest / turns, NULL),
         compiling * (largest / turns) / instructions,
         compiling / turns
     )) AS alone,
     -- What reads run of the graphs that grow, each turn runs once with a barrier.
     if(graphs > 1, 1 - coalesce(largest / instructions, 2 / (graphs + 1)), 0) AS run_again
-    FROM placed
+    FROM placed LEFT JOIN sent USING (process, thread)
 )
 SELECT
     updated_by, process, unnest(guilty),
@@ -99,7 +113,7 @@ SELECT
      'compile_s': round(compiling / 1e9, 3), 'compiled_at':
      parse_filename(coalesce(compiled_at.user_file, compiled_at.file)) || ':'
      || coalesce(compiled_at.user_line, compiled_at.line),
-     'loop': loop} AS cause,
+     'loop': loop, 'shapes': shapes} AS cause,
     CASE WHEN graphs > greatest(1, coalesce(barriers, 0) / 2) THEN [
         'the graph grows with the steps in it, so each compilation is of a new graph'
     ] END AS consequences

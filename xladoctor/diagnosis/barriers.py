@@ -1,0 +1,64 @@
+"""Where the barrier is of the loop that a finding's line is in, for fixes that depend on it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from xladoctor.evidence.interface import Evidence
+from xladoctor.evidence.source import source_line
+
+_NEAREST = """
+    SELECT s.file, s.line, s.file = $file AND s.function IS NOT DISTINCT FROM $function AS here
+    FROM step s
+    JOIN enclosing_loop b ON b.process = s.process AND b.file = s.file AND b.line = s.line
+        AND b.depth = 0
+    JOIN enclosing_loop r ON r.process = s.process AND r.loop_file = b.loop_file
+        AND r.first_line = b.first_line AND r.file = $file AND r.line = $line
+    WHERE NOT s.tail AND s.process = $process
+    GROUP BY ALL ORDER BY min(r.depth), here DESC, count(*) DESC, s.file, s.line LIMIT 1
+"""
+_LOOP = """
+    SELECT loop_file AS file, first_line AS line, last_line FROM enclosing_loop
+    WHERE process = $process AND file = $file AND line = $line ORDER BY depth LIMIT 1
+"""
+#: A loop over MpDeviceLoader and ``with torch_xla.step():`` end their block with the barrier.
+_ENDS_ITS_BLOCK = re.compile(r"\s*(async\s+)?(for|with)\b")
+
+
+def around(row: dict[str, Any], source: str | None, evidence: Evidence) -> dict[str, Any]:
+    """What a fix can name of the barriers around a row's line, whose text is ``source``.
+
+    Returns:
+        ``barrier``, the barrier's line if it is in the same function; ``below_barrier``, whether
+        the row's line comes after it; ``barrier_called``, file and line of one in a function that
+        the loop calls; ``unbarred``, first line, last line and file of a loop without any. None
+        is what the evidence does not tell or there is not.
+    """
+    place = {key: row.get(key) for key in ("process", "file", "line")}
+    nearest = evidence.database.rows(_NEAREST, place | {"function": row.get("function")})
+    told = dict[str, Any].fromkeys(("barrier", "below_barrier", "barrier_called", "unbarred"))
+    if not nearest:
+        loops = evidence.database.rows(_LOOP, place)
+        if loops:
+            told["unbarred"] = loops[0] | {"file": evidence.shown(loops[0]["file"])}
+        return told
+    (barrier,) = nearest
+    if not barrier["here"]:
+        told["barrier_called"] = f"{evidence.shown(barrier['file'])}:{barrier['line']}"
+        return told
+    told["barrier"] = int(barrier["line"])
+    told["below_barrier"] = _comes_after(row["line"], source, barrier, evidence)
+    return told
+
+
+def _comes_after(
+    line: int, source: str | None, barrier: dict[str, Any], evidence: Evidence
+) -> bool:
+    text = source_line(evidence, barrier["file"], barrier["line"]) or ""
+    within = bool(_ENDS_ITS_BLOCK.match(text)) and source and _indent(source) > _indent(text)
+    return line > barrier["line"] and not within
+
+
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip())
