@@ -117,6 +117,8 @@ LEFT JOIN (
 ) h ON h.file = c.file AND h.line = c.line
 WHERE c.cause IS DISTINCT FROM 'operator'  -- in eager mode, which is another one
   AND CASE WHEN w.begin_ns IS NULL THEN (turn >= warmup()
+                -- a program that never left warm-up, in which shapes change all the same
+                OR t.steps BETWEEN 2 AND warmup() AND NOT t.without_barrier AND c.basis = 'hlo' AND c.kind = 'input_shape'
                 -- what a log of compilations alone explains, of which people keep a few lines
                 OR c.launches IS NULL AND c.compile_id IS NOT NULL AND c.basis = 'key'
                 -- no small operation of the framework's, which share their names
@@ -188,7 +190,7 @@ grouped AS (
         list(value ORDER BY index) AS values_, list(ordinal ORDER BY index) AS ordinals, list(now ORDER BY index) AS nows,
         max(split_part(compile_id, '/', 1)) AS frame,
         list(graph_hash) AS hashes, list(index ORDER BY index) AS indices,
-        max(launches) AS launches, CASE WHEN max(warmed_up) IS NOT NULL THEN greatest(count(*), max(warmed_up)) END::BIGINT AS warmed_up,
+        max(launches) AS launches, CASE WHEN max(warmed_up) > 0 THEN greatest(count(*), max(warmed_up)) END::BIGINT AS warmed_up,
         any_value(last) AS last, any_value(total) AS total,
         count(*) AS count, sum(duration_ns)::BIGINT AS cost_ns, bool_or(unsettled OR may_go_on) AS unsettled,
         any_value(total_ns / (total_ns + running_ns)) AS total_share, any_value(goes_on) AS goes_on,
