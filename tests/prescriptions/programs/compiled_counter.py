@@ -1,4 +1,4 @@
-"""torch.compile with XLA behind it: a temperature in an attribute is another number in each call."""
+"""torch.compile with XLA behind it: a temperature in an attribute is another number each time."""
 
 import torch
 import torch_xla
