@@ -53,6 +53,7 @@ def test_what_is_not_certain_has_no_expression(source: str, names: list[str]) ->
     [
         ("total += loss.item() * n", "total", True, "", "total += loss.detach() * n"),
         ("total = total + loss.item()", "total", True, "", "total = total + loss.detach()"),
+        ("total -= loss.item()", "total", True, "", "total -= loss.detach()"),
         ("last = loss.item()", "last", False, "", "last = loss.detach()"),
         ("losses.append(loss.item())", "", False, "losses", "losses.append(loss.detach())"),
         ("loss=loss.item(),", "", False, "", "loss=loss.detach(),"),  # an argument

@@ -55,6 +55,16 @@ def test_an_argument(first: Any, second: Any, change: tuple[str, ...]) -> None:
     assert changes((plain, (PARAMS, first), {}), (plain, (PARAMS, second), {})) == [1, change]
 
 
+def test_shape_of_what_a_function_made_anew_closes_over() -> None:
+    def around(x: Any) -> Call:
+        return jax.value_and_grad(lambda params: plain(params, x)), (PARAMS,), {}
+
+    first, second = changes(around(jnp.ones(4)), around(jnp.ones(5)))[1:]
+    assert first[0] == "function"
+    assert second == ("shape", "x", "float32[4]", "float32[5]")
+    assert len(changes(around(jnp.ones(4)), around(jnp.zeros(4)))) == 2
+
+
 def test_batch_of_a_vmapped_function_does_not_show_in_its_keys() -> None:
     reader, keys, found = KeyReader(jax), Keys(), list[Any]()
     info = SimpleNamespace(static_argnums=(), static_argnames=())

@@ -37,7 +37,7 @@ class Expression:
         value: what it reads, uploads or computes from: ``loss``; empty if it has several.
         number: the exponent of a power, or the index: ``step`` of ``levels[step]``; else empty.
         target: the variable that the statement assigns or adds to; empty if there is none.
-        adds: whether it adds to that variable.
+        adds: whether it adds to that variable, or subtracts from it.
         collects: the list that the statement appends to; empty if there is none.
         span: first column and the column behind the last, from 0, in the line.
     """
@@ -174,7 +174,7 @@ def _statement(tree: ast.Module, node: ast.expr) -> tuple[str, bool, str]:
             case ast.Assign(value=ast.Tuple()):  # an argument of a call that goes on
                 return "", False, ""
             case ast.AugAssign(target=target, op=operator):
-                return ast.unparse(target), isinstance(operator, ast.Add), ""
+                return ast.unparse(target), isinstance(operator, (ast.Add, ast.Sub)), ""
             case ast.Assign(targets=[target], value=ast.BinOp(op=ast.Add())) if ast.unparse(
                 target
             ) in map(ast.unparse, ast.walk(statement.value)):

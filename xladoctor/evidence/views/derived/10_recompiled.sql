@@ -30,6 +30,14 @@ CREATE MACRO for_same_types(process_, indices_) AS EXISTS (
     FROM key_change k WHERE k.process = process_ AND list_contains(indices_, k.index) AND k.what = 'same_types'
 );
 
+-- Internal: the shapes that were new in some of these compilations, whatever else was; NULL if none was. The last counts.
+CREATE MACRO new_shapes(process_, indices_) AS (
+    SELECT {'count': count(DISTINCT k.index), 'argument': arg_max(k.argument, k.index),
+            'from_shape': arg_max(k.was, k.index), 'to_shape': arg_max(k.now, k.index)}
+    FROM key_change k WHERE k.process = process_ AND list_contains(indices_, k.index) AND k.what = 'shape'
+    HAVING count(*) > 0
+);
+
 -- Internal: processes of which a log alone tells, with the framework's own explanations of what was new: those have
 -- lines, where functions are compiled as wholes.
 CREATE TABLE explaining_log AS
@@ -254,6 +262,7 @@ SELECT
         'compilations': indices[:20], 'graphs': graphs, 'launches': launches,
         'warmed_up': warmed_up, 'others': total - count,
         'settled': NOT unsettled AND l.name IS NULL, 'limit': l.name, 'aborts': l.aborts, 'dynamic': l.dynamic, 'captured': captured,
+        'reshaped': CASE WHEN kind = 'function' THEN new_shapes(r.process, indices) END,
         'same_types': for_same_types(r.process, indices),
         'explained': r.process IN (SELECT process FROM explaining_log),
         'untold': NOT EXISTS (FROM key_change k WHERE k.process = r.process AND list_contains(indices, k.index))

@@ -260,12 +260,24 @@ class KeyReader:
         leaves = {
             named.pop(id(leaf), "") or self._path(path): self._leaf(leaf) for path, leaf in flat
         }
+        leaves = {**self._closed_over(function), **leaves}
         traced = any(isinstance(leaf, self._tracer) for _, leaf in flat)
         compiled = compiled._replace(traced=traced)
         structure = dict(zip(sorted(dynamic), map(str, tree.children())))
         places = {} if compiled.code is None else self._places({**dynamic, **values}, flat)
         fixed = {name: static(value) for name, value in values.items()}
         return Key(compiled, fixed, leaves, structure, self._configuration(), places)
+
+    def _closed_over(self, function: Any) -> dict[str, tuple[Any, ...]]:
+        """The variables around a function that are arrays: as arguments they would be leaves."""
+        found = {}
+        for plain in _layers(function):
+            names = getattr(getattr(plain, "__code__", None), "co_freevars", ())
+            for name, cell in zip(names, getattr(plain, "__closure__", None) or ()):
+                value = cell.cell_contents if _is_filled(cell) else None
+                if hasattr(value, "shape") and not isinstance(value, self._tracer):
+                    found[name] = self._leaf(value)
+        return found
 
     def _places(
         self, arguments: dict[str, Any], leaves: Sequence[tuple[Any, Any]]
@@ -333,19 +345,33 @@ def _function(function: Any) -> Function:
     return Function(name, code, (_reference(function),), place=defined(code))
 
 
+def _layers(function: Any) -> Iterator[Any]:
+    """The function, and what it wraps."""
+    for _ in range(16):
+        if function is None:
+            return
+        yield function
+        function = getattr(function, "func", None) or getattr(function, "__wrapped__", None)
+
+
+def _is_filled(cell: Any) -> bool:
+    """Whether the variable has a value by now."""
+    try:
+        return cell.cell_contents is not None
+    except ValueError:
+        return False
+
+
 def is_operation(function: Any, kind: Callable[[str], int]) -> bool:
     """Whether a compiled function is one of the framework's own, which contains none of another's.
 
     Args:
         kind: of a file, see :mod:`..call_site`.
     """
-    for _ in range(16):
-        if getattr(function, "_apply_primitive", False):
-            return not _bodies(function)
-        inner = getattr(function, "func", None) or getattr(function, "__wrapped__", None)
-        if inner is None:
-            break
-        function = inner
+    for layer in _layers(function):
+        if getattr(layer, "_apply_primitive", False):
+            return not _bodies(layer)
+        function = layer
     code = getattr(function, "__code__", None)
     return code is not None and kind(code.co_filename) == FRAMEWORK
 
