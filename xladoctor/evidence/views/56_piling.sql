@@ -105,6 +105,16 @@ moving AS (  -- lines that slice in each turn at another place, so that each gra
     ) s ON s.process = p.process AND s.file = p.loop.file AND s.places >= greatest(3, p.turns)
     GROUP BY ALL
 ),
+inner_loop AS (  -- loops in the body of that one whose every turn reads, which its barrier does not end
+    SELECT p.process, p.thread, list_sort(list(DISTINCT {'line': e.first_line, 'last_line': e.last_line})) AS inner_loops
+    FROM placed p
+    JOIN (
+        SELECT process, thread, file, line, sum(count) AS count FROM host_sync WHERE NOT closure GROUP BY ALL
+    ) h ON h.process = p.process AND h.thread = p.thread AND h.count > p.turns
+    JOIN enclosing_loop e ON e.process = p.process AND e.file = h.file AND e.line = h.line AND e.depth = 0
+        AND e.loop_file = p.loop.file AND e.first_line > p.loop.line AND e.last_line <= p.loop.last_line
+    GROUP BY ALL
+),
 collated AS (
     SELECT process, any_value({'file': collate_file, 'line': collate_line}) AS collated
     FROM loader WHERE collate_file IS NOT NULL GROUP BY process HAVING count(DISTINCT (collate_file, collate_line)) = 1
@@ -114,7 +124,7 @@ timed AS (
     -- takes by its size, else the time is proportional to it. An optimizer's first update makes
     -- its state, and so another graph than the later ones.
     -- Each read in an optimizer's step goes on cutting a graph of its own.
-    SELECT placed.*, ceil(coalesce(shapes, 1)) AS shapes, "rank", dimension, sizes, collated, shown, moving,
+    SELECT placed.*, ceil(coalesce(shapes, 1)) AS shapes, "rank", dimension, sizes, collated, shown, moving, inner_loops,
     if(body = 'closure', graphs * quickest, greatest(if(optimizer_steps > 0, 2, 1), ceil(coalesce(shapes, 1))) * coalesce(
         if(a_graph >= 0 AND an_instruction >= 0, a_graph + an_instruction * largest / turns, NULL),
         compiling * (largest / turns) / instructions,
@@ -123,7 +133,7 @@ timed AS (
     -- What reads run of the graphs that grow, each turn runs once with a barrier.
     if(graphs > 1, 1 - coalesce(largest / instructions, 2 / (graphs + 1)), 0) AS run_again
     FROM placed LEFT JOIN varied USING (process, thread) LEFT JOIN shown USING (process, thread)
-    LEFT JOIN moving USING (process, thread) LEFT JOIN collated USING (process)
+    LEFT JOIN moving USING (process, thread) LEFT JOIN inner_loop USING (process, thread) LEFT JOIN collated USING (process)
 )
 SELECT
     updated_by, process, unnest(guilty),
@@ -147,7 +157,7 @@ SELECT
      parse_filename(coalesce(compiled_at.user_file, compiled_at.file)) || ':'
      || coalesce(compiled_at.user_line, compiled_at.line),
      'loop': loop, 'shapes': shapes, 'rank': "rank", 'dimension': dimension, 'sizes': sizes, 'collated': collated,
-     'shown': shown, 'moving': moving} AS cause,
+     'shown': shown, 'moving': moving, 'inner_loops': inner_loops} AS cause,
     CASE WHEN graphs > greatest(1, coalesce(barriers, 0) / 2) THEN [
         'the graph grows with the steps in it, so each compilation is of a new graph'
     ] END AS consequences
