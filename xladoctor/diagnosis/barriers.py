@@ -19,8 +19,11 @@ _NEAREST = """
     GROUP BY ALL ORDER BY min(r.depth), here DESC, count(*) DESC, s.file, s.line LIMIT 1
 """
 _LOOP = """
-    SELECT loop_file AS file, first_line AS line, last_line FROM enclosing_loop
-    WHERE process = $process AND file = $file AND line = $line ORDER BY depth LIMIT 1
+    SELECT e.loop_file AS file, e.first_line AS line, e.last_line FROM enclosing_loop e
+    LEFT JOIN piling p ON p.process = e.process AND p.cause.kind = 'loop'
+        AND p.cause.loop.file = e.loop_file AND p.cause.loop.line = e.first_line
+    WHERE e.process = $process AND e.file = $file AND e.line = $line
+    ORDER BY p.process IS NULL, e.depth LIMIT 1  -- the loop that a barrier is due in comes first
 """
 #: A loop over MpDeviceLoader and ``with torch_xla.step():`` end their block with the barrier.
 _ENDS_ITS_BLOCK = re.compile(r"\s*(async\s+)?(for|with)\b")

@@ -7,7 +7,7 @@ the evidence; each row is a finding. The columns that a row may have are in :mod
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -73,12 +73,22 @@ def _of_launches(count: int, cause: Mapping[str, Any]) -> str:
     return f"{count} of {cause['launches']}" if cause["launches"] else str(count)
 
 
+def _padding_multiple(sizes: Sequence[int]) -> int:
+    """What to pad sizes to a multiple of: one length for all that are alike, else about four."""
+    longest = max(sizes)
+    return 8 * -(-longest // 8) if longest <= 2 * min(sizes) else 32 * -(-longest // 128)
+
+
 #: Sandboxed: the message of a rule from a stranger can do nothing but make text.
 TEMPLATES = ImmutableSandboxedEnvironment(
     undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
 )
 TEMPLATES.filters.update(
-    percent=percent, duration=duration, in_steps=_in_steps, of_launches=_of_launches
+    percent=percent,
+    duration=duration,
+    in_steps=_in_steps,
+    of_launches=_of_launches,
+    padding_multiple=_padding_multiple,
 )
 
 

@@ -65,11 +65,12 @@ placed AS (
     LEFT JOIN repeated_closure f ON f.process = p.process AND f.file = u.site.file AND f.line = u.site.line
 ),
 sent AS (  -- tensors of a line of the loop, each of which may have a shape of its own in each turn
-    SELECT p.process, p.thread, max(t.shapes / greatest(1, u.count / p.turns)) AS shapes
+    SELECT p.process, p.thread, max(t.shapes / greatest(1, u.count / p.turns)) AS shapes,
+           arg_max(t.all_, t.shapes) AS all_
     FROM placed p
     JOIN enclosing_loop e ON e.process = p.process AND e.loop_file = p.loop.file AND e.first_line = p.loop.line
     JOIN (
-        SELECT process, file, line, count(DISTINCT shape) AS shapes FROM transfer
+        SELECT process, file, line, count(DISTINCT shape) AS shapes, list(DISTINCT shape) AS all_ FROM transfer
         GROUP BY process, file, line, dtype, len(shape)
     ) t ON t.process = e.process AND t.file = e.file AND t.line = e.line
     JOIN (
@@ -77,12 +78,53 @@ sent AS (  -- tensors of a line of the loop, each of which may have a shape of i
     ) u ON u.process = e.process AND u.file = e.file AND u.line = e.line
     GROUP BY ALL
 ),
+varied AS (  -- the last dimension in which those shapes differ
+    SELECT process, thread, shapes, len(all_[1]) AS "rank",
+           list_max(list_filter(range(len(all_[1])), lambda d: len(list_distinct(list_transform(all_, lambda s: s[d + 1]))) > 1)) AS dimension,
+           list_sort(list_distinct(list_transform(all_, lambda s: s[dimension + 1]))) AS sizes
+    FROM sent
+),
+shown AS (  -- lines below the update that read in some turns only
+    SELECT p.process, p.thread, list_sort(list(h.line)) AS shown
+    FROM placed p
+    JOIN (
+        SELECT process, thread, file, line, sum(count) AS count FROM host_sync WHERE NOT closure GROUP BY ALL
+    ) h ON h.process = p.process AND h.thread = p.thread AND h.file = p.loop.file
+        AND h.line BETWEEN p.guilty.line + 1 AND p.loop.last_line AND h.count <= p.turns / 2
+    GROUP BY ALL
+),
+moving AS (  -- lines that slice in each turn at another place, so that each graph has more of them than the one before
+    SELECT p.process, p.thread, list_sort(list(s.line)) AS moving
+    FROM placed p
+    JOIN (
+        SELECT process, file, line, max(places) AS places FROM (
+            SELECT process, graph_hash, file, line,
+                   count(DISTINCT regexp_extract_all(attributes, '\[(\d+):', 1)) AS places
+            FROM hlo_instruction WHERE opcode = 'slice' AND file IS NOT NULL GROUP BY ALL
+        ) GROUP BY ALL HAVING max(places) > min(places)
+    ) s ON s.process = p.process AND s.file = p.loop.file AND s.places >= greatest(3, p.turns)
+    GROUP BY ALL
+),
+inner_loop AS (  -- loops in the body of that one whose every turn reads, which its barrier does not end
+    SELECT p.process, p.thread, list_sort(list(DISTINCT {'line': e.first_line, 'last_line': e.last_line})) AS inner_loops
+    FROM placed p
+    JOIN (
+        SELECT process, thread, file, line, sum(count) AS count FROM host_sync WHERE NOT closure GROUP BY ALL
+    ) h ON h.process = p.process AND h.thread = p.thread AND h.count > p.turns
+    JOIN enclosing_loop e ON e.process = p.process AND e.file = h.file AND e.line = h.line AND e.depth = 0
+        AND e.loop_file = p.loop.file AND e.first_line > p.loop.line AND e.last_line <= p.loop.last_line
+    GROUP BY ALL
+),
+collated AS (
+    SELECT process, any_value({'file': collate_file, 'line': collate_line}) AS collated
+    FROM loader WHERE collate_file IS NOT NULL GROUP BY process HAVING count(DISTINCT (collate_file, collate_line)) = 1
+),
 timed AS (
     -- With a barrier, the graph of one iteration is compiled, for each shape of its input. The graphs that were tell what one
     -- takes by its size, else the time is proportional to it. An optimizer's first update makes
     -- its state, and so another graph than the later ones.
     -- Each read in an optimizer's step goes on cutting a graph of its own.
-    SELECT placed.*, ceil(coalesce(shapes, 1)) AS shapes,
+    SELECT placed.*, ceil(coalesce(shapes, 1)) AS shapes, "rank", dimension, sizes, collated, shown, moving, inner_loops,
     if(body = 'closure', graphs * quickest, greatest(if(optimizer_steps > 0, 2, 1), ceil(coalesce(shapes, 1))) * coalesce(
         if(a_graph >= 0 AND an_instruction >= 0, a_graph + an_instruction * largest / turns, NULL),
         compiling * (largest / turns) / instructions,
@@ -90,7 +132,8 @@ timed AS (
     )) AS alone,
     -- What reads run of the graphs that grow, each turn runs once with a barrier.
     if(graphs > 1, 1 - coalesce(largest / instructions, 2 / (graphs + 1)), 0) AS run_again
-    FROM placed LEFT JOIN sent USING (process, thread)
+    FROM placed LEFT JOIN varied USING (process, thread) LEFT JOIN shown USING (process, thread)
+    LEFT JOIN moving USING (process, thread) LEFT JOIN inner_loop USING (process, thread) LEFT JOIN collated USING (process)
 )
 SELECT
     updated_by, process, unnest(guilty),
@@ -113,7 +156,8 @@ SELECT
      'compile_s': round(compiling / 1e9, 3), 'compiled_at':
      parse_filename(coalesce(compiled_at.user_file, compiled_at.file)) || ':'
      || coalesce(compiled_at.user_line, compiled_at.line),
-     'loop': loop, 'shapes': shapes} AS cause,
+     'loop': loop, 'shapes': shapes, 'rank': "rank", 'dimension': dimension, 'sizes': sizes, 'collated': collated,
+     'shown': shown, 'moving': moving, 'inner_loops': inner_loops} AS cause,
     CASE WHEN graphs > greatest(1, coalesce(barriers, 0) / 2) THEN [
         'the graph grows with the steps in it, so each compilation is of a new graph'
     ] END AS consequences

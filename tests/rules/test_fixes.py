@@ -1,0 +1,74 @@
+"""What fixes of the pack tell to write at a finding's own line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.rules.test_rules import HERE, RULES, given
+from xladoctor.diagnosis.case import Case
+from xladoctor.diagnosis.rule import TEMPLATES
+from xladoctor.rule_cases.judge import judged_by
+
+#: A read in each of ten steps, and the barrier below it.
+READ = {
+    "step": [{"rows": 10, "index": {"from": 0}, "ordinal": {"from": 0}, "line": 40}],
+    "host_sync": [{"rows": 10, "step": {"from": 0}, "kind": "item", "line": 33}],
+    "enclosing_loop": [
+        {"line": line, "depth": 0, "loop_file": "train.py", "first_line": 30, "last_line": 41}
+        for line in (33, 40)
+    ],
+}
+
+
+def fix(rule: str, case: Any) -> str:
+    judged = judged_by(Case.model_validate(case), [each for each in RULES if each.id == rule])
+    return judged.findings[0].fix
+
+
+def read_by(source: str) -> str:
+    line = {"file": "train.py", "line": 33, "text": source}
+    return fix(
+        "XD201",
+        {"case": "A scalar is read.", "tables": {**READ, "source_line": [line]}, "expect": []},
+    )
+
+
+@pytest.mark.parametrize(
+    ("sizes", "multiple"),
+    [([38, 40], 40), ([62, 73, 86], 88), ([5, 89], 32), ([5, 129], 64), ([3, 512], 128)],
+)
+def test_sizes_that_are_alike_become_one_others_about_four(sizes: list[int], multiple: int) -> None:
+    text = TEMPLATES.from_string("{{ sizes | padding_multiple }}").render(sizes=sizes)
+    assert text == str(multiple)
+
+
+def test_lengths_at_random_are_padded_to_a_multiple() -> None:
+    text = fix("XD101", given(HERE / "XD101" / "lengths_at_random.yaml"))
+    assert "x = torch.nn.functional.pad(x, (0, -x.shape[1] % 32))" in text
+
+
+def test_a_missing_barrier_comes_with_what_each_turn_would_compile() -> None:
+    text = fix("XD301", given(HERE / "XD301" / "turns_of_other_shapes.yaml"))
+    assert "as the last line of the loop in line 30, below line 45" in text
+    assert "Each turn of the loop in line 34 reads a value" in text
+    assert "What is read only to be shown (line 44) belongs below it" in text
+    assert "Line 33 slices at another place in each turn" in text
+    assert "where batches are put together (train.py:12)" in text
+    assert "x = torch.nn.functional.pad(x, (0, -x.shape[1] % 48))" in text
+
+
+def test_a_value_that_is_assigned_stays_a_tensor() -> None:
+    assert "d_x = output.mean().detach() in place of" in read_by("d_x = output.mean().item()")
+    assert "gain = goal - value.detach().squeeze()" in read_by("gain = goal - value.item()")
+
+
+def test_a_count_is_summed_in_whole_numbers() -> None:
+    count = read_by("hits += (guess == labels).sum().item()")
+    assert "hits = torch.zeros(1, dtype=torch.long).to(device)" in count
+    assert "total = torch.zeros(1).to(device)" in read_by("total += loss.item()")
+
+
+def test_a_value_that_is_returned_may_have_to_be_read() -> None:
+    assert "right above line 33" in read_by("return action.item()")
