@@ -66,11 +66,11 @@ placed AS (
 ),
 sent AS (  -- tensors of a line of the loop, each of which may have a shape of its own in each turn
     SELECT p.process, p.thread, max(t.shapes / greatest(1, u.count / p.turns)) AS shapes,
-           arg_max(t.all_, t.shapes) AS all_
+           arg_max(t.each_shape, t.shapes) AS each_shape
     FROM placed p
     JOIN enclosing_loop e ON e.process = p.process AND e.loop_file = p.loop.file AND e.first_line = p.loop.line
     JOIN (
-        SELECT process, file, line, count(DISTINCT shape) AS shapes, list(DISTINCT shape) AS all_ FROM transfer
+        SELECT process, file, line, count(DISTINCT shape) AS shapes, list(DISTINCT shape) AS each_shape FROM transfer
         GROUP BY process, file, line, dtype, len(shape)
     ) t ON t.process = e.process AND t.file = e.file AND t.line = e.line
     JOIN (
@@ -79,9 +79,9 @@ sent AS (  -- tensors of a line of the loop, each of which may have a shape of i
     GROUP BY ALL
 ),
 varied AS (  -- the last dimension in which those shapes differ
-    SELECT process, thread, shapes, len(all_[1]) AS "rank",
-           list_max(list_filter(range(len(all_[1])), lambda d: len(list_distinct(list_transform(all_, lambda s: s[d + 1]))) > 1)) AS dimension,
-           list_sort(list_distinct(list_transform(all_, lambda s: s[dimension + 1]))) AS sizes
+    SELECT process, thread, shapes, len(each_shape[1]) AS "rank",
+           list_max(list_filter(range(len(each_shape[1])), lambda d: len(list_distinct(list_transform(each_shape, lambda s: s[d + 1]))) > 1)) AS dimension,
+           list_sort(list_distinct(list_transform(each_shape, lambda s: s[dimension + 1]))) AS sizes
     FROM sent
 ),
 shown AS (  -- lines below the update that read in some turns only
