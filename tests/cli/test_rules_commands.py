@@ -175,7 +175,7 @@ def test_what_is_written_twice_or_wrong_is_told_at_its_place(rule: Path) -> None
     assert done.stdout.splitlines() == [
         f"{position(rule, '1 AS line')}: query: column line is there twice",
         f"{mad}: query: related_role is mad: expected made, used, compiled, due, loop, closure,"
-        " collated or left",
+        " collated, launched or left",
         f"{guess}: query: cost_basis is guess: expected measured, estimate, bound, least or none",
         f"{position(rule, '{% include')}: message: there is nothing to include, import or extend",
         f"{position(rule, 'sorts')}: message: cause has no sorts",

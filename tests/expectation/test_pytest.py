@@ -76,7 +76,7 @@ def test_fixture(project: Path, pytester: pytest.Pytester) -> None:
     assert f"compiled at test_steps.py:{barrier} in Trainer.step │ torch_xla.sync()" in shape
     assert "why 1 of 1 launches compiled a new graph: the input (parameter " in shape
     assert "changed shape, last from f32[8,16] to f32[7,16]; dimension 0 became 7." in shape
-    assert "fix Keep the shapes that reach the device few and fixed" in shape
+    assert "fix Pad each batch on the host, before it is sent, to one length" in shape
 
     number = words(failed["number"])
     assert "3 compilations where at most 1 was expected" in number

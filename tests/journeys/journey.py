@@ -58,7 +58,7 @@ class Journey:
 def names() -> list[str]:
     """All journeys."""
     return sorted(
-        path.name for path in JOURNEYS.iterdir() if path.is_dir() and [*path.glob("*.p*")]
+        path.name for path in JOURNEYS.iterdir() if path.is_dir() and [*path.glob("*.patch")]
     )
 
 

@@ -25,7 +25,7 @@ _LOOP = """
     WHERE e.process = $process AND e.file = $file AND e.line = $line
     ORDER BY p.process IS NULL, e.depth LIMIT 1  -- the loop that a barrier is due in comes first
 """
-#: A loop over MpDeviceLoader and ``with torch_xla.step():`` end their block with the barrier.
+#: A loop over a loader that ends steps, and a step as a block, end their block with the barrier.
 _ENDS_ITS_BLOCK = re.compile(r"\s*(async\s+)?(for|with)\b")
 
 

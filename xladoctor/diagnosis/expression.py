@@ -12,7 +12,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from xladoctor.diagnosis.equivalent import equivalent
+from xladoctor.frontends.equivalent import equivalent
 
 #: Calls that a kind of read, as the capture names it, is written as.
 _READS = {

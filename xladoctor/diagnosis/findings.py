@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -142,13 +143,19 @@ def _fix_of(rule: Rule, row: Row, locations: list[Location], evidence: Evidence)
 def _meant(row: Row, source: str) -> Expression | None:
     """The expression of the line that the finding is about, by what its cause names."""
     named = expression(source, _names(row))
-    reads = (row.get("cause") or {}).get("kinds")
+    reads = _named_values(row).get("kinds")
     return named if named or reads else expression(source, ())
+
+
+def _named_values(row: Row) -> Mapping[str, Any]:
+    """The cause, if it is more than a word."""
+    cause = row.get("cause")
+    return cause if isinstance(cause, Mapping) else {}
 
 
 def _names(row: Row) -> list[str]:
     """What the line calls: kinds of reads, or an operator."""
-    cause = row.get("cause") or {}
+    cause = _named_values(row)
     operator = str(cause.get("op") or "").rpartition("::")[2]
     called = re.findall(r"(\w+)\(", cause.get("call") or "")
     return [*(cause.get("kinds") or []), *([operator] if operator else []), *called]

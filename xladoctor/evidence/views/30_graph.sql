@@ -86,6 +86,10 @@ UNION SELECT process FROM reported
 WHERE 10 * barriers > coalesce(launched, 0) AND process NOT IN (SELECT process FROM reported_early)
 UNION SELECT process FROM reported_piling;
 
+-- Internal: processes of which it is known at which lines their barriers are.
+CREATE TABLE placed_barrier AS
+SELECT DISTINCT process FROM step WHERE NOT tail AND file IS NOT NULL;
+
 -- Loops that lack a barrier: several steps pile up in one graph. Either the optimizer stepped at
 -- least twice for each barrier that launched work, or reads cut graphs that grow, at least two for
 -- each barrier. In eager mode there are no graphs.
