@@ -16,7 +16,13 @@ pytestmark = LIVE
 
 #: Programs in which graphs are compiled in barriers, in reads, and in autograd's own thread.
 COMPILING = ["recompiling", "dynamic_shape", "missing_barrier_growing", "scalar_read"]
-LONG = {"dynamic_shape", "missing_barrier_growing", "tensor_transfer"}  # thorough
+LONG = {
+    "dynamic_shape",
+    "missing_barrier_growing",
+    "tensor_transfer",
+    "scalar_read",
+    "printing",
+}  # thorough
 #: Times its own steps, which are long against what the machine may do besides.
 STEADY = """
     import statistics, time

@@ -80,7 +80,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
     return program, traces, printed
 
 
-@pytest.mark.parametrize("of", ["structured", "text"])
+@pytest.mark.parametrize("of", [pytest.param("structured", marks=pytest.mark.thorough), "text"])
 def test_logs_name_the_lines_that_need_the_guards(logs: tuple[Path, Path, Path], of: str) -> None:
     program, traces, printed = logs
     evidence = load_evidence(str(traces if of == "structured" else printed))

@@ -28,7 +28,7 @@ OF_A_GPU = {rule.id for rule in load_rules() if "host_op" in rule.needs}
 #: Compiled after warm-up, until the limit of eight is reached; calls after that.
 AGAIN, LATER = 5, 32
 #: Run each time; the others are thorough.
-QUICK = {"fixed_shapes", "item_in_step"}
+QUICK = {"fixed_shapes"}
 
 
 @dataclass(frozen=True)

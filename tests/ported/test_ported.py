@@ -17,8 +17,8 @@ from xladoctor.diagnosis.pack import load_rules
 
 pytestmark = LIVE
 
-#: A sick and a healthy one; the others are thorough.
-TYPICAL = {"sampler", "well_ported_mnist"}
+#: The others are thorough; journeys and recorded programs show their like.
+TYPICAL = {"sampler"}
 #: How much more than the measured saving may be predicted, as a share of the program's time, and
 #: how much of it has to be. Compiling in warm-up counts as expected, so that less is predicted.
 TOLERANCE = 0.25
