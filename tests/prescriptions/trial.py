@@ -24,12 +24,7 @@ _NUMBER = re.compile(r"[-+]?\d+\.?\d*(?:e[-+]?\d+)?")
 
 @dataclass(frozen=True)
 class Patch:
-    """A prescription as it was followed.
-
-    Attributes:
-        advice: what of the report it follows: the text before the difference.
-        expected: what differs in the program's output and has to, empty if nothing may.
-    """
+    """A prescription as it was followed."""
 
     path: Path
 
@@ -55,7 +50,9 @@ class Patch:
 
     @property
     def header(self) -> dict[str, str]:
-        """``Advice: …``, ``Output: …`` and other lines before the difference."""
+        """The lines before the difference: ``Advice``, what of the report it follows, and
+        ``Output``, what of the program's output has to differ and why, if anything has to.
+        """
         before = self.path.read_text(encoding="utf-8").partition("--- a/")[0]
         return dict(re.findall(r"(?m)^(\w+): (.*)$", before))
 

@@ -15,16 +15,17 @@ from xladoctor.evidence.database import Database
 
 _KINDS = ("operations", "input_count", "constant", "unknown")
 #: Barriers at their own line; that of a block, whose lines are below it, ends the block.
-_BARRIERS = "SELECT DISTINCT process, file, line, function FROM step WHERE NOT tail AND via IN ({})"
-_EXPLICIT = ("sync", "mark_step", "optimizer_step")
+_BARRIERS = """
+    SELECT DISTINCT process, file, line, function FROM step
+    WHERE NOT tail AND via IN ('sync', 'mark_step', 'optimizer_step')
+"""
 
 Functions = dict[tuple[int, str | None, int | None], str | None]
 
 
 def read_barriers(database: Database) -> Functions:
     """The functions of the barriers that are calls, by process and line."""
-    names = ", ".join(f"'{name}'" for name in _EXPLICIT)
-    rows = database.table(_BARRIERS.format(names))[1]
+    rows = database.table(_BARRIERS)[1]
     return {(process, file, line): function for process, file, line, function in rows}
 
 
