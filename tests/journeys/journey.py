@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import statistics
 import subprocess
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from tests.prescriptions.trial import captured, findings, seconds
@@ -15,6 +16,8 @@ PORTED = JOURNEYS.parent / "ported" / "programs"
 TRIED = JOURNEYS / "tried.json"
 #: After which a stage is ended: what is this sick need not be seen to its end.
 LIMIT_S = 120
+#: How often the healed program and the expert's are run, in turn: their seconds are medians.
+REPEATS = 3
 
 
 @dataclass(frozen=True)
@@ -70,16 +73,35 @@ def programs(name: str) -> tuple[Path, Path]:
     return PORTED / f"{name}.py", PORTED / f"{name}_fixed.py"
 
 
-def travelled(name: str, folder: Path) -> Journey:
-    """Run each stage once, captured."""
+def travelled(name: str, folder: Path, repeats: int = REPEATS) -> Journey:
+    """Run each stage, captured: the last one and the expert's several times, in turn."""
     start, expert = programs(name)
     program = folder / "program.py"
     program.write_bytes(start.read_bytes())
-    stages = [_stage("start", program, folder)]
+    stages, last = [], "start"
     for patch in sorted((JOURNEYS / name).glob("*.patch")):
+        stages.append(_stage(last, program, folder / last))
         follow(patch, program)
-        stages.append(_stage(patch.stem, program, folder))
-    return Journey(name, stages, _stage("expert", expert, folder))
+        last = patch.stem
+    pairs = [
+        (
+            _stage(last, program, folder / f"{last}-{time}"),
+            _stage("expert", expert, folder / f"expert-{time}"),
+        )
+        for time in range(repeats)
+    ]
+    healed, by_hand = (_median(runs) for runs in zip(*pairs, strict=True))
+    return Journey(name, [*stages, healed], by_hand)
+
+
+def _median(runs: tuple[Stage, ...]) -> Stage:
+    """One stage's runs as one: what any of them found, and whether any had to be ended."""
+    return replace(
+        runs[0],
+        seconds=statistics.median(run.seconds for run in runs),
+        ended=any(run.ended for run in runs),
+        findings=sorted({rule for run in runs for rule in run.findings}),
+    )
 
 
 def follow(patch: Path, program: Path) -> None:
@@ -90,8 +112,8 @@ def follow(patch: Path, program: Path) -> None:
     )  # fmt: skip
 
 
-def _stage(name: str, program: Path, folder: Path) -> Stage:
-    report, _ = captured(program, folder / f"run-{name}", LIMIT_S)
+def _stage(name: str, program: Path, run: Path) -> Stage:
+    report, _ = captured(program, run, LIMIT_S)
     hurting = sorted({rule for rule, severity in findings(report) if severity != "info"})
     return Stage(name, seconds(report), report["run"]["signal"] is not None, hurting)
 
