@@ -464,3 +464,19 @@ def test_functions_that_run_while_the_device_is_idle(tmp_path: Path) -> None:
     assert found.rule == "XD612"
     assert [(place.file, place.line) for place in found.locations] == [("images.py", 7)]
     assert "in resize (images.py:7) 100%" in found.message
+
+
+def test_operators_that_compute_on_the_cpu_are_python_of_the_host(tmp_path: Path) -> None:
+    trace = Trace()
+    for number in range(6):
+        at = number * 10_000.0
+        trace.step(number, at, 10_000)
+        trace.event("train.py(21): train", at, 9_990, "python_function")
+        trace.event("aten::randn", at + 100, 4_000).event("aten::normal_", at + 110, 3_900)
+        trace.event("aten::mm", at + 4_150, 50).launch("gemm", at + 4_160, at + 4_170, 5_800)
+    evidence = load(tmp_path, trace)
+    reasons = evidence.database.rows("SELECT DISTINCT reason FROM idle_gap WHERE duration_ns > 1e6")
+    assert [row["reason"] for row in reasons] == ["python"]
+    (found,) = diagnose(evidence, load_rules()).findings
+    assert found.rule == "XD612"
+    assert [(place.file, place.line) for place in found.locations] == [("train.py", 21)]

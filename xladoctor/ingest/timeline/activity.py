@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from xladoctor.frontends.vocabulary import Activity, vocabularies
+from xladoctor.frontends.vocabulary import Activity, events, of_known_runtime, vocabularies
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.compiling import calls_that_compiled
 from xladoctor.ingest.timeline.intervals import Intervals, Times
@@ -38,6 +38,7 @@ NAMES = tuple(_ACTIVITIES)
 UNRECORDED = "unrecorded"
 _RUNTIME = ("compile", "wait", "upload", "dispatch")
 _COMPILE = NAMES.index("compile")
+_LAUNCHING_NS = 200_000  # an operator that hands its work to a device has done so by then
 
 
 @compiled("int64(int64[::1], int64[::1], int8[::1], int64, int64[::1], int64[::1], int8[::1])")
@@ -99,6 +100,9 @@ def pieces(timeline: Timeline, lines: list[Line]) -> Pieces:
     kinds = _kinds(timeline.events.names)
     known = [(line, np.flatnonzero(kinds[timeline.events.name[line.events]] >= 0))
              for line in lines]  # fmt: skip
+    computing = _computing(timeline, known)
+    known = [(line, which[~on_host])
+             for (line, which), on_host in zip(known, computing, strict=True)]  # fmt: skip
     begin = np.concatenate([timeline.begins(*part) for part in known])
     end = np.concatenate([timeline.ends(*part) for part in known])
     kind = np.concatenate([kinds[timeline.events.name[line.events][which]]
@@ -114,6 +118,28 @@ def pieces(timeline: Timeline, lines: list[Line]) -> Pieces:
     columns = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int8)
     count = _sweep(begin, end, kind, _COMPILE, *columns)
     return Pieces(*(column[:count] for column in columns))
+
+
+def _computing(timeline: Timeline, known: list[tuple[Line, wire.Array]]) -> list[wire.Array]:
+    """Which events of each line are operators that compute on the host, beside a device that it
+    drives: they call no runtime, and take longer than launching does.
+    """
+    names = timeline.events.names
+    operator = np.array([name.startswith(events("operator")) for name in names], bool)
+    call = np.array([bool(of_known_runtime().fullmatch(name)) for name in names], bool)
+    calls = [
+        np.sort(timeline.begins(line, np.flatnonzero(call[timeline.events.name[line.events]])))
+        for line, _ in known
+    ]
+    if not any(map(len, calls)):
+        return [np.zeros(len(which), bool) for _, which in known]
+    computing = []
+    for (line, which), of_line in zip(known, calls, strict=True):
+        begin, end = timeline.begins(line, which), timeline.ends(line, which)
+        without = np.searchsorted(of_line, begin) == np.searchsorted(of_line, end)
+        chosen = operator[timeline.events.name[line.events][which]]
+        computing.append(chosen & without & (end - begin >= _LAUNCHING_NS))
+    return computing
 
 
 def activities(timeline: Timeline, lines: list[Line]) -> dict[str, Intervals]:
