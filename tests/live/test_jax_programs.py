@@ -153,3 +153,36 @@ def test_a_log_of_jax_gives_a_trace_lines_and_causes(tmp_path: Path) -> None:
     # while it traces, sixteen of the shapes are new, and each of the functions
     assert compiled == {"XD101": (line_of(program, "w = step("), 15),
                         "XD112": (line_of(program, "jax.jit(lambda"), 7)}  # fmt: skip
+
+
+COMPILING = """
+import time
+import jax, jax.numpy as jnp, numpy as np
+
+@jax.jit
+def step(x):
+    for _ in range(40):
+        x = jnp.sin(x) @ x.T @ x
+    return x
+
+for number in range(12):
+    x = np.ones((20 + number, 8), np.float32)
+    time.sleep(0.05)
+    y = step(x)
+print(y.shape)
+"""
+
+
+def test_samples_of_compiling_are_no_tracing_of_later_steps(tmp_path: Path) -> None:
+    program = write(tmp_path, "program.py", COMPILING)
+
+    doctor("-o", "out", program, cwd=tmp_path)
+
+    doing = query(
+        tmp_path,
+        "SELECT coalesce(doing, '') AS doing, line, sum(count)::INT AS samples FROM host_sample"
+        " WHERE phase = 'loop' GROUP BY ALL ORDER BY samples DESC",
+    )
+    call, sleep = line_of(program, "y = step(x)"), line_of(program, "time.sleep(0.05)")
+    most = {row["doing"]: row["line"] for row in reversed(doing)}
+    assert most == {"compile": call, "": sleep}

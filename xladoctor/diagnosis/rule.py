@@ -164,6 +164,7 @@ class Rule(BaseModel):
     recurs: bool = True
     curable: bool = True
     waits: bool = False
+    spares_later_runs: bool = False
     events: Events | None = None
     causes: list[str] = []
     reads: list[str] = []

@@ -25,6 +25,8 @@ KEYS = {
     " runs, not rates",
     "curable": "false where nothing has to be done, so that no fix saves what it costs",
     "waits": "true where its cost is a wait of the host for the device",
+    "spares_later_runs": "true where its fix spares not this run, but later ones, the compiling of"
+    " warm-up",
     "events": "what its count is a count of, if an expectation counts that too:"
     " compilations, host_syncs or fallbacks",
     "causes": "kinds of recompilation that it is for: $causes in the query",

@@ -195,7 +195,7 @@ def _nothing(basis: Basis, limit: _Limit) -> tuple[_Limit, str]:
     if basis.judged is not None and not basis.judged[0]:
         todo = _NONE_JUDGED
     elif lost and lost.share > saved:
-        limit, todo = lost, _NO_CURE + _hottest(basis, lost)
+        limit, todo = lost, _spared_later(basis, lost) or _NO_CURE + _hottest(basis, lost)
         if best and saved >= _LITTLE:
             todo += f", but a fix below saves {_of_loop(best, saved)}"
     elif best and saved >= _LITTLE:
@@ -247,6 +247,18 @@ def _uncured(basis: Basis, limit: _Limit) -> _Limit | None:
 
 def _avoidable(bound_by: BoundBy, time: TimeSpent) -> bool:
     return bound_by in _AVOIDABLE or (bound_by == "device" and _idle(time) > _IDLE)
+
+
+def _spared_later(basis: Basis, lost: _Limit) -> str:
+    """What spares later runs the compiling that this one cannot do without; empty if nothing."""
+    rules = [
+        finding.rule for finding in basis.findings if basis.pack[finding.rule].spares_later_runs
+    ]
+    return (
+        f"later runs can be spared that ({rules[0]})"
+        if rules and lost.bound_by == "compilation"
+        else ""
+    )
 
 
 def _hottest(basis: Basis, lost: _Limit) -> str:

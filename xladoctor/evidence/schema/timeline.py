@@ -232,7 +232,7 @@ TIMELINE: dict[str, Table] = {
         phase VARCHAR warmup, loop, or after (no iteration ended after it)
     """ + THREAD + """
         main BOOLEAN whether it is the main thread
-        doing VARCHAR batch (waiting for or making the next one), barrier, read, save, or NULL
+        doing VARCHAR batch (waiting for or making the next), barrier, read, save, compile
         in_framework BOOLEAN inside a framework function
         tracing BOOLEAN inside one, or at a line that the graphs' instructions come from
         generator BOOLEAN inside a generator function of the program's own, or what one has called

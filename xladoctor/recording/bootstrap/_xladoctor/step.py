@@ -89,6 +89,7 @@ class ThreadState:
         self.times = StepTimes()
         self.anchors: Any = None  # of a framework without barriers: which launches end a step
         self.compiling = 0  # nanoseconds of compiling since its last call
+        self.compiles = False  # within a call that has to, where that is known
         self.step = Step(self, begin)
 
     def leave_out(self, nanoseconds: int, step: Step) -> None:

@@ -287,6 +287,7 @@ class Adapter:
             miss.began = end
         self._counters.note(spent)
         state = self._recorder.thread()
+        state.compiles = False
         site = self._calls.sites.here(4)
         details = _Executable(executable, args)
         of = [executable, *(miss.call[:1] if miss is not None and miss.call else ())]
@@ -379,12 +380,13 @@ class Adapter:
             if self._recorder.off or (miss is not None and miss.open):
                 return original(function, info, args, kwargs)
             miss = self._local.miss = _Miss(function, info, args, kwargs)
+            self._recorder.thread().compiles = True
             caller = sys._getframe(1).f_code.co_name
             miss.tracing = True
             try:
                 result = original(function, info, args, kwargs)
             except BaseException:
-                self._local.miss = None
+                self._miss_is_over()
                 raise
             miss.tracing = False
             if caller not in ("cache_miss", "_python_pjit_helper"):  # lowered, to be compiled later
@@ -397,6 +399,7 @@ class Adapter:
         if miss.call is not None:
             miss.key = self._reader.read(*miss.call)
         miss.call, miss.open = None, False
+        self._recorder.thread().compiles = False
 
     def _closing(self, original: Any) -> Any:
         """The outermost of these calls ends the miss; functions that it traces make others."""
@@ -419,6 +422,7 @@ class Adapter:
 
     def _miss_is_over(self) -> None:
         self._local.miss = None
+        self._recorder.thread().compiles = False
 
     # -- reads -------------------------------------------------------------------------------
 
@@ -437,7 +441,10 @@ class Adapter:
                 raise stop
             if recorder.off or calls.is_inside():
                 return value.fget(array)
-            how = _READS.get(sys._getframe(1).f_code.co_name, "value")
+            caller = sys._getframe(1)
+            how = _READS.get(caller.f_code.co_name, "value")
+            if how == "array" and _in_item(caller):
+                how = "item"
             return calls.read(how, value.fget, array)
 
         self._patches.put(kind, "_value", property(read_value, doc=value.__doc__))
@@ -479,8 +486,8 @@ class Adapter:
         recorder, calls = self._recorder, self._calls
 
         def reads(array: Any, read: Callable[[], Any]) -> Any:
-            if recorder.off or calls.is_inside():
-                return read()
+            if recorder.off or calls.is_inside() or not _on_cpu(array):
+                return read()  # of another device it is refused, and NumPy asks for __array__
             how = "item" if _in_item(sys._getframe(1)) else "array"
             return calls.read(how, lambda _: read(), array)
 
@@ -686,6 +693,10 @@ def _of_host(args: Any, kinds: tuple[type, ...]) -> list[Any]:
         elif isinstance(arg, kinds):
             values.append(getattr(arg, "val", arg))
     return values
+
+
+def _on_cpu(array: Any) -> bool:
+    return all(device.platform == "cpu" for device in array.sharding.device_set)
 
 
 def _in_item(frame: FrameType | None) -> bool:
