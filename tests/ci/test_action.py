@@ -97,6 +97,7 @@ class TestOfASickProgram:
         again = xladoctor("analyze", "--format", "json", directory, cwd=sick.repository)
         assert json.loads(again.stdout)["findings"][0]["rule"] == "XD201"
 
+    @pytest.mark.thorough
     def test_passes_what_the_baseline_knows(self, sick: Sample, tmp_path: Path) -> None:
         directory, baseline = sick.job.outputs["run-directory"], tmp_path / "baseline.json"
         wrote = xladoctor(

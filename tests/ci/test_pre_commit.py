@@ -35,6 +35,7 @@ def test_it_runs_a_program_and_so_not_at_a_commit() -> None:
     assert hook()["pass_filenames"] is False
 
 
+@pytest.mark.thorough
 def test_judges_what_its_arguments_name() -> None:
     done = run(*entry("--level", "XD101=warning", str(SAMPLE)))
     assert done.status == 0, done.stderr

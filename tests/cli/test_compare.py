@@ -30,6 +30,7 @@ def test_run_is_like_itself() -> None:
     assert all(len(line) <= 80 for line in done.stdout.splitlines())
 
 
+@pytest.mark.thorough
 def test_other_program_is_not_judged_unless_asked() -> None:
     done = called("compare", sample("scalar_read"), sample("recompiling"))
     assert done.returncode == 3

@@ -33,7 +33,7 @@ RULES = load_rules()
 NOT_EVALUATED = {
     "torch_xla": FOR_ACCELERATORS,
     "jax": FOR_ACCELERATORS,
-    "torch_compile": OF_A_GPU | {"XD501", "XD606", "XD608", "XD612"},
+    "torch_compile": OF_A_GPU | {"XD501", "XD504", "XD606", "XD608", "XD612", "XD613"},
 }
 
 

@@ -43,6 +43,7 @@ BY_COMMAND = {
 #: What each of these shows, another example or made evidence shows too; clean programs, whose
 #: recordings tests/known_good judges; programs whose rules go by time; programs that take long.
 THOROUGH = {
+    "printing", "optimizer_step_without_barrier",
     "host_work", "images_in_loop", "large_upload", "unrolled_loop", "input_bound",
     "too_few_workers", "late_warm_up",
     "many_small_operations", "missing_lowering_input", "missing_lowering_loss",

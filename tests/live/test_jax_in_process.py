@@ -69,6 +69,7 @@ print(json.dumps(said))
 """
 
 
+@pytest.mark.thorough
 def test_program_that_imports_jax_in_the_captured_part(tmp_path: Path) -> None:
     program = write(tmp_path, "train.py", CAPTURED)
 

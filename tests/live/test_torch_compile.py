@@ -57,6 +57,7 @@ print([(metrics.compile_id, metrics.co_name) for metrics in get_compilation_metr
 """
 
 
+@pytest.mark.thorough
 def test_frames_graphs_and_results_are_the_same(tmp_path: Path) -> None:
     program = write(tmp_path, "train.py", PROGRAM)
     alone = python(program)

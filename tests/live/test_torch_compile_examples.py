@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.live.harness import EXAMPLES, ROOT, Captured, Captures, line_of, marks_of
+from tests.live.harness import EXAMPLES, ROOT, Captured, Captures, line_of, marks_of, python
 from xladoctor.diagnosis.pack import load_rules
 
 pytestmark = [
@@ -113,3 +113,12 @@ def test_healed_program_has_nothing_to_fix_and_every_rule_looked(example: Captur
     assert serious - BY_TIME == set()
     assert set(report["rules"]["not_evaluated"]) - BY_TIME - OF_A_GPU == set()
     assert "XD315" in report["rules"]["clear"]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["counting_attribute", "growing_list", "item_in_step"])
+def test_state_in_tensors_trains_alike(name: str) -> None:
+    """A tensor that the compiled function changes in place is another one in its backward pass."""
+    sick, healed = (python(f"{name}{twin}.py", cwd=FOLDER).stdout for twin in ("", "_healed"))
+    assert sick.startswith("final loss")
+    assert healed == sick

@@ -17,8 +17,7 @@ _UNORDERED = {"two_threads"}
 
 #: A program of each kind; of all of them is a thorough test.
 _OF_EACH_KIND = {
-    "dynamic_shape", "missing_barrier", "scalar_read_healed", "input_type",
-    "donation", "frequent_checkpoint",
+    "dynamic_shape", "scalar_read_healed", "donation",
 }  # fmt: skip
 
 

@@ -66,6 +66,7 @@ def test_missing_frameworks_are_said_before_anything_runs(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(("missing", "there"), [("torch", "jax"), ("jax", "torch_xla")])
+@pytest.mark.thorough
 def test_one_framework_is_enough(tmp_path: Path, missing: str, there: str) -> None:
     interpreter = interpreter_without(tmp_path / "venv", missing)
     program = write(tmp_path, "program.py", f"import {there}\nprint('ran')")

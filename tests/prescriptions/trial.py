@@ -160,7 +160,7 @@ def _alike(one: str, other: str) -> bool:
     if _NUMBER.sub("#", one) != _NUMBER.sub("#", other):
         return False
     pairs = zip(_NUMBER.findall(one), _NUMBER.findall(other), strict=True)
-    return all(math.isclose(float(a), float(b), rel_tol=1e-3, abs_tol=1e-6) for a, b in pairs)
+    return all(math.isclose(float(a), float(b), rel_tol=1e-3, abs_tol=1e-8) for a, b in pairs)
 
 
 def kept() -> dict[str, Trial]:

@@ -15,7 +15,7 @@ class Tagger(nn.Module):
         self.register_buffer("seen", torch.zeros(()))
 
     def forward(self, tokens):
-        self.seen += 1
+        self.seen = self.seen + 1
         share = torch.clamp(self.seen / 30, max=1.0)
         hidden = self.embedding(tokens)
         for layer in self.mix:
