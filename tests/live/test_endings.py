@@ -69,6 +69,7 @@ def cut_short(run: Captured) -> bool:
     return any("the process was cut short" in note for note in run.report["warnings"])
 
 
+@pytest.mark.thorough
 def test_exception_keeps_its_traceback_and_status(tmp_path: Path) -> None:
     program = write(tmp_path, "train.py", f"{TRAIN}\nraise ValueError('broken')\n")
 

@@ -76,6 +76,7 @@ def test_program_s_own_status_goes_before_the_gate_s(tmp_path: Path) -> None:
     assert "the program ended with 7 after 8 steps: not judged" in done.stderr
 
 
+@pytest.mark.thorough
 def test_program_that_fails_before_its_first_step_is_status_2(tmp_path: Path) -> None:
     write(tmp_path, "train.py", RAISES)
     done = gate("-q", "-o", "out", "--", "train.py", cwd=tmp_path)

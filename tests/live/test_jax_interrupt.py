@@ -32,6 +32,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.thorough
 def test_a_signal_during_a_read_of_memory_reaches_the_program(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
