@@ -207,7 +207,8 @@ def tried_table() -> str:
         foretold = "" if trial.foretold_s is None else f"{trial.foretold_s:.2g}"
         if foretold and trial.basis == "bound":
             foretold = f"at most {foretold}"
-        cells = (f"[{rule}](rules/{rule}.md)", trial.program, f"{trial.before_s:.3g}",
+        program = trial.program + f" ({trial.device})" * (trial.device != "CPU")
+        cells = (f"[{rule}](rules/{rule}.md)", program, f"{trial.before_s:.3g}",
                  f"{trial.after_s:.3g}", foretold, trial.left or "gone",
                  ", ".join(trial.new) or "–")  # fmt: skip
         rows.append(f"| {' | '.join(cells)} |")

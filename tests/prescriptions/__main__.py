@@ -17,6 +17,9 @@ def main(names: list[str]) -> int:
     """The number of prescriptions that do not hold."""
     failed = 0
     for patch in patches(names):
+        if not patch.can_run:
+            print(f"{patch.name}: needs a {patch.header['Device']}", flush=True)
+            continue
         with tempfile.TemporaryDirectory() as scratch:
             try:
                 trial = tried(patch, Path(scratch))

@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -50,11 +51,17 @@ class Patch:
 
     @property
     def header(self) -> dict[str, str]:
-        """The lines before the difference: ``Advice``, what of the report it follows, and
-        ``Output``, what of the program's output has to differ and why, if anything has to.
+        """The lines before the difference: ``Advice``, what of the report it follows; ``Output``,
+        what of the program's output has to differ and why, if anything has to; and ``Device``,
+        what it needs, if that is not a CPU.
         """
         before = self.path.read_text(encoding="utf-8").partition("--- a/")[0]
         return dict(re.findall(r"(?m)^(\w+): (.*)$", before))
+
+    @property
+    def can_run(self) -> bool:
+        """Whether this machine has the device that it needs."""
+        return "Device" not in self.header or gpu() is not None
 
     def apply(self, folder: Path) -> Path:
         """A copy of the program in ``folder``, as the patch makes it."""
@@ -81,6 +88,7 @@ class Trial:
         left: the finding's severity afterwards, empty if it is gone.
         new: findings at warning or above that were not there before.
         same_output: what the program prints is the same, numbers within a thousandth.
+        device: on which it was tried.
     """
 
     patch: str
@@ -93,6 +101,7 @@ class Trial:
     left: str
     new: list[str]
     same_output: bool
+    device: str = "CPU"
 
     @property
     def holds(self) -> bool:
@@ -121,7 +130,16 @@ def tried(patch: Patch, folder: Path) -> Trial:
         promise["seconds"], promise["basis"], seconds(before), seconds(after),
         left[0] if left else "", sorted(new - {patch.rule}),
         "Output" in patch.header or _alike(printed, printed_after),
+        gpu() or "CPU" if "Device" in patch.header else "CPU",
     )  # fmt: skip
+
+
+@cache
+def gpu() -> str | None:
+    """The name of the machine's GPU that torch can use; None where there is none."""
+    asked = "import torch; print(torch.cuda.get_device_name() if torch.cuda.is_available() else '')"
+    ran = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=False)
+    return ran.stdout.strip() or None
 
 
 def captured(program: Path, run: Path, limit_s: float | None = None) -> tuple[dict[str, Any], str]:
@@ -135,7 +153,8 @@ def captured(program: Path, run: Path, limit_s: float | None = None) -> tuple[di
         [*ended, sys.executable, "-m", "xladoctor", "run", "--quiet", "-o", str(run),
          "--format", f"terminal={run}.txt", str(program)],
         cwd=ROOT, capture_output=True, text=True, check=False, timeout=LIMIT_S,
-        env={"JAX_PLATFORMS": "cpu", "PJRT_DEVICE": "CPU", **os.environ},
+        env={"JAX_PLATFORMS": "cpu", "PJRT_DEVICE": "CPU", **os.environ,
+             "TORCHINDUCTOR_CACHE_DIR": f"{run}-cache"},  # else what ran before spares compiling
     )  # fmt: skip
     assert ran.returncode == 0 or limit_s, f"{program}: {ran.stderr[-2000:]}"
     return json.loads((run / "diagnosis.json").read_text(encoding="utf-8")), ran.stdout

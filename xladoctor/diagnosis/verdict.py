@@ -97,6 +97,11 @@ class Basis:
         return self.steps is not None and self.steps.count <= self.steps.warmup
 
     @property
+    def of_this_run(self) -> list[Finding]:
+        """The findings whose fixes save something before the next run."""
+        return [each for each in self.findings if not self.pack[each.rule].spares_later_runs]
+
+    @property
     def is_steady(self) -> bool:
         """Whether the loop's time is that of its usual steps, and not of a few long ones, such as
         the first.
@@ -160,7 +165,9 @@ def _to_fix(basis: Basis, speedup: float | None, kind: SavingBasis) -> str:
 
 def _more(basis: Basis, speedup: float | None) -> str:
     """The finding that saves most, where that is not in what fixing the others brings."""
-    best = max(basis.findings, key=lambda finding: finding.saving.seconds or 0.0)
+    if not basis.of_this_run:
+        return ""
+    best = max(basis.of_this_run, key=lambda finding: finding.saving.seconds or 0.0)
     share, info = basis.share_of_loop(best.saving), best.severity == "info"
     included = not info and (speedup is None or share <= 1.0 - 1.0 / speedup)
     if included or share < _LITTLE or not (info or best.saving.basis == "bound"):
@@ -188,7 +195,7 @@ def _nothing(basis: Basis, limit: _Limit) -> tuple[_Limit, str]:
     What is lost is judged by the steady loop: start-up is most of a short run, and nothing of a
     long one.
     """
-    savings = [finding.saving for finding in basis.findings]
+    savings = [finding.saving for finding in basis.of_this_run]
     best = max(savings, key=basis.share_of_loop, default=None)
     saved = basis.share_of_loop(best) if best else 0.0
     lost = _uncured(basis, limit)
