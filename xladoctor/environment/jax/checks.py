@@ -5,23 +5,26 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable
-from importlib import metadata
 from pathlib import Path
 
-from xladoctor.environment import faults
+from xladoctor.environment import faults, steps
 from xladoctor.environment.child import Outcomes
 from xladoctor.environment.framework import Framework
 from xladoctor.environment.interface import Check, failure, ok, skipped, warning
 from xladoctor.environment.jax import probe
 from xladoctor.environment.releases import tried_with
 
-_RIGHT = 576.0  # of the probe's step
+_SAID = {"JAX": "JAX"}
 _FAULTS = (
     ("incompatible with jax", "install a jax and a jaxlib of one version:"
      " pip install --upgrade jax jaxlib"),
     ("Unable to initialize backend", "unset JAX_PLATFORMS, or set it to what you have: cpu, cuda or"
      " tpu (cpu always works)"),
 )  # fmt: skip
+_COMPILED_AGAIN = (
+    "check what changes JAX's settings when it starts: JAX_DISABLE_JIT and the other JAX_…"
+    " variables, and your sitecustomize"
+)
 #: Files that an accelerator has, and the extra of jax that drives it.
 _ACCELERATORS = (("/dev/accel0", "TPU", "tpu"), ("/dev/nvidia0", "GPU", "cuda12"))
 
@@ -38,7 +41,8 @@ def imported(outcomes: Outcomes) -> Check:
 def jaxlib(outcomes: Outcomes) -> Check:
     """Whether jaxlib is one that jax can work with, which jax itself decides."""
     facts = outcomes["JAX"].facts
-    ours, lib = facts.get("version") or _version("jax"), facts.get("jaxlib") or _version("jaxlib")
+    ours = facts.get("version") or steps.installed("jax")
+    lib = facts.get("jaxlib") or steps.installed("jaxlib")
     if ours is None:
         return skipped("jaxlib", "jax is not installed as a package")
     if lib is None:
@@ -55,7 +59,7 @@ def device(outcomes: Outcomes) -> Check:
     """Whether the runtime starts and has devices, accelerators if there are any."""
     name, outcome = "JAX device", outcomes["JAX device"]
     if outcome.state == "unreached":
-        return _unreached(name, outcomes)
+        return steps.unreached(name, outcomes, _SAID)
     if not outcome.done:
         cure = faults.advice(outcome, "import jax; jax.devices()", _FAULTS)
         return failure(name, f"no device: {outcome.error}", cure)
@@ -71,53 +75,19 @@ def device(outcomes: Outcomes) -> Check:
 
 def computation(outcomes: Outcomes) -> Check:
     """Whether a small step gives the right number, and is compiled once for two runs."""
-    name, outcome = "JAX computation", outcomes["JAX computation"]
-    if outcome.state == "unreached":
-        return _unreached(name, outcomes)
-    if not outcome.done:
-        statement = "import jax; print(jax.numpy.ones(8).sum())"
-        return failure(name, outcome.error, faults.advice(outcome, statement, _FAULTS))
-    values, (_, again) = outcome.facts["values"], outcome.facts["compiled"]
-    if values != [_RIGHT, _RIGHT]:
-        return failure(
-            name,
-            f"gave {values[0]:g}, then {values[1]:g}; correct is {_RIGHT:g}",
-            "do not trust this device or this build",
-        )
-    if again:
-        return failure(
-            name,
-            "running the same step twice compiled it twice",
-            "check what changes JAX's settings when it starts: JAX_DISABLE_JIT and the other JAX_…"
-            " variables, and your sitecustomize",
-        )
-    return ok(name, "correct, and compiled once for two runs")
+    name = "JAX computation"
+    statement = "import jax; print(jax.numpy.ones(8).sum())"
+    return (
+        steps.unfinished(name, outcomes, _SAID, statement, _FAULTS)
+        or steps.miscomputed(name, outcomes[name])
+        or steps.recompiled(name, outcomes[name], _COMPILED_AGAIN)
+        or ok(name, "correct, and compiled once for two runs")
+    )
 
 
 def profiler(outcomes: Outcomes) -> Check:
-    """Whether a profiler session records a step; the timeline comes from there."""
-    name, outcome = "JAX profiler", outcomes["JAX profiler"]
-    if outcome.state == "unreached":
-        return _unreached(name, outcomes)
-    limit = "`xladoctor run --trace-steps 0` works without it: counts and times, no timeline"
-    if not outcome.done:
-        return failure(name, outcome.error, limit)
-    if not outcome.facts["execution"]:
-        return failure(name, f"recorded no step ({outcome.facts['bytes']:,} bytes)", limit)
-    return ok(name, "records steps")
-
-
-def _unreached(name: str, outcomes: Outcomes) -> Check:
-    """What was not reached, for want of the earliest step that did not end well."""
-    broken = next(step for step, outcome in outcomes.items() if not outcome.done)
-    return skipped(name, f"needs {'' if broken == 'JAX' else 'a working '}{broken}")
-
-
-def _version(package: str) -> str | None:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None
+    """Whether a profiler session records a step."""
+    return steps.profiled("JAX profiler", outcomes, _SAID, "execution")
 
 
 _CHECKS: dict[str, Callable[[Outcomes], Check]] = {

@@ -7,14 +7,15 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
-from xladoctor.environment import faults
-from xladoctor.environment.child import Outcomes
+from xladoctor.environment import faults, steps
+from xladoctor.environment.child import Outcome, Outcomes
 from xladoctor.environment.framework import Framework
 from xladoctor.environment.interface import Check, failure, ok, skipped, warning
 from xladoctor.environment.releases import tried_with
 from xladoctor.environment.torch import probe
 
-_RIGHT = 576.0  # of the probe's step
+_SAID = {"PyTorch": "PyTorch"}
+_COMPILED_AGAIN = "check what changes torch's settings when it starts, such as your sitecustomize"
 _GPU = "/dev/nvidia0"
 _TRY = "import torch; print(torch.compile(torch.sin)(torch.ones(8)).sum())"
 _FAULTS = (
@@ -37,12 +38,11 @@ def imported(outcomes: Outcomes) -> Check:
 
 def gpu(outcomes: Outcomes) -> Check:
     """Whether a GPU can be used, and Triton builds for it; without one there is no need."""
+    statement = "import torch; print(torch.cuda.is_available())"
+    unfinished = steps.unfinished("GPU", outcomes, _SAID, statement)
+    if unfinished is not None:
+        return unfinished
     outcome = outcomes["GPU"]
-    if outcome.state == "unreached":
-        return _unreached("GPU", outcomes)
-    if not outcome.done:
-        statement = "import torch; print(torch.cuda.is_available())"
-        return failure("GPU", outcome.error, faults.advice(outcome, statement))
     names = outcome.facts["gpus"]
     if not names:
         return _no_gpu(outcomes)
@@ -71,14 +71,12 @@ def _no_gpu(outcomes: Outcomes) -> Check:
 
 def compiler(outcomes: Outcomes) -> Check:
     """Whether Inductor has a C++ compiler."""
-    name, outcome = "C++ compiler", outcomes["C++ compiler"]
-    if outcome.state == "unreached":
-        return _unreached(name, outcomes)
-    if not outcome.done:
-        statement = ("from torch._inductor import cpp_builder;"
-                     " print(cpp_builder.get_cpp_compiler())")  # fmt: skip
-        return failure(name, outcome.error, faults.advice(outcome, statement, _FAULTS))
-    return ok(name, f"{outcome.facts['compiler']}: {outcome.facts['says']}")
+    name = "C++ compiler"
+    statement = "from torch._inductor import cpp_builder; print(cpp_builder.get_cpp_compiler())"
+    facts = outcomes[name].facts
+    return steps.unfinished(name, outcomes, _SAID, statement, _FAULTS) or ok(
+        name, f"{facts['compiler']}: {facts['says']}"
+    )
 
 
 def cache(outcomes: Outcomes) -> Check:
@@ -100,39 +98,28 @@ def cache(outcomes: Outcomes) -> Check:
 def computation(outcomes: Outcomes) -> Check:
     """Whether a small step gives the right number, and is compiled once for two runs."""
     name, outcome = "torch.compile", outcomes["torch.compile"]
-    if outcome.state == "unreached":
-        return _unreached(name, outcomes)
-    if not outcome.done:
-        return failure(name, outcome.error, faults.advice(outcome, _TRY, _FAULTS))
-    values, (first, again) = outcome.facts["values"], outcome.facts["compiled"]
-    if values != [_RIGHT, _RIGHT]:
-        return failure(
-            name,
-            f"gave {values[0]:g}, then {values[1]:g}; correct is {_RIGHT:g}",
-            "do not trust this device or this build",
-        )
-    if not first:
-        return failure(
-            name,
-            "compiled nothing, so there is nothing to capture",
-            "unset TORCHDYNAMO_DISABLE and TORCH_COMPILE_DISABLE, and check what your"
-            " sitecustomize changes of torch",
-        )
-    if again:
-        return failure(
-            name,
-            "running the same step twice compiled it twice",
-            "check what changes torch's settings when it starts, such as your sitecustomize",
-        )
-    limit = outcome.facts["limit"]
-    return ok(name, "correct, and compiled once for two runs"
-              + (f"; at most {limit} times for each function" if limit else ""))  # fmt: skip
+    return (
+        steps.unfinished(name, outcomes, _SAID, _TRY, _FAULTS)
+        or steps.miscomputed(name, outcome)
+        or _compiled_nothing(name, outcome)
+        or steps.recompiled(name, outcome, _COMPILED_AGAIN)
+        or ok(name, _limited("correct, and compiled once for two runs", outcome.facts["limit"]))
+    )
 
 
-def _unreached(name: str, outcomes: Outcomes) -> Check:
-    """What was not reached, for want of the earliest step that did not end well."""
-    broken = next(step for step, outcome in outcomes.items() if not outcome.done)
-    return skipped(name, f"needs {'' if broken == 'PyTorch' else 'a working '}{broken}")
+def _compiled_nothing(name: str, outcome: Outcome) -> Check | None:
+    if outcome.facts["compiled"][0]:
+        return None
+    return failure(
+        name,
+        "compiled nothing, so there is nothing to capture",
+        "unset TORCHDYNAMO_DISABLE and TORCH_COMPILE_DISABLE, and check what your"
+        " sitecustomize changes of torch",
+    )
+
+
+def _limited(found: str, limit: int | None) -> str:
+    return f"{found}; at most {limit} times for each function" if limit else found
 
 
 _CHECKS: dict[str, Callable[[Outcomes], Check]] = {

@@ -8,7 +8,7 @@ from collections import Counter
 from importlib import metadata
 from pathlib import Path
 
-from xladoctor.environment import faults
+from xladoctor.environment import faults, steps
 from xladoctor.environment.child import Outcomes
 from xladoctor.environment.interface import Check, failure, ok, skipped, warning
 
@@ -21,8 +21,10 @@ _FAULTS = (
     ("libneuronxla", "install torch-neuronx from the Neuron repository; without a Neuron device:"
      " PJRT_DEVICE=CPU"),
 )  # fmt: skip
-_RIGHT = 576.0  # of the probe's step
-_NAMES = {"torch": "torch", "torch_xla": "torch_xla", "device": "a device",
+_COMPILED_AGAIN = (
+    "check XLA_COMPILATION_CACHE_SIZE: with 0, or anything but a number, no graph is kept"
+)
+_SAID = {"torch": "torch", "torch_xla": "torch_xla", "device": "a device",
           "computation": "a working computation"}  # fmt: skip
 
 
@@ -44,7 +46,8 @@ def pjrt_device(outcomes: Outcomes) -> Check:
 def _chosen(outcomes: Outcomes) -> Check:
     outcome = outcomes["torch_xla"]
     if not outcome.done:
-        return _unreached("PJRT_DEVICE", "torch_xla", outcomes, "not set; what torch_xla chooses ")
+        needed = steps.unreached("PJRT_DEVICE", outcomes, _SAID).found
+        return skipped("PJRT_DEVICE", f"not set; what torch_xla chooses {needed}")
     chosen = outcome.facts["pjrt_device"]
     if chosen:
         return ok("PJRT_DEVICE", f"not set; torch_xla chose {chosen}")
@@ -59,7 +62,7 @@ def device(outcomes: Outcomes) -> Check:
         return skipped("device", "needs a valid PJRT_DEVICE")
     outcome = outcomes["device"]
     if outcome.state == "unreached":
-        return _unreached("device", "torch_xla", outcomes)
+        return steps.unreached("device", outcomes, _SAID)
     if not outcome.done:
         return failure(
             "device",
@@ -89,7 +92,8 @@ def libtpu(outcomes: Outcomes) -> Check:
         if Path(own).is_file():
             return ok("libtpu", f"TPU_LIBRARY_PATH={own}")
         return failure("libtpu", f"TPU_LIBRARY_PATH={own} is not a file", "unset it")
-    installed, wanted = _version("libtpu") or _version("libtpu-nightly"), _wanted_libtpu()
+    installed = steps.installed("libtpu") or steps.installed("libtpu-nightly")
+    wanted = _wanted_libtpu()
     if installed is None:
         return failure("libtpu", "not installed", f"pip install 'libtpu{wanted and f'=={wanted}'}'")
     if wanted and installed != wanted:
@@ -103,7 +107,7 @@ def libtpu(outcomes: Outcomes) -> Check:
 
 def neuron() -> Check:
     """Where it is installed, or a Neuron device is asked for: which version."""
-    installed = _version("libneuronxla")
+    installed = steps.installed("libneuronxla")
     if installed:
         return ok("Neuron plugin", f"libneuronxla {installed}")
     if os.environ.get("PJRT_DEVICE", "").startswith("NEURON"):
@@ -117,66 +121,30 @@ def neuron() -> Check:
 
 def computation(outcomes: Outcomes) -> Check:
     """Whether a small step gives the right number, and is compiled once for two runs."""
-    outcome = outcomes["computation"]
-    if outcome.state == "unreached":
-        return _unreached("computation", "device", outcomes)
-    if not outcome.done:
-        return failure(
-            "computation",
-            outcome.error,
-            faults.advice(
-                outcome,
-                "import torch, torch_xla; print(torch.ones(8).to(torch_xla.device()).sum())",
-            ),
-        )
-    values, (first, again) = outcome.facts["values"], outcome.facts["compiled"]
-    if values != [_RIGHT, _RIGHT]:
-        return failure(
-            "computation",
-            f"gave {values[0]:g}, then {values[1]:g}; correct is {_RIGHT:g}",
-            "do not trust this device or this build",
-        )
-    if again:
-        return failure(
-            "computation",
-            "running the same step twice compiled it twice",
-            "check XLA_COMPILATION_CACHE_SIZE: with 0, or anything but a number, no graph is kept",
-        )
-    if first > 1:
-        return warning(
-            "computation",
-            f"correct, but compiled in {first} pieces",
-            "eager mode runs operators one by one; unset XLA_USE_EAGER_DEBUG_MODE",
-        )
-    return ok("computation", "correct, and compiled once for two runs")
+    name = "computation"
+    statement = "import torch, torch_xla; print(torch.ones(8).to(torch_xla.device()).sum())"
+    return (
+        steps.unfinished(name, outcomes, _SAID, statement)
+        or steps.miscomputed(name, outcomes[name])
+        or steps.recompiled(name, outcomes[name], _COMPILED_AGAIN)
+        or _in_pieces(name, outcomes[name].facts["compiled"][0])
+        or ok(name, "correct, and compiled once for two runs")
+    )
+
+
+def _in_pieces(name: str, pieces: int) -> Check | None:
+    if pieces <= 1:
+        return None
+    return warning(
+        name,
+        f"correct, but compiled in {pieces} pieces",
+        "eager mode runs operators one by one; unset XLA_USE_EAGER_DEBUG_MODE",
+    )
 
 
 def profiler(outcomes: Outcomes) -> Check:
-    """Whether a profiler session records a step; the timeline comes from there."""
-    outcome = outcomes["profiler"]
-    if outcome.state == "unreached":
-        return _unreached("profiler", "computation", outcomes)
-    limit = "`xladoctor run --trace-steps 0` works without it: counts and times, no timeline"
-    if not outcome.done:
-        return failure("profiler", outcome.error, limit)
-    size = outcome.facts["bytes"]
-    if not outcome.facts["step_marker"]:
-        return failure("profiler", f"recorded no step ({size:,} bytes)", limit)
-    return ok("profiler", "records steps")
-
-
-def _unreached(name: str, step: str, outcomes: Outcomes, before: str = "") -> Check:
-    """What was not reached, for want of the earliest step up to ``step`` that did not end well."""
-    steps = list(_NAMES)
-    broken = next((s for s in steps[: steps.index(step) + 1] if not outcomes[s].done), step)
-    return skipped(name, f"{before}needs {_NAMES[broken]}")
-
-
-def _version(package: str) -> str | None:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None
+    """Whether a profiler session records a step."""
+    return steps.profiled("profiler", outcomes, _SAID, "step_marker")
 
 
 def _wanted_libtpu() -> str:

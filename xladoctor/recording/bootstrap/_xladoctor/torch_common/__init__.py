@@ -1,0 +1,1 @@
+"""Hooks of PyTorch that several frontends need: Dynamo, loaders, hiding from what is traced."""
