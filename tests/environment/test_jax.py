@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from xladoctor.environment import examine
+from xladoctor.environment import examine, steps
 from xladoctor.environment.child import Outcome, Outcomes
 from xladoctor.environment.jax import checks
 from xladoctor.environment.jax.checks import FRAMEWORK
@@ -54,7 +54,7 @@ def test_jaxlib_that_jax_does_not_accept() -> None:
 def test_versions(
     monkeypatch: pytest.MonkeyPatch, imports: bool, lib: str | None, status: str
 ) -> None:
-    monkeypatch.setattr(checks.steps, "installed", {"jax": "0.10.2", "jaxlib": lib}.get)
+    monkeypatch.setattr(steps, "installed", {"jax": "0.10.2", "jaxlib": lib}.get)
     change = {"jaxlib": lib} if imports else Outcome("died", "…")
     check = checks.jaxlib(outcomes("JAX", change))
     assert check.status == status
