@@ -1,1 +1,0 @@
-"""Hooks of PyTorch that several frontends need: Dynamo, loaders, hiding from what is traced."""
