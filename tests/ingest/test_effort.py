@@ -20,11 +20,11 @@ from tests.ingest.torch_xla.test_analysis_log import block_text
 from tests.xspace import builder
 from xladoctor.ingest import compressed
 from xladoctor.ingest.compressed import Unpacked
-from xladoctor.ingest.console_text import read_text_file
 from xladoctor.ingest.frames import Frame, frame_in
 from xladoctor.ingest.interface import Ingested, IngestError
 from xladoctor.ingest.torch_xla.analysis_log import read_analysis_log
 from xladoctor.ingest.torch_xla.console import Console
+from xladoctor.ingest.torch_xla.text_file import read_text_file
 from xladoctor.ingest.xplane import space as spaces
 from xladoctor.ingest.xplane.space import Space, read_space
 

@@ -17,13 +17,6 @@ from typing import TYPE_CHECKING
 
 from xladoctor.ingest.compiler_log import add_process
 from xladoctor.ingest.compressed import PACKED
-from xladoctor.ingest.console_text import (
-    Text,
-    Told,
-    add_figures,
-    add_logs,
-    read_text_file,
-)
 from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.hlo.dump import add_dumped
 from xladoctor.ingest.interface import Columns, Ingested, IngestError, Progress
@@ -42,6 +35,13 @@ from xladoctor.ingest.sessions import find_sessions, session_files
 from xladoctor.ingest.torch.compiled_calls import add_placed
 from xladoctor.ingest.torch.structured_log import FRONTEND, process_id, read_structured_log
 from xladoctor.ingest.torch_xla.analysis_log import AnalysisLog
+from xladoctor.ingest.torch_xla.text_file import (
+    Text,
+    Told,
+    add_figures,
+    add_logs,
+    read_text_file,
+)
 
 if TYPE_CHECKING:
     from xladoctor.ingest.timeline.read import Compilations

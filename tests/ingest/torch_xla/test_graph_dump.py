@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from xladoctor.ingest.console_text import Text, read_text
+from xladoctor.ingest.torch_xla.text_file import Text, read_text
 
 GRAPH = """[ScheduleSyncTensorsGraph]
 TensorsGraphInfo:
