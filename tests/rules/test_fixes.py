@@ -72,3 +72,12 @@ def test_a_count_is_summed_in_whole_numbers() -> None:
 
 def test_a_value_that_is_returned_may_have_to_be_read() -> None:
     assert "right above line 33" in read_by("return action.item()")
+
+
+@pytest.mark.parametrize(
+    ("shape", "dimension", "size"),
+    [("f32[16,32]", 1, 32), ("(31, 32)", 0, 31), ("s64[7]", 0, 7)],
+)
+def test_a_size_is_read_from_a_shape_of_a_message(shape: str, dimension: int, size: int) -> None:
+    template = TEMPLATES.from_string("{{ shape | size_at(dimension) }}")
+    assert template.render(shape=shape, dimension=dimension) == str(size)

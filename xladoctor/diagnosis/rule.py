@@ -79,6 +79,11 @@ def _padding_multiple(sizes: Sequence[int]) -> int:
     return 8 * -(-longest // 8) if longest <= 2 * min(sizes) else 32 * -(-longest // 128)
 
 
+def _size_at(shape: str, dimension: int) -> int:
+    """A size of a shape as messages have it: 16 of ``f32[16,32]`` or ``(16, 32)`` at 0."""
+    return int(shape.rsplit("[", maxsplit=1)[-1].strip("()]").split(",")[dimension])
+
+
 #: Sandboxed: the message of a rule from a stranger can do nothing but make text.
 TEMPLATES = ImmutableSandboxedEnvironment(
     undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -89,6 +94,7 @@ TEMPLATES.filters.update(
     in_steps=_in_steps,
     of_launches=_of_launches,
     padding_multiple=_padding_multiple,
+    size_at=_size_at,
 )
 
 

@@ -258,14 +258,10 @@ def _avoidable(bound_by: BoundBy, time: TimeSpent) -> bool:
 
 def _spared_later(basis: Basis, lost: _Limit) -> str:
     """What spares later runs the compiling that this one cannot do without; empty if nothing."""
-    rules = [
-        finding.rule for finding in basis.findings if basis.pack[finding.rule].spares_later_runs
-    ]
-    return (
-        f"later runs can be spared that ({rules[0]})"
-        if rules and lost.bound_by == "compilation"
-        else ""
-    )
+    if lost.bound_by != "compilation":
+        return ""
+    rules = (each.rule for each in basis.findings if basis.pack[each.rule].spares_later_runs)
+    return next((f"later runs can be spared that ({rule})" for rule in rules), "")
 
 
 def _hottest(basis: Basis, lost: _Limit) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shutil
 import sys
-from importlib import metadata
 from pathlib import Path
 
 from xladoctor.environment.interface import Check, ok, warning
+from xladoctor.environment.steps import installed
 
 _SYS_PTRACE = 19  # CAP_SYS_PTRACE of linux/capability.h
 _SCOPES = {  # of kernel/yama, see the kernel's Documentation/admin-guide/LSM/Yama.rst
@@ -45,10 +45,7 @@ def _py_spy() -> str | None:
     beside = Path(sys.executable).with_name("py-spy")
     if not (beside.exists() or shutil.which("py-spy")):
         return None
-    try:
-        return metadata.version("py-spy")
-    except metadata.PackageNotFoundError:
-        return str(shutil.which("py-spy"))
+    return installed("py-spy") or str(shutil.which("py-spy"))
 
 
 def _scope(proc: Path) -> int:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from importlib import metadata
 
-from xladoctor.environment import faults
+from xladoctor.environment import faults, steps
 from xladoctor.environment.child import Outcome, Outcomes
 from xladoctor.environment.interface import Check, failure, ok, skipped, warning
 from xladoctor.frontends.vocabulary import vocabulary
@@ -64,10 +63,7 @@ def version(name: str, outcomes: Outcomes) -> str | None:
     imported = outcomes[name].facts.get("version")
     if imported:
         return str(imported)
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return None
+    return steps.installed(name)
 
 
 def release(text: str) -> str:

@@ -125,14 +125,17 @@ def _computing(timeline: Timeline, known: list[tuple[Line, wire.Array]]) -> list
     drives: they call no runtime, and take longer than launching does.
     """
     names = timeline.events.names
+    nothing = [np.zeros(len(which), bool) for _, which in known]
     operator = np.array([name.startswith(events("operator")) for name in names], bool)
+    if not operator.any():
+        return nothing
     call = np.array([bool(of_known_runtime().fullmatch(name)) for name in names], bool)
     calls = [
         np.sort(timeline.begins(line, np.flatnonzero(call[timeline.events.name[line.events]])))
         for line, _ in known
     ]
     if not any(map(len, calls)):
-        return [np.zeros(len(which), bool) for _, which in known]
+        return nothing
     computing = []
     for (line, which), of_line in zip(known, calls, strict=True):
         begin, end = timeline.begins(line, which), timeline.ends(line, which)

@@ -25,7 +25,7 @@ from .warmup import WARMUP
 PERIOD_MS = 10
 _GOLDEN = 0.618034  # pauses of 5 to 15 ms spread evenly, so that no loop keeps time with them
 
-_Seen = tuple[ThreadState, str, bool, "Place | None", bool, bool]
+_Seen = tuple[ThreadState, str, "Place | None", bool, bool]
 _Key = tuple[str, int, bool, "str | None", bool, bool, "int | None"]
 
 
@@ -87,11 +87,10 @@ class Sampler:
                     gc.enable()
         for file in new_files:
             self._sites.kind(file)  # so that the next sample knows it
-        for state, inside, compiles, place, in_framework, generator in seen:
+        for state, doing, place, in_framework, generator in seen:
             site = self._sites.intern(place, sample=True) if exact else None
             phase = "loop" if _in_the_loop(state) else "warmup"
-            doing = inside or ("compile" if compiles else None)
-            key = (phase, state.id, state.main, doing, in_framework, generator, site)
+            key = (phase, state.id, state.main, doing or None, in_framework, generator, site)
             self._since_turn[key] = self._since_turn.get(key, 0) + 1
 
     def _look(self, states: list[ThreadState]) -> tuple[list[_Seen], list[str]]:
@@ -107,8 +106,8 @@ class Sampler:
             if frame is not None and not state.probed:
                 try:
                     place = self._sites.place(frame)
-                    generates = self._sites.generates(frame)
-                    seen.append((state, state.inside, state.compiles, *place, generates))
+                    doing = state.inside or ("compile" if state.compiles else "")
+                    seen.append((state, doing, *place, self._sites.generates(frame)))
                 except KeyError as new:
                     new_files.append(new.args[0])
         return seen, new_files
