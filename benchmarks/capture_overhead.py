@@ -42,11 +42,20 @@ ROOT = Path(__file__).parents[1]
 WARM_UP = 5  # steps; all compilations lie in these
 #: Steps, enough to have as many outside a window of 60 as inside, and seconds of a turn: short, so
 #: that noise hits both programs, but long beside the step that is lost at each end of it.
-KINDS = {"tiny": (4000, 0.25), "large": (300, 0.25), "reading": (4000, 0.25), "graph": (120, 3.0),
-         "loader": (1000, 0.25)}  # fmt: skip
+KINDS = {
+    "tiny": (4000, 0.25),
+    "large": (300, 0.25),
+    "reading": (4000, 0.25),
+    "graph": (120, 3.0),
+    "loader": (1000, 0.25),
+}
 #: The same of the programs of each framework.
-OF_JAX = {"half": (6000, 0.25), "milli": (3000, 0.25), "reading": (6000, 0.25),
-          "eager": (2000, 0.25)}  # fmt: skip
+OF_JAX = {
+    "half": (6000, 0.25),
+    "milli": (3000, 0.25),
+    "reading": (6000, 0.25),
+    "eager": (2000, 0.25),
+}
 OF = {"torch_xla": ("benchmarks.programs", KINDS), "jax": ("benchmarks.jax_programs", OF_JAX)}
 AROUND = ("start-up", "of it, command", "finish", "diagnosis")  # the loop: alike for all kinds
 FIGURES = ("step, outside", "time, outside", "step, inside", "window's ends", "warm-up", *AROUND)
@@ -107,9 +116,10 @@ def figures(bare: Program, captured: Program, run: Path) -> dict[str, float]:
     ours, theirs = Steps.of(captured), Steps.of(bare)
     spans = [(window["begin_ns"], window["end_ns"]) for window in windows(run)]
     ends = [
-        span for window, (first, last) in zip(windows(run), spans, strict=True)
+        span
+        for window, (first, last) in zip(windows(run), spans, strict=True)
         for span in ((first, first + 1), (last, last + window.get("stop_ns", 0) + 1))
-    ]  # fmt: skip
+    ]
     usable = ours.whole & theirs.whole
     at_end = touches(ours.began, ours.ended, ends)
     traced = touches(ours.began, ours.ended, spans)
@@ -179,13 +189,28 @@ def pair(
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "run"
         bare = Program([sys.executable, *arguments], ROOT, Path(folder) / "bare.log")
-        captured = Program([sys.executable, "-m", "xladoctor", "run", "--quiet", "-o", str(run),
-                            "--format", f"terminal={folder}/report.txt", *options, *arguments],
-                           ROOT, Path(folder) / "captured.log")  # fmt: skip
+        captured = Program(
+            [
+                sys.executable,
+                "-m",
+                "xladoctor",
+                "run",
+                "--quiet",
+                "-o",
+                str(run),
+                "--format",
+                f"terminal={folder}/report.txt",
+                *options,
+                *arguments,
+            ],
+            ROOT,
+            Path(folder) / "captured.log",
+        )
         run_in_turn([bare, captured] if bare_first else [captured, bare], slice_s)
         if bare.output["same"] != captured.output["same"]:
-            raise SystemExit(f"{kind}: bare {bare.output['same']},"
-                             f" captured {captured.output['same']}")  # fmt: skip
+            raise SystemExit(
+                f"{kind}: bare {bare.output['same']}, captured {captured.output['same']}"
+            )
         if fault := faults(run):
             print(f"{kind}: pair left out, as the capture had a fault\n{fault}", file=sys.stderr)
             return None
@@ -194,8 +219,12 @@ def pair(
 
 def targets(bare_ms: float, long_ms: float = LONG_MS) -> dict[str, float]:
     """The limit of each figure."""
-    return {"step, outside": 1.03 if bare_ms >= long_ms else 1.05, "step, inside": 1.15,
-            "start-up": 0.3, "finish": 2.0}  # fmt: skip
+    return {
+        "step, outside": 1.03 if bare_ms >= long_ms else 1.05,
+        "step, inside": 1.15,
+        "start-up": 0.3,
+        "finish": 2.0,
+    }
 
 
 def table(kind: str, pairs: list[dict[str, float]]) -> str:
@@ -205,10 +234,12 @@ def table(kind: str, pairs: list[dict[str, float]]) -> str:
         for name in ("bare_ms", "steps inside", "steps outside")
     )
     same = all(figures_of_pair["same hash"] for figures_of_pair in pairs)
-    return (f"{kind}: {len(pairs)} pairs, steps of {bare_ms:.2f} ms bare;"
-            f" compared {inside:.0f} inside the window, {outside:.0f} outside\n"
-            f"same losses, same numbers of compilations, {'same' if same else 'other'} graph hashes"
-            f"\n{rows(pairs, FIGURES, targets(bare_ms))}")  # fmt: skip
+    return (
+        f"{kind}: {len(pairs)} pairs, steps of {bare_ms:.2f} ms bare;"
+        f" compared {inside:.0f} inside the window, {outside:.0f} outside\n"
+        f"same losses, same numbers of compilations, {'same' if same else 'other'} graph hashes"
+        f"\n{rows(pairs, FIGURES, targets(bare_ms))}"
+    )
 
 
 def rows(pairs: list[dict[str, float]], names: Iterable[str], most: dict[str, float]) -> str:
@@ -220,8 +251,10 @@ def rows(pairs: list[dict[str, float]], names: Iterable[str], most: dict[str, fl
             continue
         low, lower, middle, upper, high = np.percentile(values, (0, 25, 50, 75, 100))
         verdict = f"{'≤' if middle <= most[name] else '>'} {most[name]:.2f}" if name in most else ""
-        lines.append(f"{name:16}{middle:>9.3f}{f'{lower:.3f}..{upper:.3f}':>18}"
-                     f"{f'{low:.3f}..{high:.3f}':>18}{verdict:>12}")  # fmt: skip
+        lines.append(
+            f"{name:16}{middle:>9.3f}{f'{lower:.3f}..{upper:.3f}':>18}"
+            f"{f'{low:.3f}..{high:.3f}':>18}{verdict:>12}"
+        )
     return "\n".join(lines)
 
 
@@ -245,8 +278,7 @@ def main() -> None:
     for kind, pairs in measured.items():
         for number in range(asked.pairs):
             options = shlex.split(asked.capture)
-            if figures_of_pair := pair(asked.frontend, kind, asked.steps, number % 2 == 0,
-                                       options):  # fmt: skip
+            if figures_of_pair := pair(asked.frontend, kind, asked.steps, number % 2 == 0, options):
                 pairs.append(figures_of_pair)
         if not pairs:
             raise SystemExit(f"{kind}: no pair without a fault of the capture")

@@ -57,8 +57,9 @@ def generated(path: Path) -> Path:
 
 def run(python: str, code: str, file: Path) -> tuple[float, float, float | None]:
     """What one process measures: seconds, processor seconds, memory."""
-    done = subprocess.run([python, "-c", code, str(file)], check=True, capture_output=True,
-                          text=True)  # fmt: skip
+    done = subprocess.run(
+        [python, "-c", code, str(file)], check=True, capture_output=True, text=True
+    )
     seconds, used, memory = json.loads(done.stdout.splitlines()[-1])
     return seconds, used, memory
 
@@ -77,9 +78,11 @@ def main() -> None:
             for _ in range(ROUNDS)
         ]
     ours = [one for one, _ in rounds]
-    print(f"xladoctor: {statistics.median(each[0] for each in ours):.2f} s,"
-          f" {statistics.median(each[1] for each in ours):.2f} s of processors,"
-          f" peak {max(each[2] or 0 for each in ours):.2f} times the file")  # fmt: skip
+    print(
+        f"xladoctor: {statistics.median(each[0] for each in ours):.2f} s,"
+        f" {statistics.median(each[1] for each in ours):.2f} s of processors,"
+        f" peak {max(each[2] or 0 for each in ours):.2f} times the file"
+    )
     pairs = [(one, other) for one, other in rounds if other]
     _compare("seconds", [(one[0], other[0]) for one, other in pairs])
     _compare("processor seconds", [(one[1], other[1]) for one, other in pairs])

@@ -66,8 +66,11 @@ def of_runs(folder: Path) -> None:
     for floor in _FLOORS:
         slower = sum(interval is not None and interval.low > floor for interval in intervals)
         print(f"  called slower by more than {floor:4.0%}: {slower / len(places):.1%}")
-    findings = [finding for i, j in places
-                for finding in finding_changes(runs[i], runs[j], judged_by, Demand())]  # fmt: skip
+    findings = [
+        finding
+        for i, j in places
+        for finding in finding_changes(runs[i], runs[j], judged_by, Demand())
+    ]
     counts = [count for i, j in places for count in count_changes(runs[i], runs[j])]
     print(f"  findings that fail: {sum(finding.fails for finding in findings)}")
     print(

@@ -99,12 +99,28 @@ def diagnosed(program: Path, run: Path) -> dict[str, Any] | None:
     if not report.exists():
         shutil.rmtree(run, ignore_errors=True)
         run.parent.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-m", "xladoctor", "run", "--quiet", "-o", str(run),
-                   "--format", f"terminal={run}.txt", str(program)]  # fmt: skip
+        command = [
+            sys.executable,
+            "-m",
+            "xladoctor",
+            "run",
+            "--quiet",
+            "-o",
+            str(run),
+            "--format",
+            f"terminal={run}.txt",
+            str(program),
+        ]
         environment = {**for_cpu(), **settings_of(program)}
         try:
-            subprocess.run(command, check=False, capture_output=True, env=environment, cwd=ROOT,
-                           timeout=LIMIT_S)  # fmt: skip
+            subprocess.run(
+                command,
+                check=False,
+                capture_output=True,
+                env=environment,
+                cwd=ROOT,
+                timeout=LIMIT_S,
+            )
         except subprocess.TimeoutExpired:
             return None
     return json.loads(report.read_text()) if report.exists() else None
@@ -140,8 +156,10 @@ def show(console: Console, title: str, rows: list[list[str]]) -> None:
         table.add_row(*cells)
     console.print(table)
     judged = Counter(cells[-1] for cells in rows)
-    console.print(f"{len(rows)} programs: {judged['yes']} true, {judged['line']} with another line,"
-                  f" {judged['no']} false\n")  # fmt: skip
+    console.print(
+        f"{len(rows)} programs: {judged['yes']} true, {judged['line']} with another line,"
+        f" {judged['no']} false\n"
+    )
 
 
 def main() -> None:

@@ -96,8 +96,12 @@ def measure(name: str, path: Path) -> None:
     decode, count = DECODERS[name](path)
     ready, ready_cpu = time.perf_counter(), time.process_time()
     decoded = decode()
-    figures = {"setup_s": ready - began, "decode_s": time.perf_counter() - ready,
-               "cpu_s": time.process_time() - ready_cpu, "events": count(decoded)}  # fmt: skip
+    figures = {
+        "setup_s": ready - began,
+        "decode_s": time.perf_counter() - ready,
+        "cpu_s": time.process_time() - ready_cpu,
+        "events": count(decoded),
+    }
     print(json.dumps(figures))
 
 

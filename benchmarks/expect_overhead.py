@@ -84,9 +84,12 @@ class Served:
     def __init__(self, way: str, words: list[str]) -> None:
         command = [sys.executable, "-m", "benchmarks.expect_overhead", "--serve", way, *words]
         self._child = subprocess.Popen(
-            command, env={**for_cpu(), "PYTHONPATH": os.pathsep.join(sys.path)}, text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        )  # fmt: skip
+            command,
+            env={**for_cpu(), "PYTHONPATH": os.pathsep.join(sys.path)},
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
 
     def ask(self) -> float:
         """Have it run its steps; their median."""

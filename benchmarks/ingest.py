@@ -109,12 +109,16 @@ def measure_decode(path: Path, rounds: int, peers: Path) -> None:
             )
             seconds[name].append(figures["decode_s"])
             memory[name].append(peak_mb)
-            print(f"{name:10}{figures['setup_s']:>8.2f} s{figures['decode_s']:>8.2f} s"
-                  f"{figures['cpu_s']:>8.2f} s{peak_mb:>8,.0f} MB{figures['events']:>13,}",
-                  flush=True)  # fmt: skip
+            print(
+                f"{name:10}{figures['setup_s']:>8.2f} s{figures['decode_s']:>8.2f} s"
+                f"{figures['cpu_s']:>8.2f} s{peak_mb:>8,.0f} MB{figures['events']:>13,}",
+                flush=True,
+            )
     for peer, ours in product(PEERS, OURS):
-        print(f"{peer + ' / ' + ours:18} time {spread(ratios(seconds[peer], seconds[ours]))},"
-              f" peak memory {spread(ratios(memory[peer], memory[ours]))}")  # fmt: skip
+        print(
+            f"{peer + ' / ' + ours:18} time {spread(ratios(seconds[peer], seconds[ours]))},"
+            f" peak memory {spread(ratios(memory[peer], memory[ours]))}"
+        )
 
 
 def ratios(those: list[float], ours: list[float]) -> list[float]:
@@ -139,10 +143,12 @@ def measure_analyze(runs: list[Path], rounds: int) -> None:
     for run, finished in done.items():
         events = decode("needed", Path(sys.executable), timeline(run))[0]["events"]
         walls = [call.wall_s for call in finished]
-        print(f"{run.name:14}{spread(walls, ' s'):>28}"
-              f"{1e6 * statistics.median(walls) / events:>10.2f} µs"
-              f"{max(call.peak_mb for call in finished):>8,.0f} MB{events:>13,}",
-              flush=True)  # fmt: skip
+        print(
+            f"{run.name:14}{spread(walls, ' s'):>28}"
+            f"{1e6 * statistics.median(walls) / events:>10.2f} µs"
+            f"{max(call.peak_mb for call in finished):>8,.0f} MB{events:>13,}",
+            flush=True,
+        )
 
 
 def measure_first(run: Path, rounds: int) -> None:

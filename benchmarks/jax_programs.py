@@ -50,8 +50,9 @@ def eager(steps: int) -> Iterator[jax.Array]:
 
 def _state(layers: int, width: int) -> State:
     rng = np.random.default_rng(0)
-    return [jnp.asarray(rng.standard_normal((width, width)) * 0.05, jnp.float32)
-            for _ in range(layers)]  # fmt: skip
+    return [
+        jnp.asarray(rng.standard_normal((width, width)) * 0.05, jnp.float32) for _ in range(layers)
+    ]
 
 
 def _loss(state: State, inputs: jax.Array) -> jax.Array:

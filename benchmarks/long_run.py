@@ -70,8 +70,10 @@ class Memory:
 
     def row(self, name: str) -> str:
         """What the table says of it."""
-        return (f"{name:10}{self.step_us:>9.0f} µs{self.at(1):>10.1f} MB{self.at(-1):>10.1f} MB"
-                f"{self.growth:>+10.1f} MB{self.peak:>10.1f} MB")  # fmt: skip
+        return (
+            f"{name:10}{self.step_us:>9.0f} µs{self.at(1):>10.1f} MB{self.at(-1):>10.1f} MB"
+            f"{self.growth:>+10.1f} MB{self.peak:>10.1f} MB"
+        )
 
 
 def watch(pid: int, memory: Memory, over: threading.Event) -> None:
@@ -93,8 +95,9 @@ def follow(command: list[str]) -> Memory:
     """
     memory, over = Memory(), threading.Event()
     with tempfile.TemporaryFile("w+") as errors:
-        child = subprocess.Popen(command, cwd=ROOT, env=for_cpu(), text=True, stderr=errors,
-                                 stdout=subprocess.PIPE)  # fmt: skip
+        child = subprocess.Popen(
+            command, cwd=ROOT, env=for_cpu(), text=True, stderr=errors, stdout=subprocess.PIPE
+        )
         assert child.stdout
         for line in child.stdout:
             progress = json.loads(line)
@@ -112,8 +115,11 @@ def follow(command: list[str]) -> Memory:
 
 def sizes(run: Path) -> tuple[dict[str, float], dict[str, float]]:
     """MB of each file of a run directory: the light evidence, and the timeline."""
-    files = {file.relative_to(run).as_posix(): file.stat().st_size / 1e6
-             for file in sorted(run.rglob("*")) if file.is_file()}  # fmt: skip
+    files = {
+        file.relative_to(run).as_posix(): file.stat().st_size / 1e6
+        for file in sorted(run.rglob("*"))
+        if file.is_file()
+    }
     timeline = {name: size for name, size in files.items() if name.endswith(".xplane.pb")}
     return {name: size for name, size in files.items() if name not in timeline}, timeline
 
@@ -127,18 +133,35 @@ def measure(mode: str, executions: int, steps_a_read: int, options: list[str]) -
     print(bare.row("bare"), flush=True)
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "run"
-        captured = follow([sys.executable, "-m", "xladoctor", "run", "--quiet", "-o", str(run),
-                           "--format", f"terminal={folder}/report.txt",
-                           *options, *arguments])  # fmt: skip
+        captured = follow(
+            [
+                sys.executable,
+                "-m",
+                "xladoctor",
+                "run",
+                "--quiet",
+                "-o",
+                str(run),
+                "--format",
+                f"terminal={folder}/report.txt",
+                *options,
+                *arguments,
+            ]
+        )
         print(captured.row("captured"))
         light, timeline = sizes(run)
-        faults = [line for log in run.glob("process-*/faults.log")
-                  for line in log.read_text().splitlines()]  # fmt: skip
+        faults = [
+            line
+            for log in run.glob("process-*/faults.log")
+            for line in log.read_text().splitlines()
+        ]
     beyond = captured.growth - bare.growth
     print(f"growth beyond bare {beyond:+.1f} MB {within(beyond, GROWTH_MB)}")
     total = sum(light.values()) + sum(timeline.values())
-    print(f"on disk {total:.2f} MB {within(total, DISK_MB)}: light evidence"
-          f" {sum(light.values()):.2f} MB, timeline {sum(timeline.values()):.2f} MB")  # fmt: skip
+    print(
+        f"on disk {total:.2f} MB {within(total, DISK_MB)}: light evidence"
+        f" {sum(light.values()):.2f} MB, timeline {sum(timeline.values()):.2f} MB"
+    )
     for name, size in (light | timeline).items():
         print(f"  {size:>9.3f} MB  {name}")
     if faults:

@@ -37,10 +37,22 @@ def timeline(run: Path) -> Path:
 
 def _capture(run: Path, steps: int) -> None:
     command = [
-        sys.executable, "-m", "xladoctor", "run", "--quiet", "--format", f"terminal={os.devnull}",
-        "--output", str(run), "--trace-steps", str(steps), "--trace-seconds", "3600",
-        str(PROGRAM), str(steps),
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "xladoctor",
+        "run",
+        "--quiet",
+        "--format",
+        f"terminal={os.devnull}",
+        "--output",
+        str(run),
+        "--trace-steps",
+        str(steps),
+        "--trace-seconds",
+        "3600",
+        str(PROGRAM),
+        str(steps),
+    ]
     subprocess.run(command, check=True, env={**os.environ, "PJRT_DEVICE": "CPU"})
 
 

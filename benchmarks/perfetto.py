@@ -46,13 +46,17 @@ def main() -> None:
             "--perfetto": ("view", run, "--perfetto", plain),
             "--perfetto .gz": ("view", run, "--perfetto", packed),
         }
-        rounds = [{name: measured(*command) for name, command in commands.items()}
-                  for _ in range(asked.rounds)]  # fmt: skip
+        rounds = [
+            {name: measured(*command) for name, command in commands.items()}
+            for _ in range(asked.rounds)
+        ]
         sizes = {"--perfetto": plain.stat().st_size, "--perfetto .gz": packed.stat().st_size}
     print(f"{'':16}{'wall':>9}{'CPU':>9}{'peak':>12}{'file':>10}")
     for name in commands:
-        wall, used, peak = (statistics.median(figures) for figures in
-                            zip(*(each[name] for each in rounds), strict=True))  # fmt: skip
+        wall, used, peak = (
+            statistics.median(figures)
+            for figures in zip(*(each[name] for each in rounds), strict=True)
+        )
         size = f"{sizes[name] / 1e6:>7,.0f} MB" if name in sizes else ""
         print(f"{name:16}{wall:>7.2f} s{used:>7.2f} s{peak:>9,.0f} MB{size}")
 

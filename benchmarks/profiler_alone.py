@@ -65,15 +65,23 @@ def main() -> None:
         return
     for kind in asked.kinds:
         command = [sys.executable, "-m", "benchmarks.profiler_alone", "--here", "--kinds", kind]
-        measured = np.array([
-            json.loads(subprocess.run(command, env=for_cpu(), check=True, capture_output=True)
-                       .stdout.splitlines()[-1])
-            for _ in range(asked.processes)
-        ])  # fmt: skip
+        measured = np.array(
+            [
+                json.loads(
+                    subprocess.run(
+                        command, env=for_cpu(), check=True, capture_output=True
+                    ).stdout.splitlines()[-1]
+                )
+                for _ in range(asked.processes)
+            ]
+        )
         low, lower, middle, upper, high = np.percentile(measured[:, 0], (0, 25, 50, 75, 100))
         before, inside = np.median(measured[:, 1:], axis=0)
-        print(f"{kind:8} {middle:.3f}   {lower:.3f}..{upper:.3f}   {low:.3f}..{high:.3f}"
-              f"   {before:.0f} -> {inside:.0f} page faults a step", flush=True)  # fmt: skip
+        print(
+            f"{kind:8} {middle:.3f}   {lower:.3f}..{upper:.3f}   {low:.3f}..{high:.3f}"
+            f"   {before:.0f} -> {inside:.0f} page faults a step",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

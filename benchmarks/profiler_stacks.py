@@ -17,9 +17,11 @@ from torch.profiler import ProfilerActivity, profile
 
 OPERATORS = 9000
 WAYS = {
-    "plain": {}, "stacks": {"with_stack": True}, "shapes": {"record_shapes": True},
+    "plain": {},
+    "stacks": {"with_stack": True},
+    "shapes": {"record_shapes": True},
     "both": {"with_stack": True, "record_shapes": True},
-}  # fmt: skip
+}
 
 
 def seconds(way: dict[str, bool]) -> float:

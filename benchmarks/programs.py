@@ -101,8 +101,10 @@ def _with_hash(losses: Losses, steps: int) -> Iterator[tuple[torch.Tensor, str]]
 
 def _last(loss: tuple[torch.Tensor, str]) -> dict[str, Any]:
     value = loss[0].item()
-    counters = {name: torch_xla._XLAC._xla_counter_value(name)
-                for name in ("UncachedCompile", "CachedCompile")}  # fmt: skip
+    counters = {
+        name: torch_xla._XLAC._xla_counter_value(name)
+        for name in ("UncachedCompile", "CachedCompile")
+    }
     return {"same": {"loss": value, **counters}, "graph": loss[1]}
 
 

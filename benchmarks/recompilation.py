@@ -29,12 +29,31 @@ def made(modules: int, instructions: int) -> Ingested:
     site = {"file": "/train.py", "line": 900, "function": "train", "via": ""}
     for number in range(modules):
         graph = f"{number:032x}"
-        ingested.add("compilation", process=0, thread=1, index=number, step=number, ordinal=number,
-                     launches=modules, graph_hash=graph, cause="user torch_xla.sync", inputs=40,
-                     outputs=30, end_ns=number, duration_ns=1, **site)  # fmt: skip
+        ingested.add(
+            "compilation",
+            process=0,
+            thread=1,
+            index=number,
+            step=number,
+            ordinal=number,
+            launches=modules,
+            graph_hash=graph,
+            cause="user torch_xla.sync",
+            inputs=40,
+            outputs=30,
+            end_ns=number,
+            duration_ns=1,
+            **site,
+        )
         size = 7000 + 3 * (number % 4 == 2)
-        ingested.add("hlo_module", process=0, program_id=number, name=f"SyncTensorsGraph.{size}",
-                     graph_hash=graph, instructions=instructions)  # fmt: skip
+        ingested.add(
+            "hlo_module",
+            process=0,
+            program_id=number,
+            name=f"SyncTensorsGraph.{size}",
+            graph_hash=graph,
+            instructions=instructions,
+        )
         _add_parameters(ingested, number, graph)
         ingested.append("hlo_instruction", _instructions(number, graph, instructions))
     return ingested
@@ -43,9 +62,21 @@ def made(modules: int, instructions: int) -> Ingested:
 def _add_parameters(ingested: Ingested, module: int, graph: str) -> None:
     for number in range(40):
         length = 64 + module if number == 3 and module % 4 == 0 else 64
-        ingested.add("hlo_parameter", process=0, program_id=module, graph_hash=graph, number=number,
-                     shape=[16, length], layout=[1, 0], type="f32", op="xla__device_data",
-                     sent=True, file="/train.py", line=number, function="train")  # fmt: skip
+        ingested.add(
+            "hlo_parameter",
+            process=0,
+            program_id=module,
+            graph_hash=graph,
+            number=number,
+            shape=[16, length],
+            layout=[1, 0],
+            type="f32",
+            op="xla__device_data",
+            sent=True,
+            file="/train.py",
+            line=number,
+            function="train",
+        )
 
 
 def _instructions(module: int, graph: str, count: int) -> dict[str, list[Any]]:
@@ -58,18 +89,28 @@ def _instructions(module: int, graph: str, count: int) -> dict[str, list[Any]]:
     ]
     extra = module % 4 == 2
     return {
-        "process": [0] * count, "program_id": [module] * count, "graph_hash": [graph] * count,
-        "entry": [True] * count, "id": list(range(count)),
-        "opcode": [_OPCODES[kind] for kind in kinds], "type": ["f32"] * count,
+        "process": [0] * count,
+        "program_id": [module] * count,
+        "graph_hash": [graph] * count,
+        "entry": [True] * count,
+        "id": list(range(count)),
+        "opcode": [_OPCODES[kind] for kind in kinds],
+        "type": ["f32"] * count,
         "shape": [[] if kind == 4 else [16, length] for kind in kinds],
         "literal": literals,
         "op_type": [
-            "aten__tanh" if extra and number == 600 + module else
-            "prim__Constant" if kind == 4 else _OPS[kind] for number, kind in enumerate(kinds)
+            "aten__tanh"
+            if extra and number == 600 + module
+            else "prim__Constant"
+            if kind == 4
+            else _OPS[kind]
+            for number, kind in enumerate(kinds)
         ],
-        "frame": lines, "file": ["/train.py"] * count, "line": lines,
+        "frame": lines,
+        "file": ["/train.py"] * count,
+        "line": lines,
         "function": ["train"] * count,
-    }  # fmt: skip
+    }
 
 
 def main() -> None:
@@ -89,9 +130,11 @@ def main() -> None:
     kinds = evidence.database.rows(
         "SELECT kind, count(*) AS n FROM recompilation GROUP BY 1 ORDER BY 1"
     )
-    print(f"{asked.modules} modules of {asked.instructions} instructions:"
-          f" {statistics.median(seconds):.2f} s ({min(seconds):.2f} to {max(seconds):.2f});"
-          f" peak {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MB")  # fmt: skip
+    print(
+        f"{asked.modules} modules of {asked.instructions} instructions:"
+        f" {statistics.median(seconds):.2f} s ({min(seconds):.2f} to {max(seconds):.2f});"
+        f" peak {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MB"
+    )
     print(", ".join(f"{row['kind']} {row['n']}" for row in kinds))
 
 

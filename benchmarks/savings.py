@@ -100,8 +100,19 @@ def captured(program: Path, run: Path, *options: str) -> Path:
     """The run directory of a program, captured unless it is there."""
     if not (run / "diagnosis.json").exists():
         run.parent.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-m", "xladoctor", "run", "--quiet", "-o", str(run),
-                   "--format", f"terminal={run}.txt", *options, str(program)]  # fmt: skip
+        command = [
+            sys.executable,
+            "-m",
+            "xladoctor",
+            "run",
+            "--quiet",
+            "-o",
+            str(run),
+            "--format",
+            f"terminal={run}.txt",
+            *options,
+            str(program),
+        ]
         subprocess.run(command, check=True, capture_output=True, env=for_cpu(), cwd=ROOT)
     return run
 
@@ -145,19 +156,31 @@ def result(sick: Path, healed: Path, runs: Path, rounds: int, steps: int | None)
     folder = runs / name
     sick, healed = (with_steps(program, steps, folder / "programs") for program in (sick, healed))
     rounds = max(rounds, len(list(folder.glob(f"{healed.stem}-*[0-9]"))))  # with those kept
-    light = [captured(program, folder / f"{program.stem}-{number}", "--trace-steps", "0")
-             for number in range(rounds)
-             for program in ((sick, healed) if number % 2 == 0 else (healed, sick))]  # fmt: skip
+    light = [
+        captured(program, folder / f"{program.stem}-{number}", "--trace-steps", "0")
+        for number in range(rounds)
+        for program in ((sick, healed) if number % 2 == 0 else (healed, sick))
+    ]
     traced = captured(sick, folder / f"{sick.stem}-traced")
     diagnosis = diagnose(load_evidence(str(traced)), load_rules())
     rules = sorted({finding.rule for finding in diagnosis.findings})
     whole = bool(WHOLE & set(rules))
-    times = {program.stem: [seconds(run, whole) for run in light
-                            if run.name.rsplit("-", 1)[0] == program.stem]
-             for program in (sick, healed)}  # fmt: skip
+    times = {
+        program.stem: [
+            seconds(run, whole) for run in light if run.name.rsplit("-", 1)[0] == program.stem
+        ]
+        for program in (sick, healed)
+    }
     saving, basis = predicted(diagnosis)
-    return Result(name, ", ".join(rules), times[sick.stem], times[healed.stem],
-                  seconds(traced, whole), saving, basis)  # fmt: skip
+    return Result(
+        name,
+        ", ".join(rules),
+        times[sick.stem],
+        times[healed.stem],
+        seconds(traced, whole),
+        saving,
+        basis,
+    )
 
 
 def row(pair: Result) -> str:
@@ -182,8 +205,10 @@ def summary(results: list[Result]) -> str:
     shares = np.array([pair.shares for pair in results])
     ranks = shares.argsort(axis=0).argsort(axis=0)
     order = float(np.corrcoef(ranks[:, 0], ranks[:, 1])[0, 1]) if len(results) > 1 else 1.0
-    return (f"{len(results)} pairs: median error {100 * statistics.median(errors):.1f} points,"
-            f" worst {100 * max(errors):.1f}, rank correlation {order:.2f}.")  # fmt: skip
+    return (
+        f"{len(results)} pairs: median error {100 * statistics.median(errors):.1f} points,"
+        f" worst {100 * max(errors):.1f}, rank correlation {order:.2f}."
+    )
 
 
 def main() -> None:
@@ -198,8 +223,9 @@ def main() -> None:
         results = []
         print(HEAD)
         for sick, healed in pairs(options.names):
-            results.append(result(sick, healed, options.runs or Path(scratch), options.rounds,
-                                  options.steps))  # fmt: skip
+            results.append(
+                result(sick, healed, options.runs or Path(scratch), options.rounds, options.steps)
+            )
             print(row(results[-1]), flush=True)
     print("\n" + (summary(results) if results else f"no such pair: {', '.join(options.names)}"))
 

@@ -96,8 +96,9 @@ def lines(path: Path, count: int) -> None:
 
 def events(path: Path, count: int) -> None:
     """A line of many events."""
-    event = b"".join(field(4, field(1, 1) + field(2, n * 1000) + field(3, 500))
-                     for n in range(count))  # fmt: skip
+    event = b"".join(
+        field(4, field(1, 1) + field(2, n * 1000) + field(3, 500)) for n in range(count)
+    )
     path.write_bytes(timeline(entry(1) + field(3, field(1, 1) + event)))
 
 
@@ -116,19 +117,32 @@ def analysis(path: Path, count: int) -> None:
 
 def analysis_block(graph: str, line: int) -> str:
     """A compilation as the log has it."""
-    body = ["=" * 80, "Compilation Cause", "  user torch_xla.sync", "Graph Info: ",
-            f"  Graph Hash: {graph}", "  Number of Graph Inputs: 7",
-            "  Number of Graph Outputs: 3", "Python Frame Triggered Execution: ",
-            "  sync (/usr/lib/python3/site-packages/torch_xla/torch_xla.py:87)",
-            f"  train (/home/ada/train.py:{line})", "-" * 80, "=" * 80]  # fmt: skip
+    body = [
+        "=" * 80,
+        "Compilation Cause",
+        "  user torch_xla.sync",
+        "Graph Info: ",
+        f"  Graph Hash: {graph}",
+        "  Number of Graph Inputs: 7",
+        "  Number of Graph Outputs: 3",
+        "Python Frame Triggered Execution: ",
+        "  sync (/usr/lib/python3/site-packages/torch_xla/torch_xla.py:87)",
+        f"  train (/home/ada/train.py:{line})",
+        "-" * 80,
+        "=" * 80,
+    ]
     return "\n" + "".join(f"Compilation Analysis: {text}\n" for text in body)
 
 
 def frame(path: Path, count: int) -> None:
     """One line that may be a frame at each of its brackets and colons."""
     begin = analysis_block("ab", 1)
-    path.write_text(begin + "\nCompilation Analysis: Compilation Cause\nCompilation Analysis: "
-                    + "f (a:1 " * count + "\n")  # fmt: skip
+    path.write_text(
+        begin
+        + "\nCompilation Analysis: Compilation Cause\nCompilation Analysis: "
+        + "f (a:1 " * count
+        + "\n"
+    )
 
 
 def word(path: Path, count: int) -> None:
@@ -148,11 +162,23 @@ def run(path: Path, logged: str, count: int) -> None:
     folder = path / "process-1"
     folder.mkdir(parents=True)
     record: dict[str, object] = {
-        "pid": 1, "rank": None, "host": "vm", "frontend": "torch_xla", "used_device": True,
-        "versions": {}, "devices": ["CPU:0"], "ended": True, "main": "train.py", "cwd": "/",
-        "began_ns": 0, "ended_ns": 1, "settings": {}, "settings_lines": {},
-        "folders": {"standard": [], "installed": []}, "no_analysis_log": None,
-    }  # fmt: skip
+        "pid": 1,
+        "rank": None,
+        "host": "vm",
+        "frontend": "torch_xla",
+        "used_device": True,
+        "versions": {},
+        "devices": ["CPU:0"],
+        "ended": True,
+        "main": "train.py",
+        "cwd": "/",
+        "began_ns": 0,
+        "ended_ns": 1,
+        "settings": {},
+        "settings_lines": {},
+        "folders": {"standard": [], "installed": []},
+        "no_analysis_log": None,
+    }
     (path / "run.json").write_text(json.dumps({"command": ["train.py"], "ended": {"seconds": 1}}))
     (folder / "process.json").write_text(json.dumps(record))
     with (folder / "steps.jsonl").open("w") as file:
@@ -162,27 +188,44 @@ def run(path: Path, logged: str, count: int) -> None:
 
 def steps(path: Path, count: int) -> None:
     """Steps."""
-    run(path, '{"event":"step","thread":140000000000001,"main":true,"index":NUMBER,"steps":1,'
+    run(
+        path,
+        '{"event":"step","thread":140000000000001,"main":true,"index":NUMBER,"steps":1,'
         '"end_ns":179000NUMBER,"duration_ns":50000,"barrier_ns":500,"compile_ns":0,"site":null,'
-        '"executions":1,"reads":[],"input":[0,0],"uploads":[],"counters":{}}', count)  # fmt: skip
+        '"executions":1,"reads":[],"input":[0,0],"uploads":[],"counters":{}}',
+        count,
+    )
 
 
 def compiles(path: Path, count: int) -> None:
     """Compilations."""
-    run(path, '{"event":"compile","thread":140000000000001,"step":NUMBER,"during":"barrier",'
-        '"end_ns":179000NUMBER,"duration_ns":50000,"site":null}', count)  # fmt: skip
+    run(
+        path,
+        '{"event":"compile","thread":140000000000001,"step":NUMBER,"during":"barrier",'
+        '"end_ns":179000NUMBER,"duration_ns":50000,"site":null}',
+        count,
+    )
 
 
 def uploads(path: Path, count: int) -> None:
     """Uploads."""
-    run(path, '{"event":"upload","thread":140000000000001,"step":NUMBER,"dtype":"float32",'
-        '"shape":[128,1024],"site":null}', count)  # fmt: skip
+    run(
+        path,
+        '{"event":"upload","thread":140000000000001,"step":NUMBER,"dtype":"float32",'
+        '"shape":[128,1024],"site":null}',
+        count,
+    )
 
 
 def shape(path: Path, count: int) -> None:
     """One upload of many dimensions."""
-    run(path, '{"event":"upload","thread":1,"step":0,"dtype":"float32","shape":['
-        + "1024," * count + '1],"site":null}', 1)  # fmt: skip
+    run(
+        path,
+        '{"event":"upload","thread":1,"step":0,"dtype":"float32","shape":['
+        + "1024," * count
+        + '1],"site":null}',
+        1,
+    )
 
 
 def keys(path: Path, count: int) -> None:
@@ -249,8 +292,10 @@ def growth(name: str, doublings: int, folder: Path) -> str:
     factor = more / max(1, after.size - before.size)
     slow, large = exponent > _EXPONENT and seconds[1] > _SECONDS, factor > _FACTOR and more > _BYTES
     mark = "  <-- more" if slow or large else ""
-    return (f"{name:28}{after.size / 1e6:>9.1f} MB{seconds[1]:>9.2f} s{after.peak / 1e6:>8,.0f} MB"
-            f"{exponent:>10.2f}{factor:>9.1f}{mark}")  # fmt: skip
+    return (
+        f"{name:28}{after.size / 1e6:>9.1f} MB{seconds[1]:>9.2f} s{after.peak / 1e6:>8,.0f} MB"
+        f"{exponent:>10.2f}{factor:>9.1f}{mark}"
+    )
 
 
 def main() -> None:

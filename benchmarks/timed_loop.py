@@ -36,8 +36,18 @@ def run(ready_ns: int, losses: Iterator[Any], last: Callable[[Any], dict[str, An
         began = now
     told = last(loss)
     _wait("done")
-    print(json.dumps({"ready_ns": ready_ns, "ended_ns": ended, "spent_ns": spent, **told,
-                      "done_ns": time.time_ns()}), flush=True)  # fmt: skip
+    print(
+        json.dumps(
+            {
+                "ready_ns": ready_ns,
+                "ended_ns": ended,
+                "spent_ns": spent,
+                **told,
+                "done_ns": time.time_ns(),
+            }
+        ),
+        flush=True,
+    )
 
 
 def _wait(word: str) -> None:

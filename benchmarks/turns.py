@@ -51,9 +51,14 @@ class Program:
         self.spawn_ns = time.time_ns()
         with self.log.open("w") as errors:
             self._child = subprocess.Popen(
-                self.command, cwd=self.cwd, env=for_cpu(), stdin=subprocess.PIPE, bufsize=0,
-                stdout=subprocess.PIPE, stderr=errors,
-            )  # fmt: skip
+                self.command,
+                cwd=self.cwd,
+                env=for_cpu(),
+                stdin=subprocess.PIPE,
+                bufsize=0,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+            )
         if not (line := self._line(START_S)).startswith("ready "):
             self._give_up()
         self._group = int(line.split()[1])

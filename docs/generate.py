@@ -41,14 +41,35 @@ from xladoctor.rule_cases.defaults import BASE, DEFAULTS
 
 DOCS = Path(__file__).resolve().parent
 SAMPLE = "sample_traces/recompiling"
-COMMANDS = ("run", "analyze", "report", "gate", "compare", "capture", "compilations", "query",
-            "view", "stacks", "env", "rules", "rules list", "rules new", "rules check",
-            "rules test", "explain")  # fmt: skip
+COMMANDS = (
+    "run",
+    "analyze",
+    "report",
+    "gate",
+    "compare",
+    "capture",
+    "compilations",
+    "query",
+    "view",
+    "stacks",
+    "env",
+    "rules",
+    "rules list",
+    "rules new",
+    "rules check",
+    "rules test",
+    "explain",
+)
 FAMILIES = {
-    "XD1": "compiling", "XD2": "reads and uploads", "XD3": "what a step is made of",
-    "XD4": "operators without a lowering", "XD5": "the host is the limit",
-    "XD6": "the device's own time", "XD7": "settings and versions", "XD9": "the evidence itself",
-}  # fmt: skip
+    "XD1": "compiling",
+    "XD2": "reads and uploads",
+    "XD3": "what a step is made of",
+    "XD4": "operators without a lowering",
+    "XD5": "the host is the limit",
+    "XD6": "the device's own time",
+    "XD7": "settings and versions",
+    "XD9": "the evidence itself",
+}
 CONFIGURATION = DOCS / "configuration.md"
 PRESCRIPTIONS = DOCS / "prescriptions.md"
 TROUBLESHOOTING = DOCS / "troubleshooting.md"
@@ -60,8 +81,11 @@ def rules_page(rules: list[Rule]) -> str:
     """The rules by family, in tables that link their pages."""
     parts = ["# Rules\n"]
     for family, what in FAMILIES.items():
-        rows = [f"| [{rule.id}]({rule.id}.md) | {rule.name} | {rule.title} |"
-                for rule in rules if rule.id.startswith(family)]  # fmt: skip
+        rows = [
+            f"| [{rule.id}]({rule.id}.md) | {rule.name} | {rule.title} |"
+            for rule in rules
+            if rule.id.startswith(family)
+        ]
         table = ["| Rule | Name | What it finds |", "| --- | --- | --- |", *rows]
         parts.append(f"## {family}: {what}\n\n" + "\n".join(table) + "\n")
     return "\n".join(parts)
@@ -85,15 +109,21 @@ def key_tables(schema: dict[str, Any]) -> str:
         f"## `[{name}]`\n\n{text}| Key | Value | Default | Meaning |\n| --- | --- | --- | --- |\n"
         + "".join(
             f"| `{key}` | {value(entry)} | {default(entry)} | {entry['description']} |\n"
-            for key, entry in table["properties"].items() if "description" in entry
+            for key, entry in table["properties"].items()
+            if "description" in entry
         )
         for name, table, text in (
-            ("tool.xladoctor", schema, ""), ("tool.xladoctor.gate", gate, ""),
-            ("tool.xladoctor.gate.budgets", budgets,
-             "What each counts: [the gate](gate.md#budgets). The same keys for some scripts alone:"
-             ' `[tool.xladoctor.gate.scripts."GLOB"]`.\n\n'),
+            ("tool.xladoctor", schema, ""),
+            ("tool.xladoctor.gate", gate, ""),
+            (
+                "tool.xladoctor.gate.budgets",
+                budgets,
+                "What each counts: [the gate](gate.md#budgets). The same keys for some"
+                " scripts alone:"
+                ' `[tool.xladoctor.gate.scripts."GLOB"]`.\n\n',
+            ),
         )
-    )  # fmt: skip
+    )
 
 
 def value(key: dict[str, Any]) -> str:
@@ -153,15 +183,18 @@ def described(head: str, texts: Mapping[str, str]) -> str:
 
 def expected_values() -> str:
     """What a case may name of a finding."""
-    return described("Value", {name: str(field.description)
-                               for name, field in Expected.model_fields.items()})  # fmt: skip
+    return described(
+        "Value", {name: str(field.description) for name, field in Expected.model_fields.items()}
+    )
 
 
 def row_defaults() -> str:
     """The values that rows of cases have where they do not say."""
     given = {"any table that has the column": BASE, **DEFAULTS}
-    shown = {name: ", ".join(f"`{key}: {json.dumps(value)}`" for key, value in row.items())
-             for name, row in given.items()}  # fmt: skip
+    shown = {
+        name: ", ".join(f"`{key}: {json.dumps(value)}`" for key, value in row.items())
+        for name, row in given.items()
+    }
     rows = [f"| {name} | {columns} |" for name, columns in shown.items()]
     return "\n".join(["| Table | Columns |", "| --- | --- |", *rows]) + "\n"
 
@@ -184,9 +217,11 @@ def help_page() -> str:
     for command in ("", *COMMANDS):
         shown = subprocess.run(
             [sys.executable, "-m", "xladoctor", *command.split(), "--help"],
-            capture_output=True, text=True, check=True,
+            capture_output=True,
+            text=True,
+            check=True,
             env={**os.environ, "COLUMNS": "80", "TERM": "dumb", "NO_COLOR": "1"},
-        ).stdout  # fmt: skip
+        ).stdout
         text = "\n".join(line.rstrip() for line in shown.strip("\n").splitlines())
         parts.append(f"## xladoctor {command}".rstrip() + f"\n\n```text\n{text}\n```\n")
     return "\n".join(parts)
@@ -194,8 +229,10 @@ def help_page() -> str:
 
 def releases_table() -> str:
     """The releases that xladoctor was tried with."""
-    rows = [f"| {row.framework} {row.version} | {row.python} | {', '.join(row.read)} |"
-            for row in tried()]  # fmt: skip
+    rows = [
+        f"| {row.framework} {row.version} | {row.python} | {', '.join(row.read)} |"
+        for row in tried()
+    ]
     return "\n".join(["| Release | Python | Read |", "| --- | --- | --- |", *rows]) + "\n"
 
 
@@ -208,9 +245,15 @@ def tried_table() -> str:
         if foretold and trial.basis == "bound":
             foretold = f"at most {foretold}"
         program = trial.program + f" ({trial.device})" * (trial.device != "CPU")
-        cells = (f"[{rule}](rules/{rule}.md)", program, f"{trial.before_s:.3g}",
-                 f"{trial.after_s:.3g}", foretold, trial.left or "gone",
-                 ", ".join(trial.new) or "–")  # fmt: skip
+        cells = (
+            f"[{rule}](rules/{rule}.md)",
+            program,
+            f"{trial.before_s:.3g}",
+            f"{trial.after_s:.3g}",
+            foretold,
+            trial.left or "gone",
+            ", ".join(trial.new) or "–",
+        )
         rows.append(f"| {' | '.join(cells)} |")
     head = "| Rule | Program | Before s | After s | Foretold s | Left | New |"
     return "\n".join([head, "| --- | --- | ---: | ---: | ---: | --- | --- |", *rows]) + "\n"

@@ -22,8 +22,17 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored under nohup
 
 ROOT = Path(__file__).parents[1]
 #: What takes longest, the longest first: begun late, it would run on with the other worker idle.
-FIRST = ("live/test_determinism", "live/test_device_bound", "install/", "ci/", "live/test_endings",
-         "live/test_processes", "live/", "stacks/", "capture/")  # fmt: skip
+FIRST = (
+    "live/test_determinism",
+    "live/test_device_bound",
+    "install/",
+    "ci/",
+    "live/test_endings",
+    "live/test_processes",
+    "live/",
+    "stacks/",
+    "capture/",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -11,8 +11,19 @@ from xladoctor.ingest.interface import Columns
 from xladoctor.rule_cases.defaults import defaults
 from xladoctor.rule_cases.made import Row, Tables, complete, evidence, ingested
 
-__all__ = ["PACK", "Row", "Tables", "complete", "evidence", "finding", "ingested", "location",
-           "rows", "rule", "step"]  # fmt: skip
+__all__ = [
+    "PACK",
+    "Row",
+    "Tables",
+    "complete",
+    "evidence",
+    "finding",
+    "ingested",
+    "location",
+    "rows",
+    "rule",
+    "step",
+]
 
 PACK = {rule.id: rule for rule in load_rules()}
 
@@ -33,13 +44,25 @@ def step(index: int, **columns: Any) -> Row:
 def rule(**fields: Any) -> Rule:
     """A valid rule; ``fields`` replace what matters."""
     texts = dict.fromkeys(("query", "message", "why", "fix", "false_positives"), "…")
-    return Rule.model_validate({
-        "id": "XD901", "name": "odd-thing", "title": "Something odd", "category": "capture",
-        "severity": "error", "confidence": "high", "judged_by": "counts",
-        "status": "preview", "since": "0.1.0",
-        "needs": ["counter"], "not_evaluated": {"counter": "no counters"},
-        "example": {"before": "a", "after": "b"}, **texts, "query": "SELECT 1 AS count", **fields,
-    })  # fmt: skip
+    return Rule.model_validate(
+        {
+            "id": "XD901",
+            "name": "odd-thing",
+            "title": "Something odd",
+            "category": "capture",
+            "severity": "error",
+            "confidence": "high",
+            "judged_by": "counts",
+            "status": "preview",
+            "since": "0.1.0",
+            "needs": ["counter"],
+            "not_evaluated": {"counter": "no counters"},
+            "example": {"before": "a", "after": "b"},
+            **texts,
+            "query": "SELECT 1 AS count",
+            **fields,
+        }
+    )
 
 
 def location(file: str = "train.py", line: int = 41, **fields: Any) -> Location:
@@ -49,13 +72,27 @@ def location(file: str = "train.py", line: int = 41, **fields: Any) -> Location:
 
 def finding(rule_id: str = "XD201", **fields: Any) -> Finding:
     """A warning about train.py:41 that costs 1.2 s of 10 s."""
-    return Finding(**{
-        "rule": rule_id, "name": "scalar-read-in-loop", "severity": "warning",
-        "severity_by_counts": "warning",
-        "title": "Scalar read from the device in the step loop", "locations": [location()],
-        "count": 40, "per_step": 1.0, "processes": ["0"], "cost": Cost(1.2, 0.12, "measured"),
-        "saving": Saving(1.2, 30.0, 0.12, "bound"), "cause": {}, "consequences": [],
-        "recurs": rule_id not in PACK or PACK[rule_id].recurs,
-        "message": "The host waits.", "why": "It waits.", "fix": "Do not read.",
-        "example": "loss.detach()", "fingerprint": f"{rule_id}-0", **fields,
-    })  # fmt: skip
+    return Finding(
+        **{
+            "rule": rule_id,
+            "name": "scalar-read-in-loop",
+            "severity": "warning",
+            "severity_by_counts": "warning",
+            "title": "Scalar read from the device in the step loop",
+            "locations": [location()],
+            "count": 40,
+            "per_step": 1.0,
+            "processes": ["0"],
+            "cost": Cost(1.2, 0.12, "measured"),
+            "saving": Saving(1.2, 30.0, 0.12, "bound"),
+            "cause": {},
+            "consequences": [],
+            "recurs": rule_id not in PACK or PACK[rule_id].recurs,
+            "message": "The host waits.",
+            "why": "It waits.",
+            "fix": "Do not read.",
+            "example": "loss.detach()",
+            "fingerprint": f"{rule_id}-0",
+            **fields,
+        }
+    )

@@ -14,27 +14,67 @@ from xladoctor.quantities import duration, parse_duration, parse_size, percent
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("90s", 90), ("500ms", 0.5), ("30m", 1800), ("2h", 7200), ("15", 15), ("1.5m", 90),
-     (".5s", 0.5), ("2.", 2), (" 3S ", 3), ("007s", 7)],
-)  # fmt: skip
+    [
+        ("90s", 90),
+        ("500ms", 0.5),
+        ("30m", 1800),
+        ("2h", 7200),
+        ("15", 15),
+        ("1.5m", 90),
+        (".5s", 0.5),
+        ("2.", 2),
+        (" 3S ", 3),
+        ("007s", 7),
+    ],
+)
 def test_time(text: str, seconds: float) -> None:
     assert parse_duration(text) == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize(
     ("text", "size"),
-    [("256M", 256_000_000), ("2G", 2 * 10**9), ("500k", 500_000), ("1000000", 10**6),
-     ("1.5g", 1_500_000_000), ("64MB", 64_000_000), ("10b", 10), ("5Kb", 5000), (" 1M ", 10**6),
-     ("2GiB", 2 * 2**30), ("1 ki", 1024), ("800 MB", 8 * 10**8), ("3T", 3 * 10**12)],
-)  # fmt: skip
+    [
+        ("256M", 256_000_000),
+        ("2G", 2 * 10**9),
+        ("500k", 500_000),
+        ("1000000", 10**6),
+        ("1.5g", 1_500_000_000),
+        ("64MB", 64_000_000),
+        ("10b", 10),
+        ("5Kb", 5000),
+        (" 1M ", 10**6),
+        ("2GiB", 2 * 2**30),
+        ("1 ki", 1024),
+        ("800 MB", 8 * 10**8),
+        ("3T", 3 * 10**12),
+    ],
+)
 def test_size(text: str, size: int) -> None:
     assert parse_size(text) == size
 
 
 @pytest.mark.parametrize(
-    "text", ["", " ", "s", "soon", "-5s", "0", "0.0h", "1d", "1 h", "1h30m", "1,5s", ".", "inf",
-             "nan", "1e3", "5ss", "0x5"],
-)  # fmt: skip
+    "text",
+    [
+        "",
+        " ",
+        "s",
+        "soon",
+        "-5s",
+        "0",
+        "0.0h",
+        "1d",
+        "1 h",
+        "1h30m",
+        "1,5s",
+        ".",
+        "inf",
+        "nan",
+        "1e3",
+        "5ss",
+        "0x5",
+    ],
+)
 def test_what_is_no_time_says_what_one_is(text: str) -> None:
     with pytest.raises(XladoctorError) as caught:
         parse_duration(text)
@@ -85,10 +125,20 @@ def test_size_beyond_all_bounds_is_no_traceback() -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(0, "0 µs"), (0.00084, "840 µs"), (0.001, "1 ms"), (0.01214, "12.1 ms"), (0.999, "999 ms"),
-     (0.9996, "1 s"), (3.42, "3.42 s"), (119.6, "2 min 00 s"), (125, "2 min 05 s"),
-     (3600, "60 min 00 s"), (9780, "2 h 43 min")],
-)  # fmt: skip
+    [
+        (0, "0 µs"),
+        (0.00084, "840 µs"),
+        (0.001, "1 ms"),
+        (0.01214, "12.1 ms"),
+        (0.999, "999 ms"),
+        (0.9996, "1 s"),
+        (3.42, "3.42 s"),
+        (119.6, "2 min 00 s"),
+        (125, "2 min 05 s"),
+        (3600, "60 min 00 s"),
+        (9780, "2 h 43 min"),
+    ],
+)
 def test_duration(seconds: float, text: str) -> None:
     assert duration(seconds) == text
 

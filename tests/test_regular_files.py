@@ -32,9 +32,18 @@ from xladoctor.regular_files import (
 )
 
 OF_RUN = ("run.json", "sources.json", "python.log")
-OF_PROCESS = ("process.json", "steps.jsonl", "call_sites.json", "host_samples.json",
-              "processor.jsonl", "metrics.txt", "analysis.log", "analysis-0.log", "faults.log",
-              "modules.xplane.pb")  # fmt: skip
+OF_PROCESS = (
+    "process.json",
+    "steps.jsonl",
+    "call_sites.json",
+    "host_samples.json",
+    "processor.jsonl",
+    "metrics.txt",
+    "analysis.log",
+    "analysis-0.log",
+    "faults.log",
+    "modules.xplane.pb",
+)
 
 
 def pipe(path: Path) -> None:
@@ -55,8 +64,12 @@ def test_what_is_no_regular_file_says_what_it_is(tmp_path: Path) -> None:
     pipe(tmp_path / "pipe")
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(tmp_path / "socket"))
-        unfit = {tmp_path / "pipe": "a pipe", Path("/dev/zero"): "a device",
-                 tmp_path: "a directory", tmp_path / "socket": "a socket"}  # fmt: skip
+        unfit = {
+            tmp_path / "pipe": "a pipe",
+            Path("/dev/zero"): "a device",
+            tmp_path: "a directory",
+            tmp_path / "socket": "a socket",
+        }
         for file, what in unfit.items():
             with pytest.raises(UnfitFileError, match=f"^{what}, not a regular file$"):
                 open_regular(file, 10)
@@ -143,8 +156,10 @@ def test_python_log_that_is_none_says_so_where_nothing_was_captured(
 
 
 @UNFIT
-@pytest.mark.parametrize("name", ["host.xplane.pb", "run.log", "run.log.gz",
-                                  "module_0001.jit_f.before_optimizations.hlo.pb"])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    ["host.xplane.pb", "run.log", "run.log.gz", "module_0001.jit_f.before_optimizations.hlo.pb"],
+)
 def test_evidence_that_is_no_regular_file_is_refused(
     tmp_path: Path, name: str, replace: Replace
 ) -> None:

@@ -38,9 +38,11 @@ def selection(configured: Configured) -> Selection:
 
 
 def load_evidence(
-    path: str | Sequence[str], session: str | None = None, progress: Progress | None = None,
+    path: str | Sequence[str],
+    session: str | None = None,
+    progress: Progress | None = None,
     lost: tuple[str, ...] = (),
-) -> Evidence:  # fmt: skip
+) -> Evidence:
     """What a path holds, with the causes of its compilations.
 
     Args:
@@ -77,9 +79,12 @@ def evidence_of(ingested: Ingested, within: Period | None = None, **origin: obje
 
 
 def diagnose(
-    evidence: Evidence, selection: Selection, total_steps: int | None = None, *,
+    evidence: Evidence,
+    selection: Selection,
+    total_steps: int | None = None,
+    *,
     pictures: bool = False,
-) -> Diagnosis:  # fmt: skip
+) -> Diagnosis:
     """Judge evidence by the rules that are selected; one that fails is not evaluated.
 
     Args:
@@ -90,8 +95,15 @@ def diagnose(
     from xladoctor.diagnosis.pictures import make
     from xladoctor.diagnosis.pictures.interface import Pictures
 
-    diagnosis = engine.diagnose(evidence, selection.rules, total_steps, selection.off,
-                                selection.errors, selection.ignored_in, strict=False)  # fmt: skip
+    diagnosis = engine.diagnose(
+        evidence,
+        selection.rules,
+        total_steps,
+        selection.off,
+        selection.errors,
+        selection.ignored_in,
+        strict=False,
+    )
     if pictures:
         drawn = make.pictures(evidence, diagnosis)
     else:
@@ -136,23 +148,34 @@ def _known(configured: Configured) -> tuple[list[Rule], list[str]]:
 
 
 def examine(
-    path: str | Sequence[str], selection: Selection, total_steps: int | None = None, *,
-    session: str | None = None, progress: Progress | None = None, lost: tuple[str, ...] = (),
+    path: str | Sequence[str],
+    selection: Selection,
+    total_steps: int | None = None,
+    *,
+    session: str | None = None,
+    progress: Progress | None = None,
+    lost: tuple[str, ...] = (),
     pictures: bool = False,
-) -> Diagnosis:  # fmt: skip
+) -> Diagnosis:
     """Load a path, and diagnose it; arguments and errors as above."""
     evidence = load_evidence(path, session, progress, lost)
     return diagnose(evidence, selection, total_steps, pictures=pictures)
 
 
 def examine_run(
-    run: RunDirectory, selection: Selection, total_steps: int | None = None, *,
-    progress: Progress | None = None, lost: tuple[str, ...] = (), pictures: bool = False,
-) -> Diagnosis:  # fmt: skip
+    run: RunDirectory,
+    selection: Selection,
+    total_steps: int | None = None,
+    *,
+    progress: Progress | None = None,
+    lost: tuple[str, ...] = (),
+    pictures: bool = False,
+) -> Diagnosis:
     """The same for a run directory, in which the diagnosis is kept if it can be written."""
     path = str(from_here(run.path))
-    diagnosis = examine(path, selection, total_steps, progress=progress, lost=lost,
-                        pictures=pictures)  # fmt: skip
+    diagnosis = examine(
+        path, selection, total_steps, progress=progress, lost=lost, pictures=pictures
+    )
     try:
         _keep(run, diagnosis)
     except OSError as error:
@@ -163,9 +186,12 @@ def examine_run(
 
 
 def examine_outcome(
-    outcome: RunOutcome, selection: Selection, total_steps: int | None = None, *,
+    outcome: RunOutcome,
+    selection: Selection,
+    total_steps: int | None = None,
+    *,
     pictures: bool = False,
-) -> Iterator[Diagnosis]:  # fmt: skip
+) -> Iterator[Diagnosis]:
     """The diagnosis of each program that a command ran, in order.
 
     Raises:
@@ -177,11 +203,14 @@ def examine_outcome(
 
     for run in outcome.runs:
         if not run.path.exists():
-            raise CaptureError(f"the run directory {run.path} is gone, and what was captured with"
-                               " it", "something removed it while the program ran")  # fmt: skip
+            raise CaptureError(
+                f"the run directory {run.path} is gone, and what was captured with it",
+                "something removed it while the program ran",
+            )
         try:
-            diagnosis = examine_run(run, selection, total_steps, lost=outcome.lost,
-                                    pictures=pictures)  # fmt: skip
+            diagnosis = examine_run(
+                run, selection, total_steps, lost=outcome.lost, pictures=pictures
+            )
         except IngestError as error:
             raise IngestError([*error.what.splitlines(), *outcome.lost], error.hint) from error
         yield diagnosis
@@ -197,8 +226,11 @@ def add_ignores(diagnoses: Sequence[Diagnosis]) -> list[str]:
     from xladoctor.evidence.load import load
 
     runs = [diagnosis for diagnosis in diagnoses if diagnosis.run.kind == "run"]
-    others = [f"{diagnosis.run.path}: nothing written: only a run directory tells when it began"
-              for diagnosis in diagnoses if diagnosis not in runs]  # fmt: skip
+    others = [
+        f"{diagnosis.run.path}: nothing written: only a run directory tells when it began"
+        for diagnosis in diagnoses
+        if diagnosis not in runs
+    ]
     return [*others, *add_ignores([(load(run.run.path), run.findings) for run in runs])]
 
 
@@ -215,7 +247,10 @@ def _keep(run: RunDirectory, diagnosis: Diagnosis) -> None:
         json_report.render([Report(diagnosis)], file, Style())
     consumers = [consumer.location for count in diagnosis.counts for consumer in count.consumers]
     places = [*(place for finding in diagnosis.findings for place in finding.locations), *consumers]
-    rows = {(str(Path(diagnosis.run.cwd or "", place.file)), place.line, place.source)
-            for place in places if place and place.source}  # fmt: skip
+    rows = {
+        (str(Path(diagnosis.run.cwd or "", place.file)), place.line, place.source)
+        for place in places
+        if place and place.source
+    }
     named = [{"file": file, "line": line, "text": text} for file, line, text in sorted(rows)]
     run.sources.write_text(json.dumps(named, indent=1) + "\n", encoding="utf-8")

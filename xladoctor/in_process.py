@@ -59,8 +59,10 @@ class InProcessCapture:
         from xladoctor.configuration.load import load_configuration
 
         if launcher.RUN_DIRECTORY in os.environ:
-            raise CaptureError("this process is already being captured",
-                               "xladoctor.capture is not needed under `xladoctor run`")  # fmt: skip
+            raise CaptureError(
+                "this process is already being captured",
+                "xladoctor.capture is not needed under `xladoctor run`",
+            )
         require_installed()
         self._selection = doctor.selection(load_configuration())
         script = getattr(sys.modules.get("__main__"), "__file__", None) or "notebook"
@@ -77,14 +79,17 @@ class InProcessCapture:
         if self._capture.failed:
             self._capture.uninstall()
             self._restore()
-            raise CaptureError("the capture could not start",
-                               f"{self._run.path / 'python.log'} says why")  # fmt: skip
+            raise CaptureError(
+                "the capture could not start", f"{self._run.path / 'python.log'} says why"
+            )
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
         traceback: TracebackType | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """End the capture, and print the report."""
         self._capture.finish()
         used = any(session.awake_once for session in self._capture.sessions)

@@ -14,8 +14,17 @@ from typing import Any
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 _PACKAGE = "xladoctor.wire"
-_SCALARS = {"double": 1, "float": 2, "int64": 3, "uint64": 4, "int32": 5, "bool": 8, "string": 9,
-            "bytes": 12, "uint32": 13}  # fmt: skip
+_SCALARS = {
+    "double": 1,
+    "float": 2,
+    "int64": 3,
+    "uint64": 4,
+    "int32": 5,
+    "bool": 8,
+    "string": 9,
+    "bytes": 12,
+    "uint32": 13,
+}
 _OPTIONAL, _REPEATED, _MESSAGE = 1, 3, 11
 
 

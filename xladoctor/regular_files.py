@@ -28,9 +28,14 @@ LOG = 1 << 33
 #: Characters of a line; the rest of a longer one is left out.
 LINE = 1 << 20
 
-_KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device",
-          stat.S_IFDIR: "a directory", stat.S_IFSOCK: "a socket",
-          stat.S_IFLNK: "a link"}  # fmt: skip
+_KINDS = {
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFDIR: "a directory",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFLNK: "a link",
+}
 
 
 class UnfitFileError(OSError):
@@ -68,9 +73,13 @@ def read_bytes(path: Path, limit: int = DOCUMENT, *, links: bool = True) -> byte
 
 
 def read_text(
-    path: Path, limit: int = DOCUMENT, encoding: str = "utf-8", errors: str = "strict",
-    *, links: bool = True,
-) -> str:  # fmt: skip
+    path: Path,
+    limit: int = DOCUMENT,
+    encoding: str = "utf-8",
+    errors: str = "strict",
+    *,
+    links: bool = True,
+) -> str:
     """The text of a regular file, its line ends as ``\\n``. Raises OSError, UnicodeDecodeError."""
     text = read_bytes(path, limit, links=links).decode(encoding, errors)
     return text.replace("\r\n", "\n").replace("\r", "\n")

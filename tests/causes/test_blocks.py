@@ -21,27 +21,53 @@ Program = dict[str, int]  # by stack, how many products
 
 def tables(*programs: Program) -> dict[str, list[Row]]:
     """A call site that compiled one program after the other, ten times as large before that."""
-    filled: dict[str, list[Row]] = {name: [] for name in (
-        "compilation", "hlo_module", "hlo_instruction", "hlo_frame",
-    )}  # fmt: skip
+    filled: dict[str, list[Row]] = {
+        name: []
+        for name in (
+            "compilation",
+            "hlo_module",
+            "hlo_instruction",
+            "hlo_frame",
+        )
+    }
     for index, program in enumerate(programs):
         origin = {"process": 0, "program_id": index}
         size = 10 * sum(program.values())
-        filled["compilation"].append({
-            "process": 0, "thread": 1, "index": index, "step": index, "graph_hash": f"g{index}",
-            "file": "train.py", "line": 34, "function": "step", "via": "", "cause": "sync",
-        })  # fmt: skip
+        filled["compilation"].append(
+            {
+                "process": 0,
+                "thread": 1,
+                "index": index,
+                "step": index,
+                "graph_hash": f"g{index}",
+                "file": "train.py",
+                "line": 34,
+                "function": "step",
+                "via": "",
+                "cause": "sync",
+            }
+        )
         filled["hlo_module"].append(
             {**origin, "graph_hash": f"g{index}", "name": f"Graph.{size}", "instructions": size}
         )
         numbers, frames = count(1), dict[str, int]()
         for stack, times in program.items():
             frame = _frame(stack, frames, numbers, filled["hlo_frame"], origin)
-            filled["hlo_instruction"] += [{
-                **origin, "graph_hash": f"g{index}", "id": n, "frame": frame, "opcode": "dot",
-                "op_type": "aten__mm", "type": "f32", "shape": [8, 8], "file": "model.py",
-                "line": 12,
-            } for n in range(times)]  # fmt: skip
+            filled["hlo_instruction"] += [
+                {
+                    **origin,
+                    "graph_hash": f"g{index}",
+                    "id": n,
+                    "frame": frame,
+                    "opcode": "dot",
+                    "op_type": "aten__mm",
+                    "type": "f32",
+                    "shape": [8, 8],
+                    "file": "model.py",
+                    "line": 12,
+                }
+                for n in range(times)
+            ]
     return filled
 
 
@@ -55,8 +81,17 @@ def _frame(
     frames[stack] = next(numbers)
     place, function, kind = innermost.split(" ")
     file, line = place.split(":")
-    rows.append({**origin, "frame": frames[stack], "parent": parent, "file": file,
-                 "line": int(line), "function": function, "kind": kind})  # fmt: skip
+    rows.append(
+        {
+            **origin,
+            "frame": frames[stack],
+            "parent": parent,
+            "file": file,
+            "line": int(line),
+            "function": function,
+            "kind": kind,
+        }
+    )
     return frames[stack]
 
 
@@ -71,11 +106,16 @@ def model(layers: int) -> Program:
 def test_layer_left_out() -> None:
     (cause,) = causes(model(4), model(3))
     assert (cause["kind"], cause["file"], cause["line"], cause["function"]) == (
-        "operations", "model.py", 25, "forward",
-    )  # fmt: skip
+        "operations",
+        "model.py",
+        25,
+        "forward",
+    )
     assert (cause["op"], cause["was"], cause["now"]) == (
-        "aten::mm", "12 instructions", "9 instructions",
-    )  # fmt: skip
+        "aten::mm",
+        "12 instructions",
+        "9 instructions",
+    )
 
 
 def test_loop_that_turns_more_often_in_the_function_of_the_barrier() -> None:
@@ -99,8 +139,10 @@ def test_layer_of_a_library_has_the_users_line_too() -> None:
     layer = (
         f"{STEP} > {WRAPPER} > lib.py:541 forward library > {WRAPPER} > lib.py:3 forward library"
     )
-    (cause,) = causes({layer: 4, f"{layer} > lib.py:9 f library": 4, HEAD: 1},
-                      {layer: 2, f"{layer} > lib.py:9 f library": 2, HEAD: 1})  # fmt: skip
+    (cause,) = causes(
+        {layer: 4, f"{layer} > lib.py:9 f library": 4, HEAD: 1},
+        {layer: 2, f"{layer} > lib.py:9 f library": 2, HEAD: 1},
+    )
     assert (cause["file"], cause["line"]) == ("lib.py", 541)
     assert (cause["user_file"], cause["user_line"]) == ("train.py", 30)
 
@@ -118,5 +160,6 @@ def test_as_many_layers_but_others_follow_from_leaving_layers_out() -> None:
         row.update(donated=donated, devices=[0], sharding="")
     rows = complete(filled).database.rows("SELECT * FROM recompilation ORDER BY index")
     assert [(row["kind"], row["line"], row["against"]) for row in rows] == [
-        ("operations", 25, 0), ("operations", 25, 0),
-    ]  # fmt: skip
+        ("operations", 25, 0),
+        ("operations", 25, 0),
+    ]

@@ -19,16 +19,37 @@ FALLBACK = {"process": 0, "op": "aten::nonzero", "count": 2, "file": "data.py", 
 
 
 def compiled(index: int, graph: str | None, line: int = 40, **columns: Any) -> Row:
-    return {"process": 0, "thread": 1, "index": index, "step": index, "graph_hash": graph,
-            "file": TRAIN, "line": line, "via": "", "cause": "user torch_xla.sync",
-            "inputs": None, "outputs": None, "end_ns": None, "duration_ns": None,
-            **columns}  # fmt: skip
+    return {
+        "process": 0,
+        "thread": 1,
+        "index": index,
+        "step": index,
+        "graph_hash": graph,
+        "file": TRAIN,
+        "line": line,
+        "via": "",
+        "cause": "user torch_xla.sync",
+        "inputs": None,
+        "outputs": None,
+        "end_ns": None,
+        "duration_ns": None,
+        **columns,
+    }
 
 
 def sent(step: int, shape: list[int], kind: str = "f32", **columns: Any) -> Row:
-    return {"process": 0, "thread": 1, "step": step, "direction": "to_device", "shape": shape,
-            "dtype": kind, "file": "data.py", "line": 88, "function": "load",
-            **columns}  # fmt: skip
+    return {
+        "process": 0,
+        "thread": 1,
+        "step": step,
+        "direction": "to_device",
+        "shape": shape,
+        "dtype": kind,
+        "file": "data.py",
+        "line": 88,
+        "function": "load",
+        **columns,
+    }
 
 
 TWICE = [compiled(0, "a"), compiled(1, "b")]
@@ -43,11 +64,12 @@ class Explained(NamedTuple):
 
 def explain(
     compilations: list[Row], modules: list[Row] | None = None, **tables: list[Row]
-) -> Explained:  # fmt: skip
+) -> Explained:
     filled = tables_of(modules) if modules else {}
     database = complete({"compilation": compilations, **filled, **tables}).database
-    return Explained(database.rows("SELECT * FROM recompilation"),
-                 database.rows("SELECT * FROM graph_change"))  # fmt: skip
+    return Explained(
+        database.rows("SELECT * FROM recompilation"), database.rows("SELECT * FROM graph_change")
+    )
 
 
 def in_turn(modules: list[Row], **tables: list[Row]) -> Explained:
@@ -86,11 +108,23 @@ def test_row_of_an_input_whose_shape_changed() -> None:
     row = why(inputs("f32[4,4]", f"f32[16,64] {BATCH}"), inputs("f32[4,4]", f"f32[17,64] {BATCH}"))
     assert row.keys() == TABLES["recompilation"].columns.keys()
     assert without(row) == {
-        "process": 0, "index": 1, "against": 0, "kind": "input_shape", "basis": "hlo",
-        "parameter": 1, "was": "f32[16,64]", "now": "f32[17,64]", "dimension": 0, "value": 17,
-        "role": "made", "file": "data.py", "line": 88, "function": "train", "seen": 2,
+        "process": 0,
+        "index": 1,
+        "against": 0,
+        "kind": "input_shape",
+        "basis": "hlo",
+        "parameter": 1,
+        "was": "f32[16,64]",
+        "now": "f32[17,64]",
+        "dimension": 0,
+        "value": 17,
+        "role": "made",
+        "file": "data.py",
+        "line": 88,
+        "function": "train",
+        "seen": 2,
         "possible": 2,
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize(
@@ -106,16 +140,28 @@ def test_row_of_an_input_whose_shape_changed() -> None:
         ("f32[16,64] @d.py:8", "bf16[8,64] @d.py:8", "input_shape", 0, 8, "used"),
         ("f32[16,64]{1,0} @d.py:8", "f32[16,64]{0,1} @d.py:8", "input_type", None, None, "used"),
     ],
-    ids=["second dimension", "both dimensions", "fewer dimensions", "no longer a scalar",
-         "without a line", "type", "type without a line", "type and shape", "layout"],
-)  # fmt: skip
+    ids=[
+        "second dimension",
+        "both dimensions",
+        "fewer dimensions",
+        "no longer a scalar",
+        "without a line",
+        "type",
+        "type without a line",
+        "type and shape",
+        "layout",
+    ],
+)
 def test_kind_of_input(
     was: str, now: str, kind: str, dimension: int | None, value: int | None, role: str
 ) -> None:
     row = why(inputs("f32[3]", was), inputs("f32[3]", now))
     assert (row["kind"], row["dimension"], row["value"], row["role"]) == (
-        kind, dimension, value, role,
-    )  # fmt: skip
+        kind,
+        dimension,
+        value,
+        role,
+    )
     assert (row["was"], row["now"]) == (was.partition(" ")[0], now.partition(" ")[0])
     assert row["parameter"] == 1
 
@@ -152,17 +198,37 @@ def test_input_that_is_named(changing: list[str], parameter: int) -> None:
 def test_user_s_line_behind_a_library_s() -> None:
     row = explain(
         TWICE,
-        hlo_module=[{"process": 0, "program_id": n, "graph_hash": "ab"[n], "name": "G"}
-                    for n in range(2)],
+        hlo_module=[
+            {"process": 0, "program_id": n, "graph_hash": "ab"[n], "name": "G"} for n in range(2)
+        ],
         hlo_parameter=[
-            {"process": 0, "program_id": n, "graph_hash": "ab"[n], "number": 0, "shape": [4 + n],
-             "type": "f32", "file": "lib.py", "line": 3, "function": "put", "user_file": TRAIN,
-             "user_line": 12, "user_function": "main", "sent": None}
+            {
+                "process": 0,
+                "program_id": n,
+                "graph_hash": "ab"[n],
+                "number": 0,
+                "shape": [4 + n],
+                "type": "f32",
+                "file": "lib.py",
+                "line": 3,
+                "function": "put",
+                "user_file": TRAIN,
+                "user_line": 12,
+                "user_function": "main",
+                "sent": None,
+            }
             for n in range(2)
         ],
-    ).rows[0]  # fmt: skip
-    wanted = {"role": "used", "file": "lib.py", "line": 3, "function": "put", "user_file": TRAIN,
-              "user_line": 12, "user_function": "main"}  # fmt: skip
+    ).rows[0]
+    wanted = {
+        "role": "used",
+        "file": "lib.py",
+        "line": 3,
+        "function": "put",
+        "user_file": TRAIN,
+        "user_line": 12,
+        "user_function": "main",
+    }
     assert of(row, wanted) == wanted
 
 
@@ -194,27 +260,43 @@ def test_sent_input_is_named_before_one_behind_a_fallback() -> None:
 @pytest.mark.parametrize(
     ("was", "now", "wanted"),
     [
-        ("f32[4] broadcast", "f32[5] broadcast",
-         {"was": "f32[4]", "now": "f32[5]", "dimension": 0, "value": 5}),
-        ("f32[2,4] iota dimensions={1}", "f32[2,6] iota dimensions={1}",
-         {"was": "f32[2,4]", "now": "f32[2,6]", "dimension": 1, "value": 6}),
+        (
+            "f32[4] broadcast",
+            "f32[5] broadcast",
+            {"was": "f32[4]", "now": "f32[5]", "dimension": 0, "value": 5},
+        ),
+        (
+            "f32[2,4] iota dimensions={1}",
+            "f32[2,6] iota dimensions={1}",
+            {"was": "f32[2,4]", "now": "f32[2,6]", "dimension": 1, "value": 6},
+        ),
         ("f32[4] broadcast", "f32[5,5] broadcast", {"dimension": None, "value": None}),
     ],
     ids=["one dimension", "second dimension", "more dimensions"],
-)  # fmt: skip
+)
 def test_created_tensor_of_another_size(was: str, now: str, wanted: Row) -> None:
     row = why(*(lines(f"aten::full {text} @model.py:5") for text in (was, now)))
-    wanted = {"kind": "input_shape", "basis": "hlo", "role": "made", "op": "aten::full",
-              "parameter": None, "file": "model.py", "line": 5, **wanted}  # fmt: skip
+    wanted = {
+        "kind": "input_shape",
+        "basis": "hlo",
+        "role": "made",
+        "op": "aten::full",
+        "parameter": None,
+        "file": "model.py",
+        "line": 5,
+        **wanted,
+    }
     assert of(row, wanted) == wanted
 
 
 def test_number_that_follows_from_a_size_is_not_the_cause() -> None:
     before, after = (
-        lines(f"aten::mean f32[] constant({1 / n}) @model.py:3",
-              f"aten::arange f32[{n}] iota @model.py:4")
+        lines(
+            f"aten::mean f32[] constant({1 / n}) @model.py:3",
+            f"aten::arange f32[{n}] iota @model.py:4",
+        )
         for n in (4, 5)
-    )  # fmt: skip
+    )
     row = why(before, after)
     assert (row["kind"], row["op"], row["line"]) == ("input_shape", "aten::arange", 4)
 
@@ -223,26 +305,63 @@ def test_number_that_follows_from_a_size_is_not_the_cause() -> None:
     ("was", "now", "op", "texts"),
     [
         ("aten::pow f32[] constant(2)", "aten::pow f32[] constant(3)", "aten::pow", ("2", "3")),
-        ("aten::pow f32[2] constant({1, 2})", "aten::pow f32[2] constant({1, 3})", "aten::pow",
-         ("{1, 2}", "{1, 3}")),
-        ("aten::slice f32[4] slice slice={[0:4]}", "aten::slice f32[4] slice slice={[1:5]}",
-         "aten::slice", ("slice={[0:4]}", "slice={[1:5]}")),
-        ("aten::slice f32[4] slice slice={[0:4]}", "aten::slice f32[5] slice slice={[0:5]}",
-         "aten::slice", ("slice={[0:4]}", "slice={[0:5]}")),
-        ("aten::pad f32[6] pad padding=1_1", "aten::pad f32[7] pad padding=1_2", "aten::pad",
-         ("padding=1_1", "padding=1_2")),
-        ("aten::flip f32[4,4] reverse dimensions={0}", "aten::flip f32[4,4] reverse dimensions={1}",
-         "aten::flip", ("dimensions={0}", "dimensions={1}")),
+        (
+            "aten::pow f32[2] constant({1, 2})",
+            "aten::pow f32[2] constant({1, 3})",
+            "aten::pow",
+            ("{1, 2}", "{1, 3}"),
+        ),
+        (
+            "aten::slice f32[4] slice slice={[0:4]}",
+            "aten::slice f32[4] slice slice={[1:5]}",
+            "aten::slice",
+            ("slice={[0:4]}", "slice={[1:5]}"),
+        ),
+        (
+            "aten::slice f32[4] slice slice={[0:4]}",
+            "aten::slice f32[5] slice slice={[0:5]}",
+            "aten::slice",
+            ("slice={[0:4]}", "slice={[0:5]}"),
+        ),
+        (
+            "aten::pad f32[6] pad padding=1_1",
+            "aten::pad f32[7] pad padding=1_2",
+            "aten::pad",
+            ("padding=1_1", "padding=1_2"),
+        ),
+        (
+            "aten::flip f32[4,4] reverse dimensions={0}",
+            "aten::flip f32[4,4] reverse dimensions={1}",
+            "aten::flip",
+            ("dimensions={0}", "dimensions={1}"),
+        ),
         ("aten::pow f32[4] multiply", "aten::pow f32[4] power", "aten::pow", ("multiply", "power")),
     ],
-    ids=["literal", "several", "attribute", "bounds of another size", "padding", "dimension",
-         "simplified"],
-)  # fmt: skip
+    ids=[
+        "literal",
+        "several",
+        "attribute",
+        "bounds of another size",
+        "padding",
+        "dimension",
+        "simplified",
+    ],
+)
 def test_constant_that_changed(was: str, now: str, op: str, texts: tuple[str, str]) -> None:
-    row = why(*(lines(f"{text} @train.py:9", "aten::add f32[4] add @train.py:10")
-                for text in (was, now)))  # fmt: skip
-    wanted = {"kind": "constant", "basis": "hlo", "op": op, "was": texts[0], "now": texts[1],
-              "role": "used", "file": "train.py", "line": 9, "dimension": None}  # fmt: skip
+    row = why(
+        *(lines(f"{text} @train.py:9", "aten::add f32[4] add @train.py:10") for text in (was, now))
+    )
+    wanted = {
+        "kind": "constant",
+        "basis": "hlo",
+        "op": op,
+        "was": texts[0],
+        "now": texts[1],
+        "role": "used",
+        "file": "train.py",
+        "line": 9,
+        "dimension": None,
+    }
     assert of(row, wanted) == wanted
 
 
@@ -250,7 +369,7 @@ def test_number_without_an_operation_is_named_by_its_user() -> None:
     before, after = (
         lines(f"prim::Constant f32[] constant({n}) @train.py:9", "aten::mul f32[4] multiply")
         for n in (2, 3)
-    )  # fmt: skip
+    )
     tables = tables_of([module("a", **before), module("b", **after)])
     for row in tables["hlo_instruction"]:
         row |= {"computation": "main", "operands": [0] if row["id"] else []}
@@ -271,19 +390,31 @@ def test_constant_that_was_lowered_first_is_named() -> None:
 def test_special_number_is_an_input_at_times(swapped: bool, sizes: tuple[int, int]) -> None:
     baked = lines("aten::relu f32[4] maximum @train.py:8", inputs=["f32[4]"], name=f"G.{sizes[0]}")
     as_input = lines(
-        "aten::relu f32[4] maximum @train.py:8", "aten::mul f32[4] multiply @train.py:9",
-        inputs=["f32[] @train.py:9", "f32[4]"], name=f"G.{sizes[1]}",
-    )  # fmt: skip
+        "aten::relu f32[4] maximum @train.py:8",
+        "aten::mul f32[4] multiply @train.py:9",
+        inputs=["f32[] @train.py:9", "f32[4]"],
+        name=f"G.{sizes[1]}",
+    )
     pair, texts = (as_input, baked), ("input", "constant")
     row = why(*(pair[::-1] if swapped else pair))
-    wanted = {"kind": "constant", "role": "used", "file": "train.py", "line": 9,
-              "was": texts[swapped], "now": texts[not swapped]}  # fmt: skip
+    wanted = {
+        "kind": "constant",
+        "role": "used",
+        "file": "train.py",
+        "line": 9,
+        "was": texts[swapped],
+        "now": texts[not swapped],
+    }
     assert of(row, wanted) == wanted
 
 
 def test_graph_that_shrinks_with_its_number_before_optimization_has_other_operations() -> None:
-    before = lines("aten::relu f32[4] maximum @train.py:8", "aten::mul f32[4] multiply @train.py:9",
-                   inputs=["f32[] @train.py:9", "f32[4]"], name="G.20")  # fmt: skip
+    before = lines(
+        "aten::relu f32[4] maximum @train.py:8",
+        "aten::mul f32[4] multiply @train.py:9",
+        inputs=["f32[] @train.py:9", "f32[4]"],
+        name="G.20",
+    )
     after = lines("aten::relu f32[4] maximum @train.py:8", inputs=["f32[4]"], name="G.10")
     row = why(before, after)
     assert (row["kind"], row["op"], row["line"]) == ("operations", "aten::mul", 9)
@@ -319,23 +450,42 @@ SUM = "aten::sum f32[] reduce dimensions={0} @train.py:9"
 @pytest.mark.parametrize(
     ("was", "now", "wanted"),
     [
-        ([SUM], [SUM, "aten::relu f32[4] maximum @train.py:5"],
-         {"op": "aten::relu", "was": None, "now": "f32[4] maximum", "line": 5}),
-        (["aten::relu f32[4] maximum @train.py:5", SUM], [SUM],
-         {"op": "aten::relu", "was": "f32[4] maximum", "now": None, "line": 5}),
-        (["aten::tanh f32[4] tanh @train.py:4", SUM],
-         [SUM, "aten::relu f32[4] maximum @train.py:5", "aten::exp f32[4] exponential @train.py:5"],
-         {"op": "aten::tanh", "was": "f32[4] tanh", "now": None, "line": 4}),
-        (["2 * aten::tanh f32[4] tanh @train.py:4", SUM],
-         ["5 * aten::tanh f32[4] tanh @train.py:4", SUM],
-         {"op": "aten::tanh", "was": "2 instructions", "now": "5 instructions", "line": 4}),
-        (["aten::tanh f32[4] tanh @train.py:4", SUM],
-         ["2 * aten::tanh f32[4] tanh @train.py:4", "2 * aten::exp f32[4] exponential @train.py:6",
-          SUM],
-         {"op": "aten::exp", "now": "f32[4] exponential", "line": 6}),
+        (
+            [SUM],
+            [SUM, "aten::relu f32[4] maximum @train.py:5"],
+            {"op": "aten::relu", "was": None, "now": "f32[4] maximum", "line": 5},
+        ),
+        (
+            ["aten::relu f32[4] maximum @train.py:5", SUM],
+            [SUM],
+            {"op": "aten::relu", "was": "f32[4] maximum", "now": None, "line": 5},
+        ),
+        (
+            ["aten::tanh f32[4] tanh @train.py:4", SUM],
+            [
+                SUM,
+                "aten::relu f32[4] maximum @train.py:5",
+                "aten::exp f32[4] exponential @train.py:5",
+            ],
+            {"op": "aten::tanh", "was": "f32[4] tanh", "now": None, "line": 4},
+        ),
+        (
+            ["2 * aten::tanh f32[4] tanh @train.py:4", SUM],
+            ["5 * aten::tanh f32[4] tanh @train.py:4", SUM],
+            {"op": "aten::tanh", "was": "2 instructions", "now": "5 instructions", "line": 4},
+        ),
+        (
+            ["aten::tanh f32[4] tanh @train.py:4", SUM],
+            [
+                "2 * aten::tanh f32[4] tanh @train.py:4",
+                "2 * aten::exp f32[4] exponential @train.py:6",
+                SUM,
+            ],
+            {"op": "aten::exp", "now": "f32[4] exponential", "line": 6},
+        ),
     ],
     ids=["added", "removed", "replaced", "count", "added before count"],
-)  # fmt: skip
+)
 def test_operation_that_changed(was: list[str], now: list[str], wanted: Row) -> None:
     sizes = (10, 10 + 10 * (len(now) - len(was) or 1))
     row = why(lines(*was, name=f"G.{sizes[0]}"), lines(*now, name=f"G.{sizes[1]}"))
@@ -345,8 +495,13 @@ def test_operation_that_changed(was: list[str], now: list[str], wanted: Row) -> 
 
 def test_operation_without_a_line() -> None:
     row = why(lines(SUM), lines(SUM, "aten::tanh f32[4] tanh"))
-    wanted = {"kind": "operations", "op": "aten::tanh", "now": "f32[4] tanh", "file": None,
-              "role": None}  # fmt: skip
+    wanted = {
+        "kind": "operations",
+        "op": "aten::tanh",
+        "now": "f32[4] tanh",
+        "file": None,
+        "role": None,
+    }
     assert of(row, wanted) == wanted
 
 
@@ -368,21 +523,32 @@ def layer(size: int) -> str:
 
 def weights(*sizes: int) -> Row:
     """Layers, each of another size, that one line runs."""
-    return lines(*map(layer, sizes), inputs=[f"f32[{n},{n}] @model.py:7" for n in sizes],
-                 name=f"G.{10 * len(sizes)}")  # fmt: skip
+    return lines(
+        *map(layer, sizes),
+        inputs=[f"f32[{n},{n}] @model.py:7" for n in sizes],
+        name=f"G.{10 * len(sizes)}",
+    )
 
 
 def test_layers_that_come_and_go_are_not_inputs_that_changed() -> None:
-    rows = in_turn([module("both", **weights(4, 5)), module("first", **weights(4)),
-                    module("second", **weights(5))]).rows  # fmt: skip
+    rows = in_turn(
+        [
+            module("both", **weights(4, 5)),
+            module("first", **weights(4)),
+            module("second", **weights(5)),
+        ]
+    ).rows
     assert [(row["kind"], row["op"], row["line"]) for row in rows] == [
         ("operations", "aten::addmm", 7)
     ] * 2
 
 
 def test_layers_of_another_call_site_do_not_count() -> None:
-    modules = [module("both", **weights(4, 5)), module("first", **weights(4)),
-               module("second", **weights(5))]  # fmt: skip
+    modules = [
+        module("both", **weights(4, 5)),
+        module("first", **weights(4)),
+        module("second", **weights(5)),
+    ]
     elsewhere = [compiled(0, "both", line=90), compiled(1, "first"), compiled(2, "second")]
     (row,) = explain(elsewhere, modules).rows
     assert (row["kind"], row["was"], row["now"]) == ("input_shape", "f32[4,4]", "f32[5,5]")
@@ -390,27 +556,58 @@ def test_layers_of_another_call_site_do_not_count() -> None:
 
 def test_sent_tensor_of_two_shapes_seen_together_did_change() -> None:
     batches = [f"f32[{size}] {BATCH}" for size in (4, 5)]
-    rows = in_turn([module("both", batches, [SUM]), module("first", batches[:1]),
-                    module("second", batches[1:])]).rows  # fmt: skip
+    rows = in_turn(
+        [
+            module("both", batches, [SUM]),
+            module("first", batches[:1]),
+            module("second", batches[1:]),
+        ]
+    ).rows
     assert [row["kind"] for row in rows] == ["operations", "input_shape"]
 
 
 def test_changes_of_operations_are_kept_in_the_order_of_lowering() -> None:
-    before = lines(SUM, "aten::pow f32[] constant(2) @train.py:4",
-                   "2 * aten::tanh f32[4] tanh @train.py:5")  # fmt: skip
-    after = lines(SUM, "aten::pow f32[] constant(3) @train.py:4",
-                  "3 * aten::tanh f32[4] tanh @train.py:5",
-                  "aten::relu f32[4] maximum @train.py:6")  # fmt: skip
+    before = lines(
+        SUM, "aten::pow f32[] constant(2) @train.py:4", "2 * aten::tanh f32[4] tanh @train.py:5"
+    )
+    after = lines(
+        SUM,
+        "aten::pow f32[] constant(3) @train.py:4",
+        "3 * aten::tanh f32[4] tanh @train.py:5",
+        "aten::relu f32[4] maximum @train.py:6",
+    )
     changes = in_turn([module("a", **before), module("b", **after)]).changes
     assert changes[0].keys() == TABLES["graph_change"].columns.keys()
     assert [without(change, "process", "index", "file", "function") for change in changes] == [
-        {"nth": 0, "nature": "value", "line": 4, "op": "aten::pow", "was": "f32[] constant(2)",
-         "now": "f32[] constant(3)", "was_count": 1, "now_count": 1},
-        {"nth": 1, "nature": "count", "line": 5, "op": "aten::tanh", "now": "f32[4] tanh",
-         "was_count": 2, "now_count": 3},
-        {"nth": 2, "nature": "added", "line": 6, "op": "aten::relu", "now": "f32[4] maximum",
-         "was_count": 0, "now_count": 1},
-    ]  # fmt: skip
+        {
+            "nth": 0,
+            "nature": "value",
+            "line": 4,
+            "op": "aten::pow",
+            "was": "f32[] constant(2)",
+            "now": "f32[] constant(3)",
+            "was_count": 1,
+            "now_count": 1,
+        },
+        {
+            "nth": 1,
+            "nature": "count",
+            "line": 5,
+            "op": "aten::tanh",
+            "now": "f32[4] tanh",
+            "was_count": 2,
+            "now_count": 3,
+        },
+        {
+            "nth": 2,
+            "nature": "added",
+            "line": 6,
+            "op": "aten::relu",
+            "now": "f32[4] maximum",
+            "was_count": 0,
+            "now_count": 1,
+        },
+    ]
 
 
 def test_forty_changes_are_kept() -> None:
@@ -427,9 +624,15 @@ def test_input_that_came_has_its_line() -> None:
     compilations = [compiled(0, "a", inputs=1, outputs=1), compiled(1, "b", inputs=2, outputs=1)]
     (row,) = explain(compilations, modules).rows
     assert without(row, "process", "index", "function") == {
-        "against": 0, "kind": "input_count", "basis": "hlo", "was": "1 input, 1 output",
-        "now": "2 inputs, 1 output", "role": "used", "file": "train.py", "line": 12,
-    }  # fmt: skip
+        "against": 0,
+        "kind": "input_count",
+        "basis": "hlo",
+        "was": "1 input, 1 output",
+        "now": "2 inputs, 1 output",
+        "role": "used",
+        "file": "train.py",
+        "line": 12,
+    }
 
 
 def test_outputs_alone() -> None:
@@ -437,8 +640,10 @@ def test_outputs_alone() -> None:
     compilations = [compiled(0, "a", inputs=1, outputs=1), compiled(1, "b", inputs=1, outputs=3)]
     (row,) = explain(compilations, modules).rows
     assert (row["kind"], row["was"], row["now"]) == (
-        "input_count", "1 input, 1 output", "1 input, 3 outputs",
-    )  # fmt: skip
+        "input_count",
+        "1 input, 1 output",
+        "1 input, 3 outputs",
+    )
 
 
 def test_numbers_of_inputs_are_unknown_without_the_log() -> None:
@@ -458,10 +663,14 @@ def test_numbers_of_inputs_are_unknown_without_the_log() -> None:
         ([(2, 1), (None, None), (3, 1)], ["unknown", "unknown"]),
     ],
     ids=["inputs", "outputs", "same", "seen before", "unknown", "unknown before", "gap"],
-)  # fmt: skip
+)
 def test_numbers_of_the_log(numbers: list[tuple[int | None, int | None]], kinds: list[str]) -> None:
-    rows = explain([compiled(index, f"g{index}", inputs=ins, outputs=outs)
-                  for index, (ins, outs) in enumerate(numbers)]).rows  # fmt: skip
+    rows = explain(
+        [
+            compiled(index, f"g{index}", inputs=ins, outputs=outs)
+            for index, (ins, outs) in enumerate(numbers)
+        ]
+    ).rows
     assert [row["kind"] for row in rows] == kinds
     assert {row["basis"] for row in rows if row["kind"] == "input_count"} <= {"log"}
 
@@ -471,16 +680,26 @@ def test_numbers_of_the_log(numbers: list[tuple[int | None, int | None]], kinds:
 
 def growing(count: int, times: int, step: int) -> list[Row]:
     return [
-        module(f"g{n}", ["f32[4]"], [SUM, f"{1 + n * times} * aten::add f32[4] add @train.py:7"],
-               name=f"G.{10 + n * step}")
+        module(
+            f"g{n}",
+            ["f32[4]"],
+            [SUM, f"{1 + n * times} * aten::add f32[4] add @train.py:7"],
+            name=f"G.{10 + n * step}",
+        )
         for n in range(count)
-    ]  # fmt: skip
+    ]
 
 
 def test_graph_that_grows_has_the_line_of_what_there_is_more_of() -> None:
     rows = in_turn(growing(5, 10, 20)).rows
-    wanted = {"kind": "growing", "pattern": "grows", "op": "aten::add", "role": "used",
-              "file": "train.py", "line": 7}  # fmt: skip
+    wanted = {
+        "kind": "growing",
+        "pattern": "grows",
+        "op": "aten::add",
+        "role": "used",
+        "file": "train.py",
+        "line": 7,
+    }
     assert [of(row, wanted) for row in rows] == [wanted] * 4
 
 
@@ -490,17 +709,28 @@ def test_graph_that_grows_has_the_line_of_what_there_is_more_of() -> None:
     ids=["twice", "a little", "by more", "shrinks", "halts"],
 )
 def test_graph_that_does_not_grow_steadily(sizes: list[int]) -> None:
-    rows = in_turn([
-        module(f"g{n}", ["f32[4]"], [SUM, f"aten::add f32[4] add @train.py:{n + 20}"],
-               name=f"G.{size}") for n, size in enumerate(sizes)
-    ]).rows  # fmt: skip
+    rows = in_turn(
+        [
+            module(
+                f"g{n}",
+                ["f32[4]"],
+                [SUM, f"aten::add f32[4] add @train.py:{n + 20}"],
+                name=f"G.{size}",
+            )
+            for n, size in enumerate(sizes)
+        ]
+    ).rows
     assert "growing" not in {row["kind"] for row in rows}
 
 
 def test_growth_by_nearly_the_same_amount() -> None:
     sizes = [100, 200, 305, 405]
-    modules = [module(f"g{n}", ["f32[4]"], [f"{1 + n} * aten::add f32[4] add @train.py:7"],
-                      name=f"G.{size}") for n, size in enumerate(sizes)]  # fmt: skip
+    modules = [
+        module(
+            f"g{n}", ["f32[4]"], [f"{1 + n} * aten::add f32[4] add @train.py:7"], name=f"G.{size}"
+        )
+        for n, size in enumerate(sizes)
+    ]
     assert [row["kind"] for row in in_turn(modules).rows] == ["growing"] * 3
 
 
@@ -531,11 +761,14 @@ def test_two_outputs_more_each_time_by_the_log_alone() -> None:
         ({"donated": [1]}, {"donated": [0]}, ("donated", "1", "0")),
         ({"devices": [0]}, {"devices": [1]}, ("devices", "0", "1")),
         ({"sharding": None}, {"sharding": "cafe"}, ("sharding", "none", "cafe")),
-        ({"donated": [0], "devices": [0]}, {"donated": [], "devices": [1]},
-         ("donated", "0", "none")),
+        (
+            {"donated": [0], "devices": [0]},
+            {"donated": [], "devices": [1]},
+            ("donated", "0", "none"),
+        ),
     ],
     ids=["donated", "another donated", "devices", "sharding", "two of them"],
-)  # fmt: skip
+)
 def test_placement(was: Row, now: Row, wanted: tuple[str, str, str]) -> None:
     graph = {**inputs("f32[4]"), **lines(SUM)}
     row = why({**graph, **was}, {**graph, **now})
@@ -557,8 +790,9 @@ def test_sharding_goes_before_inputs_as_each_device_has_a_part_of_them() -> None
 def test_same_graph_again_was_evicted() -> None:
     rows = explain([compiled(0, "a"), compiled(1, "b"), compiled(2, "a"), compiled(3, "a")]).rows
     assert [(row["kind"], row["basis"], row["against"]) for row in rows[1:]] == [
-        ("evicted", "hash", 0), ("evicted", "hash", 2),
-    ]  # fmt: skip
+        ("evicted", "hash", 0),
+        ("evicted", "hash", 2),
+    ]
 
 
 def test_graph_of_another_call_site_was_evicted_too() -> None:
@@ -602,8 +836,12 @@ def test_threads_that_compile_a_graph_side_by_side(columns: Row, kind: str) -> N
 def test_graphs_that_are_the_same_after_optimization() -> None:
     graph = {**inputs("f32[4]"), **lines(SUM)}
     assert without(why(graph, graph)) == {
-        "process": 0, "index": 1, "against": 0, "kind": "unknown", "basis": "hlo",
-    }  # fmt: skip
+        "process": 0,
+        "index": 1,
+        "against": 0,
+        "kind": "unknown",
+        "basis": "hlo",
+    }
 
 
 def test_graph_that_other_lines_built_is_the_same() -> None:
@@ -615,17 +853,25 @@ def test_graph_that_other_lines_built_is_the_same() -> None:
 
 
 def test_same_instructions_wired_in_another_way() -> None:
-    tables = tables_of([
-        module(name, ["f32[4]"], ["2 * aten::exp f32[4] exponential @m.py:5",
-                                  "aten::add f32[4] add @m.py:6"]) for name in "ab"
-    ])  # fmt: skip
+    tables = tables_of(
+        [
+            module(
+                name,
+                ["f32[4]"],
+                ["2 * aten::exp f32[4] exponential @m.py:5", "aten::add f32[4] add @m.py:6"],
+            )
+            for name in "ab"
+        ]
+    )
     for row in tables["hlo_instruction"]:
         wired = [0, row["program_id"]] if row["opcode"] == "add" else []
         row |= {"computation": "main", "operands": wired}
     (row,) = explain(TWICE, **tables).rows
     assert (row["kind"], row["was"], row["now"]) == (
-        "unknown", "f32[4] add(-2, -2)", "f32[4] add(-2, -1)",
-    )  # fmt: skip
+        "unknown",
+        "f32[4] add(-2, -2)",
+        "f32[4] add(-2, -1)",
+    )
 
 
 @pytest.mark.parametrize("graph", ["b", None], ids=["another hash", "no hash"])
@@ -655,15 +901,24 @@ def test_other_call_sites_are_not_compared(other: Row) -> None:
 @pytest.mark.parametrize(
     ("graphs", "against"),
     [
-        ([inputs("f32[8]", "f32[4]"), inputs("f32[9]", "f32[5]"), inputs("f32[7]", "f32[4]")],
-         [0, 0]),
+        (
+            [inputs("f32[8]", "f32[4]"), inputs("f32[9]", "f32[5]"), inputs("f32[7]", "f32[4]")],
+            [0, 0],
+        ),
         ([inputs("f32[8]"), inputs("f32[9]"), inputs("f32[7]")], [0, 1]),
-        ([lines(SUM), lines(SUM, "aten::relu f32[4] maximum @train.py:5"),
-          lines("aten::relu f32[4] maximum @train.py:5"), lines("2 * " + SUM)], [0, 1, 0]),
+        (
+            [
+                lines(SUM),
+                lines(SUM, "aten::relu f32[4] maximum @train.py:5"),
+                lines("aten::relu f32[4] maximum @train.py:5"),
+                lines("2 * " + SUM),
+            ],
+            [0, 1, 0],
+        ),
         ([inputs("f32[8]"), lines(SUM, inputs=["f32[9]"]), inputs("f32[9]")], [0, 0]),
     ],
     ids=["inputs", "the latest of equals", "operations", "operations before inputs"],
-)  # fmt: skip
+)
 def test_most_similar_graph_is_compared(graphs: list[Row], against: list[int]) -> None:
     rows = in_turn([{"hash": f"g{n}", **graph} for n, graph in enumerate(graphs)]).rows
     assert [row["against"] for row in rows] == against
@@ -673,13 +928,18 @@ def test_graph_without_a_module_is_passed_over() -> None:
     compilations = [compiled(0, "a"), compiled(1, "lost"), compiled(2, "b")]
     rows = explain(compilations, [module("a", ["f32[3]"]), module("b", ["f32[5]"])]).rows
     assert [(row["index"], row["kind"], row["against"]) for row in rows] == [
-        (1, "unknown", None), (2, "input_shape", 0),
-    ]  # fmt: skip
+        (1, "unknown", None),
+        (2, "input_shape", 0),
+    ]
 
 
 def test_processes_are_explained_apart() -> None:
-    modules = [module("a", ["f32[3]"]), module("b", ["f32[5]"]),
-               module("a", ["f32[3]"], process=1), module("b", ["bf16[3]"], process=1)]  # fmt: skip
+    modules = [
+        module("a", ["f32[3]"]),
+        module("b", ["f32[5]"]),
+        module("a", ["f32[3]"], process=1),
+        module("b", ["bf16[3]"], process=1),
+    ]
     compilations = [compiled(n, "ab"[n], process=process) for process in (1, 0) for n in range(2)]
     rows = explain(compilations, modules).rows
     assert [row["process"] for row in rows] == [0, 1]
@@ -692,14 +952,26 @@ def test_processes_are_explained_apart() -> None:
 def test_shape_sent_for_the_first_time_in_the_step_that_compiled() -> None:
     (row,) = explain(TWICE, transfer=[sent(0, [16, 64]), sent(1, [17, 64])]).rows
     assert without(row) == {
-        "process": 0, "index": 1, "kind": "input_shape", "basis": "upload", "was": "f32[16,64]",
-        "now": "f32[17,64]", "dimension": 0, "value": 17, "role": "made", "file": "data.py",
-        "line": 88, "function": "load", "seen": 2, "possible": 2,
-    }  # fmt: skip
+        "process": 0,
+        "index": 1,
+        "kind": "input_shape",
+        "basis": "upload",
+        "was": "f32[16,64]",
+        "now": "f32[17,64]",
+        "dimension": 0,
+        "value": 17,
+        "role": "made",
+        "file": "data.py",
+        "line": 88,
+        "function": "load",
+        "seen": 2,
+        "possible": 2,
+    }
 
 
-@pytest.mark.parametrize(("batches", "kind"), [(5, "input_shape"), (8, "input_shape"),
-                                               (4, "unknown"), (20, "unknown")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("batches", "kind"), [(5, "input_shape"), (8, "input_shape"), (4, "unknown"), (20, "unknown")]
+)
 def test_shapes_that_a_loaders_thread_sends_ahead_go_by_their_order(
     batches: int, kind: str
 ) -> None:
@@ -725,9 +997,18 @@ def test_shapes_that_a_loaders_thread_sends_ahead_go_by_their_order(
         [sent(0, [16, 64], thread=2), sent(1, [17, 64], thread=2)],
         [sent(0, [16, 64], direction="to_host"), sent(1, [17, 64], direction="to_host")],
     ],
-    ids=["nothing", "first of its site", "another step", "same step", "other dimensions",
-         "other type", "other line", "other thread", "to the host"],
-)  # fmt: skip
+    ids=[
+        "nothing",
+        "first of its site",
+        "another step",
+        "same step",
+        "other dimensions",
+        "other type",
+        "other line",
+        "other thread",
+        "to the host",
+    ],
+)
 def test_sent_shape_that_explains_nothing(transfers: list[Row]) -> None:
     (row,) = explain(TWICE, transfer=transfers).rows
     assert without(row) == {"process": 0, "index": 1, "kind": "unknown"}
@@ -760,9 +1041,12 @@ def test_upload_that_brings_new_shapes_without_compiling_is_not_blamed() -> None
 
 
 def test_weight_that_was_sent_long_before_is_another_input_not_a_changed_one() -> None:
-    modules = [module(graph, ["f32[16]", f"f32[{n},4] @model.py:5"],
-                      [f"aten::mm f32[{n}] dot @model.py:5"])
-               for graph, n in (("a", 8), ("b", 9))]  # fmt: skip
+    modules = [
+        module(
+            graph, ["f32[16]", f"f32[{n},4] @model.py:5"], [f"aten::mm f32[{n}] dot @model.py:5"]
+        )
+        for graph, n in (("a", 8), ("b", 9))
+    ]
     compilations = [compiled(0, "a", step=4), compiled(1, "b", step=5)]
     weights = [sent(0, [8, 4], line=2), sent(0, [9, 4], line=2)]
     (row,) = explain(compilations, modules, transfer=weights).rows
@@ -775,26 +1059,45 @@ def test_weight_that_was_sent_long_before_is_another_input_not_a_changed_one() -
 def test_graph_that_grows_now_and_then_does_not_grow_from_step_to_step(
     every: int, kind: str
 ) -> None:
-    modules = [module(f"g{n}", ["f32[4]"], [f"{n + 1} * aten::add f32[4] add @train.py:7"],
-                      name=f"G.{100 + 20 * n}") for n in range(5)]  # fmt: skip
+    modules = [
+        module(
+            f"g{n}",
+            ["f32[4]"],
+            [f"{n + 1} * aten::add f32[4] add @train.py:7"],
+            name=f"G.{100 + 20 * n}",
+        )
+        for n in range(5)
+    ]
     compilations = [compiled(n, f"g{n}", step=every * n, ordinal=every * n) for n in range(5)]
     assert {row["kind"] for row in explain(compilations, modules).rows} == {kind}
 
 
 def test_operation_that_makes_the_size_is_named_before_those_that_take_it() -> None:
     modules = [
-        {**module(graph, ["f32[4,64]"], [
-            f"aten::softmax f32[4,{k}] divide @train.py:11",
-            f"aten::topk f32[4,{k}] sort @train.py:9",
-        ]), "name": "G.10"} for graph, k in (("a", 6), ("b", 7))
-    ]  # fmt: skip
+        {
+            **module(
+                graph,
+                ["f32[4,64]"],
+                [
+                    f"aten::softmax f32[4,{k}] divide @train.py:11",
+                    f"aten::topk f32[4,{k}] sort @train.py:9",
+                ],
+            ),
+            "name": "G.10",
+        }
+        for graph, k in (("a", 6), ("b", 7))
+    ]
     tables = tables_of(modules)
     for row in tables["hlo_instruction"]:  # topk of the input, softmax of its result
         row["computation"], row["operands"] = "main", [100 if row["op_type"] == "aten__topk" else 1]
     source = tables["hlo_instruction"][0] | {
-        "id": 100, "op_type": None, "opcode": "parameter", "shape": [4, 64], "operands": [],
+        "id": 100,
+        "op_type": None,
+        "opcode": "parameter",
+        "shape": [4, 64],
+        "operands": [],
         "line": 1,
-    }  # fmt: skip
+    }
     tables["hlo_instruction"] += [source, source | {"program_id": 1, "graph_hash": "b"}]
     database = complete({"compilation": TWICE, **tables}).database
     (row,) = database.rows("FROM recompilation")
@@ -807,38 +1110,66 @@ def test_operation_that_makes_the_size_is_named_before_those_that_take_it() -> N
 shapes = st.lists(st.integers(0, 4), max_size=3).map(lambda sizes: ",".join(map(str, sizes)))
 places = st.sampled_from(["", " @train.py:5", " @train.py:6", " @data.py:88"])
 types = st.sampled_from(["f32", "bf16", "tuple"])
-parameters = st.builds(
-    "{}[{}]{}{}".format, types, shapes, places, st.sampled_from(["", " sent"])
-)  # fmt: skip
+parameters = st.builds("{}[{}]{}{}".format, types, shapes, places, st.sampled_from(["", " sent"]))
 instructions = st.builds(
-    "{} * {}{}[{}] {}{}".format, st.integers(1, 12),
+    "{} * {}{}[{}] {}{}".format,
+    st.integers(1, 12),
     st.sampled_from(["", "aten::pow ", "aten::slice ", "aten::view ", "prim::Constant "]),
-    types, shapes,
-    st.sampled_from(["constant(2)", "constant(3)", "constant", "power", "broadcast", "fusion",
-                     "slice slice={[0:4]}", "slice slice={[1:5]}", "custom-call target=a b"]),
+    types,
+    shapes,
+    st.sampled_from(
+        [
+            "constant(2)",
+            "constant(3)",
+            "constant",
+            "power",
+            "broadcast",
+            "fusion",
+            "slice slice={[0:4]}",
+            "slice slice={[1:5]}",
+            "custom-call target=a b",
+        ]
+    ),
     places,
-)  # fmt: skip
+)
 graphs = st.fixed_dictionaries(
-    {"inputs": st.lists(parameters, max_size=4),
-     "instructions": st.lists(instructions, max_size=4)},
+    {
+        "inputs": st.lists(parameters, max_size=4),
+        "instructions": st.lists(instructions, max_size=4),
+    },
     optional={
         "name": st.none() | st.sampled_from(["", "G", "G.10", "G.30", "G.x.7"]),
         "donated": st.none() | st.lists(st.integers(0, 3), max_size=2),
         "devices": st.none() | st.lists(st.integers(0, 3), max_size=2),
         "sharding": st.none() | st.just("cafe"),
     },
-)  # fmt: skip
+)
 some_compilations = st.lists(
-    st.fixed_dictionaries({
-        "graph_hash": st.none() | st.sampled_from("abcdef"), "line": st.integers(1, 2),
-        "process": st.integers(0, 1), "step": st.none() | st.integers(0, 3),
-        "inputs": st.none() | st.integers(0, 3), "outputs": st.none() | st.integers(0, 3),
-        "end_ns": st.none() | st.integers(0, 3 * SECOND),
-        "duration_ns": st.none() | st.integers(0, 3 * SECOND),
-    }), max_size=8,
-)  # fmt: skip
-KINDS = {"input_shape", "input_type", "input_count", "constant", "operations", "growing",
-         "placement", "evicted", "unknown"}  # fmt: skip
+    st.fixed_dictionaries(
+        {
+            "graph_hash": st.none() | st.sampled_from("abcdef"),
+            "line": st.integers(1, 2),
+            "process": st.integers(0, 1),
+            "step": st.none() | st.integers(0, 3),
+            "inputs": st.none() | st.integers(0, 3),
+            "outputs": st.none() | st.integers(0, 3),
+            "end_ns": st.none() | st.integers(0, 3 * SECOND),
+            "duration_ns": st.none() | st.integers(0, 3 * SECOND),
+        }
+    ),
+    max_size=8,
+)
+KINDS = {
+    "input_shape",
+    "input_type",
+    "input_count",
+    "constant",
+    "operations",
+    "growing",
+    "placement",
+    "evicted",
+    "unknown",
+}
 
 
 @settings(max_examples=30, deadline=None)
@@ -856,10 +1187,15 @@ def test_any_rows_have_a_reason(given: list[Row], modules: list[Row]) -> None:
 
 def in_processes(pairs: list[tuple[Row, Row]]) -> tuple[list[Row], list[Row]]:
     """Compilations and modules: each pair is compiled in a process of its own."""
-    modules = [module(name, **graph, process=process) for process, pair in enumerate(pairs)
-               for name, graph in zip("ab", pair, strict=True)]  # fmt: skip
-    return [compiled(ord(each["hash"]) - ord("a"), each["hash"], process=each["process"])
-            for each in modules], modules  # fmt: skip
+    modules = [
+        module(name, **graph, process=process)
+        for process, pair in enumerate(pairs)
+        for name, graph in zip("ab", pair, strict=True)
+    ]
+    return [
+        compiled(ord(each["hash"]) - ord("a"), each["hash"], process=each["process"])
+        for each in modules
+    ], modules
 
 
 @settings(max_examples=10, deadline=None)
@@ -904,21 +1240,27 @@ NAMELESS = ["f32[16,8] dot", "f32[16,8] add"]  # as in a trace of a program with
 def test_without_any_line_a_graph_of_another_size_is_control_flow() -> None:
     row = why(lines(*NAMELESS), lines(*NAMELESS, "9 * f32[16,8] dot"))
     assert without(row, "process", "index", "against", "basis") == {
-        "kind": "operations", "was": "2 instructions", "now": "11 instructions"
-    }  # fmt: skip
+        "kind": "operations",
+        "was": "2 instructions",
+        "now": "11 instructions",
+    }
 
 
 def test_without_any_line_one_more_input_with_little_work_is_an_input() -> None:
-    more = why({**inputs("f32[]"), **lines(*NAMELESS)},
-               {**inputs("f32[]", "f32[]"), **lines(*NAMELESS, "f32[] add")})  # fmt: skip
+    more = why(
+        {**inputs("f32[]"), **lines(*NAMELESS)},
+        {**inputs("f32[]", "f32[]"), **lines(*NAMELESS, "f32[] add")},
+    )
     assert more["kind"] == "input_count"
 
 
 def test_without_any_line_another_literal_is_a_number() -> None:
     row = why(lines(*NAMELESS, "f32[] constant(2.5)"), lines(*NAMELESS, "f32[] constant(2.25)"))
     assert of(row, {"kind": 0, "was": 0, "now": 0}) == {
-        "kind": "constant", "was": "2.5", "now": "2.25"
-    }  # fmt: skip
+        "kind": "constant",
+        "was": "2.5",
+        "now": "2.25",
+    }
 
 
 def test_where_lines_are_known_a_nameless_literal_says_nothing() -> None:

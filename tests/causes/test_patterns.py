@@ -41,8 +41,9 @@ def resized(
     was: int, now: int, dimension: int = 0, kind: Kind = "input_shape", line: int = 8
 ) -> Cause:
     texts = [f"f32[{'3,' * dimension}{size}]" for size in (was, now)]
-    return Cause(kind, was=texts[0], now=texts[1], dimension=dimension, value=now,
-                 place=Place("d.py", line))  # fmt: skip
+    return Cause(
+        kind, was=texts[0], now=texts[1], dimension=dimension, value=now, place=Place("d.py", line)
+    )
 
 
 def sizes_in_turn(sizes: list[int], dimension: int = 0) -> list[Cause]:
@@ -50,15 +51,20 @@ def sizes_in_turn(sizes: list[int], dimension: int = 0) -> list[Cause]:
 
 
 def with_patterns(
-    causes: Sequence[Cause | None], *sites: range, sizes: Mapping[int, int | None] | None = None,
+    causes: Sequence[Cause | None],
+    *sites: range,
+    sizes: Mapping[int, int | None] | None = None,
     loaders: Loaders | None = None,
-) -> list[Cause]:  # fmt: skip
+) -> list[Cause]:
     """The causes of a site's compilations after its first; ``sites`` part them into several."""
     compilations = compiled(1 + len(causes))
     given: Causes = {c: cause for c, cause in zip(compilations[1:], causes, strict=True) if cause}
     parts = [[compilations[n] for n in site] for site in sites or [range(len(compilations))]]
-    return [*add_patterns(given, parts, lambda c: (sizes or {}).get(c.index), {},
-                          loaders or {}).values()]  # fmt: skip
+    return [
+        *add_patterns(
+            given, parts, lambda c: (sizes or {}).get(c.index), {}, loaders or {}
+        ).values()
+    ]
 
 
 @pytest.mark.parametrize(
@@ -113,10 +119,15 @@ def test_given_causes_stay_as_they_are() -> None:
 
 
 def test_lines_dimensions_and_kinds_have_patterns_of_their_own() -> None:
-    causes = with_patterns([
-        resized(4, 5), resized(4, 9, line=9), resized(4, 11, 1),
-        resized(4, 7, kind="data_dependent_shape"), resized(5, 6),
-    ])  # fmt: skip
+    causes = with_patterns(
+        [
+            resized(4, 5),
+            resized(4, 9, line=9),
+            resized(4, 11, 1),
+            resized(4, 7, kind="data_dependent_shape"),
+            resized(5, 6),
+        ]
+    )
     assert [cause.pattern for cause in causes] == ["varies", None, None, None, "varies"]
 
 
@@ -132,9 +143,17 @@ def test_compilation_without_a_reason_is_passed_over() -> None:
 
 @pytest.mark.parametrize(
     ("shape", "dimension", "size"),
-    [("f32[4,5]", 0, 4), ("f32[4,5]", 1, 5), ("f32[4]{0}", 0, 4), ("f32[4]", 1, None),
-     ("f32[]", 0, None), ("f32[<=9]", 0, None), (None, 0, None), ("3 inputs", 0, None)],
-)  # fmt: skip
+    [
+        ("f32[4,5]", 0, 4),
+        ("f32[4,5]", 1, 5),
+        ("f32[4]{0}", 0, 4),
+        ("f32[4]", 1, None),
+        ("f32[]", 0, None),
+        ("f32[<=9]", 0, None),
+        (None, 0, None),
+        ("3 inputs", 0, None),
+    ],
+)
 def test_size_of_a_dimension(shape: str | None, dimension: int, size: int | None) -> None:
     assert size_in(shape, dimension) == size
 
@@ -161,9 +180,15 @@ def test_graphs_that_grow(sizes: list[int | None], marked: list[int]) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "grown"),
-    [("operations", "growing"), ("input_count", "growing"), ("unknown", "growing"),
-     ("input_shape", "input_shape"), ("placement", "placement"), ("evicted", "evicted")],
-)  # fmt: skip
+    [
+        ("operations", "growing"),
+        ("input_count", "growing"),
+        ("unknown", "growing"),
+        ("input_shape", "input_shape"),
+        ("placement", "placement"),
+        ("evicted", "evicted"),
+    ],
+)
 def test_what_can_be_growth(kind: Kind, grown: Kind) -> None:
     causes = with_patterns([Cause(kind)] * 3, sizes={n: 10 * n for n in range(4)})
     assert {cause.kind for cause in causes} == {grown}
@@ -203,8 +228,9 @@ def compared(old: str, new: str, *seen: str) -> tuple[list[str], str, str]:
     changes = inputs(graph(old), graph(new), together(map(graph, seen)))
     return (
         [f"{_text(a)}→{_text(b)}" for a, b in changes.changed],
-        " ".join(map(_text, changes.removed)), " ".join(map(_text, changes.added)),
-    )  # fmt: skip
+        " ".join(map(_text, changes.removed)),
+        " ".join(map(_text, changes.added)),
+    )
 
 
 def _text(parameter: Parameter) -> str:
@@ -232,10 +258,26 @@ def _text(parameter: Parameter) -> str:
         ("1 2@5 3", "4@5 3 1 6", (["2→4"], "", "6")),
         ("s 1", "1", ([], "s", "")),
     ],
-    ids=["same", "one", "two", "inserted", "left out", "in front", "permuted", "permuted and one",
-         "one, and one inserted", "fewer of a kind", "from none", "other dimensions",
-         "other dimensions of a line", "other line", "line unknown", "by line", "scalar"],
-)  # fmt: skip
+    ids=[
+        "same",
+        "one",
+        "two",
+        "inserted",
+        "left out",
+        "in front",
+        "permuted",
+        "permuted and one",
+        "one, and one inserted",
+        "fewer of a kind",
+        "from none",
+        "other dimensions",
+        "other dimensions of a line",
+        "other line",
+        "line unknown",
+        "by line",
+        "scalar",
+    ],
+)
 def test_inputs_that_differ(old: str, new: str, wanted: tuple[list[str], str, str]) -> None:
     assert compared(old, new) == wanted
 

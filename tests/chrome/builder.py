@@ -33,15 +33,29 @@ class Trace:
     correlation: int = 100
 
     def event(
-        self, name: str, at: float, lasted: float, category: str = "cpu_op",
-        thread: int = HOST, process: int = HOST, **args: Any,
-    ) -> Trace:  # fmt: skip
-        values = ", ".join(f'"{key.replace("_", " ")}": {json.dumps(value)}'
-                           for key, value in args.items())  # fmt: skip
-        self.events.append(_EVENT.format(
-            category=category, name=name, process=process, thread=thread, at=f"{at:.3f}",
-            lasted=f"{lasted:.3f}", args=values,
-        ))  # fmt: skip
+        self,
+        name: str,
+        at: float,
+        lasted: float,
+        category: str = "cpu_op",
+        thread: int = HOST,
+        process: int = HOST,
+        **args: Any,
+    ) -> Trace:
+        values = ", ".join(
+            f'"{key.replace("_", " ")}": {json.dumps(value)}' for key, value in args.items()
+        )
+        self.events.append(
+            _EVENT.format(
+                category=category,
+                name=name,
+                process=process,
+                thread=thread,
+                at=f"{at:.3f}",
+                lasted=f"{lasted:.3f}",
+                args=values,
+            )
+        )
         return self
 
     def label(self, name: str, at: float, lasted: float) -> Trace:
@@ -55,25 +69,52 @@ class Trace:
         return self.event(name, at, lasted, "cuda_runtime", thread)
 
     def launch(
-        self, kernel: str, at: float, begin: float, lasted: float, stream: int = 7,
-        thread: int = HOST, by: str = "cudaLaunchKernel", category: str = "kernel",
-        takes: float = 5, **args: Any,
-    ) -> Trace:  # fmt: skip
+        self,
+        kernel: str,
+        at: float,
+        begin: float,
+        lasted: float,
+        stream: int = 7,
+        thread: int = HOST,
+        by: str = "cudaLaunchKernel",
+        category: str = "kernel",
+        takes: float = 5,
+        **args: Any,
+    ) -> Trace:
         """A kernel that the host launches at one instant and that begins at another."""
         self.correlation += 1
         joined = {"correlation": self.correlation, **args}
         self.event(by, at, takes, "cuda_runtime", thread, cbid=211, correlation=self.correlation)
-        self.event(kernel, begin, lasted, category, stream, self.device, device=self.device,
-                   stream=stream, **joined)  # fmt: skip
-        for phase, process, row, when in (("s", HOST, thread, at),
-                                          ("f", self.device, stream, begin)):  # fmt: skip
+        self.event(
+            kernel,
+            begin,
+            lasted,
+            category,
+            stream,
+            self.device,
+            device=self.device,
+            stream=stream,
+            **joined,
+        )
+        for phase, process, row, when in (
+            ("s", HOST, thread, at),
+            ("f", self.device, stream, begin),
+        ):
             self.events.append(_FLOW % (phase, self.correlation, process, row, when))
         return self
 
     def copy(self, kind: str, at: float, begin: float, lasted: float, takes: float = 5) -> Trace:
         """A copy, such as ``DtoH (Device -> Pageable)``."""
-        return self.launch(f"Memcpy {kind}", at, begin, lasted, by="cudaMemcpyAsync",
-                           category="gpu_memcpy", takes=takes, bytes=4)  # fmt: skip
+        return self.launch(
+            f"Memcpy {kind}",
+            at,
+            begin,
+            lasted,
+            by="cudaMemcpyAsync",
+            category="gpu_memcpy",
+            takes=takes,
+            bytes=4,
+        )
 
     def named(self, what: str, name: str, thread: int, process: int = HOST) -> Trace:
         self.events.append(
@@ -85,11 +126,17 @@ class Trace:
     def text(self) -> str:
         named = [*self.events]
         self.named("process_name", "python", 0).named("thread_name", "thread 4242 (python)", HOST)
-        self.events.append('  {\n    "name": "Record Window End", "ph": "i", "s": "g", "pid": "",'
-                           ' "tid": "", "ts": 99.0\n  }')  # fmt: skip
+        self.events.append(
+            '  {\n    "name": "Record Window End", "ph": "i", "s": "g", "pid": "",'
+            ' "tid": "", "ts": 99.0\n  }'
+        )
         events, self.events = self.events, named
-        return (_HEAD.format(facts=self.facts) + '  "traceEvents": [\n' + ",\n".join(events)
-                + '\n  ],\n  "traceName": "trace.json"\n}\n')  # fmt: skip
+        return (
+            _HEAD.format(facts=self.facts)
+            + '  "traceEvents": [\n'
+            + ",\n".join(events)
+            + '\n  ],\n  "traceName": "trace.json"\n}\n'
+        )
 
     def write(self, path: Path) -> Path:
         path.write_text(self.text(), encoding="utf-8")

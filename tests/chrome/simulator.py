@@ -45,8 +45,9 @@ class Machine:
         self.now += lasts
 
     def _input(self, lasts: float) -> None:
-        self.trace.label("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
-                         self.now, lasts)  # fmt: skip
+        self.trace.label(
+            "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", self.now, lasts
+        )
         self.now += lasts
 
     def _ahead(self, lasts: float) -> None:

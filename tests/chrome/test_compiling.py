@@ -11,12 +11,21 @@ from tests.chrome.test_joined import compiled, load, log, rows
 
 #: As torch 2.9 marks them, and as later releases do.
 NAMES = [
-    ("_compile.compile_inner (dynamo_timed)", "create_aot_dispatcher_function (dynamo_timed)",
-     "compile_fx_inner (dynamo_timed)", "async_compile.wait (dynamo_timed)",
-     "backward._backward_impl (dynamo_timed)"),
-    ("dynamo", "create_aot_dispatcher_function (dynamo_timed)", "inductor_compile",
-     "async_compile.wait (dynamo_timed)", "entire_backward_compile"),
-]  # fmt: skip
+    (
+        "_compile.compile_inner (dynamo_timed)",
+        "create_aot_dispatcher_function (dynamo_timed)",
+        "compile_fx_inner (dynamo_timed)",
+        "async_compile.wait (dynamo_timed)",
+        "backward._backward_impl (dynamo_timed)",
+    ),
+    (
+        "dynamo",
+        "create_aot_dispatcher_function (dynamo_timed)",
+        "inductor_compile",
+        "async_compile.wait (dynamo_timed)",
+        "entire_backward_compile",
+    ),
+]
 PHASES = "SELECT compilation, phase, duration_ns FROM compile_phase ORDER BY ALL"
 COMPILATIONS = """SELECT index, step, ordinal, launches, cause, compile_id, duration_ns
                   FROM compilation ORDER BY index"""
@@ -53,10 +62,16 @@ def test_each_part_has_its_compilation_and_phases(tmp_path: Path, names: tuple[s
         (1, None, 0, None, "jit(Torch-Compiled Region: 1)", "1/0", 300_000),
     ]
     assert rows(evidence, PHASES) == [
-        (0, "aot", 240_000), (0, "dynamo", 600_000), (0, "inductor", 20_000),
-        (0, "triton", 40_000), (1, "aot", 40_000), (1, "dynamo", 200_000),
-        (1, "inductor", 20_000), (1, "triton", 40_000), (None, "aot", 100_000),
-    ]  # fmt: skip
+        (0, "aot", 240_000),
+        (0, "dynamo", 600_000),
+        (0, "inductor", 20_000),
+        (0, "triton", 40_000),
+        (1, "aot", 40_000),
+        (1, "dynamo", 200_000),
+        (1, "inductor", 20_000),
+        (1, "triton", 40_000),
+        (None, "aot", 100_000),
+    ]
     assert rows(evidence, "SELECT DISTINCT name FROM region WHERE name NOT LIKE 'Profiler%'") == [
         ("mine",)
     ]

@@ -24,8 +24,15 @@ def recorded(made: bool = False) -> Trace:
             begin = at + 100 + 2_000 * graph
             trace.launch("gemm", begin, begin + 10, 20, by="cudaGraphLaunch", takes=20)
             for kernel in range(1, 40):
-                trace.event("gemm", begin + 10 + 25 * kernel, 20, "kernel", 7, 0,
-                            correlation=trace.correlation)  # fmt: skip
+                trace.event(
+                    "gemm",
+                    begin + 10 + 25 * kernel,
+                    20,
+                    "kernel",
+                    7,
+                    0,
+                    correlation=trace.correlation,
+                )
         for kernel in range(5):
             trace.launch("add", at + 5_000 + 30 * kernel, at + 5_020 + 30 * kernel, 5)
         trace.copy("DtoD (Device -> Device)", at + 6_000, at + 6_010, 20)
@@ -42,24 +49,44 @@ def without_calls(trace: Trace) -> Trace:
 @pytest.mark.parametrize(
     ("trace", "kernels", "told"),
     [
-        (recorded(), Kernels("partly used", 510, 480, 0, 12, 0),
-         "kernels a step: 85, 80 of them in 2 CUDA graphs, the others launched one by one"),
-        (recorded(made=True), Kernels("recorded anew", 510, 480, 0, 12, 6),
-         "kernels a step: 85, 80 of them in 2 CUDA graphs; 1 graph recorded a step"),
-        (training(6), Kernels("not used", 120, 0, 0, 0, 0),
-         "kernels a step: 20, launched one by one; no CUDA graphs"),
-        (without_calls(training(6)), Kernels(None, 120, 0, 120, 0, 0),
-         "kernels a step: 20; whether in CUDA graphs is not known, as the calls that launch them"
-         " are not in the timeline"),
-        (Trace().launch("gemm", 0, 9, 9, by="hipGraphLaunch"), Kernels("used", 1, 1, 0, 1, 0),
-         "kernels: 1, all in 1 CUDA graph"),
-        (Trace().launch("gemm", 0, 9, 9).call("cudaGraphInstantiate", 9),
-         Kernels("recorded", 1, 0, 0, 0, 1), "kernels: 1, launched one by one; 1 graph recorded"),
-        (Trace().event("gemm", 0, 9, "kernel", 7, 0, graph_node_id=3)
-         .launch("add", 20, 30, 9), Kernels("partly used", 2, 1, 0, 0, 0),
-         "kernels: 2, 1 of them in CUDA graphs, the others launched one by one"),
+        (
+            recorded(),
+            Kernels("partly used", 510, 480, 0, 12, 0),
+            "kernels a step: 85, 80 of them in 2 CUDA graphs, the others launched one by one",
+        ),
+        (
+            recorded(made=True),
+            Kernels("recorded anew", 510, 480, 0, 12, 6),
+            "kernels a step: 85, 80 of them in 2 CUDA graphs; 1 graph recorded a step",
+        ),
+        (
+            training(6),
+            Kernels("not used", 120, 0, 0, 0, 0),
+            "kernels a step: 20, launched one by one; no CUDA graphs",
+        ),
+        (
+            without_calls(training(6)),
+            Kernels(None, 120, 0, 120, 0, 0),
+            "kernels a step: 20; whether in CUDA graphs is not known, as the calls that launch them"
+            " are not in the timeline",
+        ),
+        (
+            Trace().launch("gemm", 0, 9, 9, by="hipGraphLaunch"),
+            Kernels("used", 1, 1, 0, 1, 0),
+            "kernels: 1, all in 1 CUDA graph",
+        ),
+        (
+            Trace().launch("gemm", 0, 9, 9).call("cudaGraphInstantiate", 9),
+            Kernels("recorded", 1, 0, 0, 0, 1),
+            "kernels: 1, launched one by one; 1 graph recorded",
+        ),
+        (
+            Trace().event("gemm", 0, 9, "kernel", 7, 0, graph_node_id=3).launch("add", 20, 30, 9),
+            Kernels("partly used", 2, 1, 0, 0, 0),
+            "kernels: 2, 1 of them in CUDA graphs, the others launched one by one",
+        ),
     ],
-)  # fmt: skip
+)
 def test_whether_cuda_graphs_are_used_is_told_of_each_gpu(
     tmp_path: Path, trace: Trace, kernels: Kernels, told: str
 ) -> None:

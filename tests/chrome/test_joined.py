@@ -31,8 +31,14 @@ def compiled(
         whole, begin = STEP_US, at + 100
         if number == 0 or number in again:
             version += number in again
-            trace.event("_compile.compile_inner (dynamo_timed)", begin, 600, process=pid,
-                        thread=pid, category="user_annotation")  # fmt: skip
+            trace.event(
+                "_compile.compile_inner (dynamo_timed)",
+                begin,
+                600,
+                process=pid,
+                thread=pid,
+                category="user_annotation",
+            )
             whole, begin = whole + 700, begin + 650
         trace.event(f"ProfilerStep#{number}", at, whole, "user_annotation", pid, pid)
         trace.event("aten::empty", begin - 40, 20, thread=pid, process=pid)
@@ -77,17 +83,21 @@ def test_compilations_of_the_log_are_placed_in_the_steps_of_the_trace(tmp_path: 
     assert rows(evidence, PLACES) == [(0, 0, 0, 12), (0, 6, 6, 12)]
     assert rows(evidence, "SELECT list(index ORDER BY index) FROM step WHERE compilations = 1") == [
         ([0, 6],)
-    ]  # fmt: skip
+    ]
     assert rows(evidence, "SELECT frame, frame_ns, step_ns FROM frame_time ORDER BY 1") == [
-        ("0", 500_000, 1_000_000), ("1", 400_000, 1_000_000)
-    ]  # fmt: skip
+        ("0", 500_000, 1_000_000),
+        ("1", 400_000, 1_000_000),
+    ]
 
 
 def test_findings_of_the_log_say_how_much_of_a_step_the_function_takes(tmp_path: Path) -> None:
     again = (4, 6, 8, 10)
-    found = {finding.rule: finding for finding in diagnose(
-        load(tmp_path, {"trace": compiled(again=again)}, {"a": log(again)}), load_rules()
-    ).findings}  # fmt: skip
+    found = {
+        finding.rule: finding
+        for finding in diagnose(
+            load(tmp_path, {"trace": compiled(again=again)}, {"a": log(again)}), load_rules()
+        ).findings
+    }
 
     for rule in ("XD101", "XD314"):
         assert "A step without compiling takes 1 ms, the function 0.5 ms" in found[rule].message
@@ -104,17 +114,22 @@ def test_a_log_alone_says_nothing_of_steps(tmp_path: Path) -> None:
 @pytest.mark.parametrize("named", [True, False])
 def test_logs_and_traces_of_several_ranks_are_joined_by_rank(tmp_path: Path, named: bool) -> None:
     again = {0: (3,), 1: (5, 7), 2: (9,)}
-    traces = {f"rank{rank}" if named else f"vm_{9 - rank}":
-              compiled(again=at, pid=4242 if rank else 4243, rank=None if named else rank)
-              for rank, at in again.items()}  # fmt: skip
-    logs = {f"rank_{rank}_x{9 - rank}": log(at, 4242 if rank else 4243)
-            for rank, at in again.items()}  # fmt: skip
+    traces = {
+        f"rank{rank}" if named else f"vm_{9 - rank}": compiled(
+            again=at, pid=4242 if rank else 4243, rank=None if named else rank
+        )
+        for rank, at in again.items()
+    }
+    logs = {
+        f"rank_{rank}_x{9 - rank}": log(at, 4242 if rank else 4243) for rank, at in again.items()
+    }
     evidence = load(tmp_path, traces, logs)
 
     assert rows(
-        evidence, "SELECT rank, list(step ORDER BY index) FROM compilation"
-        " JOIN process USING (process) GROUP BY rank ORDER BY rank"
-    ) == [(rank, [0, *at]) for rank, at in again.items()]  # fmt: skip
+        evidence,
+        "SELECT rank, list(step ORDER BY index) FROM compilation"
+        " JOIN process USING (process) GROUP BY rank ORDER BY rank",
+    ) == [(rank, [0, *at]) for rank, at in again.items()]
     assert not any("another process" in note for note in evidence.notes)
 
 
@@ -122,13 +137,17 @@ def test_logs_of_unnumbered_processes_are_joined_by_the_process(tmp_path: Path) 
     traces = {"a": compiled(again=(3,), pid=71), "b": compiled(again=(5,), pid=72)}
     evidence = load(tmp_path, traces, {"x": log((5,), 72), "y": log((3,), 71)})
 
-    assert rows(evidence, "SELECT pid, max(step) FROM compilation JOIN process USING (process)"
-                          " GROUP BY pid ORDER BY pid") == [(71, 3), (72, 5)]  # fmt: skip
+    assert rows(
+        evidence,
+        "SELECT pid, max(step) FROM compilation JOIN process USING (process)"
+        " GROUP BY pid ORDER BY pid",
+    ) == [(71, 3), (72, 5)]
 
 
 def test_the_log_of_another_run_is_another_process(tmp_path: Path) -> None:
-    evidence = load(tmp_path, {"rank_0": compiled(rank=0)},
-                    {"rank_0_old": log(pid=17), "rank_0_z": log()})  # fmt: skip
+    evidence = load(
+        tmp_path, {"rank_0": compiled(rank=0)}, {"rank_0_old": log(pid=17), "rank_0_z": log()}
+    )
 
     assert [row[:2] for row in rows(evidence, PLACES)] == [(0, 0), (0, 6), (1, None), (1, None)]
     (note,) = (note for note in evidence.notes if "another process" in note)

@@ -34,10 +34,12 @@ def fired(evidence: Evidence) -> set[str]:
 def test_an_eager_loop_that_launches_too_slowly(tmp_path: Path) -> None:
     evidence = load(tmp_path, launch_bound())
     table = evidence.database.table
-    assert table("SELECT kind, via, file, line, count(*), sum(count) FROM host_sync"
-                 " GROUP BY ALL")[1] == [("item", "", "train.py", 21, 8, 8)]  # fmt: skip
-    (step,) = table("SELECT duration_ns, input_ns, wait_ns, upload_ns, steady FROM timeline_step"
-                    " WHERE step = 4")[1]  # fmt: skip
+    assert table("SELECT kind, via, file, line, count(*), sum(count) FROM host_sync GROUP BY ALL")[
+        1
+    ] == [("item", "", "train.py", 21, 8, 8)]
+    (step,) = table(
+        "SELECT duration_ns, input_ns, wait_ns, upload_ns, steady FROM timeline_step WHERE step = 4"
+    )[1]
     assert step == (10_000_000, 300_000, 280_000, 5_000, True)
     (device,) = table("SELECT busy_ns, idle_ns FROM device_step WHERE step = 4")[1]
     assert device == (300 * 6_000 + 200_000 + 40_000 + 2_000, 7_958_000)
@@ -82,31 +84,44 @@ def test_kernels_of_the_backward_pass_are_of_the_function_that_called_the_operat
         at = number * 10_000.0
         trace.step(number, at, 10_000)
         trace.event("train.py(9): train", at, 10_000, "python_function")
-        for place, (function, name) in enumerate((("net.py(21): forward", "relu"),
-                                                  ("net.py(40): loss_of", "mul"))):  # fmt: skip
+        for place, (function, name) in enumerate(
+            (("net.py(21): forward", "relu"), ("net.py(40): loss_of", "mul"))
+        ):
             begin, sequence = at + 100 + 300 * place, 2 * number + place
             trace.event(function, begin, 200, "python_function")
             trace.event("aten::empty", begin + 5, 5, Sequence_number=sequence)
             trace.event(f"aten::{name}", begin + 20, 50, Sequence_number=sequence)
             trace.launch(f"{name}_elementwise_kernel", begin + 30, begin + 40, 50)
             after = at + 1_500 - 400 * place
-            trace.event(f"autograd::engine::evaluate_function: {name}Backward0", after, 100,
-                        thread=BACKWARD, Sequence_number=sequence)  # fmt: skip
+            trace.event(
+                f"autograd::engine::evaluate_function: {name}Backward0",
+                after,
+                100,
+                thread=BACKWARD,
+                Sequence_number=sequence,
+            )
             for kernel in range(10):
                 begin = at + 2_000 + 3_500 * place + 300 * kernel
-                trace.launch(f"{name}_backward_elementwise_kernel", after + 10 + kernel, begin,
-                             250 + 40 * place, thread=BACKWARD)  # fmt: skip
+                trace.launch(
+                    f"{name}_backward_elementwise_kernel",
+                    after + 10 + kernel,
+                    begin,
+                    250 + 40 * place,
+                    thread=BACKWARD,
+                )
     evidence = load(tmp_path, trace)
 
-    assert evidence.database.table("SELECT hlo_op, file, line, function, share FROM kernel_site"
-                                   " ORDER BY hlo_op")[1] == [
+    assert evidence.database.table(
+        "SELECT hlo_op, file, line, function, share FROM kernel_site ORDER BY hlo_op"
+    )[1] == [
         ("mul_backward_elementwise_kernel", "net.py", 40, "loss_of", 1.0),
         ("mul_elementwise_kernel", "net.py", 40, "loss_of", 1.0),
         ("relu_backward_elementwise_kernel", "net.py", 21, "forward", 1.0),
         ("relu_elementwise_kernel", "net.py", 21, "forward", 1.0),
-    ]  # fmt: skip
-    (found,) = (finding for finding in diagnose(evidence, load_rules()).findings
-                if finding.rule == "XD608")  # fmt: skip
+    ]
+    (found,) = (
+        finding for finding in diagnose(evidence, load_rules()).findings if finding.rule == "XD608"
+    )
     assert (found.locations[0].file, found.locations[0].line) == ("net.py", 40)
 
 
@@ -163,8 +178,9 @@ def test_the_sample_with_a_compilers_log_is_as_before(monkeypatch: pytest.Monkey
     evidence = load_evidence("graph_breaks")
     render([Report(diagnose(evidence, load_rules()))], output, Style(80))
     assert_as_before(Path("graph_breaks", "report.txt").absolute(), output.getvalue())
-    placed = evidence.database.table("SELECT step, count(*) FROM compilation GROUP BY ALL"
-                                     " ORDER BY 1")[1]  # fmt: skip
+    placed = evidence.database.table(
+        "SELECT step, count(*) FROM compilation GROUP BY ALL ORDER BY 1"
+    )[1]
     assert placed == [(3, 1), (7, 1), (11, 1), (17, 1), (None, 2)]  # with what follows the break
 
 
@@ -281,20 +297,30 @@ def test_warm_up_is_what_shows_it(
     ("kernel", "told"),
     [
         ("ampere_sgemm_32x32_sliced1x4_tn", "ampere_sgemm_32x32_sliced1x4_tn"),
-        ("void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl_nocast<"
-         "at::native::BinaryFunctor<float, float, at::native::MulFunctor<float> > > >(int, int)",
-         "elementwise_kernel<MulFunctor>"),
-        ("void at::native::(anonymous namespace)::cunn_SoftMaxForward<8, c10::BFloat16, float,"
-         " c10::BFloat16>(c10::BFloat16*, c10::BFloat16 const*, int)", "cunn_SoftMaxForward"),
-        ("void cutlass::Kernel2<cutlass_75_tensorop_bf16_s1688gemm_bf16_256x128_tn_align1>"
-         "(cutlass_75_tensorop_bf16_s1688gemm_bf16_256x128_tn_align1::Params)",
-         "cutlass_75_tensorop_bf16_s1688gemm_bf16_256x128_tn_align1"),
-        ("std::enable_if<(((8)>(0)))&&vllm::_typeConvert<c10::BFloat16>::exists, void>::type vllm::"
-         "fused_add_rms_norm_kernel<c10::BFloat16, 8>(c10::BFloat16*, long)",
-         "fused_add_rms_norm_kernel"),
+        (
+            "void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl_nocast<"
+            "at::native::BinaryFunctor<float, float, at::native::MulFunctor<float> > > >(int, int)",
+            "elementwise_kernel<MulFunctor>",
+        ),
+        (
+            "void at::native::(anonymous namespace)::cunn_SoftMaxForward<8, c10::BFloat16, float,"
+            " c10::BFloat16>(c10::BFloat16*, c10::BFloat16 const*, int)",
+            "cunn_SoftMaxForward",
+        ),
+        (
+            "void cutlass::Kernel2<cutlass_75_tensorop_bf16_s1688gemm_bf16_256x128_tn_align1>"
+            "(cutlass_75_tensorop_bf16_s1688gemm_bf16_256x128_tn_align1::Params)",
+            "cutlass_75_tensorop_bf16_s1688gemm_bf16_256x128_tn_align1",
+        ),
+        (
+            "std::enable_if<(((8)>(0)))&&vllm::_typeConvert<c10::BFloat16>::exists,"
+            " void>::type vllm::"
+            "fused_add_rms_norm_kernel<c10::BFloat16, 8>(c10::BFloat16*, long)",
+            "fused_add_rms_norm_kernel",
+        ),
         ("k" * 70, "k" * 59 + "…"),
     ],
-)  # fmt: skip
+)
 def test_kernels_are_called_by_what_tells_them_apart(
     tmp_path: Path, kernel: str, told: str
 ) -> None:
@@ -310,9 +336,13 @@ def test_the_compilers_own_marks_are_no_labels_of_the_program(tmp_path: Path) ->
     assert names == [*((f"ProfilerStep#{number}",) for number in range(4)), ("my part",)]
 
 
-@pytest.mark.parametrize(("kind", "told"), [
-    ("HtoD (Pageable -> Device)", {"XD611"}), ("DtoH (Device -> Pageable)", {"XD201"}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("HtoD (Pageable -> Device)", {"XD611"}),
+        ("DtoH (Device -> Pageable)", {"XD201"}),
+    ],
+)
 def test_a_wait_is_of_the_copy_before_it_in_the_same_operator(
     tmp_path: Path, kind: str, told: set[str]
 ) -> None:
@@ -327,8 +357,9 @@ def test_a_wait_is_of_the_copy_before_it_in_the_same_operator(
         trace.call("cudaStreamSynchronize", at + 5_200, 3)  # the program's own
     evidence = load(tmp_path, trace)
     assert fired(evidence) - {"XD612"} == told  # the rest of the step is Python
-    (step,) = evidence.database.table("SELECT wait_ns, upload_ns FROM timeline_step"
-                                      " WHERE step = 5")[1]  # fmt: skip
+    (step,) = evidence.database.table(
+        "SELECT wait_ns, upload_ns FROM timeline_step WHERE step = 5"
+    )[1]
     expected = (3_000, 5_025_000) if "HtoD" in kind else (5_028_000, 0)
     assert step == expected
 
@@ -342,8 +373,9 @@ def test_a_wait_after_a_copy_in_no_operator_is_the_programs_own(tmp_path: Path) 
         trace.copy("HtoD (Pinned -> Device)", at + 102, at + 5_030, 90)
         trace.call("cudaStreamSynchronize", at + 110, 5_020)
     evidence = load(tmp_path, trace)
-    (step,) = evidence.database.table("SELECT wait_ns, upload_ns FROM timeline_step"
-                                      " WHERE step = 5")[1]  # fmt: skip
+    (step,) = evidence.database.table(
+        "SELECT wait_ns, upload_ns FROM timeline_step WHERE step = 5"
+    )[1]
     assert step == (5_020_000, 5_000)
     assert "XD611" not in fired(evidence)
 
@@ -355,8 +387,15 @@ def test_calls_that_wait_for_their_copy_are_known_by_their_runtime(tmp_path: Pat
         trace.step(number, at, 10_000).event("aten::mm", at + 10, 50)
         trace.launch("gemm", at + 20, at + 30, 5_000, by="hipLaunchKernel")
         trace.event("aten::item", at + 100, 5_050)
-        trace.launch("Memcpy DtoH (Device -> Host)", at + 102, at + 5_030, 90,
-                     by="hipMemcpyWithStream", category="gpu_memcpy", takes=5_040)  # fmt: skip
+        trace.launch(
+            "Memcpy DtoH (Device -> Host)",
+            at + 102,
+            at + 5_030,
+            90,
+            by="hipMemcpyWithStream",
+            category="gpu_memcpy",
+            takes=5_040,
+        )
     assert fired(load(tmp_path, trace)) - {"XD612"} == {"XD201"}
 
 

@@ -38,9 +38,10 @@ def events(space: ChromeSpace) -> list[tuple[str, int, int]]:
     origin = space.lines[0].origin_ns if space.lines else 0
     return sorted(
         (found.names[name], origin + start // 1000, duration // 1000)
-        for name, start, duration in zip(found.name.tolist(), found.start_ps.tolist(),
-                                         found.duration_ps.tolist(), strict=True)
-    )  # fmt: skip
+        for name, start, duration in zip(
+            found.name.tolist(), found.start_ps.tolist(), found.duration_ps.tolist(), strict=True
+        )
+    )
 
 
 def load(folder: Path, trace: Trace) -> Evidence:
@@ -51,21 +52,28 @@ def load(folder: Path, trace: Trace) -> Evidence:
 @given(
     rows=st.lists(
         st.tuples(st.text(), st.integers(0, 10**16), st.integers(0, 10**12), st.booleans()),
-        min_size=1, max_size=20,
+        min_size=1,
+        max_size=20,
     ),
     indent=st.sampled_from([None, 1]),
-)  # fmt: skip
+)
 def test_what_is_written_is_read(
     tmp_path: Path, rows: list[tuple[str, int, int, bool]], indent: int | None
 ) -> None:
     origin = rows[0][1]
     rows = [(name, origin + at % 10**15, lasted, args) for name, at, lasted, args in rows]
     written: list[dict[str, Any]] = [
-        {"ph": "X", "name": name, "pid": 1, "tid": 2, "ts": at // 1000,
-         **({"args": {"note": name, "deep": [{"a": [name]}], "Ev Idx": lasted}} if args else {}),
-         "dur": lasted // 1000}
+        {
+            "ph": "X",
+            "name": name,
+            "pid": 1,
+            "tid": 2,
+            "ts": at // 1000,
+            **({"args": {"note": name, "deep": [{"a": [name]}], "Ev Idx": lasted}} if args else {}),
+            "dur": lasted // 1000,
+        }
         for name, at, lasted, args in rows
-    ]  # fmt: skip
+    ]
     space = opened(tmp_path, json.dumps({"traceEvents": [*written, {}]}, indent=indent))
     assert space.damage_note() is None
     assert events(space) == sorted(
@@ -80,12 +88,23 @@ def test_what_is_written_is_read(
 
 @pytest.mark.parametrize(
     ("written", "nanoseconds"),
-    [("1712195495520883.125", 1712195495520883125), ("10.936999999999999", 10937),
-     ('"17.5"', 17500), ("5", 5000), ("-2.5", -2500), ("0.0004", 0),
-     ("1.712195495520883e+15", 1712195495520883000), ("171219549552088312e-2", 1712195495520883120),
-     ("1.2E1", 12000), ("-25e-1", -2500), ("1e-05", 0), ("3e-900", 0), ("0e9", 0),
-     ("1.5e3", 1500000)],
-)  # fmt: skip
+    [
+        ("1712195495520883.125", 1712195495520883125),
+        ("10.936999999999999", 10937),
+        ('"17.5"', 17500),
+        ("5", 5000),
+        ("-2.5", -2500),
+        ("0.0004", 0),
+        ("1.712195495520883e+15", 1712195495520883000),
+        ("171219549552088312e-2", 1712195495520883120),
+        ("1.2E1", 12000),
+        ("-25e-1", -2500),
+        ("1e-05", 0),
+        ("3e-900", 0),
+        ("0e9", 0),
+        ("1.5e3", 1500000),
+    ],
+)
 def test_instants_are_decimals(tmp_path: Path, written: str, nanoseconds: int) -> None:
     event = f'{{"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": {written}, "dur": 1}}'
     assert events(opened(tmp_path, f"[{event}]")) == [("a", nanoseconds, 1000)]
@@ -96,22 +115,31 @@ def test_a_trace_has_threads_streams_steps_and_flows(tmp_path: Path) -> None:
     trace.event("part", 5, 9, "gpu_user_annotation", 7, 0)
     evidence = load(tmp_path, trace)
     table = evidence.database.table
-    assert table("SELECT p.name, l.name, l.main, l.events FROM line l JOIN plane p USING"
-                 " (process, plane) WHERE p.kind IN ('host', 'device') ORDER BY l.line")[1] == [
+    assert table(
+        "SELECT p.name, l.name, l.main, l.events FROM line l JOIN plane p USING"
+        " (process, plane) WHERE p.kind IN ('host', 'device') ORDER BY l.line"
+    )[1] == [
         ("/host:CPU", "thread 4242 (python)", True, 13),
         ("/device:GPU:0", "Stream #7", False, 6),
         ("/device:GPU:0", "gpu_user_annotation #7", False, 1),
-    ]  # fmt: skip
+    ]
     assert table("SELECT step, duration_ns FROM timeline_step")[1] == [
-        (0, 10_000_000), (1, 10_000_000), (2, 10_000_000)
-    ]  # fmt: skip
+        (0, 10_000_000),
+        (1, 10_000_000),
+        (2, 10_000_000),
+    ]
     assert table("SELECT min(begin_ns), max(frontend) FROM timeline")[1] == [(BASE_NS, "torch")]
-    pairs = table("SELECT a.name, b.name, b.start_ns - a.start_ns FROM event a JOIN event b"
-                  " ON a.flow_out = b.flow_in ORDER BY a.start_ns LIMIT 2")[1]  # fmt: skip
+    pairs = table(
+        "SELECT a.name, b.name, b.start_ns - a.start_ns FROM event a JOIN event b"
+        " ON a.flow_out = b.flow_in ORDER BY a.start_ns LIMIT 2"
+    )[1]
     assert pairs == [("cudaLaunchKernel", "gemm", 10_000), ("cudaLaunchKernel", "gemm", 4_990_000)]
     assert table("SELECT DISTINCT name FROM region ORDER BY 1")[1] == [
-        ("ProfilerStep#0",), ("ProfilerStep#1",), ("ProfilerStep#2",), ("part",)
-    ]  # fmt: skip
+        ("ProfilerStep#0",),
+        ("ProfilerStep#1",),
+        ("ProfilerStep#2",),
+        ("part",),
+    ]
 
 
 def test_a_trace_that_is_cut_off_anywhere_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
@@ -182,10 +210,10 @@ def test_a_folder_has_a_process_for_each_rank_and_its_newest_part(tmp_path: Path
     packed.with_name(f"{packed.name}.gz").write_bytes(gzip.compress(packed.read_bytes()))
     packed.unlink()
     evidence = load_evidence(str(tmp_path))
-    assert evidence.database.table("SELECT p.host, count(*) FROM process p JOIN timeline_step"
-                                   " USING (process) GROUP BY ALL ORDER BY 1")[1] == [
-        ("vm_0", 6), ("vm_1", 6)
-    ]  # fmt: skip
+    assert evidence.database.table(
+        "SELECT p.host, count(*) FROM process p JOIN timeline_step"
+        " USING (process) GROUP BY ALL ORDER BY 1"
+    )[1] == [("vm_0", 6), ("vm_1", 6)]
     assert any("2 traces of earlier parts" in note for note in evidence.notes)
 
 
@@ -199,12 +227,27 @@ def test_a_trace_without_events_is_an_error(tmp_path: Path, text: str) -> None:
 def test_a_trace_made_of_a_timeline_has_its_planes_and_lacks_the_graphs(tmp_path: Path) -> None:
     names = [("process_name", None, "/host:CPU"), ("thread_name", 5, "python")]
     rows: list[dict[str, Any]] = [
-        {"ph": "M", "pid": 701, "name": what, "args": {"name": name},
-         **({} if thread is None else {"tid": thread})}
+        {
+            "ph": "M",
+            "pid": 701,
+            "name": what,
+            "args": {"name": name},
+            **({} if thread is None else {"tid": thread}),
+        }
         for what, thread, name in names
-    ]  # fmt: skip
-    rows += [{"ph": "X", "pid": 701, "tid": 5, "ts": 10.0 * step, "dur": 9.5, "name": "train",
-              "args": {"step_num": str(step)}} for step in range(4)]  # fmt: skip
+    ]
+    rows += [
+        {
+            "ph": "X",
+            "pid": 701,
+            "tid": 5,
+            "ts": 10.0 * step,
+            "dur": 9.5,
+            "name": "train",
+            "args": {"step_num": str(step)},
+        }
+        for step in range(4)
+    ]
     path = tmp_path / "vm.trace.json"
     path.write_text(json.dumps({"displayTimeUnit": "ns", "traceEvents": [*rows, {}]}))
     (tmp_path / "perfetto_trace.json.gz").write_bytes(gzip.compress(path.read_bytes()))
@@ -215,8 +258,11 @@ def test_a_trace_made_of_a_timeline_has_its_planes_and_lacks_the_graphs(tmp_path
     )[1]
     assert described == [("vm", "StepTrace", "python")]
     assert evidence.database.table("SELECT step, duration_ns FROM timeline_step")[1] == [
-        (0, 9500), (1, 10000), (2, 10000), (3, 10000)
-    ]  # fmt: skip
+        (0, 9500),
+        (1, 10000),
+        (2, 10000),
+        (3, 10000),
+    ]
     assert any("without the compiled graphs" in note for note in evidence.notes)
 
 

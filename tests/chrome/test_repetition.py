@@ -54,24 +54,34 @@ def steps(folder: Path, trace: Trace) -> tuple[object, ...]:
         ((*MODEL, READ) * 5, ("repetition", 5, 1500)),
         ((*MODEL, READ) * 2, (None, 0, None)),
         ((*MODEL, PASS) * 6, ("repetition", 6, 1500)),
-        (("aten::randn", "aten::randn", *((*MODEL, READ) * 5), *MODEL[:3]),
-         ("repetition", 5, 1500)),
+        (
+            ("aten::randn", "aten::randn", *((*MODEL, READ) * 5), *MODEL[:3]),
+            ("repetition", 5, 1500),
+        ),
         ((*((*MODEL, READ) * 5), "aten::mean"), (None, 0, None)),
         (MODEL * 5, (None, 0, None)),
         (LAYER * 12, (None, 0, None)),
         ((*MODEL[:1], *((*LAYER, READ) * 12), *MODEL[-1:]), (None, 0, None)),
         (("label 1", "label 2", "label 3"), ("repetition", 3, 100)),
-        (("label of layer 1", "aten::linear", "label of layer 2", "aten::linear",
-          "label of layer 3", "aten::linear", "aten::softmax"), (None, 0, None)),
+        (
+            (
+                "label of layer 1",
+                "aten::linear",
+                "label of layer 2",
+                "aten::linear",
+                "label of layer 3",
+                "aten::linear",
+                "aten::softmax",
+            ),
+            (None, 0, None),
+        ),
         (("aten::embedding", *(("aten::attention", GRAPH) * 6), "aten::softmax"), (None, 0, None)),
         ((GRAPH, "aten::argmax") * 5, ("repetition", 5, 200)),
         ((BATCH, *MODEL) * 4, ("batches", 4, 1500)),
         ((*((BATCH, *MODEL) * 4), BATCH, *((BATCH, *MODEL) * 4), BATCH), ("batches", 8, 1500)),
     ],
-)  # fmt: skip
-def test_what_repeats(
-    tmp_path: Path, names: Sequence[str], expected: tuple[object, ...]
-) -> None:  # fmt: skip
+)
+def test_what_repeats(tmp_path: Path, names: Sequence[str], expected: tuple[object, ...]) -> None:
     assert steps(tmp_path, traced(*names)) == expected
 
 
@@ -93,10 +103,15 @@ def test_a_compiled_function_that_is_called_several_times_a_step(
 
 @pytest.mark.parametrize(
     ("names", "each"),
-    [(("label 1", "label 2", "label 3"), "label 1"), ((BATCH, *MODEL) * 4, "one batch"),
-     ((*MODEL, READ) * 5, "one turn of 15 operators, labels and launches, the first"
-                          " aten::embedding,")],
-)  # fmt: skip
+    [
+        (("label 1", "label 2", "label 3"), "label 1"),
+        ((BATCH, *MODEL) * 4, "one batch"),
+        (
+            (*MODEL, READ) * 5,
+            "one turn of 15 operators, labels and launches, the first aten::embedding,",
+        ),
+    ],
+)
 def test_a_note_says_what_steps_are(tmp_path: Path, names: Sequence[str], each: str) -> None:
     path = traced(*names).write(tmp_path / "trace.json")
     assert load_evidence(str(path)).notes == (
@@ -116,15 +131,19 @@ def test_a_mark_around_an_epoch_is_no_step(tmp_path: Path) -> None:
         "SELECT steps_from, count(*), count(*) FILTER (steady) FROM timeline"
         " JOIN timeline_step USING (process) GROUP BY ALL"
     )[1] == [("batches", 8, 8)]
-    assert any(note.endswith(
-        ": ProfilerStep marks 1 step, in which more is repeated; steps are taken to go from one"
-        " batch to the next"
-    ) for note in evidence.notes)  # fmt: skip
+    assert any(
+        note.endswith(
+            ": ProfilerStep marks 1 step, in which more is repeated; steps are taken to go from one"
+            " batch to the next"
+        )
+        for note in evidence.notes
+    )
     assert {finding.rule for finding in diagnose(evidence, load_rules()).findings} == {"XD501"}
 
 
-@pytest.mark.parametrize(("updates", "expected"), [(1, ("ProfilerStep", 2)),
-                                                   (4, ("executions", 8))])  # fmt: skip
+@pytest.mark.parametrize(
+    ("updates", "expected"), [(1, ("ProfilerStep", 2)), (4, ("executions", 8))]
+)
 def test_batches_whose_gradients_are_added_up_are_no_steps(
     tmp_path: Path, updates: int, expected: tuple[str, int]
 ) -> None:

@@ -62,8 +62,10 @@ def test_any_loop_without_its_reads_is_as_fast_as_the_replay_says(
     chance = random.Random(seed)
     acts: list[Act] = [ITEM]
     for _ in range(chance.randint(1, 4)):
-        acts += [("op", chance.uniform(10, 80), chance.uniform(5, 120))
-                 for _ in range(chance.randint(5, 40))]  # fmt: skip
+        acts += [
+            ("op", chance.uniform(10, 80), chance.uniform(5, 120))
+            for _ in range(chance.randint(5, 40))
+        ]
         acts += [("python", chance.uniform(0, 500)), *[ITEM] * chance.randint(0, 2)]
     found = saving(tmp_path, acts, "XD201")
 

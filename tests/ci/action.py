@@ -88,13 +88,23 @@ def play(repository: Path, temporary: Path, env: Mapping[str, str], **inputs: st
         done = subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", _script(step["run"], temporary)],
             cwd=repository / _text(step.get("working-directory", "."), context),
-            env={**environment(PATH=_PATH), **env, **_resolved(step.get("env", {}), context),
-                 "GITHUB_ACTIONS": "true", "GITHUB_ACTION_PATH": str(ROOT),
-                 "GITHUB_WORKSPACE": str(repository), "GITHUB_OUTPUT": str(output),
-                 "GITHUB_STEP_SUMMARY": str(summary), "RUNNER_TEMP": str(temporary)},
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=LIMIT_S,
+            env={
+                **environment(PATH=_PATH),
+                **env,
+                **_resolved(step.get("env", {}), context),
+                "GITHUB_ACTIONS": "true",
+                "GITHUB_ACTION_PATH": str(ROOT),
+                "GITHUB_WORKSPACE": str(repository),
+                "GITHUB_OUTPUT": str(output),
+                "GITHUB_STEP_SUMMARY": str(summary),
+                "RUNNER_TEMP": str(temporary),
+            },
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=LIMIT_S,
             check=False,
-        )  # fmt: skip
+        )
         job.steps[step["name"]] = Step(done.returncode, done.stdout)
         for line in output.read_text(encoding="utf-8").splitlines():
             name, _, value = line.partition("=")

@@ -44,8 +44,11 @@ def sick(tmp_path_factory: pytest.TempPathFactory) -> Sample:
     temporary = base / "temporary"
     temporary.mkdir()
     job = play(
-        repository, temporary, {"LENGTH": "30"}, install="false",
+        repository,
+        temporary,
+        {"LENGTH": "30"},
+        install="false",
         command="echo before\npython train.py --steps $LENGTH | tee train.log",
         comment_file="comment.md",
-    )  # fmt: skip
+    )
     return Sample(repository, temporary, job)

@@ -64,8 +64,10 @@ def test_shell_parts_are_sound(name: str, tmp_path: Path) -> None:
 class TestOfASickProgram:
     def test_fails_the_job_in_the_last_step_alone(self, sick: Sample) -> None:
         assert {name: step.status for name, step in sick.job.steps.items()} == {
-            "Gate": 0, "Upload SARIF": 0, "Verdict": 1,
-        }  # fmt: skip
+            "Gate": 0,
+            "Upload SARIF": 0,
+            "Verdict": 1,
+        }
         assert sick.job.outputs["status"] == "1"
 
     def test_runs_the_command_in_a_shell(self, sick: Sample) -> None:
@@ -113,10 +115,16 @@ class TestOfASickProgram:
     @pytest.mark.thorough
     def test_passes_its_options_on(self, sick: Sample, tmp_path: Path) -> None:
         job = play(
-            sick.repository, tmp_path, {}, run=sick.job.outputs["run-directory"], install="false",
-            fail_on="never", upload_sarif="false", sarif_file="made/out.sarif",
+            sick.repository,
+            tmp_path,
+            {},
+            run=sick.job.outputs["run-directory"],
+            install="false",
+            fail_on="never",
+            upload_sarif="false",
+            sarif_file="made/out.sarif",
             args="--budget max_host_syncs_per_step=0.5\n  --level XD1=off",
-        )  # fmt: skip
+        )
         assert list(job.steps) == ["Gate", "Verdict"]
         assert job.status == 1
         assert "gate failed: train.py: 1 budget over" in job.log
@@ -131,9 +139,14 @@ def test_a_healed_program_passes(tmp_path: Path) -> None:
     folder.mkdir()
     sample_repository(folder / "inner", "scalar_read_healed")
     job = play(
-        folder, tmp_path, {}, install="false", command="python train.py --steps 20",
-        working_directory="inner", args="--budget max_host_syncs_per_step=0",
-    )  # fmt: skip
+        folder,
+        tmp_path,
+        {},
+        install="false",
+        command="python train.py --steps 20",
+        working_directory="inner",
+        args="--budget max_host_syncs_per_step=0",
+    )
     assert job.status == 0, job.log
     assert job.outputs["status"] == "0"
     assert "gate passed: train.py" in job.log

@@ -122,13 +122,16 @@ def test_the_comment_is_made_once_and_then_changed(known: str | None, tmp_path: 
     )
     (tmp_path / "gh").chmod(0o755)
     env = {
-        "PATH": f"{tmp_path}:{os.environ['PATH']}", "COMMENTS": "repos/o/r/issues", "NUMBER": "7",
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "COMMENTS": "repos/o/r/issues",
+        "NUMBER": "7",
         "KNOWN": known or "",
-    }  # fmt: skip
+    }
 
     def comment() -> str:
-        subprocess.run(["bash", "-eo", "pipefail", "-c", step["run"]], cwd=tmp_path, env=env,
-                       check=True)  # fmt: skip
+        subprocess.run(
+            ["bash", "-eo", "pipefail", "-c", step["run"]], cwd=tmp_path, env=env, check=True
+        )
         calls = tmp_path / "calls"
         return calls.read_text() if calls.exists() else ""
 

@@ -66,11 +66,17 @@ def play(folder: Path, **inputs: str) -> Finished:
     described = job(**inputs)
     text = "\n".join(described["script"])
     done = subprocess.run(
-        ["bash", "-eo", "pipefail", "-c", text], cwd=folder,
-        env=environment(**plain(described["variables"]),
-                        PATH=f"{Path(sys.executable).parent}:{os.environ['PATH']}"),
-        capture_output=True, text=True, timeout=LIMIT_S, check=False,
-    )  # fmt: skip
+        ["bash", "-eo", "pipefail", "-c", text],
+        cwd=folder,
+        env=environment(
+            **plain(described["variables"]),
+            PATH=f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        ),
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
     return Finished(done.returncode, done.stdout, done.stderr)
 
 
@@ -124,9 +130,11 @@ def test_the_script_leaves_the_reports_that_the_job_names(tmp_path: Path) -> Non
     folder = sample_repository(tmp_path / "repository", "scalar_read")
     described = job(command="")
     done = play(
-        folder, package="", options="--fail-on error --budget max_host_syncs_per_step=0.5",
+        folder,
+        package="",
+        options="--fail-on error --budget max_host_syncs_per_step=0.5",
         command="LENGTH=20\npython train.py --steps $LENGTH",
-    )  # fmt: skip
+    )
     assert done.status == 1, done.stderr
     assert "gate failed: train.py: 1 budget over" in done.stdout
     reports = described["artifacts"]["reports"]

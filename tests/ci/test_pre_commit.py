@@ -75,16 +75,28 @@ class TestByPreCommit:
         head = subprocess.run(
             ["git", "rev-parse", "HEAD"], cwd=clone, check=True, capture_output=True, text=True
         ).stdout.strip()
-        config.write_text(yaml.safe_dump({"repos": [
-            {"repo": str(clone), "rev": head,
-             "hooks": [{"id": hook()["id"], "args": [str(SAMPLE)]}]},
-        ]}))  # fmt: skip
+        config.write_text(
+            yaml.safe_dump(
+                {
+                    "repos": [
+                        {
+                            "repo": str(clone),
+                            "rev": head,
+                            "hooks": [{"id": hook()["id"], "args": [str(SAMPLE)]}],
+                        },
+                    ]
+                }
+            )
+        )
         subprocess.run(["git", "add", "."], cwd=repository, check=True)
         done = subprocess.run(
             [sys.executable, "-m", "pre_commit", "run", "--hook-stage", "manual", hook()["id"]],
-            cwd=repository, env=environment(PRE_COMMIT_HOME=str(tmp_path / "home")),
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            cwd=repository,
+            env=environment(PRE_COMMIT_HOME=str(tmp_path / "home")),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert done.returncode == 1, done.stdout + done.stderr
         assert "exit code: 1" in done.stdout
         assert "XD101" in done.stdout

@@ -18,13 +18,25 @@ from tests.cli.command import ENVIRONMENT, ROOT
 
 _LIMIT_S = 120
 _SERVER = multiprocessing.get_context("forkserver")
-_SERVER.set_forkserver_preload([
-    "duckdb", "jinja2.sandbox", "numba", "pydantic", "rich.console", "tests.cli.forked",
-    "tests.cli.preloaded", "typer",
-    "xladoctor.cli.main", "xladoctor.comparison.compare", "xladoctor.diagnosis.engine",
-    "xladoctor.evidence.load", "xladoctor.gate.programs", "xladoctor.ingest.xplane.wire",
-    "xladoctor.report.terminal",
-])  # fmt: skip
+_SERVER.set_forkserver_preload(
+    [
+        "duckdb",
+        "jinja2.sandbox",
+        "numba",
+        "pydantic",
+        "rich.console",
+        "tests.cli.forked",
+        "tests.cli.preloaded",
+        "typer",
+        "xladoctor.cli.main",
+        "xladoctor.comparison.compare",
+        "xladoctor.diagnosis.engine",
+        "xladoctor.evidence.load",
+        "xladoctor.gate.programs",
+        "xladoctor.ingest.xplane.wire",
+        "xladoctor.report.terminal",
+    ]
+)
 
 
 def called(

@@ -83,7 +83,8 @@ def test_help_loads_nothing_heavy() -> None:
         "    print({'grpc', 'google.protobuf', 'duckdb', 'numba', 'rich'} & set(sys.modules),"
         " file=sys.stderr)\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
-                          check=True, env=ENVIRONMENT)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=ENVIRONMENT
+    )
     assert "HOST:PORT" in done.stdout
     assert done.stderr == "set()\n"

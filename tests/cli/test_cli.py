@@ -30,8 +30,9 @@ def test_what_needs_nothing_heavy_loads_nothing_heavy(arguments: list[str]) -> N
         "try:\n    app()\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
         f"print('loaded:', sorted({heavy!r} & set(sys.modules)), file=sys.stderr)\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
-                          check=True, env=ENVIRONMENT)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=ENVIRONMENT
+    )
     assert done.stderr == "loaded: []\n"
     assert done.stdout
 
@@ -49,8 +50,11 @@ def test_help_lists_the_commands() -> None:
         assert f" {command} " in done.stdout
 
 
-@pytest.mark.parametrize("arguments", [["nothing"], ["analyze"], ["analyze", "a", "--format", "x"],
-                                       ["run"]], ids=" ".join)  # fmt: skip
+@pytest.mark.parametrize(
+    "arguments",
+    [["nothing"], ["analyze"], ["analyze", "a", "--format", "x"], ["run"]],
+    ids=" ".join,
+)
 def test_wrong_usage_is_status_2_on_standard_error(arguments: list[str]) -> None:
     done = started(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
@@ -154,8 +158,12 @@ def test_reader_that_goes_away_is_no_fault(command: list[str], buffered: bool) -
     os.close(read_end)
     with subprocess.Popen(
         [sys.executable, *([] if buffered else ["-u"]), "-m", "xladoctor", *command],
-        stdin=subprocess.PIPE, stdout=write_end, stderr=subprocess.PIPE, env=ENVIRONMENT, text=True,
-    ) as process:  # fmt: skip
+        stdin=subprocess.PIPE,
+        stdout=write_end,
+        stderr=subprocess.PIPE,
+        env=ENVIRONMENT,
+        text=True,
+    ) as process:
         os.close(write_end)
         _, errors = process.communicate(REPORT, timeout=120)
     assert (process.returncode, errors) == (0, "")
@@ -223,8 +231,13 @@ def test_fault_of_the_analysis_never_replaces_the_programs_status(
     )
     done = subprocess.run(
         [sys.executable, "-c", program, "run", *options, "--", "sh", "-c", f"exit {status}"],
-        cwd=tmp_path, capture_output=True, text=True, check=False, env=ENVIRONMENT, timeout=120,
-    )  # fmt: skip
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=ENVIRONMENT,
+        timeout=120,
+    )
     assert done.returncode == expected
     assert fault.partition("(")[0] in done.stderr
     assert "this is a bug in xladoctor" in done.stderr

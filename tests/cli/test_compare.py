@@ -38,8 +38,15 @@ def test_other_program_is_not_judged_unless_asked() -> None:
     asked = called("compare", sample("scalar_read"), sample("recompiling"), "--despite", "script")
     assert asked.returncode == 1
     assert "B is worse: 1 new finding, 1 fixed finding" in " ".join(asked.stdout.split())
-    never = called("compare", sample("scalar_read"), sample("recompiling"), "--despite", "script",
-                   "--fail-on", "never")  # fmt: skip
+    never = called(
+        "compare",
+        sample("scalar_read"),
+        sample("recompiling"),
+        "--despite",
+        "script",
+        "--fail-on",
+        "never",
+    )
     assert never.returncode == 0
 
 
@@ -54,9 +61,17 @@ def test_run_beside_its_own_metrics_report(tmp_path: Path) -> None:
 
 
 def test_json_and_markdown_beside_the_terminal(tmp_path: Path) -> None:
-    done = called("compare", sample("scalar_read"), sample("scalar_read"), "--format", "terminal",
-                  "--format", f"json={tmp_path / 'c.json'}",
-                  "--format", f"markdown={tmp_path / 'c.md'}")  # fmt: skip
+    done = called(
+        "compare",
+        sample("scalar_read"),
+        sample("scalar_read"),
+        "--format",
+        "terminal",
+        "--format",
+        f"json={tmp_path / 'c.json'}",
+        "--format",
+        f"markdown={tmp_path / 'c.md'}",
+    )
     assert done.stdout.startswith("xladoctor compare  programs/scalar_read.py · CPU")
     loaded = json.loads((tmp_path / "c.json").read_text())
     jsonschema.validate(loaded, schema())
@@ -84,11 +99,16 @@ def test_limited_time_that_cannot_be_judged_is_status_3(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["a.txt"], ["a.txt", "nowhere"], ["a.txt", "a.txt", "--format", "sarif"],
-     ["a.txt", "a.txt", "--max-slowdown", "much"], ["a.txt", "a.txt", "--max-slowdown", "-1%"],
-     ["a.txt", "a.txt", "--despite", "luck"]],
+    [
+        ["a.txt"],
+        ["a.txt", "nowhere"],
+        ["a.txt", "a.txt", "--format", "sarif"],
+        ["a.txt", "a.txt", "--max-slowdown", "much"],
+        ["a.txt", "a.txt", "--max-slowdown", "-1%"],
+        ["a.txt", "a.txt", "--despite", "luck"],
+    ],
     ids=" ".join,
-)  # fmt: skip
+)
 def test_wrong_usage_is_status_2(arguments: list[str], tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(REPORT)
     done = called("compare", *arguments, folder=tmp_path)

@@ -32,10 +32,19 @@ def test_json_has_compilations_and_call_sites() -> None:
     first, second = listing["compilations"][:2]
     assert first["cause"] is None
     assert (first["file"], first["line"], first["seconds"]) == (
-        "programs/recompiling.py", 44, 0.346515643,
-    )  # fmt: skip
-    wanted = {"kind": "input_shape", "basis": "hlo", "was": "s64[16,77]", "now": "s64[16,45]",
-              "against": 0, "file": "programs/recompiling.py", "line": 38}  # fmt: skip
+        "programs/recompiling.py",
+        44,
+        0.346515643,
+    )
+    wanted = {
+        "kind": "input_shape",
+        "basis": "hlo",
+        "was": "s64[16,77]",
+        "now": "s64[16,45]",
+        "against": 0,
+        "file": "programs/recompiling.py",
+        "line": 38,
+    }
     assert second["cause"] | wanted == second["cause"]
     (site,) = listing["call_sites"]
     assert site["kinds"] == {"input_shape": 11, "first": 1}
@@ -71,8 +80,9 @@ def test_difference_of_two() -> None:
 
 
 def test_encoding_without_unicode_gets_plain_characters() -> None:
-    done = called("compilations", SAMPLE, environment={"PYTHONIOENCODING": "ascii",
-                                                       "PYTHONUTF8": "0"})  # fmt: skip
+    done = called(
+        "compilations", SAMPLE, environment={"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    )
     assert "input shape s64[16,77] -> s64[16,45]" in done.stdout
 
 
@@ -89,7 +99,7 @@ def test_encoding_without_unicode_gets_plain_characters() -> None:
         (["nowhere"], "nowhere: no such file or directory"),
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_error_says_what_and_what_to_do(arguments: list[str], said: str) -> None:
     done = called("compilations", *arguments)
     assert (done.returncode, done.stdout) == (2, "")

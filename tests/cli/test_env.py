@@ -12,9 +12,26 @@ from tests.cli.command import started
 from tests.environment.fakes import MISSING, SYMBOL, installation
 
 JAX = ["JAX", "jaxlib", "JAX device", "JAX computation", "JAX profiler"]
-NAMES = ["Python", "system", "xladoctor", "torch", "torch_xla", "versions", "PJRT_DEVICE", "device",
-         "libtpu", "Neuron plugin", "computation", "profiler", *JAX, "settings", "capture",
-         "run directory", "decoder cache", "stacks"]  # fmt: skip
+NAMES = [
+    "Python",
+    "system",
+    "xladoctor",
+    "torch",
+    "torch_xla",
+    "versions",
+    "PJRT_DEVICE",
+    "device",
+    "libtpu",
+    "Neuron plugin",
+    "computation",
+    "profiler",
+    *JAX,
+    "settings",
+    "capture",
+    "run directory",
+    "decoder cache",
+    "stacks",
+]
 
 
 def examined(
@@ -37,8 +54,9 @@ def examined(
 
 def skipped(checks: dict[str, Any]) -> list[str]:
     """Those that were not checked, of all but JAX."""
-    return [name for name, check in checks.items()
-            if check["status"] == "skipped" and name not in JAX]  # fmt: skip
+    return [
+        name for name, check in checks.items() if check["status"] == "skipped" and name not in JAX
+    ]
 
 
 @pytest.mark.parametrize(
@@ -104,8 +122,12 @@ def test_what_xladoctor_itself_lacks_is_a_failure_and_not_its_end(tmp_path: Path
 
 
 def test_terminal_form_where_only_ascii_goes(tmp_path: Path) -> None:
-    variables = {"PYTHONPATH": installation(tmp_path, torch_xla=SYMBOL), "PJRT_DEVICE": "CPU",
-                 "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}  # fmt: skip
+    variables = {
+        "PYTHONPATH": installation(tmp_path, torch_xla=SYMBOL),
+        "PJRT_DEVICE": "CPU",
+        "PYTHONIOENCODING": "ascii",
+        "PYTHONUTF8": "0",
+    }
     done = started("env", folder=tmp_path, environment=variables)
     assert (done.returncode, done.stderr) == (1, "")
     assert done.stdout.isascii()

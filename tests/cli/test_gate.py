@@ -75,15 +75,26 @@ def test_ignores_are_added_beside_the_decision(gate: Gate, options: list[str], s
 
 @pytest.mark.parametrize(
     ("options", "status"),
-    [(["--fail-on", "error"], 0), (["--fail-on", "info"], 1),
-     (["--fail-on", "never", "--level", "XD201=error"], 1), (["--select", "XD1,XD3"], 0),
-     (["--ignore", "XD2:programs/**"], 0), (["--ignore", "XD1,XD2:vendor/**"], 1),
-     *(pytest.param(words, 0, marks=pytest.mark.thorough)
-       for words in (["--fail-on", "never"], ["--level", "XD2=warning"], ["--level", "XD201=off"],
-                     ["--ignore", "XD201"],
-                     ["--level", "XD2=info", "--fail-on", "info", "--allow-missing"]))],
+    [
+        (["--fail-on", "error"], 0),
+        (["--fail-on", "info"], 1),
+        (["--fail-on", "never", "--level", "XD201=error"], 1),
+        (["--select", "XD1,XD3"], 0),
+        (["--ignore", "XD2:programs/**"], 0),
+        (["--ignore", "XD1,XD2:vendor/**"], 1),
+        *(
+            pytest.param(words, 0, marks=pytest.mark.thorough)
+            for words in (
+                ["--fail-on", "never"],
+                ["--level", "XD2=warning"],
+                ["--level", "XD201=off"],
+                ["--ignore", "XD201"],
+                ["--level", "XD2=info", "--fail-on", "info", "--allow-missing"],
+            )
+        ),
+    ],
     ids=str,
-)  # fmt: skip
+)
 def test_options_before_the_run_say_what_fails(gate: Gate, options: list[str], status: int) -> None:
     few = [] if "--select" in options else ["--select", "XD2"]  # others do not matter here
     assert gate(*options, *few, SICK).returncode == status
@@ -93,8 +104,10 @@ def test_budget_that_is_over_fails_with_the_lines_that_consume_it(gate: Gate) ->
     done = gate(SICK, "--level", "XD2=warning", "--budget", "max_host_syncs_per_step=0.5")
     assert done.returncode == 1
     assert f"    1 a step  {LINE}  item  running_loss += loss.item()\n" in done.stdout
-    assert gate(SICK, "--level", "XD2=warning", "--budget", "max_host_syncs_per_step=1"
-                ).returncode == 0  # fmt: skip
+    assert (
+        gate(SICK, "--level", "XD2=warning", "--budget", "max_host_syncs_per_step=1").returncode
+        == 0
+    )
 
 
 def test_what_could_not_be_judged_is_status_3_unless_it_may_be_missing(
@@ -118,12 +131,17 @@ def test_what_could_not_be_judged_is_status_3_unless_it_may_be_missing(
 
 @pytest.mark.parametrize(
     ("ended", "message"),
-    [({"status": 1, "signal": None, "seconds": 1}, "the program ended with 1 after 40 steps"),
-     pytest.param({"status": None, "signal": 9, "seconds": 1},
-                  "was ended by signal 9 after 40 steps", marks=pytest.mark.thorough),
-     (None, "the run was cut short after 40 steps")],
+    [
+        ({"status": 1, "signal": None, "seconds": 1}, "the program ended with 1 after 40 steps"),
+        pytest.param(
+            {"status": None, "signal": 9, "seconds": 1},
+            "was ended by signal 9 after 40 steps",
+            marks=pytest.mark.thorough,
+        ),
+        (None, "the run was cut short after 40 steps"),
+    ],
     ids=["failed", "killed", "cut"],
-)  # fmt: skip
+)
 def test_program_that_did_not_end_well_is_status_2(
     gate: Gate, tmp_path: Path, ended: object, message: str
 ) -> None:
@@ -159,7 +177,8 @@ def test_capture_that_switched_itself_off_does_not_pass_whatever_is_selected(
     done = gate(run, "--select", "XD2")
     assert done.returncode == 3
     assert "the capture switched itself off: OSError: No space left" in " ".join(
-        done.stdout.split())  # fmt: skip
+        done.stdout.split()
+    )
 
 
 def test_run_that_saw_warm_up_only_does_not_pass(gate: Gate, tmp_path: Path) -> None:
@@ -190,8 +209,10 @@ def test_run_that_saw_warm_up_only_does_not_pass(gate: Gate, tmp_path: Path) -> 
         (["--level", "XD201=loud", str(CLEAN)], "option for levels.XD201: Input should be"),
         (["--level", "XD8=warning", str(CLEAN)], "levels: no rule begins with XD8"),
         (["--budget", "max_step_ms", str(CLEAN)], "expected something like max_host_syncs"),
-        (["--budget", "max_hots=1", str(CLEAN)], "option for gate.budgets.max_hots: no such key;"
-         " expected one of max_barriers_per_step,"),
+        (
+            ["--budget", "max_hots=1", str(CLEAN)],
+            "option for gate.budgets.max_hots: no such key; expected one of max_barriers_per_step,",
+        ),
         (["--budget", "max_step_ms=fast", str(CLEAN)], "option for gate.budgets.max_step_ms: "),
         (["--budget", "max_peak_memory=2 apples", str(CLEAN)], "'2 apples' is not a size"),
         (["--select", "xd1", str(CLEAN)], "'xd1' is not a rule or family"),
@@ -202,7 +223,7 @@ def test_run_that_saw_warm_up_only_does_not_pass(gate: Gate, tmp_path: Path) -> 
         (["--baseline", "none.json", str(CLEAN)], "none.json: no such baseline"),
     ],
     ids=lambda value: " ".join(value)[:40] if isinstance(value, list) else "",
-)  # fmt: skip
+)
 def test_what_cannot_be_judged_is_status_2_and_says_why(
     gate: Gate, words: list[str], message: str
 ) -> None:
@@ -270,8 +291,10 @@ def test_what_was_accepted_passes_until_it_gets_worse(gate: Gate, tmp_path: Path
 
 
 def test_new_finding_fails_beside_a_known_one_and_the_gone_one_is_named(gate: Gate) -> None:
-    assert gate(TRACES / "missing_lowering", "--script", "train.py", "--update-baseline"
-                ).returncode == 0  # fmt: skip
+    assert (
+        gate(TRACES / "missing_lowering", "--script", "train.py", "--update-baseline").returncode
+        == 0
+    )
     done = gate(SICK, "--script", "train.py")
     assert done.returncode == 1
     assert "    new: not in the baseline\n" in done.stdout
@@ -327,8 +350,9 @@ def test_configuration_says_what_fails_and_where_the_baseline_is(
     assert "let pass  XD201" in done.stdout
     assert "budget over  max_host_syncs_per_step" in done.stdout
     assert gate(SICK, "--budget", "max_host_syncs_per_step=1").returncode == 0
-    assert gate(SICK, "--level", "XD2=error", "--budget", "max_host_syncs_per_step=1"
-                ).returncode == 1  # fmt: skip
+    assert (
+        gate(SICK, "--level", "XD2=error", "--budget", "max_host_syncs_per_step=1").returncode == 1
+    )
     gate(CLEAN, "--update-baseline")
     assert (tmp_path / "b.json").exists()
 
@@ -336,24 +360,29 @@ def test_configuration_says_what_fails_and_where_the_baseline_is(
 def test_option_goes_before_the_environment_and_that_before_the_file(
     gate: Gate, tmp_path: Path
 ) -> None:
-    (tmp_path / "xladoctor.toml").write_text(
-        'ignore = ["XD201"]\n[gate]\nfail_on = "error"\n')  # fmt: skip
+    (tmp_path / "xladoctor.toml").write_text('ignore = ["XD201"]\n[gate]\nfail_on = "error"\n')
     assert gate(SICK).returncode == 0
     assert gate(SICK, "--select", "XD201").returncode == 0  # a warning, below error
     assert gate(SICK, "--select", "XD201", XLADOCTOR_FAIL_ON="warning").returncode == 1
-    assert gate(SICK, "--select", "XD201", "--fail-on", "error", XLADOCTOR_FAIL_ON="warning"
-                ).returncode == 0  # fmt: skip
+    assert (
+        gate(
+            SICK, "--select", "XD201", "--fail-on", "error", XLADOCTOR_FAIL_ON="warning"
+        ).returncode
+        == 0
+    )
     assert gate(SICK, XLADOCTOR_SELECT="XD201", XLADOCTOR_FAIL_ON="info").returncode == 1
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("[gate]\nfail_at = 1\n", "xladoctor.toml:2: gate.fail_at: no such key; expected one of"),
-     ("<<<<<<< HEAD\n", "xladoctor.toml: not TOML"),
-     ("select = ['XD99999']\n", "xladoctor.toml:1: select.0: 'XD99999' is not a rule"),
-     ("select = ['XD8']\n", "select: no rule begins with XD8"),
-     ("[thresholds.XD201]\nmany = 1\n", "thresholds.XD201: no threshold many; there is: each, ")],
-)  # fmt: skip
+    [
+        ("[gate]\nfail_at = 1\n", "xladoctor.toml:2: gate.fail_at: no such key; expected one of"),
+        ("<<<<<<< HEAD\n", "xladoctor.toml: not TOML"),
+        ("select = ['XD99999']\n", "xladoctor.toml:1: select.0: 'XD99999' is not a rule"),
+        ("select = ['XD8']\n", "select: no rule begins with XD8"),
+        ("[thresholds.XD201]\nmany = 1\n", "thresholds.XD201: no threshold many; there is: each, "),
+    ],
+)
 def test_bad_configuration_is_status_2_before_anything_runs(
     gate: Gate, tmp_path: Path, text: str, message: str
 ) -> None:

@@ -28,9 +28,13 @@ print("done")
 def on_a_terminal(pause: float, ending: str = "", **environment: str) -> str:
     program = READING.format(pause=pause, ending=ending)
     with pexpect.spawn(
-        sys.executable, ["-c", program], cwd=str(ROOT), encoding="utf-8", timeout=60,
+        sys.executable,
+        ["-c", program],
+        cwd=str(ROOT),
+        encoding="utf-8",
+        timeout=60,
         env={**ENVIRONMENT, "TERM": "xterm", **environment},
-    ) as terminal:  # fmt: skip
+    ) as terminal:
         terminal.expect(pexpect.EOF)
         return str(terminal.before)
 

@@ -69,8 +69,11 @@ def test_parquet_on_standard_output_and_in_a_file(tmp_path: Path) -> None:
     assert lines(SAMPLE, COUNTERS, "--format", "parquet", "-o", file) == []
     done = subprocess.run(
         [sys.executable, "-m", "xladoctor", "query", SAMPLE, COUNTERS, "--format", "parquet"],
-        capture_output=True, check=True, cwd=ROOT, env=ENVIRONMENT,
-    )  # fmt: skip
+        capture_output=True,
+        check=True,
+        cwd=ROOT,
+        env=ENVIRONMENT,
+    )
     (tmp_path / "piped.parquet").write_bytes(done.stdout)
     with duckdb.connect() as fresh:
         read = "SELECT name, value FROM read_parquet('{}')"
@@ -96,8 +99,12 @@ def test_evidence_comes_from_standard_input() -> None:
 
 
 def test_encoding_without_unicode_gets_plain_characters() -> None:
-    done = called("query", SAMPLE, "SELECT 'é' AS a", environment={"PYTHONIOENCODING": "ascii",
-                                                                   "PYTHONUTF8": "0"})  # fmt: skip
+    done = called(
+        "query",
+        SAMPLE,
+        "SELECT 'é' AS a",
+        environment={"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
+    )
     assert (done.returncode, done.stdout) == (0, "a\n----\n\\xe9\n")
 
 
@@ -107,9 +114,15 @@ def test_reader_that_goes_away_is_no_fault(form: str) -> None:
     os.close(read_end)
     query = ["query", SAMPLE, "FROM range(100000)", "--limit", "0", "--format", form]
     with os.fdopen(write_end) as output:
-        done = subprocess.run([sys.executable, "-m", "xladoctor", *query], check=False, text=True,
-                              stdout=output, stderr=subprocess.PIPE, cwd=ROOT,
-                              env=ENVIRONMENT)  # fmt: skip
+        done = subprocess.run(
+            [sys.executable, "-m", "xladoctor", *query],
+            check=False,
+            text=True,
+            stdout=output,
+            stderr=subprocess.PIPE,
+            cwd=ROOT,
+            env=ENVIRONMENT,
+        )
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -161,10 +174,16 @@ def test_failing_query_leaves_the_file_as_it_was(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], [SAMPLE], ["-", "-"], [SAMPLE, "SELECT", "1"], [SAMPLE, "SELECT 1", "--limit", "-1"],
-     [SAMPLE, "SELECT 1", "--format", "xml"]],
+    [
+        [],
+        [SAMPLE],
+        ["-", "-"],
+        [SAMPLE, "SELECT", "1"],
+        [SAMPLE, "SELECT 1", "--limit", "-1"],
+        [SAMPLE, "SELECT 1", "--format", "xml"],
+    ],
     ids=" ".join,
-)  # fmt: skip
+)
 def test_wrong_usage_is_status_2(arguments: list[str]) -> None:
     done = called("query", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
@@ -183,8 +202,13 @@ def test_files_cannot_be_read(tmp_path: Path) -> None:
 def test_terminal_gets_colours_and_no_parquet() -> None:
     def shown(*options: str) -> str:
         arguments = ["-m", "xladoctor", "query", SAMPLE, "SELECT NULL AS a", *options]
-        with pexpect.spawn(sys.executable, arguments, cwd=str(ROOT), encoding="utf-8",
-                           env={**ENVIRONMENT, "TERM": "xterm"}) as terminal:  # fmt: skip
+        with pexpect.spawn(
+            sys.executable,
+            arguments,
+            cwd=str(ROOT),
+            encoding="utf-8",
+            env={**ENVIRONMENT, "TERM": "xterm"},
+        ) as terminal:
             terminal.expect(pexpect.EOF)
             return str(terminal.before)
 
@@ -204,8 +228,9 @@ def test_schema_needs_no_run_and_loads_nothing_heavy() -> None:
         f"print('loaded:', sorted({HEAVY - {'pydantic'}!r} & set(sys.modules)), file=sys.stderr)\n"
     )
     # pydantic is typer's own, for parameters
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
-                          check=True, env=ENVIRONMENT)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=ENVIRONMENT
+    )
     assert done.stderr == "loaded: []\n"
     assert set(TABLES) < {line.split()[0] for line in done.stdout.splitlines() if line.strip()}
 
@@ -251,15 +276,27 @@ def test_schema_of_a_table_that_does_not_exist_is_status_2(arguments: list[str])
 
 @pytest.mark.parametrize(
     "arguments",
-    [["query", SAMPLE, COUNTERS], ["query", SAMPLE, COUNTERS, "--format", "csv"],
-     ["query", SAMPLE, COUNTERS, "--format", "parquet"], ["--help"], ["--version"]],
+    [
+        ["query", SAMPLE, COUNTERS],
+        ["query", SAMPLE, COUNTERS, "--format", "csv"],
+        ["query", SAMPLE, COUNTERS, "--format", "parquet"],
+        ["--help"],
+        ["--version"],
+    ],
     ids=lambda arguments: arguments[-1],
-)  # fmt: skip
+)
 def test_full_disk_behind_standard_output_is_named(arguments: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run([sys.executable, "-m", "xladoctor", *arguments], stdout=full,
-                              stderr=subprocess.PIPE, text=True, check=False, cwd=ROOT,
-                              env=ENVIRONMENT, timeout=120)  # fmt: skip
+        done = subprocess.run(
+            [sys.executable, "-m", "xladoctor", *arguments],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            cwd=ROOT,
+            env=ENVIRONMENT,
+            timeout=120,
+        )
     assert done.returncode == 2
     told = r"xladoctor: cannot write (standard )?output: No space left on device\n"
     assert re.fullmatch(told, done.stderr)
@@ -271,9 +308,14 @@ def test_temporary_files_that_cannot_be_written_are_named() -> None:
         "from xladoctor.cli.main import main\nmain()\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program, "query", SAMPLE, COUNTERS, "--format", "csv"], cwd=ROOT,
-        capture_output=True, text=True, check=False, env=ENVIRONMENT, timeout=120,
-    )  # fmt: skip
+        [sys.executable, "-c", program, "query", SAMPLE, COUNTERS, "--format", "csv"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=ENVIRONMENT,
+        timeout=120,
+    )
     assert done.returncode == 2
     assert done.stderr.startswith("xladoctor: cannot write temporary files: No usable")
     assert "TMPDIR" in done.stderr

@@ -95,9 +95,13 @@ def test_new_does_not_overwrite(rule: Path) -> None:
 
 @pytest.mark.parametrize(
     ("words", "told"),
-    [(("ACME1", "odd-thing"), "id: "), (("ACME001", "Odd thing"), "name: "),
-     (("ACME001", "a: {b"), "name: "), (("XD201", "odd-thing"), "XD201: there is such a rule")],
-)  # fmt: skip
+    [
+        (("ACME1", "odd-thing"), "id: "),
+        (("ACME001", "Odd thing"), "name: "),
+        (("ACME001", "a: {b"), "name: "),
+        (("XD201", "odd-thing"), "XD201: there is such a rule"),
+    ],
+)
 def test_new_refuses_what_no_rule_can_be_called(
     words: tuple[str, str], told: str, tmp_path: Path
 ) -> None:
@@ -127,8 +131,13 @@ def test_a_case_in_a_file_of_its_own_does_so_too(rule: Path) -> None:
 
 
 def test_all_faults_are_told_at_once_with_their_positions(rule: Path) -> None:
-    change(rule, ("severity: warning", "severity: loud"), ("needs: [host_sync]", "needs: [sync]"),
-           ("why: ", "fix: "), ("kind: item", "kynd: item"))  # fmt: skip
+    change(
+        rule,
+        ("severity: warning", "severity: loud"),
+        ("needs: [host_sync]", "needs: [sync]"),
+        ("why: ", "fix: "),
+        ("kind: item", "kynd: item"),
+    )
     done = called("rules", "check", rule)
     assert done.returncode == 1
     places = [line.split(": ")[:2] for line in done.stdout.splitlines()]
@@ -149,9 +158,13 @@ def test_query_and_message_are_held_against_the_evidence(rule: Path) -> None:
     assert done.stdout.startswith(f"{position(rule, 'count_a_stp')}: query: Binder Error: ")
     assert '"count_a_step"' in done.stdout
 
-    change(rule, ("max(count_a_stp) AS per_step", "1 AS often"), ("{{ count }}", "{{ counts }}"),
-           ("cause.kinds", "cause.sorts"),
-           ("line, any_value", "'1' AS line, 'x' AS also_file, any_value"))  # fmt: skip
+    change(
+        rule,
+        ("max(count_a_stp) AS per_step", "1 AS often"),
+        ("{{ count }}", "{{ counts }}"),
+        ("cause.kinds", "cause.sorts"),
+        ("line, any_value", "'1' AS line, 'x' AS also_file, any_value"),
+    )
     told = called("rules", "check", rule).stdout.splitlines()
     assert [line.split(": ", 1)[1] for line in told] == [
         "query: column line is VARCHAR: expected a number",
@@ -164,12 +177,17 @@ def test_query_and_message_are_held_against_the_evidence(rule: Path) -> None:
 
 
 def test_what_is_written_twice_or_wrong_is_told_at_its_place(rule: Path) -> None:
-    change(rule, ("any_value(function) AS function,",
-                  "any_value(function) AS function, 1 AS line,\n"
-                  "         CASE WHEN line = 3 THEN 'mad' ELSE 'made' END AS related_role,\n"
-                  "         'guess' AS cost_basis, NULL AS by_counts,"),
-           ("cause.kinds |", "cause['sorts'] |"),
-           ("reads from the device", "{% include 'x' %} reads"))  # fmt: skip
+    change(
+        rule,
+        (
+            "any_value(function) AS function,",
+            "any_value(function) AS function, 1 AS line,\n"
+            "         CASE WHEN line = 3 THEN 'mad' ELSE 'made' END AS related_role,\n"
+            "         'guess' AS cost_basis, NULL AS by_counts,",
+        ),
+        ("cause.kinds |", "cause['sorts'] |"),
+        ("reads from the device", "{% include 'x' %} reads"),
+    )
     mad, guess = position(rule, "'mad'"), position(rule, "'guess'")
     done = called("rules", "check", rule)
     assert done.stdout.splitlines() == [
@@ -236,8 +254,10 @@ def test_a_case_that_fails_shows_what_was_expected_and_found(rule: Path) -> None
     first, *lines = done.stdout.splitlines()
     assert first == "FAIL  ACME001  The loss is read at each of 40 steps."
     assert [line.strip() for line in lines[:3]] == [
-        "- rule: ACME001", "-   severity: error", "+   severity: info"
-    ]  # fmt: skip
+        "- rule: ACME001",
+        "-   severity: error",
+        "+   severity: info",
+    ]
     assert "1 passed, 1 failed (- expected, + found)" in done.stderr
 
 
@@ -247,8 +267,9 @@ def test_a_rule_needs_cases_of_both_kinds(rule: Path) -> None:
     done = called("rules", "test", rule)
     assert done.returncode == 1
     assert done.stdout.splitlines()[1:] == [
-        "      no case that must trigger it", "      no case that must not trigger it"
-    ]  # fmt: skip
+        "      no case that must trigger it",
+        "      no case that must not trigger it",
+    ]
 
 
 def test_cases_may_be_files_beside_the_rule_or_elsewhere(rule: Path, tmp_path: Path) -> None:
@@ -270,11 +291,13 @@ def test_cases_may_be_files_beside_the_rule_or_elsewhere(rule: Path, tmp_path: P
 
 @pytest.mark.parametrize(
     ("old", "new", "told"),
-    [("line: 38}]", "line: far}]", "its tables cannot be filled: "),
-     ("rows: 40", "rows: 1000000", "rows: 1000000 is not a number from 0 to 100,000"),
-     ("{from: 0}", "{form: 0}", "form"),
-     ("expect:", "graphs: [{hash: a, inputs: [f32]}]\n    expect:", "'f32' is not an input")],
-)  # fmt: skip
+    [
+        ("line: 38}]", "line: far}]", "its tables cannot be filled: "),
+        ("rows: 40", "rows: 1000000", "rows: 1000000 is not a number from 0 to 100,000"),
+        ("{from: 0}", "{form: 0}", "form"),
+        ("expect:", "graphs: [{hash: a, inputs: [f32]}]\n    expect:", "'f32' is not an input"),
+    ],
+)
 def test_a_case_that_cannot_be_made_says_why(rule: Path, old: str, new: str, told: str) -> None:
     change(rule, (old, new))
     done = called("rules", "test", rule)

@@ -45,8 +45,14 @@ def as_run(page: str, folder: Path) -> str:
 
 def piped(text: str, command: str, folder: Path) -> str:
     """What a command makes of a text."""
-    done = subprocess.run(["bash", "-c", command], input=text, cwd=folder, text=True, check=True,
-                          stdout=subprocess.PIPE)  # fmt: skip
+    done = subprocess.run(
+        ["bash", "-c", command],
+        input=text,
+        cwd=folder,
+        text=True,
+        check=True,
+        stdout=subprocess.PIPE,
+    )
     return done.stdout
 
 

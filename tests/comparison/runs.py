@@ -25,13 +25,22 @@ from xladoctor.diagnosis.pack import load_rules
 
 RULES = load_rules()
 COUNTS: dict[CountName, float | None] = {
-    "compilations_after_warmup": 0.0, "host_syncs_per_step": 0.0, "fallbacks_per_step": 0.0,
-    "barriers_per_step": 1.0, "peak_memory": 1e6,
-}  # fmt: skip
+    "compilations_after_warmup": 0.0,
+    "host_syncs_per_step": 0.0,
+    "fallbacks_per_step": 0.0,
+    "barriers_per_step": 1.0,
+    "peak_memory": 1e6,
+}
 PROCESS: Row = {
-    "process": 0, "pid": 7, "host": "ada", "frontend": "torch_xla",
-    "device_kind": "CPU", "devices": 1, "main": "/home/ada/train.py", "cwd": "/home/ada",
-}  # fmt: skip
+    "process": 0,
+    "pid": 7,
+    "host": "ada",
+    "frontend": "torch_xla",
+    "device_kind": "CPU",
+    "devices": 1,
+    "main": "/home/ada/train.py",
+    "cwd": "/home/ada",
+}
 VERSIONS = {"torch": "2.9.0", "torch_xla": "2.9.0", "python": "3.11.7"}
 ENDED = {"status": 0, "signal": None, "seconds": 9.0}
 
@@ -56,27 +65,62 @@ def captured(
         versions: those of packages that are not as usual; an empty text where it is not known.
         origin: fields of the manifest to replace.
     """
-    site = {"process": 0, "thread": 1, "file": "/home/ada/train.py", "line": 30,
-            "function": "train", "via": ""}  # fmt: skip
-    steps = [step(i, duration_ns=round(ms * 1e6), traced=traced)
-             for i, ms in enumerate((9.0, 9.0, 9.0, *times))]  # fmt: skip
+    site = {
+        "process": 0,
+        "thread": 1,
+        "file": "/home/ada/train.py",
+        "line": 30,
+        "function": "train",
+        "via": "",
+    }
+    steps = [
+        step(i, duration_ns=round(ms * 1e6), traced=traced)
+        for i, ms in enumerate((9.0, 9.0, 9.0, *times))
+    ]
     sent = [(text[: text.index("[")], text[text.index("[") + 1 : -1]) for text in shapes]
-    made = evidence({
-        "process": [{**PROCESS, **(process or {})}], "step": steps,
-        "version": [{"process": 0, "package": package, "version": version}
-                    for package, version in {**VERSIONS, **(versions or {})}.items() if version],
-        "transfer": [{**site, "step": 0, "direction": "to_device", "dtype": dtype,
-                      "shape": [int(size) for size in sizes.split(",")]} for dtype, sizes in sent],
-        "upload": [{**site, "step": n, "tail": False, "count": 1, "bytes": 64, "duration_ns": 9}
-                   for n in range(3)],
-        "environment": [{"process": 0, "name": name, "value": value, "set_by": "environment"}
-                        for name, value in (settings or {}).items()],
-        "compilation": [],
-    }, **{"command": ["python", "train.py"], "script": "train.py", "cwd": "/home/ada",
-          "ended": ENDED, "tool": {"name": "xladoctor", "version": "0.1.0"}, **origin})  # fmt: skip
+    made = evidence(
+        {
+            "process": [{**PROCESS, **(process or {})}],
+            "step": steps,
+            "version": [
+                {"process": 0, "package": package, "version": version}
+                for package, version in {**VERSIONS, **(versions or {})}.items()
+                if version
+            ],
+            "transfer": [
+                {
+                    **site,
+                    "step": 0,
+                    "direction": "to_device",
+                    "dtype": dtype,
+                    "shape": [int(size) for size in sizes.split(",")],
+                }
+                for dtype, sizes in sent
+            ],
+            "upload": [
+                {**site, "step": n, "tail": False, "count": 1, "bytes": 64, "duration_ns": 9}
+                for n in range(3)
+            ],
+            "environment": [
+                {"process": 0, "name": name, "value": value, "set_by": "environment"}
+                for name, value in (settings or {}).items()
+            ],
+            "compilation": [],
+        },
+        **{
+            "command": ["python", "train.py"],
+            "script": "train.py",
+            "cwd": "/home/ada",
+            "ended": ENDED,
+            "tool": {"name": "xladoctor", "version": "0.1.0"},
+            **origin,
+        },
+    )
     rules = RuleOutcomes([], [rule.id for rule in RULES], [])
-    return Run(made, replace(TEXT, run=facts.run(made), steps=facts.steps(made), rules=rules,
-                             not_checked=[]))  # fmt: skip
+    return Run(
+        made,
+        replace(TEXT, run=facts.run(made), steps=facts.steps(made), rules=rules, not_checked=[]),
+    )
 
 
 @cache
@@ -98,13 +142,22 @@ def told(
     skipped = [skipped.rule for skipped in not_checked]
     clear = [rule.id for rule in RULES if rule.id not in (*fired, *skipped)]
     values = {**COUNTS, **(counts or {})}
-    return Run(base.evidence, replace(
-        TEXT, run=base.diagnosis.run, steps=None if steps is None else Steps(steps, 3, None),
-        findings=list(findings), rules=RuleOutcomes(fired, clear, skipped),
-        not_checked=list(not_checked), ignored=list(ignored),
-        counts=[Count(name, value, "no counters" if value is None else None)
-                for name, value in values.items()],
-    ))  # fmt: skip
+    return Run(
+        base.evidence,
+        replace(
+            TEXT,
+            run=base.diagnosis.run,
+            steps=None if steps is None else Steps(steps, 3, None),
+            findings=list(findings),
+            rules=RuleOutcomes(fired, clear, skipped),
+            not_checked=list(not_checked),
+            ignored=list(ignored),
+            counts=[
+                Count(name, value, "no counters" if value is None else None)
+                for name, value in values.items()
+            ],
+        ),
+    )
 
 
 def compared(a: Run, b: Run, **demand: Any) -> Comparison:

@@ -28,12 +28,18 @@ def bad(severity: Severity = "warning", **fields: Any) -> Finding:
 
 @pytest.mark.parametrize(
     ("a", "b", "state", "status"),
-    [([], [bad()], "new", 1), ([bad()], [], "fixed", 0), ([bad()], [bad()], "same", 0),
-     ([bad()], [bad("error")], "worse", 1), ([bad("error")], [bad()], "better", 0),
-     ([bad(count=40)], [bad(count=41)], "worse", 1),
-     ([bad(count=41)], [bad(count=40)], "better", 0), ([], [bad("info")], "new", 0),
-     ([bad("error", count=9)], [bad("info", count=99)], "better", 0)],
-)  # fmt: skip
+    [
+        ([], [bad()], "new", 1),
+        ([bad()], [], "fixed", 0),
+        ([bad()], [bad()], "same", 0),
+        ([bad()], [bad("error")], "worse", 1),
+        ([bad("error")], [bad()], "better", 0),
+        ([bad(count=40)], [bad(count=41)], "worse", 1),
+        ([bad(count=41)], [bad(count=40)], "better", 0),
+        ([], [bad("info")], "new", 0),
+        ([bad("error", count=9)], [bad("info", count=99)], "better", 0),
+    ],
+)
 def test_finding(a: list[Finding], b: list[Finding], state: str, status: int) -> None:
     comparison = compared(told(a), told(b))
     assert [finding.state for finding in comparison.findings] == [state]
@@ -51,37 +57,55 @@ def test_finding_of_time_is_listed_and_never_fails() -> None:
 
 @pytest.mark.parametrize(
     ("fail_on", "severity", "status"),
-    [("error", "warning", 0), ("error", "error", 1), ("warning", "info", 0), ("info", "info", 1),
-     ("never", "error", 0)],
-)  # fmt: skip
+    [
+        ("error", "warning", 0),
+        ("error", "error", 1),
+        ("warning", "info", 0),
+        ("info", "info", 1),
+        ("never", "error", 0),
+    ],
+)
 def test_fail_on(fail_on: str, severity: Severity, status: int) -> None:
     assert compared(told(), told([bad(severity)]), fail_on=fail_on).status == status
 
 
 @pytest.mark.parametrize(
     ("rates", "steps", "state"),
-    [((1.0, 1.0), (40, 400), "same"), ((1.0, 1.05), (40, 400), "same"),
-     ((1.0, 2.0), (40, 400), "worse"), ((2.0, 1.0), (400, 40), "better"),
-     ((0.0, 0.1), (10, 20), "same")],
-)  # fmt: skip
+    [
+        ((1.0, 1.0), (40, 400), "same"),
+        ((1.0, 1.05), (40, 400), "same"),
+        ((1.0, 2.0), (40, 400), "worse"),
+        ((2.0, 1.0), (400, 40), "better"),
+        ((0.0, 0.1), (10, 20), "same"),
+    ],
+)
 def test_runs_of_different_length_are_compared_a_step(
     rates: tuple[float, float], steps: tuple[int, int], state: str
 ) -> None:
-    a, b = (told([bad(per_step=rate, count=int(rate * n) + 1)], steps=n)
-            for rate, n in zip(rates, steps, strict=True))  # fmt: skip
+    a, b = (
+        told([bad(per_step=rate, count=int(rate * n) + 1)], steps=n)
+        for rate, n in zip(rates, steps, strict=True)
+    )
     assert change(a, b).state == state
 
 
 @pytest.mark.parametrize(
     ("counts", "steps", "state"),
-    [((5, 50), (50, 500), "same"), ((5, 5), (500, 50), "same"), ((5, 5), (50, 500), "same"),
-     ((5, 100), (50, 500), "worse"), ((100, 5), (500, 50), "better")],
-)  # fmt: skip
+    [
+        ((5, 50), (50, 500), "same"),
+        ((5, 5), (500, 50), "same"),
+        ((5, 5), (50, 500), "same"),
+        ((5, 100), (50, 500), "worse"),
+        ((100, 5), (500, 50), "better"),
+    ],
+)
 def test_what_has_no_rate_changed_only_if_count_and_rate_did(
     counts: tuple[int, int], steps: tuple[int, int], state: str
 ) -> None:
-    a, b = (told([bad(per_step=None, count=count)], steps=n)
-            for count, n in zip(counts, steps, strict=True))  # fmt: skip
+    a, b = (
+        told([bad(per_step=None, count=count)], steps=n)
+        for count, n in zip(counts, steps, strict=True)
+    )
     assert change(a, b).state == state
 
 
@@ -167,11 +191,17 @@ def test_finding_worse_comes_before_one_better_and_errors_first() -> None:
 
 @pytest.mark.parametrize(
     ("name", "a", "b", "direction"),
-    [("compilations_after_warmup", 0, 1, "worse"), ("compilations_after_warmup", 3, 3, "same"),
-     ("host_syncs_per_step", 1, 0.975, "better"), ("fallbacks_per_step", None, 1, "unknown"),
-     ("barriers_per_step", 1, 2, "worse"), ("barriers_per_step", 1, 0, "unknown"),
-     ("peak_memory", 1000, 1009, "same"), ("peak_memory", 1000, 1020, "worse")],
-)  # fmt: skip
+    [
+        ("compilations_after_warmup", 0, 1, "worse"),
+        ("compilations_after_warmup", 3, 3, "same"),
+        ("host_syncs_per_step", 1, 0.975, "better"),
+        ("fallbacks_per_step", None, 1, "unknown"),
+        ("barriers_per_step", 1, 2, "worse"),
+        ("barriers_per_step", 1, 0, "unknown"),
+        ("peak_memory", 1000, 1009, "same"),
+        ("peak_memory", 1000, 1020, "worse"),
+    ],
+)
 def test_count(name: CountName, a: float | None, b: float | None, direction: str) -> None:
     comparison = compared(told(counts={name: a}), told(counts={name: b}))
     assert count(comparison, name).direction == direction
@@ -179,8 +209,10 @@ def test_count(name: CountName, a: float | None, b: float | None, direction: str
 
 
 def test_counts_of_runs_of_different_length_are_rates() -> None:
-    comparison = compared(told(steps=40, counts={"compilations_after_warmup": 4}),
-                          told(steps=400, counts={"compilations_after_warmup": 40}))  # fmt: skip
+    comparison = compared(
+        told(steps=40, counts={"compilations_after_warmup": 4}),
+        told(steps=400, counts={"compilations_after_warmup": 40}),
+    )
     assert count(comparison, "compilations_after_warmup").direction == "same"
     unknown = compared(told(steps=None), told())
     assert count(unknown, "host_syncs_per_step").direction == "unknown"

@@ -30,14 +30,19 @@ def test_runs_alike_differ_in_nothing() -> None:
 
 @pytest.mark.parametrize(
     ("what", "changed"),
-    [("device", {"process": {"device_kind": "TPU"}}), ("devices", {"process": {"devices": 4}}),
-     ("host", {"process": {"host": "bob"}}), ("torch", {"versions": {"torch": "2.8.0"}}),
-     ("torch_xla", {"versions": {"torch_xla": "2.8.0"}}),
-     ("python", {"versions": {"python": "3.12.1"}}),
-     ("xladoctor", {"tool": {"name": "xladoctor", "version": "0.2.0"}}),
-     ("settings", {"settings": {"XLA_IR_DEBUG": "1"}}), ("shapes", {"shapes": ["f32[32,64]"]}),
-     ("profiler", {"traced": True})],
-)  # fmt: skip
+    [
+        ("device", {"process": {"device_kind": "TPU"}}),
+        ("devices", {"process": {"devices": 4}}),
+        ("host", {"process": {"host": "bob"}}),
+        ("torch", {"versions": {"torch": "2.8.0"}}),
+        ("torch_xla", {"versions": {"torch_xla": "2.8.0"}}),
+        ("python", {"versions": {"python": "3.12.1"}}),
+        ("xladoctor", {"tool": {"name": "xladoctor", "version": "0.2.0"}}),
+        ("settings", {"settings": {"XLA_IR_DEBUG": "1"}}),
+        ("shapes", {"shapes": ["f32[32,64]"]}),
+        ("profiler", {"traced": True}),
+    ],
+)
 def test_difference_forbids_judging_times(what: str, changed: dict[str, Any]) -> None:
     a, b = captured(times(10)), captured(times(20), **changed)
     comparison = compared(a, b)
@@ -55,8 +60,10 @@ def test_difference_forbids_judging_times(what: str, changed: dict[str, Any]) ->
 
 
 def test_other_device_than_the_cpu_is_alike_on_any_machine() -> None:
-    by_name = differing(captured(process={"host": "ada", "device_kind": "TPU"}),
-                        captured(process={"host": "bob", "device_kind": "TPU"}))  # fmt: skip
+    by_name = differing(
+        captured(process={"host": "ada", "device_kind": "TPU"}),
+        captured(process={"host": "bob", "device_kind": "TPU"}),
+    )
     assert by_name["host"].forbids == "nothing"
 
 
@@ -83,10 +90,19 @@ def test_setting_of_the_device_and_path_of_a_file_are_no_difference() -> None:
 
 def test_what_set_up_sends_is_no_shape_of_the_loop() -> None:
     a = captured()
-    a.evidence.database.insert("transfer", {
-        "process": [0], "step": [0], "direction": ["to_device"], "dtype": ["f32"],
-        "shape": [[7]], "file": ["/home/ada/train.py"], "line": [12], "function": ["main"],
-    })  # fmt: skip
+    a.evidence.database.insert(
+        "transfer",
+        {
+            "process": [0],
+            "step": [0],
+            "direction": ["to_device"],
+            "dtype": ["f32"],
+            "shape": [[7]],
+            "file": ["/home/ada/train.py"],
+            "line": [12],
+            "function": ["main"],
+        },
+    )
     assert differing(a, captured()) == {}
 
 
@@ -96,9 +112,11 @@ def test_runs_of_different_programs_are_not_judged() -> None:
     assert (comparison.verdict.outcome, comparison.status) == ("unclear", 3)
     assert "train.py and other.py" in comparison.verdict.text
     a = told([finding()], counts={"peak_memory": 5e6})
-    b = replace(told(), evidence=other.evidence, diagnosis=replace(
-        told().diagnosis, run=other.diagnosis.run
-    ))  # fmt: skip
+    b = replace(
+        told(),
+        evidence=other.evidence,
+        diagnosis=replace(told().diagnosis, run=other.diagnosis.run),
+    )
     apart = compared(a, b)
     assert {change.state for change in apart.findings} == {"unknown"}
     assert {count.direction for count in apart.counts} == {"unknown"}
@@ -107,8 +125,12 @@ def test_runs_of_different_programs_are_not_judged() -> None:
 
 def test_remarks_forbid_nothing() -> None:
     a = captured(times(10), command=["python", "train.py", "--epochs", "1"])
-    b = captured(times(10)[:30], command=["python", "train.py"], options={"trace_steps": 9},
-                 ended={"status": 3, "signal": None, "seconds": 1})  # fmt: skip
+    b = captured(
+        times(10)[:30],
+        command=["python", "train.py"],
+        options={"trace_steps": 9},
+        ended={"status": 3, "signal": None, "seconds": 1},
+    )
     by_name = differing(a, b)
     assert {difference.forbids for difference in by_name.values()} == {"nothing"}
     assert (by_name["arguments"].a, by_name["arguments"].b) == ("--epochs 1", "none")

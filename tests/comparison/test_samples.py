@@ -7,9 +7,14 @@ from xladoctor.comparison.samples import Samples, step_samples
 
 
 def of(*rows: Row, period: int = 1) -> Samples:
-    return step_samples(evidence({
-        "step": list(rows), "step_period": [{"process": 0, "thread": 1, "barriers": period}],
-    }))  # fmt: skip
+    return step_samples(
+        evidence(
+            {
+                "step": list(rows),
+                "step_period": [{"process": 0, "thread": 1, "barriers": period}],
+            }
+        )
+    )
 
 
 def steps(*ms: float, first: int = 3, **fields: object) -> list[Row]:

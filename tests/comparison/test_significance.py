@@ -22,8 +22,11 @@ def autocorrelated(seed: int, n: int, rho: float, spread: float = 0.1) -> list[f
 
 samples = st.builds(
     autocorrelated,
-    st.integers(0, 10_000), st.integers(3, 120), st.floats(0, 0.9), st.floats(0.001, 0.5),
-)  # fmt: skip
+    st.integers(0, 10_000),
+    st.integers(3, 120),
+    st.floats(0, 0.9),
+    st.floats(0.001, 0.5),
+)
 
 
 @settings(max_examples=30, deadline=None)

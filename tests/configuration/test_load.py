@@ -126,36 +126,56 @@ def test_named_file_whose_table_is_none_is_an_error(tmp_path: Path, text: str) -
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("levl = 1\n", ":1: levl: no such key; expected one of"
-         " gate, ignore, levels, rules, select, thresholds"),
+        (
+            "levl = 1\n",
+            ":1: levl: no such key; expected one of"
+            " gate, ignore, levels, rules, select, thresholds",
+        ),
         ("\n# a\nselect = 'XD1'\n", ":3: select: "),
-        ("[gate]\ntime = true\nfail_at = 'error'\n", ":3: gate.fail_at: no such key; expected one"
-         " of acknowledged, allow_missing, baseline, budgets, fail_on, scripts, time"),
+        (
+            "[gate]\ntime = true\nfail_at = 'error'\n",
+            ":3: gate.fail_at: no such key; expected one"
+            " of acknowledged, allow_missing, baseline, budgets, fail_on, scripts, time",
+        ),
         ("[gate]\n\nfail_on = 'errors'\n", ":3: gate.fail_on: "),
         ("gate.time = true\ngate.fail_on = 3\n", ":2: gate.fail_on: "),
         ("[gate]\ntime = true\nbudgets = { max_hots = 1 }\n", ":3: gate.budgets.max_hots: no such"),
-        ("[gate.budgets]\nmax_step_ms = 1\nmax_hots = 1\n", ":3: gate.budgets.max_hots: no such"
-         " key; expected one of max_barriers_per_step, "),
-        ("[gate.scripts.'a.py']\nmax_step_ms = 1\n[gate.scripts.\"b.py\"]\nmax_step_ms = true\n",
-         ":4: gate.scripts.b.py.max_step_ms: expected a number"),
-        ("[gate.scripts]\n'a.py' = { max_step_ms = 1 }\n\"b.py\" = { max_hots = 1 }\n",
-         ":3: gate.scripts.b.py.max_hots: no such key; expected one of max_barriers_per_step, "),
+        (
+            "[gate.budgets]\nmax_step_ms = 1\nmax_hots = 1\n",
+            ":3: gate.budgets.max_hots: no such key; expected one of max_barriers_per_step, ",
+        ),
+        (
+            "[gate.scripts.'a.py']\nmax_step_ms = 1\n[gate.scripts.\"b.py\"]\nmax_step_ms = true\n",
+            ":4: gate.scripts.b.py.max_step_ms: expected a number",
+        ),
+        (
+            "[gate.scripts]\n'a.py' = { max_step_ms = 1 }\n\"b.py\" = { max_hots = 1 }\n",
+            ":3: gate.scripts.b.py.max_hots: no such key; expected one of max_barriers_per_step, ",
+        ),
         ("[gate]\nscripts.'a.py'.max_step_ms = -1\n", ":2: gate.scripts.a.py.max_step_ms: "),
         ("[gate.budgets]\nmax_step_ms = nan\n", ":2: gate.budgets.max_step_ms: "),
-        ("[gate.budgets]\nmax_peak_memory = '2 apples'\n",
-         ":2: gate.budgets.max_peak_memory: '2 apples' is not a size: expected one such as 256M,"),
+        (
+            "[gate.budgets]\nmax_peak_memory = '2 apples'\n",
+            ":2: gate.budgets.max_peak_memory: '2 apples' is not a size: expected one"
+            " such as 256M,",
+        ),
         ("[levels]\nXD1 = 'warn'\nXD2 = 'of'\n", ":3: levels.XD2: "),
         ("[levels]\nXD1 = 'warn'\nxd2 = 'off'\n", ":3: levels.xd2"),
         ("levels = 'off'\n", ":1: levels: "),
         ("[[gate]]\ntime = true\n", ":1: gate: "),
         ("[thresholds.XD201]\ntimes = 'many'\n", ":2: thresholds.XD201.times: "),
-        ("ignore = ['XD1', 'XD2:']\n", ":1: ignore.1: 'XD2:' names no files: expected RULE or"
-         " RULE:GLOB"),
+        (
+            "ignore = ['XD1', 'XD2:']\n",
+            ":1: ignore.1: 'XD2:' names no files: expected RULE or RULE:GLOB",
+        ),
         ("ignore = ['a/**:XD2']\n", ":1: ignore.0: 'a/**' is not a rule or family"),
-        ("ignore = ['XD1']\nselect = [\n  'XD1',\n  'nonsense',\n]\n", ":2: select.1: 'nonsense' is"
-         " not a rule or family: expected an id, its beginning, or ALL"),
+        (
+            "ignore = ['XD1']\nselect = [\n  'XD1',\n  'nonsense',\n]\n",
+            ":2: select.1: 'nonsense' is"
+            " not a rule or family: expected an id, its beginning, or ALL",
+        ),
     ],
-)  # fmt: skip
+)
 def test_defect_is_named_with_its_line(tmp_path: Path, text: str, expected: str) -> None:
     assert message(tmp_path, text).startswith(expected)
 
@@ -198,10 +218,21 @@ def test_line_of_a_key_is_its_own(keys: list[str], data: st.DataObject) -> None:
 
 @pytest.mark.parametrize(
     ("given", "size"),
-    [(1000, 1e3), ("1000", 1e3), ("800MB", 8e8), ("800 mb", 8e8), ("1.5G", 1.5e9),
-     ("2GiB", 2 * 2**30), ("2 gib", 2 * 2**30), ("1K", 1e3), ("1Ki", 1024), ("3T", 3e12),
-     ("0", 0), (" 5 B ", 5)],
-)  # fmt: skip
+    [
+        (1000, 1e3),
+        ("1000", 1e3),
+        ("800MB", 8e8),
+        ("800 mb", 8e8),
+        ("1.5G", 1.5e9),
+        ("2GiB", 2 * 2**30),
+        ("2 gib", 2 * 2**30),
+        ("1K", 1e3),
+        ("1Ki", 1024),
+        ("3T", 3e12),
+        ("0", 0),
+        (" 5 B ", 5),
+    ],
+)
 def test_sizes(given: object, size: float) -> None:
     budgets = Budgets.model_validate({"max_peak_memory": given})
     assert budgets.given() == {"max_peak_memory": size}
@@ -251,10 +282,17 @@ def test_a_line_of_anything_is_read_at_once(bit: str) -> None:
     assert len(lines_of(f'k = """\n{bit * 300_000}\n"""\n')) <= 2
 
 
-@pytest.mark.parametrize(("row", "table"), [
-    ("[a]", ("a",)), (" [ a . 'b.c' ] # d]", ("a", "b.c")), ("[[a]]", ("a", "0")),
-    ('["a", "b"]', None), ('["a"],', None), ("[a] b", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("row", "table"),
+    [
+        ("[a]", ("a",)),
+        (" [ a . 'b.c' ] # d]", ("a", "b.c")),
+        ("[[a]]", ("a", "0")),
+        ('["a", "b"]', None),
+        ('["a"],', None),
+        ("[a] b", None),
+    ],
+)
 def test_a_row_is_a_table_or_not(row: str, table: tuple[str, ...] | None) -> None:
     assert lines_of(row) == ({table: 1} if table else {})
 

@@ -66,19 +66,31 @@ def test_preview_is_information_unless_selected_by_its_id(names: list[str], seve
 
 @pytest.mark.parametrize(
     ("levels", "level"),
-    [({}, None), ({"XD": "warning"}, "warning"), ({"XD2": "warning", "XD": "off"}, "warning"),
-     ({"XD201": "error", "XD2": "warning"}, "error"), ({"XD1": "error"}, None)],
+    [
+        ({}, None),
+        ({"XD": "warning"}, "warning"),
+        ({"XD2": "warning", "XD": "off"}, "warning"),
+        ({"XD201": "error", "XD2": "warning"}, "error"),
+        ({"XD1": "error"}, None),
+    ],
     ids=str,
-)  # fmt: skip
+)
 def test_level_is_that_of_the_longest_name(levels: dict[str, Level], level: str | None) -> None:
     assert level_of("XD201", levels) == level
 
 
 @pytest.mark.parametrize(
     ("select_", "on"),
-    [("AC", ["AC101", "AC1012"]), ("AC1", ["AC101", "AC1012"]), ("AC10", ["AC101", "AC1012"]),
-     ("AC101", ["AC101"]), ("AC1012", ["AC1012"]), ("ACME", ["ACME101"]), ("ACME1", ["ACME101"])],
-)  # fmt: skip
+    [
+        ("AC", ["AC101", "AC1012"]),
+        ("AC1", ["AC101", "AC1012"]),
+        ("AC10", ["AC101", "AC1012"]),
+        ("AC101", ["AC101"]),
+        ("AC1012", ["AC1012"]),
+        ("ACME", ["ACME101"]),
+        ("ACME1", ["ACME101"]),
+    ],
+)
 def test_family_has_all_letters_and_an_id_is_no_family(select_: str, on: list[str]) -> None:
     rules = [rule(id=name) for name in ("AC101", "AC1012", "ACME101")]
     selection = select(rules, Configuration(select=[select_]), "file")
@@ -88,8 +100,10 @@ def test_family_has_all_letters_and_an_id_is_no_family(select_: str, on: list[st
 
 
 def test_thresholds_replace_those_of_the_rule_and_no_others() -> None:
-    given = [rule(id=name, thresholds=THRESHOLDS, query="SELECT 1 AS count, $each, $times")
-             for name in ("XD101", "XD201")]  # fmt: skip
+    given = [
+        rule(id=name, thresholds=THRESHOLDS, query="SELECT 1 AS count, $each, $times")
+        for name in ("XD101", "XD201")
+    ]
     settings = Configuration.model_validate({"thresholds": {"XD201": {"each": 0.9}}})
     rules = select(given, settings, "file").rules
     assert [rule.thresholds for rule in rules] == [THRESHOLDS, {"each": 0.9, "times": 3}]
@@ -99,8 +113,10 @@ def test_thresholds_replace_those_of_the_rule_and_no_others() -> None:
 def test_files_in_which_a_rule_is_ignored_are_of_it_or_its_family() -> None:
     settings = Configuration(ignore=["XD1:a/**", "XD102:b.py", "ALL:c:d.py", "XD301", "XD3:a/**"])
     assert select(RULES, settings, "file").ignored_in == {
-        "XD101": ["a/**", "c:d.py"], "XD102": ["a/**", "b.py", "c:d.py"], "XD201": ["c:d.py"],
-    }  # fmt: skip
+        "XD101": ["a/**", "c:d.py"],
+        "XD102": ["a/**", "b.py", "c:d.py"],
+        "XD201": ["c:d.py"],
+    }
 
 
 @pytest.mark.parametrize(
@@ -129,11 +145,13 @@ def test_level_raises_no_rule() -> None:
         ({"ignore": ["XD103"]}, "file: ignore: no rule begins with XD103"),
         ({"levels": {"XD5": "off"}}, "file: levels: no rule begins with XD5"),
         ({"thresholds": {"XD1": {"a": 1}}}, "file: thresholds: no rule XD1"),
-        ({"thresholds": {"XD101": {"a": 1}}},
-         "file: thresholds.XD101: no threshold a; there is: none"),
+        (
+            {"thresholds": {"XD101": {"a": 1}}},
+            "file: thresholds.XD101: no threshold a; there is: none",
+        ),
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_rule_or_threshold_that_there_is_not_is_an_error(
     keys: dict[str, Any], message: str
 ) -> None:

@@ -27,8 +27,13 @@ def parts(time: TimeSpent) -> dict[str, float]:
 def at(index: int, begin_s: float, end_s: float, **spent_s: float) -> Row:
     """A step from and to seconds of the run, with what it spent."""
     columns = {f"{name}_ns": int(seconds * SECOND) for name, seconds in spent_s.items()}
-    return step(index, begin_ns=BEGAN + int(begin_s * SECOND), end_ns=BEGAN + int(end_s * SECOND),
-                duration_ns=int((end_s - begin_s) * SECOND), **columns)  # fmt: skip
+    return step(
+        index,
+        begin_ns=BEGAN + int(begin_s * SECOND),
+        end_ns=BEGAN + int(end_s * SECOND),
+        duration_ns=int((end_s - begin_s) * SECOND),
+        **columns,
+    )
 
 
 def of_run(tables: dict[str, list[Row]], seconds: float = 20.0) -> Evidence:
@@ -39,15 +44,29 @@ def of_run(tables: dict[str, list[Row]], seconds: float = 20.0) -> Evidence:
 
 
 def test_run_is_start_up_loop_and_what_came_after() -> None:
-    time = time_spent(of_run({"step": [
-        at(0, 5, 7, compile=1.0, barrier=1.0), at(1, 7, 9, read=0.5, input=0.5, barrier=1.0),
-        at(2, 9, 11, upload=0.5, save=0.5, barrier=0.5),
-    ]}))  # fmt: skip
+    time = time_spent(
+        of_run(
+            {
+                "step": [
+                    at(0, 5, 7, compile=1.0, barrier=1.0),
+                    at(1, 7, 9, read=0.5, input=0.5, barrier=1.0),
+                    at(2, 9, 11, upload=0.5, save=0.5, barrier=0.5),
+                ]
+            }
+        )
+    )
 
     assert parts(time) == {
-        "startup_s": 5.0, "compile_s": 1.0, "read_s": 0.5, "input_s": 0.5, "barrier_s": 2.5,
-        "upload_s": 0.5, "save_s": 0.5, "python_s": 0.5, "after_s": 9.0,
-    }  # fmt: skip
+        "startup_s": 5.0,
+        "compile_s": 1.0,
+        "read_s": 0.5,
+        "input_s": 0.5,
+        "barrier_s": 2.5,
+        "upload_s": 0.5,
+        "save_s": 0.5,
+        "python_s": 0.5,
+        "after_s": 9.0,
+    }
     assert (time.total_s, time.loop_s, time.whole_s) == (20.0, 6.0, 20.0)
 
 
@@ -99,18 +118,29 @@ def test_time_after_the_last_barrier_is_no_loop_unless_there_is_no_barrier() -> 
 
 @pytest.mark.parametrize(("ended", "loop_s"), [(True, 0.001), (False, 9.001)])
 def test_of_a_program_that_was_cut_short_it_is_loop(ended: bool, loop_s: float) -> None:
-    tables = {"step": [step(0), step(1, tail=True, duration_ns=9 * SECOND)],
-              "process": [{"process": 0, "ended": ended}]}  # fmt: skip
+    tables = {
+        "step": [step(0), step(1, tail=True, duration_ns=9 * SECOND)],
+        "process": [{"process": 0, "ended": ended}],
+    }
     assert time_spent(complete(tables)).loop_s == loop_s
 
 
 def test_what_the_last_turn_compiles_is_the_loops() -> None:
     steps = [at(0, 5, 9), at(1, 9, 10), at(2, 10, 11, compile=0.5), step(3, tail=True)]
     compilations = [
-        {"process": 0, "thread": 1, "index": index, "step": index, "ordinal": 3 * index,
-         "launches": 10, "file": "train.py", "line": 40, "duration_ns": SECOND // 2}
+        {
+            "process": 0,
+            "thread": 1,
+            "index": index,
+            "step": index,
+            "ordinal": 3 * index,
+            "launches": 10,
+            "file": "train.py",
+            "line": 40,
+            "duration_ns": SECOND // 2,
+        }
         for index in (2, 3)
-    ]  # fmt: skip
+    ]
     time = time_spent(of_run({"step": steps, "compilation": compilations}))
     assert parts(time)["compile_s"] == 1.0
     assert parts(time)["after_s"] == pytest.approx(8.5)
@@ -119,15 +149,25 @@ def test_what_the_last_turn_compiles_is_the_loops() -> None:
 
 def test_without_barriers_the_loop_ends_with_its_last_read() -> None:
     tail = {**at(0, 5, 15, compile=6.0), "tail": True}
-    cuts = [{**at(0, 5, 12, compile=6.0), "ended_by": "read"},
-            {**at(0, 12, 15), "ended_by": "end"}]  # fmt: skip
-    others = {"index", "tail", "barriers", "ordinal", "executions", "log_offset", "traced",
-              "probed"}  # fmt: skip
+    cuts = [{**at(0, 5, 12, compile=6.0), "ended_by": "read"}, {**at(0, 12, 15), "ended_by": "end"}]
+    others = {
+        "index",
+        "tail",
+        "barriers",
+        "ordinal",
+        "executions",
+        "log_offset",
+        "traced",
+        "probed",
+    }
     cuts = [{key: value for key, value in cut.items() if key not in others} for cut in cuts]
     time = time_spent(of_run({"step": [tail], "cut": cuts}))
     assert parts(time) == {
-        "startup_s": 5.0, "compile_s": 6.0, "python_s": 1.0, "after_s": 8.0,
-    }  # fmt: skip
+        "startup_s": 5.0,
+        "compile_s": 6.0,
+        "python_s": 1.0,
+        "after_s": 8.0,
+    }
 
 
 def test_without_steps_there_are_no_parts() -> None:
@@ -135,8 +175,10 @@ def test_without_steps_there_are_no_parts() -> None:
 
 
 def test_compiling_in_the_first_launches_is_warm_up() -> None:
-    compilations = [{"process": p, "ordinal": ordinal, "duration_ns": SECOND}
-                    for p, ordinal in ((0, 0), (0, 2), (0, 3), (1, 0))]  # fmt: skip
+    compilations = [
+        {"process": p, "ordinal": ordinal, "duration_ns": SECOND}
+        for p, ordinal in ((0, 0), (0, 2), (0, 3), (1, 0))
+    ]
     rows = [step(i, duration_ns=10 * SECOND, compile_ns=SECOND) for i in range(3)]
     time = time_spent(complete({"step": rows, "compilation": compilations}))
     assert time.warmup_compile_s == 2.0
@@ -161,8 +203,16 @@ def test_functions_that_a_line_calls_before_the_loop_are_warm_up_however_many() 
         }
         for n in range(5)
     ]
-    late = {**made[0], "index": 5, "ordinal": 8, "launches": 9, "step": 8, "line": 40, "via": "",
-            "cause": "jit(step)"}  # fmt: skip
+    late = {
+        **made[0],
+        "index": 5,
+        "ordinal": 8,
+        "launches": 9,
+        "step": 8,
+        "line": 40,
+        "via": "",
+        "cause": "jit(step)",
+    }
     rows = [
         step(i, duration_ns=10 * SECOND, compile_ns={0: 5, 8: 1}.get(i, 0) * SECOND)
         for i in range(9)
@@ -182,10 +232,24 @@ def test_functions_that_a_line_calls_before_the_loop_are_warm_up_however_many() 
 def test_what_another_thread_compiled_before_the_loop_is_no_start_up() -> None:
     """Callbacks make a loop on another thread than the one that compiled their launch."""
     loop = [{**at(0, 9, 10, compile=0.5), "thread": 2}, {**at(1, 10, 12), "thread": 2}]
-    compiled = {"process": 0, "thread": 1, "index": 0, "ordinal": 0, "duration_ns": 3 * SECOND,
-                "end_ns": BEGAN + 8 * SECOND, "file": "train.py", "line": 8}  # fmt: skip
-    callback = {**compiled, "thread": 2, "index": 1, "duration_ns": SECOND // 2, "line": 50,
-                "end_ns": BEGAN + 10 * SECOND}  # fmt: skip
+    compiled = {
+        "process": 0,
+        "thread": 1,
+        "index": 0,
+        "ordinal": 0,
+        "duration_ns": 3 * SECOND,
+        "end_ns": BEGAN + 8 * SECOND,
+        "file": "train.py",
+        "line": 8,
+    }
+    callback = {
+        **compiled,
+        "thread": 2,
+        "index": 1,
+        "duration_ns": SECOND // 2,
+        "line": 50,
+        "end_ns": BEGAN + 10 * SECOND,
+    }
     tail = {**at(0, 5, 20), "tail": True, "main": True}
     time = time_spent(of_run({"step": [*loop, tail], "compilation": [compiled, callback]}))
     assert parts(time) == {
@@ -197,9 +261,19 @@ def test_what_another_thread_compiled_before_the_loop_is_no_start_up() -> None:
 
 
 def sample(count: int, line: int = 30, **columns: Any) -> Row:
-    return {"process": 0, "phase": "loop", "thread": 1, "main": True, "doing": None,
-            "in_framework": False, "tracing": False, "file": "train.py", "line": line,
-            "count": count, **columns}  # fmt: skip
+    return {
+        "process": 0,
+        "phase": "loop",
+        "thread": 1,
+        "main": True,
+        "doing": None,
+        "in_framework": False,
+        "tracing": False,
+        "file": "train.py",
+        "line": line,
+        "count": count,
+        **columns,
+    }
 
 
 def test_samples_tell_recording_operations_from_other_python() -> None:
@@ -217,11 +291,18 @@ def test_few_samples_tell_nothing() -> None:
 def test_timeline_tells_dispatch_and_device_work_from_waiting() -> None:
     timeline = {"process": 0, "step": 0, "wait_ns": 3 * SECOND, "dispatch_ns": SECOND}
     device = {"process": 0, "step": 0, "idle_wait_ns": 0.6 * SECOND}
-    time = time_spent(complete({
-        "step": [at(0, 5, 10, barrier=4.0, read=1.0)], "timeline_step": [timeline],
-        "device_step": [{**device, "device": 0},
-                        {**device, "device": 1, "idle_wait_ns": 0.9 * SECOND}],
-    }))  # fmt: skip
+    time = time_spent(
+        complete(
+            {
+                "step": [at(0, 5, 10, barrier=4.0, read=1.0)],
+                "timeline_step": [timeline],
+                "device_step": [
+                    {**device, "device": 0},
+                    {**device, "device": 1, "idle_wait_ns": 0.9 * SECOND},
+                ],
+            }
+        )
+    )
     assert parts(time) == {"barrier_s": 3.0, "dispatch_s": 1.0, "read_s": 1.0}
     assert time.device_s == pytest.approx(3.2)
 
@@ -231,29 +312,60 @@ def test_a_graph_that_runs_within_the_call_that_launches_it_is_waited_for(
     tracing: int | None,
 ) -> None:
     steps = [at(n, 2.0 * n, 2.0 * n + 2, read=0.2) for n in range(10)]
-    timeline = {"process": 0, "step": 5, "steady": True, "duration_ns": 2 * SECOND,
-                "wait_ns": 1.4 * SECOND, "dispatch_ns": 0.4 * SECOND,
-                "tracing_ns": tracing}  # fmt: skip
+    timeline = {
+        "process": 0,
+        "step": 5,
+        "steady": True,
+        "duration_ns": 2 * SECOND,
+        "wait_ns": 1.4 * SECOND,
+        "dispatch_ns": 0.4 * SECOND,
+        "tracing_ns": tracing,
+    }
     device = {"process": 0, "device": 0, "step": 5, "idle_wait_ns": 0}
-    time = time_spent(complete({
-        "step": steps, "host_sample": [sample(80, tracing=True), sample(20)],
-        "timeline_step": [timeline], "device_step": [device],
-    }, frontend="jax"))  # fmt: skip
+    time = time_spent(
+        complete(
+            {
+                "step": steps,
+                "host_sample": [sample(80, tracing=True), sample(20)],
+                "timeline_step": [timeline],
+                "device_step": [device],
+            },
+            frontend="jax",
+        )
+    )
     # of 18 s of Python 14.4 are calls, in which the host waits for three of four parts
-    assert parts(time) == pytest.approx({
-        "read_s": 2.0, "barrier_s": 10.8, "dispatch_s": 3.6, "python_s": 3.6,
-    })  # fmt: skip
+    assert parts(time) == pytest.approx(
+        {
+            "read_s": 2.0,
+            "barrier_s": 10.8,
+            "dispatch_s": 3.6,
+            "python_s": 3.6,
+        }
+    )
     assert time.device_s == pytest.approx(12.8)
 
 
 def test_arguments_that_are_sent_within_a_call_are_uploads() -> None:
     steps = [at(n, 2.0 * n, 2.0 * n + 2, upload=0.1) for n in range(10)]
-    timeline = {"process": 0, "step": 5, "steady": True, "duration_ns": 2 * SECOND,
-                "wait_ns": 0, "upload_ns": 1.3 * SECOND, "dispatch_ns": 0.4 * SECOND}  # fmt: skip
-    time = time_spent(complete({
-        "step": steps, "host_sample": [sample(80, tracing=True), sample(20)],
-        "timeline_step": [timeline],
-    }, frontend="jax"))  # fmt: skip
+    timeline = {
+        "process": 0,
+        "step": 5,
+        "steady": True,
+        "duration_ns": 2 * SECOND,
+        "wait_ns": 0,
+        "upload_ns": 1.3 * SECOND,
+        "dispatch_ns": 0.4 * SECOND,
+    }
+    time = time_spent(
+        complete(
+            {
+                "step": steps,
+                "host_sample": [sample(80, tracing=True), sample(20)],
+                "timeline_step": [timeline],
+            },
+            frontend="jax",
+        )
+    )
     # of 19 s of Python 15.2 are calls, which send for three of four parts
     assert parts(time) == pytest.approx({"upload_s": 12.4, "dispatch_s": 3.8, "python_s": 3.8})
 
@@ -261,9 +373,15 @@ def test_arguments_that_are_sent_within_a_call_are_uploads() -> None:
 def test_a_timeline_without_the_waits_of_other_steps_tells_nothing_of_them() -> None:
     timeline = {"process": 0, "step": 0, "wait_ns": 1000, "dispatch_ns": 0}
     device = {"process": 0, "step": 0, "device": 0, "idle_wait_ns": 900}
-    time = time_spent(complete({
-        "step": [at(0, 5, 10, read=4.0)], "timeline_step": [timeline], "device_step": [device],
-    }))  # fmt: skip
+    time = time_spent(
+        complete(
+            {
+                "step": [at(0, 5, 10, read=4.0)],
+                "timeline_step": [timeline],
+                "device_step": [device],
+            }
+        )
+    )
     assert parts(time)["read_s"] == 4.0
     assert time.device_s is None
 
@@ -274,19 +392,33 @@ def test_a_timeline_without_the_waits_of_other_steps_tells_nothing_of_them() -> 
 def reading(seconds: float, line: int = 43) -> Finding:
     """A read that costs so much."""
     saving = Saving(seconds, None, None, "estimate", assumes=[Claim("remove", "read")])
-    return finding(cost=Cost(seconds, None, "measured"), saving=saving,
-                   locations=[location(line=line)])  # fmt: skip
+    return finding(
+        cost=Cost(seconds, None, "measured"), saving=saving, locations=[location(line=line)]
+    )
 
 
-READS = [{"process": 0, "thread": 1, "step": 0, "tail": False, "kind": "item", "closure": False,
-          "count": 1, "duration_ns": duration, "file": "train.py", "line": line}
-         for line, duration in ((43, 6), (50, 2))]  # fmt: skip
+READS = [
+    {
+        "process": 0,
+        "thread": 1,
+        "step": 0,
+        "tail": False,
+        "kind": "item",
+        "closure": False,
+        "count": 1,
+        "duration_ns": duration,
+        "file": "train.py",
+        "line": line,
+    }
+    for line, duration in ((43, 6), (50, 2))
+]
 
 
 def explained(*findings: Finding, seconds: float = 10.0) -> TimeSpent:
     """Of a run: five seconds of start-up, four of reads, one of Python."""
-    run = of_run({"step": [at(0, 5, 10, read=4.0)], "host_sync": READS,
-                  "host_sample": [sample(40)]}, seconds)  # fmt: skip
+    run = of_run(
+        {"step": [at(0, 5, 10, read=4.0)], "host_sync": READS, "host_sample": [sample(40)]}, seconds
+    )
     return explain(run, time_spent(run), findings, PACK)
 
 
@@ -296,8 +428,10 @@ def test_what_no_finding_accounts_for_is_named_by_its_lines() -> None:
     assert time.explained is not None
     assert (time.explained.findings_s, time.explained.overhead_s) == (3.0, 5.0)
     assert (time.explained.named_s, time.explained.share) == (2.0, 1.0)
-    rest = {part.part: (part.seconds, [(at.line, at.seconds) for at in part.lines])
-            for part in time.unexplained}  # fmt: skip
+    rest = {
+        part.part: (part.seconds, [(at.line, at.seconds) for at in part.lines])
+        for part in time.unexplained
+    }
     assert rest == {"read": (1.0, [(50, 0.25)]), "python": (1.0, [(30, 1.0)])}
 
 
@@ -319,8 +453,17 @@ def test_what_came_after_the_loop_has_its_own_lines() -> None:
     """A loop of four steps, and an evaluation: 3 s of compiling, 1 s of a read."""
     steps = [at(index, 5 + index, 6 + index) for index in range(4)]
     tail = {**at(4, 9, 14, compile=3.0, read=1.0), "tail": True}
-    compiled = {"process": 0, "thread": 1, "step": 4, "ordinal": 0, "index": 0, "launches": 1,
-                "duration_ns": 3 * SECOND, "file": "train.py", "line": 60}  # fmt: skip
+    compiled = {
+        "process": 0,
+        "thread": 1,
+        "step": 4,
+        "ordinal": 0,
+        "index": 0,
+        "launches": 1,
+        "duration_ns": 3 * SECOND,
+        "file": "train.py",
+        "line": 60,
+    }
     read = {**READS[0], "step": 4, "tail": True, "duration_ns": SECOND, "line": 61}
     run = of_run({"step": [*steps, tail], "compilation": [compiled], "host_sync": [read]})
 

@@ -107,8 +107,9 @@ def test_file_is_replaced_with_its_rights(program: Path) -> None:
 
 
 def test_caller_is_given_the_comment_where_the_line_is_a_librarys(program: Path) -> None:
-    found = finding(locations=[location("/env/site-packages/lib.py", 3),
-                               location("train.py", 2, role="caller")])  # fmt: skip
+    found = finding(
+        locations=[location("/env/site-packages/lib.py", 3), location("train.py", 2, role="caller")]
+    )
     add_ignores([(run(program), [found])])
     assert program.read_text() == f"x.item()\ny.item(){ASKS}\n"
 
@@ -138,8 +139,12 @@ def test_file_that_is_not_the_programs_own_is_refused(program: Path, file: str) 
 
 
 def test_run_of_another_machine_and_finding_without_a_line_are_refused(program: Path) -> None:
-    elsewhere = evidence({"process": [{"process": 0, "host": "another"}]}, cwd=str(program.parent),
-                         root=str(program.parent), began_ns=1000)  # fmt: skip
+    elsewhere = evidence(
+        {"process": [{"process": 0, "host": "another"}]},
+        cwd=str(program.parent),
+        root=str(program.parent),
+        began_ns=1000,
+    )
     told = add_ignores([(elsewhere, [at(1)]), (run(program), [finding("XD701", locations=[])])])
     assert [text.partition(": ")[0] for text in told] == ["XD201 at train.py:1", "XD701"]
     assert program.read_text() == "x.item()\ny.item()\n"

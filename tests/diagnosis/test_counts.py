@@ -12,8 +12,13 @@ from xladoctor.diagnosis.interface import Count, CountName, Steps
 
 TRAIN = "/home/ada/train.py"
 STEPS = [step(index) for index in range(10)]
-NONE: Tables = {"step": STEPS, "host_sync": [], "compilation": [], "counter": [],
-                "fallback_count": []}  # fmt: skip
+NONE: Tables = {
+    "step": STEPS,
+    "host_sync": [],
+    "compilation": [],
+    "counter": [],
+    "fallback_count": [],
+}
 
 
 def count(name: CountName, steps: Steps | None = None, **tables: list[Row]) -> Count:
@@ -24,23 +29,52 @@ def count(name: CountName, steps: Steps | None = None, **tables: list[Row]) -> C
 
 def lines(counted: Count) -> list[tuple[int | None, float, int, str]]:
     return [
-        (place.line if (place := consumer.location) else None,
-         consumer.value, consumer.times, consumer.what)
+        (
+            place.line if (place := consumer.location) else None,
+            consumer.value,
+            consumer.times,
+            consumer.what,
+        )
         for consumer in counted.consumers
-    ]  # fmt: skip
+    ]
 
 
 def read(line: int | None, **columns: Any) -> Row:
-    return {"process": 0, "thread": 1, "step": 3, "kind": "item", "closure": False, "tail": False,
-            "count": 1, "duration_ns": 5, "compile_ns": 0, "file": TRAIN if line else None,
-            "line": line, "function": "train", "via": "", **columns}  # fmt: skip
+    return {
+        "process": 0,
+        "thread": 1,
+        "step": 3,
+        "kind": "item",
+        "closure": False,
+        "tail": False,
+        "count": 1,
+        "duration_ns": 5,
+        "compile_ns": 0,
+        "file": TRAIN if line else None,
+        "line": line,
+        "function": "train",
+        "via": "",
+        **columns,
+    }
 
 
 def compilation(ordinal: int, **columns: Any) -> Row:
-    return {"process": 0, "thread": 1, "index": ordinal, "ordinal": ordinal, "launches": 10,
-            "step": ordinal, "cause": "user torch_xla.sync", "graph_hash": f"{ordinal}",
-            "memory_bytes": None, "file": TRAIN, "line": 40, "function": "train", "via": "",
-            **columns}  # fmt: skip
+    return {
+        "process": 0,
+        "thread": 1,
+        "index": ordinal,
+        "ordinal": ordinal,
+        "launches": 10,
+        "step": ordinal,
+        "cause": "user torch_xla.sync",
+        "graph_hash": f"{ordinal}",
+        "memory_bytes": None,
+        "file": TRAIN,
+        "line": 40,
+        "function": "train",
+        "via": "",
+        **columns,
+    }
 
 
 # Unknown
@@ -68,8 +102,10 @@ def test_count_without_its_evidence_is_unknown(absent: str, name: str, reason: s
 
 def test_what_was_looked_for_and_not_found_is_none() -> None:
     names: tuple[CountName, ...] = (
-        "compilations_after_warmup", "host_syncs_per_step", "fallbacks_per_step"
-    )  # fmt: skip
+        "compilations_after_warmup",
+        "host_syncs_per_step",
+        "fallbacks_per_step",
+    )
     for name in names:
         assert count(name) == Count(name, 0.0)
 
@@ -85,8 +121,10 @@ def test_step_is_the_median_or_unknown() -> None:
 
 
 def test_reads_are_counted_a_step_by_line() -> None:
-    counted = count("host_syncs_per_step", host_sync=[
-        read(41, step=index) for index in range(10)] + [read(45, count=2), read(None)])  # fmt: skip
+    counted = count(
+        "host_syncs_per_step",
+        host_sync=[read(41, step=index) for index in range(10)] + [read(45, count=2), read(None)],
+    )
     assert counted.value == 1.3
     assert lines(counted) == [(41, 1.0, 10, "item"), (45, 0.2, 2, "item"), (None, 0.1, 1, "item")]
     place = counted.consumers[0].location
@@ -124,8 +162,9 @@ def test_loop_without_barrier_and_optimizer_turns_with_its_commonest_read() -> N
 
 def test_a_read_or_two_make_no_loop() -> None:
     reads = [read(41, count=2, tail=True), read(45, tail=True)]
-    counted = count("host_syncs_per_step", step=[step(0, tail=True, optimizer_steps=0)],
-                    host_sync=reads)  # fmt: skip
+    counted = count(
+        "host_syncs_per_step", step=[step(0, tail=True, optimizer_steps=0)], host_sync=reads
+    )
     assert counted.value == 0.0
 
 
@@ -138,8 +177,11 @@ def test_one_read_in_a_long_run_is_not_nothing() -> None:
 
 def test_reads_are_a_turn_where_a_turn_has_several_barriers() -> None:
     period = [{"process": 0, "thread": 1, "barriers": 2}]
-    counted = count("host_syncs_per_step", step_period=period,
-                    host_sync=[read(41, step=2 * index) for index in range(5)])  # fmt: skip
+    counted = count(
+        "host_syncs_per_step",
+        step_period=period,
+        host_sync=[read(41, step=2 * index) for index in range(5)],
+    )
     assert counted.value == 1.0
 
 
@@ -190,8 +232,9 @@ def test_barriers_of_two_threads_are_not_added_up() -> None:
 
 
 def test_compilations_count_from_the_fourth_launch_of_their_line_on() -> None:
-    counted = count("compilations_after_warmup",
-                    compilation=[compilation(ordinal) for ordinal in range(6)])  # fmt: skip
+    counted = count(
+        "compilations_after_warmup", compilation=[compilation(ordinal) for ordinal in range(6)]
+    )
     assert counted.value == 3.0
     assert [row[:3] for row in lines(counted)] == [(40, 3.0, 3)]
     assert counted.consumers[0].what
@@ -199,16 +242,21 @@ def test_compilations_count_from_the_fourth_launch_of_their_line_on() -> None:
 
 
 def test_compilations_of_the_process_that_has_most() -> None:
-    counted = count("compilations_after_warmup", compilation=[
-        compilation(5), compilation(5, process=1), compilation(6, process=1, line=50)])  # fmt: skip
+    counted = count(
+        "compilations_after_warmup",
+        compilation=[compilation(5), compilation(5, process=1), compilation(6, process=1, line=50)],
+    )
     assert counted.value == 2.0
     assert {row[0] for row in lines(counted)} == {40, 50}
 
 
 def test_where_barriers_lack_all_but_the_first_compilations_count() -> None:
     tail = [step(0, tail=True, optimizer_steps=20)]
-    counted = count("compilations_after_warmup", step=tail,
-                    compilation=[compilation(index) for index in range(5)])  # fmt: skip
+    counted = count(
+        "compilations_after_warmup",
+        step=tail,
+        compilation=[compilation(index) for index in range(5)],
+    )
     assert (counted.value, lines(counted)) == (2.0, [(40, 2.0, 2, "missing barrier")])
 
 
@@ -218,14 +266,29 @@ def test_where_barriers_lack_all_but_the_first_compilations_count() -> None:
 def test_operators_on_the_cpu_are_counted_a_step_by_line() -> None:
     counted = count(
         "fallbacks_per_step",
-        counter=[{"process": 0, "name": "aten::nonzero", "value": 12},
-                 {"process": 0, "name": "aten::_local_scalar_dense", "value": 9},
-                 {"process": 0, "name": "xla::add", "value": 99}],
-        fallback_count=[{"process": 0, "step": index, "tail": False, "name": "aten::nonzero",
-                         "value": 1} for index in range(10)],
-        fallback=[{"process": 0, "op": "aten::nonzero", "count": 2, "duration_ns": 5,
-                   "compile_ns": 0, "file": TRAIN, "line": 33, "function": "train", "via": ""}],
-    )  # fmt: skip
+        counter=[
+            {"process": 0, "name": "aten::nonzero", "value": 12},
+            {"process": 0, "name": "aten::_local_scalar_dense", "value": 9},
+            {"process": 0, "name": "xla::add", "value": 99},
+        ],
+        fallback_count=[
+            {"process": 0, "step": index, "tail": False, "name": "aten::nonzero", "value": 1}
+            for index in range(10)
+        ],
+        fallback=[
+            {
+                "process": 0,
+                "op": "aten::nonzero",
+                "count": 2,
+                "duration_ns": 5,
+                "compile_ns": 0,
+                "file": TRAIN,
+                "line": 33,
+                "function": "train",
+                "via": "",
+            }
+        ],
+    )
     assert counted.value == 1.0
     assert lines(counted) == [(33, 1.0, 8, "aten::nonzero")]
 
@@ -234,9 +297,14 @@ def test_operators_on_the_cpu_are_counted_a_step_by_line() -> None:
 
 
 def test_memory_is_that_of_the_largest_graph() -> None:
-    counted = count("peak_memory", compilation=[
-        compilation(0, memory_bytes=100), compilation(1, memory_bytes=900, cause="user step"),
-        compilation(2, memory_bytes=300, line=50)])  # fmt: skip
+    counted = count(
+        "peak_memory",
+        compilation=[
+            compilation(0, memory_bytes=100),
+            compilation(1, memory_bytes=900, cause="user step"),
+            compilation(2, memory_bytes=300, line=50),
+        ],
+    )
     assert (counted.value, counted.reason) == (900.0, None)
     assert lines(counted) == [(40, 900.0, 2, "user step"), (50, 300.0, 1, "user torch_xla.sync")]
 

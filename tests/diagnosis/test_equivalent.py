@@ -13,23 +13,42 @@ REPLACEMENTS = vocabulary("torch_xla").replacements
 @pytest.mark.parametrize(
     ("source", "called", "operator", "written"),
     [
-        ("loss = huber_loss(predicted, y)", "huber_loss", "aten::huber_loss",
-         "loss = 1.0 * smooth_l1_loss(predicted, y, beta=1.0)"),
-        ("loss = F.huber_loss(net(x), y, delta=d)", "huber_loss", "aten::huber_loss",
-         "x_ = net(x); loss = d * F.smooth_l1_loss(x_, y, beta=d)"),
-        ("return (risks.logcumsumexp(dim=0) - risks).mean()", "logcumsumexp",
-         "aten::_logcumsumexp",
-         "top = risks.amax(0, keepdim=True);"
-         " return ((risks - top).exp().cumsum(0).log() + top - risks).mean()"),
-        ("gated = torch.nn.functional.glu(h) * 2", "glu", "aten::glu",
-         "a, b = h.chunk(2, -1); gated = a * b.sigmoid() * 2"),
-        ("y = net(torch.logaddexp(a, b)) - 2 * glu(h)", "glu", "aten::glu",
-         "a, b = h.chunk(2, -1); y = net(torch.logaddexp(a, b)) - 2 * (a * b.sigmoid())"),
+        (
+            "loss = huber_loss(predicted, y)",
+            "huber_loss",
+            "aten::huber_loss",
+            "loss = 1.0 * smooth_l1_loss(predicted, y, beta=1.0)",
+        ),
+        (
+            "loss = F.huber_loss(net(x), y, delta=d)",
+            "huber_loss",
+            "aten::huber_loss",
+            "x_ = net(x); loss = d * F.smooth_l1_loss(x_, y, beta=d)",
+        ),
+        (
+            "return (risks.logcumsumexp(dim=0) - risks).mean()",
+            "logcumsumexp",
+            "aten::_logcumsumexp",
+            "top = risks.amax(0, keepdim=True);"
+            " return ((risks - top).exp().cumsum(0).log() + top - risks).mean()",
+        ),
+        (
+            "gated = torch.nn.functional.glu(h) * 2",
+            "glu",
+            "aten::glu",
+            "a, b = h.chunk(2, -1); gated = a * b.sigmoid() * 2",
+        ),
+        (
+            "y = net(torch.logaddexp(a, b)) - 2 * glu(h)",
+            "glu",
+            "aten::glu",
+            "a, b = h.chunk(2, -1); y = net(torch.logaddexp(a, b)) - 2 * (a * b.sigmoid())",
+        ),
         ("d = torch.cdist(a, b, p=1)", "cdist", "aten::_cdist", ""),
         ("loss = huber_loss(*pair)", "huber_loss", "aten::huber_loss", ""),
         ("middle = x.median(1).values", "median", "aten::median", ""),
     ],
-)  # fmt: skip
+)
 def test_a_call_is_written_with_lowered_operators(
     source: str, called: str, operator: str, written: str
 ) -> None:

@@ -14,8 +14,12 @@ from xladoctor.diagnosis.expression import expression
     [
         ("        total += loss.item()", ["item"], "loss.item()", "loss"),
         ("total = total + float(loss)", ["float"], "float(loss)", "loss"),
-        ("hits += (guess == labels).sum().item()", ["item"],
-         "(guess == labels).sum().item()", "(guess == labels).sum()"),
+        (
+            "hits += (guess == labels).sum().item()",
+            ["item"],
+            "(guess == labels).sum().item()",
+            "(guess == labels).sum()",
+        ),
         ('print(f"step {step} {loss.item():.3f}")', ["item"], "loss.item()", "loss"),
         ('print("loss", loss)', ["repr"], 'print("loss", loss)', ""),
         ("if loss < best:", ["bool"], "loss < best", "loss < best"),
@@ -25,7 +29,7 @@ from xladoctor.diagnosis.expression import expression
         ("float(loss), step)", ["float"], "float(loss)", "loss"),
         ("running += loss.detach()", [], "loss.detach()", "loss"),
     ],
-)  # fmt: skip
+)
 def test_expression_and_its_columns(source: str, names: list[str], text: str, value: str) -> None:
     found = expression(source, names)
 

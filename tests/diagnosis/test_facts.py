@@ -45,9 +45,11 @@ def test_steps_are_grouped_in_their_order() -> None:
     rows = [step(i, duration_ns=(i + 1) * 10**6) for i in range(4)]
     rows[1] |= {"compile_ns": 10**6}
     assert step_groups(evidence({"step": rows})) == [
-        StepGroup(0, 1, 1.0, 0.0), StepGroup(1, 1, 2.0, 1.0), StepGroup(2, 1, 3.0, 0.0),
+        StepGroup(0, 1, 1.0, 0.0),
+        StepGroup(1, 1, 2.0, 1.0),
+        StepGroup(2, 1, 3.0, 0.0),
         StepGroup(3, 1, 4.0, 0.0),
-    ]  # fmt: skip
+    ]
     groups = step_groups(evidence({"step": [step(i, duration_ns=i * 10**6) for i in range(1000)]}))
     assert len(groups) == 60
     assert {group.count for group in groups} == {16, 17}
@@ -69,20 +71,33 @@ def test_warm_steps_may_not_have_come_yet() -> None:
 
 
 def test_process_with_two_frameworks_is_one() -> None:
-    rows = [{"process": n, "host": host, "pid": pid, "frontend": frontend}
-            for n, (host, pid, frontend) in enumerate([
-                ("a", 7, "torch_xla"), ("a", 7, "jax"), ("a", 8, "jax"), ("b", 7, "jax"),
+    rows = [
+        {"process": n, "host": host, "pid": pid, "frontend": frontend}
+        for n, (host, pid, frontend) in enumerate(
+            [
+                ("a", 7, "torch_xla"),
+                ("a", 7, "jax"),
+                ("a", 8, "jax"),
+                ("b", 7, "jax"),
                 ("a", 8, "jax"),  # a later one with the same number
-            ])]  # fmt: skip
+            ]
+        )
+    ]
     assert run(evidence({"process": rows}, kind="run", path="out")).processes == 4
 
 
 def test_run_is_described_by_its_manifest_and_its_processes() -> None:
-    processes = [{"process": p, "device_kind": "TPU", "devices": 4, "frontend": "torch_xla"}
-                 for p in (0, 1)]  # fmt: skip
+    processes = [
+        {"process": p, "device_kind": "TPU", "devices": 4, "frontend": "torch_xla"} for p in (0, 1)
+    ]
     versions = [{"process": p, "package": "torch_xla", "version": f"2.9.{p}"} for p in (0, 1)]
-    facts = run(evidence({"process": processes, "version": versions}, command=["python", "a.py"],
-                         ended={"status": None, "signal": 9}))  # fmt: skip
+    facts = run(
+        evidence(
+            {"process": processes, "version": versions},
+            command=["python", "a.py"],
+            ended={"status": None, "signal": 9},
+        )
+    )
     assert (facts.command, facts.status, facts.signal) == (["python", "a.py"], None, 9)
     assert (facts.processes, facts.device, facts.devices) == (2, "TPU", 8)
     assert (facts.frontend, facts.versions) == ("torch_xla", {"torch_xla": "2.9.0"})
@@ -97,8 +112,13 @@ def test_run_of_which_nothing_is_known() -> None:
 
 
 def measured(process: int, name: str, samples: int, seconds: float) -> Row:
-    return {"process": process, "name": name, "unit": "ns", "samples": samples,
-            "accumulator": seconds * SECOND}  # fmt: skip
+    return {
+        "process": process,
+        "name": name,
+        "unit": "ns",
+        "samples": samples,
+        "accumulator": seconds * SECOND,
+    }
 
 
 def test_a_report_s_totals_are_in_its_own_names() -> None:

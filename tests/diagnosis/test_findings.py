@@ -19,9 +19,11 @@ TRAIN, LIBRARY = "/home/ada/train.py", "/home/ada/venv/lib/site-packages/lib/cor
 LOOP = TimeSpent(20.0, 10.0, None, 0.0)
 NO_LOOP = TimeSpent(None, None, None, None)
 STEPS = Steps(40, 3, 5.0)
-SOURCES = [{"file": TRAIN, "line": 41, "text": "    total += loss.item()"},
-           {"file": TRAIN, "line": 43, "text": "    total  +=  loss.item()  "},
-           {"file": TRAIN, "line": 44, "text": "    other += loss.item()"}]  # fmt: skip
+SOURCES = [
+    {"file": TRAIN, "line": 41, "text": "    total += loss.item()"},
+    {"file": TRAIN, "line": 43, "text": "    total  +=  loss.item()  "},
+    {"file": TRAIN, "line": 44, "text": "    other += loss.item()"},
+]
 
 
 def row(**columns: Any) -> Row:
@@ -57,10 +59,15 @@ def test_rows_of_several_processes_at_one_line_are_one_finding_with_the_slowest_
 
 @pytest.mark.parametrize(
     ("change", "findings_made"),
-    [({"line": 43}, 2), ({"file": LIBRARY}, 2), ({"function": "other"}, 1),
-     ({"subject": "aten::nonzero"}, 2), ({"cause": {"kinds": ["item"]}}, 1)],
+    [
+        ({"line": 43}, 2),
+        ({"file": LIBRARY}, 2),
+        ({"function": "other"}, 1),
+        ({"subject": "aten::nonzero"}, 2),
+        ({"cause": {"kinds": ["item"]}}, 1),
+    ],
     ids=str,
-)  # fmt: skip
+)
 def test_rows_are_told_apart_by_line_and_by_what_happens_there(
     change: Row, findings_made: int
 ) -> None:
@@ -99,11 +106,16 @@ def test_cost_that_is_not_known() -> None:
 
 @pytest.mark.parametrize(
     ("columns", "severity"),
-    [({"cost_ns": 2 * 10**9}, "error"), ({"cost_ns": 10**8}, "info"), ({"stalls": True}, "warning"),
-     ({"unbounded": True}, "error"), ({"unbounded": True, "healthy": True}, "info"),
-     ({"stalls": None, "healthy": None}, "info")],
+    [
+        ({"cost_ns": 2 * 10**9}, "error"),
+        ({"cost_ns": 10**8}, "info"),
+        ({"stalls": True}, "warning"),
+        ({"unbounded": True}, "error"),
+        ({"unbounded": True, "healthy": True}, "info"),
+        ({"stalls": None, "healthy": None}, "info"),
+    ],
     ids=str,
-)  # fmt: skip
+)
 def test_severity_follows_from_the_row(columns: Row, severity: str) -> None:
     assert only(row(**columns)).severity == severity
 
@@ -112,11 +124,20 @@ def test_severity_follows_from_the_row(columns: Row, severity: str) -> None:
 
 
 def test_locations_are_the_guilty_line_its_caller_and_what_explains_it() -> None:
-    finding = only(row(
-        file=LIBRARY, line=7, function="core", user_file=TRAIN, user_line=41,
-        user_function="<module>", related_file=TRAIN, related_line=43, related_function="",
-        related_role="made",
-    ))  # fmt: skip
+    finding = only(
+        row(
+            file=LIBRARY,
+            line=7,
+            function="core",
+            user_file=TRAIN,
+            user_line=41,
+            user_function="<module>",
+            related_file=TRAIN,
+            related_line=43,
+            related_function="",
+            related_role="made",
+        )
+    )
     assert finding.locations == [
         Location("venv/lib/site-packages/lib/core.py", 7, "core", "guilty", None),
         Location("train.py", 41, "<module>", "caller", "    total += loss.item()"),
@@ -176,8 +197,15 @@ def test_consequences() -> None:
     assert only(row(consequences=None)).consequences == []
 
 
-@pytest.mark.parametrize("message", ["{{ nowhere }}", "{{ count / 0 }}", "{{ count.__class__ }}",
-                                     "{% for i in range(10**9) %}x{% endfor %}"])  # fmt: skip
+@pytest.mark.parametrize(
+    "message",
+    [
+        "{{ nowhere }}",
+        "{{ count / 0 }}",
+        "{{ count.__class__ }}",
+        "{% for i in range(10**9) %}x{% endfor %}",
+    ],
+)
 def test_message_that_fails_is_an_error_of_the_rule(message: str) -> None:
     with pytest.raises(RuleError, match="XD901: its message failed: "):
         findings(row(), message=message)
@@ -209,8 +237,11 @@ def test_fingerprint_stays_when_the_line_moves() -> None:
     assert fingerprint() == fingerprint({"count": 7, "cost_ns": 5, "process": 3})
 
 
-@pytest.mark.parametrize("change", [{"line": 44}, {"function": "other"}, {"file": LIBRARY},
-                                    {"subject": "aten::nonzero"}], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [{"line": 44}, {"function": "other"}, {"file": LIBRARY}, {"subject": "aten::nonzero"}],
+    ids=str,
+)
 def test_fingerprint_changes_with_what_it_names(change: Row) -> None:
     assert fingerprint() != fingerprint(change)
 

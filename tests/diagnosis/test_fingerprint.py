@@ -18,9 +18,14 @@ LINE = "    total += loss.item()"
 
 
 def name(
-    file: str = "train.py", line: int = 41, source: str | None = LINE, function: str = "train",
-    rule: str = "XD201", what: str = "", given: Evidence = HERE,
-) -> str:  # fmt: skip
+    file: str = "train.py",
+    line: int = 41,
+    source: str | None = LINE,
+    function: str = "train",
+    rule: str = "XD201",
+    what: str = "",
+    given: Evidence = HERE,
+) -> str:
     place = location(file, line, source=source, function=function)
     return fingerprint(rule, what, [place], given)
 
@@ -32,9 +37,14 @@ def test_line_s_number_does_not_matter(line: int) -> None:
 
 @pytest.mark.parametrize(
     "source",
-    ["total += loss.item()", "\ttotal  +=  loss . item ( )  ", LINE + "  # logged", LINE + "#",
-     LINE + "  # it's \"odd\" # twice"],
-)  # fmt: skip
+    [
+        "total += loss.item()",
+        "\ttotal  +=  loss . item ( )  ",
+        LINE + "  # logged",
+        LINE + "#",
+        LINE + '  # it\'s "odd" # twice',
+    ],
+)
 def test_spaces_and_comments_do_not_matter(source: str) -> None:
     assert name(source=source) == name()
 
@@ -58,9 +68,14 @@ def test_what_formatters_change_does_not_matter(before: str, after: str) -> None
 
 @pytest.mark.parametrize(
     ("before", "after"),
-    [("log('#1')", "log('#2')"), ("a = x.item()", "b = x.item()"), ("x.item()", "y.item()"),
-     ("log(a, b)", "log(a)"), ("", "x")],
-)  # fmt: skip
+    [
+        ("log('#1')", "log('#2')"),
+        ("a = x.item()", "b = x.item()"),
+        ("x.item()", "y.item()"),
+        ("log(a, b)", "log(a)"),
+        ("", "x"),
+    ],
+)
 def test_other_code_is_other_code(before: str, after: str) -> None:
     assert code(before) != code(after)
 
@@ -79,10 +94,15 @@ def test_code_of_any_text_has_no_space_and_is_its_own_code(source: str) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"function": "evaluate"}, {"file": "other.py"}, {"source": LINE + " * 2"}, {"rule": "XD202"},
-     {"what": "aten::nonzero"}],
+    [
+        {"function": "evaluate"},
+        {"file": "other.py"},
+        {"source": LINE + " * 2"},
+        {"rule": "XD202"},
+        {"what": "aten::nonzero"},
+    ],
     ids=str,
-)  # fmt: skip
+)
 def test_what_it_names_does_matter(change: dict[str, str]) -> None:
     assert name(**change) != name()  # type: ignore[arg-type]
 
@@ -154,6 +174,10 @@ def test_equal_ones_are_numbered_in_the_order_of_their_lines() -> None:
 
 @given(st.lists(st.sampled_from("abc"), max_size=9))
 def test_no_two_findings_have_the_same_identity(names: list[str]) -> None:
-    findings = distinct([finding(fingerprint=each, locations=[location(line=line)])
-                         for line, each in enumerate(names)])  # fmt: skip
+    findings = distinct(
+        [
+            finding(fingerprint=each, locations=[location(line=line)])
+            for line, each in enumerate(names)
+        ]
+    )
     assert len({each.fingerprint for each in findings}) == len(names)

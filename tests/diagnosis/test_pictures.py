@@ -47,8 +47,9 @@ def test_parts_of_steps_add_up_to_the_steps_and_to_the_account() -> None:
         assert all(abs(a - b) < 10 for a, b in zip(sums, series.longest, strict=True))
         for part in ("compile", "read", "barrier", "dispatch", "input", "upload"):
             spent = sum(series.parts.get(part, [])) / 1e6
-            assert spent == pytest.approx(getattr(diagnosis.time.parts, f"{part}_s"), rel=0.01,
-                                          abs=1e-4), (name, part)  # fmt: skip
+            assert spent == pytest.approx(
+                getattr(diagnosis.time.parts, f"{part}_s"), rel=0.01, abs=1e-4
+            ), (name, part)
 
 
 def test_steps_that_the_capture_kept_together_keep_their_numbers() -> None:
@@ -62,8 +63,10 @@ def test_steps_that_the_capture_kept_together_keep_their_numbers() -> None:
 
 def test_very_many_rows_are_drawn_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MOST", 4)
-    steps = [step(n, duration_ns=9_000_000 if n == 5 else 1_000_000, compilations=int(n == 5))
-             for n in range(9)]  # fmt: skip
+    steps = [
+        step(n, duration_ns=9_000_000 if n == 5 else 1_000_000, compilations=int(n == 5))
+        for n in range(9)
+    ]
     series = step_series(evidence({"step": steps}))
     assert series
     assert (series.first, series.counts) == ([0, 3, 6], [3, 3, 3])
@@ -105,8 +108,9 @@ def test_finding_marks_what_its_fix_would_change() -> None:
     assert 0 < marked < typical.duration_ns / 2
     of_compiling = pictures("recompiling").shown
     assert [bool([lane for lane in each.lanes if lane.finding]) for each in of_compiling] == [
-        True, False,  # the first step compiles too, as every program does
-    ]  # fmt: skip
+        True,
+        False,  # the first step compiles too, as every program does
+    ]
 
 
 def test_graphs_of_a_finding_name_the_line() -> None:
@@ -138,10 +142,14 @@ def test_nothing_is_drawn_unless_a_format_draws() -> None:
 
 
 def test_processes_are_side_by_side_where_there_are_several() -> None:
-    rows = [step(n, process=process, duration_ns=2_000_000 * (process + 1), read_ns=500_000)
-            for process in (0, 1) for n in range(10)]  # fmt: skip
-    named = [{"process": process, "host": f"tpu-{process}", "rank": 3 + process}
-             for process in (0, 1)]  # fmt: skip
+    rows = [
+        step(n, process=process, duration_ns=2_000_000 * (process + 1), read_ns=500_000)
+        for process in (0, 1)
+        for n in range(10)
+    ]
+    named = [
+        {"process": process, "host": f"tpu-{process}", "rank": 3 + process} for process in (0, 1)
+    ]
     first, second = process_steps(evidence({"step": rows, "process": named}))
     assert (first.name, second.name) == ("process 0 (rank 3, tpu-0)", "process 1 (rank 4, tpu-1)")
     assert first.seconds == pytest.approx(0.002)

@@ -41,17 +41,20 @@ def test_severity(share: float | None, stalls: bool, unbounded: bool, expected: 
 
 
 def test_severity_stays_below_that_of_the_rule() -> None:
-    level = severity(0.9, stalls=True, unbounded=True, healthy=False, settled=False,
-                     ceiling="warning")  # fmt: skip
+    level = severity(
+        0.9, stalls=True, unbounded=True, healthy=False, settled=False, ceiling="warning"
+    )
     assert level == "warning"
 
 
 def saves(seconds: float | None, level: Severity = "warning", **fields: Any) -> Finding:
     basis: SavingBasis = "none" if seconds is None else "bound"
     return finding(
-        severity=level, cost=Cost(seconds, None, "measured"),
-        saving=Saving(seconds, None, None, basis), **fields,
-    )  # fmt: skip
+        severity=level,
+        cost=Cost(seconds, None, "measured"),
+        saving=Saving(seconds, None, None, basis),
+        **fields,
+    )
 
 
 ORDERED = [

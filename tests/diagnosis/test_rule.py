@@ -85,8 +85,12 @@ def test_a_frontend_has_a_message_and_reasons_of_its_own() -> None:
 
 def test_a_rule_for_other_frontends_is_left_out() -> None:
     counters = {"counter": [{"process": 0, "name": "a", "value": 1}]}
-    only, both = rule(), rule(id="XD902", applies_to={"frontend": ["torch_xla", "jax"]},
-                              per_frontend={"jax": IN_JAX})  # fmt: skip
+    only, both = (
+        rule(),
+        rule(
+            id="XD902", applies_to={"frontend": ["torch_xla", "jax"]}, per_frontend={"jax": IN_JAX}
+        ),
+    )
     judged = diagnose(complete(counters, frontend="jax"), [only, both])
     assert [(each.rule, each.fix) for each in judged.findings] == [("XD902", "Do not jit.")]
     assert (judged.rules.not_evaluated, judged.not_checked) == ([], [])
@@ -117,9 +121,12 @@ def test_page_has_the_default_words_and_those_of_each_frontend() -> None:
         ("since:", "since: 1", 8, "since: expected a text"),
         ("since:", "per_frontend: {odd: {fix: a}}", 8, "per_frontend.odd.[key]: no such frontend"),
         ("since:", "per_frontend: {jax: {message: '{% if %}'}}", 8, "per_frontend.jax.message: "),
-        ("false_positives:",
-         "false_positives: Never.\nper_frontend: {jax: {needs_rows: {step: a}}}", 1,
-         "rule: per_frontend.jax.needs_rows has what needs_rows has not: step"),
+        (
+            "false_positives:",
+            "false_positives: Never.\nper_frontend: {jax: {needs_rows: {step: a}}}",
+            1,
+            "rule: per_frontend.jax.needs_rows has what needs_rows has not: step",
+        ),
         ("since:", "applies_to: {frontend: [odd]}", 8, "applies_to.frontend.0: no such frontend"),
         ("needs:", "needs: []", 9, "needs: List should have at least 1 item"),
         ("needs:", "needs: [counters]", 9, "needs: no such table: counters"),
@@ -127,24 +134,30 @@ def test_page_has_the_default_words_and_those_of_each_frontend() -> None:
         ("  counter:", "  counter: [a]", 11, "not_evaluated.counter: expected a text"),
         ("  times:", "  times: often", 13, "thresholds.times: expected a valid number"),
         ("  times:", "  rarely: 3", 1, "rule: the query has $times, not among its thresholds"),
-        ("  times:", "  times: 3\n  often: 3", 1,
-         "rule: the query does not use the thresholds often"),
-        ("  WHERE", "  WHERE list_contains($reads, name) AND $Times > $times", 1,
-         "rule: the query has $Times, $reads, not among its thresholds"),
+        (
+            "  times:",
+            "  times: 3\n  often: 3",
+            1,
+            "rule: the query does not use the thresholds often",
+        ),
+        (
+            "  WHERE",
+            "  WHERE list_contains($reads, name) AND $Times > $times",
+            1,
+            "rule: the query has $Times, $reads, not among its thresholds",
+        ),
         ("query:", "query: DROP TABLE counter\nodd: |", 14, "query: must be one SELECT"),
         ("  WHERE", "  ; SELECT $times AS count", 14, "query: must be one SELECT"),
         ("  WHERE", "  WHERE WHERE $times", 14, "query: "),
         ("message:", "message: '{% if %}'", 17, "message: "),
         ("  before:", "  beforehand: a", 20, "example.before: is missing"),
-        ("  before:", "  before: a\n  during: c", 22,
-         "example.during: no such key"),
-        ("false_positives:", "falsepositives: Never.", 23,
-         "falsepositives: no such key"),
+        ("  before:", "  before: a\n  during: c", 22, "example.during: no such key"),
+        ("false_positives:", "falsepositives: Never.", 23, "falsepositives: no such key"),
         ("fix:", "", 1, "fix: is missing"),
         ("fix:", "fix: [a", 20, "not YAML: "),
         ("fix:", "\tfix: a", 19, "not YAML: "),
     ],
-)  # fmt: skip
+)
 def test_defect_is_an_error_with_its_line(
     tmp_path: Path, key: str, new: str, line: int, message: str
 ) -> None:
@@ -185,8 +198,10 @@ def test_all_defects_of_all_files_are_told_at_once(tmp_path: Path) -> None:
         load_rules(tmp_path)
 
     assert [line.split(": ")[0] for line in caught.value.what.splitlines()] == [
-        f"{first}:1:1", f"{first}:9:1", f"{second}:1:1",
-    ]  # fmt: skip
+        f"{first}:1:1",
+        f"{first}:9:1",
+        f"{second}:1:1",
+    ]
     assert "docs/rule-files.md" in caught.value.hint
 
 
@@ -221,8 +236,14 @@ def test_pack_is_valid_as_if_others_had_written_it() -> None:
 
 @pack_rule
 def test_rule_of_the_pack_has_all_texts(checked: Rule) -> None:
-    for text in (checked.message, checked.why, checked.fix, checked.false_positives,
-                 checked.example.before, checked.example.after):  # fmt: skip
+    for text in (
+        checked.message,
+        checked.why,
+        checked.fix,
+        checked.false_positives,
+        checked.example.before,
+        checked.example.after,
+    ):
         assert len(text.strip()) > 10
     assert checked.references
     assert all(url.startswith("https://") for url in checked.references)

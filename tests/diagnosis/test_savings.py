@@ -28,9 +28,11 @@ class KnownEstimates(WhatIf):
     """Returns given estimates, without a timeline."""
 
     def __init__(
-        self, predicted: Estimate | None = None, step_s: float | None = 0.2,
+        self,
+        predicted: Estimate | None = None,
+        step_s: float | None = 0.2,
         remaining: Sequence[float | None] = (),
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(Database())
         self.predicted, self.of_step, self.remaining = predicted, step_s, list(remaining)
         self.asked: list[Fix | None] = []
@@ -56,9 +58,15 @@ def savings(
 
 
 def estimated(
-    steady: float = 1.0, late: float = 0.0, warmup: float = 0.0, *, fix: Fix = FIX,
-    step_s: float | None = 0.2, cost: Cost = DEAR, **options: Any,
-) -> Saving:  # fmt: skip
+    steady: float = 1.0,
+    late: float = 0.0,
+    warmup: float = 0.0,
+    *,
+    fix: Fix = FIX,
+    step_s: float | None = 0.2,
+    cost: Cost = DEAR,
+    **options: Any,
+) -> Saving:
     whatif = KnownEstimates(Estimate(steady, late, warmup, "input"), step_s)
     return savings(whatif, **options).saving(cost, fix)
 
@@ -68,10 +76,17 @@ def estimated(
 
 def test_estimate_says_what_a_step_takes_now_and_after() -> None:
     assert estimated(1.0, 2.0, 1.0) == Saving(
-        seconds=4.0, per_step_ms=100.0, share=0.2, basis="estimate", now_ms=200.0,
+        seconds=4.0,
+        per_step_ms=100.0,
+        share=0.2,
+        basis="estimate",
+        now_ms=200.0,
         after_ms=125.0,  # compiling in warm-up is not part of a step
-        limited_by="input", next_1000_s=75.0, process=3, assumes=[READ],
-    )  # fmt: skip
+        limited_by="input",
+        next_1000_s=75.0,
+        process=3,
+        assumes=[READ],
+    )
 
 
 def test_fix_gives_back_no_more_than_the_loop_and_no_less_than_nothing() -> None:
@@ -152,10 +167,15 @@ def test_saving_is_projected_on_a_longer_run() -> None:
 
 @pytest.mark.parametrize(
     ("fields", "late"),
-    [({"settled": True}, 2.0), ({"at_most": 120}, 6.0), ({"at_most": 40}, 2.0),
-     ({"at_most": 10**6}, 20.0), ({"settled": True, "at_most": 120}, 2.0)],
+    [
+        ({"settled": True}, 2.0),
+        ({"at_most": 120}, 6.0),
+        ({"at_most": 40}, 2.0),
+        ({"at_most": 10**6}, 20.0),
+        ({"settled": True, "at_most": 120}, 2.0),
+    ],
     ids=str,
-)  # fmt: skip
+)
 def test_projected_compiling_ends_where_the_graphs_do(fields: dict[str, Any], late: float) -> None:
     saving = estimated(0.0, 2.0, fix=Fix(3, [READ], count=40, **fields), total_steps=400)
     assert saving.projected_s == late
@@ -172,7 +192,7 @@ def saves(seconds: float | None, process: int | None = 3) -> Finding:
     assumed = [] if process is None else [READ]
     return finding(
         cost=DEAR, saving=Saving(seconds, None, None, "estimate", process=process, assumes=assumed)
-    )  # fmt: skip
+    )
 
 
 def remaining(given: Sequence[float | None], *findings: Finding) -> list[float | None]:

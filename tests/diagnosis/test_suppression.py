@@ -28,8 +28,13 @@ def suppress(findings: Sequence[Finding], globs: Any = (), rows: Sequence[Row] =
 
 
 def asked(line: int, first: int, last: int, text: str, file: str = FILE) -> Row:
-    return {"file": file, "line": line, "first_line": first, "last_line": last,
-            "text": f"# xladoctor: {text}"}  # fmt: skip
+    return {
+        "file": file,
+        "line": line,
+        "first_line": first,
+        "last_line": last,
+        "text": f"# xladoctor: {text}",
+    }
 
 
 @pytest.mark.parametrize(
@@ -45,9 +50,10 @@ def asked(line: int, first: int, last: int, text: str, file: str = FILE) -> Row:
 )
 def test_comment_on_the_line_suppresses_its_finding(comment: str, reason: str) -> None:
     source = f"    total += loss.item()  {comment}"
-    assert suppress([finding(locations=[location(source=source)])]) == ([], [
-        Ignored("XD201", "train.py", 41, reason, "XD201-0", "train", source, 40, 1.0)
-    ])  # fmt: skip
+    assert suppress([finding(locations=[location(source=source)])]) == (
+        [],
+        [Ignored("XD201", "train.py", 41, reason, "XD201-0", "train", source, 40, 1.0)],
+    )
 
 
 @pytest.mark.parametrize(
@@ -92,9 +98,14 @@ def test_other_findings_keep_their_order() -> None:
 
 @pytest.mark.parametrize(
     ("line", "rule", "reason"),
-    [(40, "XD201", None), (41, "XD201", "why"), (43, "XD201", "why"), (44, "XD201", None),
-     (41, "XD202", None)],
-)  # fmt: skip
+    [
+        (40, "XD201", None),
+        (41, "XD201", "why"),
+        (43, "XD201", "why"),
+        (44, "XD201", None),
+        (41, "XD202", None),
+    ],
+)
 def test_comment_counts_for_the_lines_that_it_is_about(
     line: int, rule: str, reason: str | None
 ) -> None:
@@ -184,11 +195,13 @@ def test_comment_without_a_finding_is_named() -> None:
 
 @pytest.mark.parametrize(
     ("text", "fault"),
-    [("ignore XD201", "expected # xladoctor: ignore[RULE] reason"),
-     ("Ignore[xd201] why", "expected # xladoctor: ignore[RULE] reason"),
-     ("ignore[]", "expected # xladoctor: ignore[RULE] reason"),
-     ("ignore[XD7, XD101, XD999] why", "no rule begins with XD7, XD999")],
-)  # fmt: skip
+    [
+        ("ignore XD201", "expected # xladoctor: ignore[RULE] reason"),
+        ("Ignore[xd201] why", "expected # xladoctor: ignore[RULE] reason"),
+        ("ignore[]", "expected # xladoctor: ignore[RULE] reason"),
+        ("ignore[XD7, XD101, XD999] why", "no rule begins with XD7, XD999"),
+    ],
+)
 def test_comment_that_cannot_be_followed_is_named(text: str, fault: str) -> None:
     assert unused(asked(50, 50, 50, text)) == [f"unclear ignore at train.py:50: {fault}"]
 
@@ -224,8 +237,13 @@ def test_comment_about_lines_without_end_takes_no_time() -> None:
 
 
 def test_line_that_only_led_to_a_library_ran() -> None:
-    read = {"file": "/env/site-packages/lib.py", "line": 3, "user_file": FILE, "user_line": 50,
-            "process": 0}  # fmt: skip
+    read = {
+        "file": "/env/site-packages/lib.py",
+        "line": 3,
+        "user_file": FILE,
+        "user_line": 50,
+        "process": 0,
+    }
     tables = {"host_sync": [read]}
     assert unused(asked(50, 50, 50, "ignore[XD201]"), tables=tables) == [
         "unused ignore at train.py:50: XD201 did not fire"

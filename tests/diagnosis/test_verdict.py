@@ -41,28 +41,56 @@ def judge(time: TimeSpent, findings: list[Finding], **options: Any) -> Verdict:
 @pytest.mark.parametrize(
     ("time", "bound_by", "text"),
     [
-        (spent(compile_s=6.0, tracing_s=4.0), "compilation",
-         "60% of the loop's 10 s went to compiling graphs; no rule knows a cure."),
-        (spent(warmup_compile_s=6.0, tracing_s=4.0), "compilation",
-         "60% of the loop's 10 s went to compiling graphs in warm-up; no rule knows a cure."),
-        (spent(20.0, startup_s=10.0, tracing_s=6.0, python_s=4.0), "tracing",
-         "30% of the run's 20 s went to recording operations in Python (tracing), 50% to"
-         " start-up; no rule knows a cure."),
-        (spent(40.0, startup_s=30.0, python_s=6.0, barrier_s=4.0), "tracing",
-         "60% of the loop's 10 s after warm-up went to Python; no rule knows a cure."),
-        (spent(40.0, startup_s=29.0, python_s=6.0, tracing_s=1.0, barrier_s=4.0), "tracing",
-         "60% of the loop's 10 s after warm-up went to other Python; no rule knows a cure."),
-        (spent(read_s=7.0, barrier_s=3.0), "host_sync",
-         "70% of the loop's 10 s went to waiting for values read from the device; no rule knows a"
-         " cure."),
-        (spent(input_s=7.0, barrier_s=3.0), "input",
-         "70% of the loop's 10 s went to waiting for input; no rule knows a cure."),
-        (spent(barrier_s=4.0, dispatch_s=6.0), "dispatch",
-         "60% of the loop's 10 s went to launching graphs (dispatch); no rule knows a cure."),
-        (spent(barrier_s=9.0, upload_s=1.0), "device",
-         "90% of the loop's 10 s went to waiting for the device; nothing to fix."),
+        (
+            spent(compile_s=6.0, tracing_s=4.0),
+            "compilation",
+            "60% of the loop's 10 s went to compiling graphs; no rule knows a cure.",
+        ),
+        (
+            spent(warmup_compile_s=6.0, tracing_s=4.0),
+            "compilation",
+            "60% of the loop's 10 s went to compiling graphs in warm-up; no rule knows a cure.",
+        ),
+        (
+            spent(20.0, startup_s=10.0, tracing_s=6.0, python_s=4.0),
+            "tracing",
+            "30% of the run's 20 s went to recording operations in Python (tracing), 50% to"
+            " start-up; no rule knows a cure.",
+        ),
+        (
+            spent(40.0, startup_s=30.0, python_s=6.0, barrier_s=4.0),
+            "tracing",
+            "60% of the loop's 10 s after warm-up went to Python; no rule knows a cure.",
+        ),
+        (
+            spent(40.0, startup_s=29.0, python_s=6.0, tracing_s=1.0, barrier_s=4.0),
+            "tracing",
+            "60% of the loop's 10 s after warm-up went to other Python; no rule knows a cure.",
+        ),
+        (
+            spent(read_s=7.0, barrier_s=3.0),
+            "host_sync",
+            "70% of the loop's 10 s went to waiting for values read from the device; no"
+            " rule knows a"
+            " cure.",
+        ),
+        (
+            spent(input_s=7.0, barrier_s=3.0),
+            "input",
+            "70% of the loop's 10 s went to waiting for input; no rule knows a cure.",
+        ),
+        (
+            spent(barrier_s=4.0, dispatch_s=6.0),
+            "dispatch",
+            "60% of the loop's 10 s went to launching graphs (dispatch); no rule knows a cure.",
+        ),
+        (
+            spent(barrier_s=9.0, upload_s=1.0),
+            "device",
+            "90% of the loop's 10 s went to waiting for the device; nothing to fix.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_verdict_names_the_largest_part(time: TimeSpent, bound_by: str, text: str) -> None:
     judged = judge(time, [])
     assert (judged.bound_by, judged.text) == (bound_by, text)
@@ -70,9 +98,13 @@ def test_verdict_names_the_largest_part(time: TimeSpent, bound_by: str, text: st
 
 @pytest.mark.parametrize(
     ("levels", "text"),
-    [([], "nothing to fix."), (["info"], "nothing to fix."), (["warning"], "1 finding to fix."),
-     (["error", "warning", "info"], "2 findings to fix.")],
-)  # fmt: skip
+    [
+        ([], "nothing to fix."),
+        (["info"], "nothing to fix."),
+        (["warning"], "1 finding to fix."),
+        (["error", "warning", "info"], "2 findings to fix."),
+    ],
+)
 def test_verdict_counts_the_findings_to_fix(levels: list[Any], text: str) -> None:
     unknown = Saving(None, None, None, "none")
     findings = [finding(severity=level, saving=unknown) for level in levels]
@@ -106,32 +138,66 @@ HALF, LITTLE, BOUND, UNKNOWN = saves(6.0, 5.0), saves(6.0, 0.1), saves(6.0), sav
 @pytest.mark.parametrize(
     ("findings", "limit", "tail"),
     [
-        ([HALF], "device", "1 finding to fix for a loop 2 times as fast after warm-up, then"
-         " limited by the device."),
+        (
+            [HALF],
+            "device",
+            "1 finding to fix for a loop 2 times as fast after warm-up, then"
+            " limited by the device.",
+        ),
         ([HALF], None, "1 finding to fix for a loop 2 times as fast after warm-up."),
-        ([HALF, saves(6.0, 2.5)], "upload", "2 findings to fix for a loop 4 times as fast after"
-         " warm-up, then limited by uploads."),
-        ([HALF, BOUND], None, "2 findings to fix for a loop 2 times as fast or more after"
-         " warm-up."),
-        ([HALF, UNKNOWN], "host", "2 findings to fix for a loop 2 times as fast or more after"
-         " warm-up, then limited by other Python on the host."),
-        ([HALF, saves(9.0, 4.0, severity="info")], None, "1 finding to fix for a loop 2 times as"
-         " fast after warm-up; XD201, for information, may save more: 90% of the loop."),
-        ([HALF, saves(5.9, 4.0, severity="info")], None, "1 finding to fix for a loop 2 times as"
-         " fast after warm-up."),
-        ([LITTLE], "device", "1 finding to fix, which would save next to nothing: steps are"
-         " limited by the device."),
+        (
+            [HALF, saves(6.0, 2.5)],
+            "upload",
+            "2 findings to fix for a loop 4 times as fast after warm-up, then limited by uploads.",
+        ),
+        (
+            [HALF, BOUND],
+            None,
+            "2 findings to fix for a loop 2 times as fast or more after warm-up.",
+        ),
+        (
+            [HALF, UNKNOWN],
+            "host",
+            "2 findings to fix for a loop 2 times as fast or more after"
+            " warm-up, then limited by other Python on the host.",
+        ),
+        (
+            [HALF, saves(9.0, 4.0, severity="info")],
+            None,
+            "1 finding to fix for a loop 2 times as"
+            " fast after warm-up; XD201, for information, may save more: 90% of the loop.",
+        ),
+        (
+            [HALF, saves(5.9, 4.0, severity="info")],
+            None,
+            "1 finding to fix for a loop 2 times as fast after warm-up.",
+        ),
+        (
+            [LITTLE],
+            "device",
+            "1 finding to fix, which would save next to nothing: steps are limited by the device.",
+        ),
         ([LITTLE, UNKNOWN], "device", "2 findings to fix."),
-        ([HALF, NOTHING], "device", "1 finding to fix for a loop 2 times as fast after"
-         " warm-up, then limited by the device."),
-        ([NOTHING, NOTHING], "device", "2 findings, which would save next to nothing: steps are"
-         " limited by the device."),
+        (
+            [HALF, NOTHING],
+            "device",
+            "1 finding to fix for a loop 2 times as fast after"
+            " warm-up, then limited by the device.",
+        ),
+        (
+            [NOTHING, NOTHING],
+            "device",
+            "2 findings, which would save next to nothing: steps are limited by the device.",
+        ),
         ([BOUND], "device", "1 finding to fix, which saves at most 60% of the loop."),
-        ([BOUND, UNKNOWN], "device", "2 findings to fix, of which XD201 saves at most 60% of the"
-         " loop."),
+        (
+            [BOUND, UNKNOWN],
+            "device",
+            "2 findings to fix, of which XD201 saves at most 60% of the loop.",
+        ),
         ([UNKNOWN], "device", "1 finding to fix."),
     ],
-)  # fmt: skip
+)
 def test_verdict_says_what_fixing_all_brings(
     findings: list[Finding], limit: str | None, tail: str
 ) -> None:
@@ -141,11 +207,16 @@ def test_verdict_says_what_fixing_all_brings(
 
 @pytest.mark.parametrize(
     ("findings", "speedup", "basis", "limit"),
-    [([HALF], 2.0, "estimate", "device"), ([HALF, BOUND], 2.0, "estimate", "device"),
-     ([BOUND], 2.5, "bound", "device"), ([BOUND, BOUND], 1000.0, "bound", "device"),
-     ([UNKNOWN], None, "none", None), ([], None, "none", None)],
+    [
+        ([HALF], 2.0, "estimate", "device"),
+        ([HALF, BOUND], 2.0, "estimate", "device"),
+        ([BOUND], 2.5, "bound", "device"),
+        ([BOUND, BOUND], 1000.0, "bound", "device"),
+        ([UNKNOWN], None, "none", None),
+        ([], None, "none", None),
+    ],
     ids=["estimate", "with a bound", "bound", "bounds overlap", "unknown", "no finding"],
-)  # fmt: skip
+)
 def test_verdict_has_the_speedup_and_how_it_is_known(
     findings: list[Finding], speedup: float | None, basis: str, limit: str | None
 ) -> None:
@@ -156,11 +227,20 @@ def test_verdict_has_the_speedup_and_how_it_is_known(
 def test_speedup_is_of_the_loop_after_warm_up_unless_that_gets_shorter() -> None:
     time = spent(barrier_s=5.0, warmup_compile_s=5.0)
     assert judge(time, [saves(2.5, 2.5)]).speedup == 2.0
-    cheaper = Saving(6.0, None, None, "estimate", remaining_s=6.0,
-                     assumes=[Claim("constant_cost", "compile")])  # fmt: skip
+    cheaper = Saving(
+        6.0, None, None, "estimate", remaining_s=6.0, assumes=[Claim("constant_cost", "compile")]
+    )
     assert judge(time, [finding(saving=cheaper)]).speedup == 2.5
-    once = Saving(4.0, None, None, "estimate", now_ms=50.0, after_ms=50.0, remaining_s=4.0,
-                  assumes=[Claim("compile_once", "compile", compilations=[1])])  # fmt: skip
+    once = Saving(
+        4.0,
+        None,
+        None,
+        "estimate",
+        now_ms=50.0,
+        after_ms=50.0,
+        remaining_s=4.0,
+        assumes=[Claim("compile_once", "compile", compilations=[1])],
+    )
     assert judge(time, [finding(saving=once)]).speedup == round(10 / 6, 3)
 
 
@@ -207,15 +287,35 @@ def test_small_speedup_is_told_to_the_hundredth() -> None:
 
 @pytest.mark.parametrize(
     ("time", "busy", "bound_by", "text"),
-    [(spent(tracing_s=10.0), 0.96, "device", "The device was busy 96% of the steady steps; 100%"
-      " of the loop's 10 s went to recording operations in Python (tracing); nothing to fix."),
-     (spent(tracing_s=10.0), None, "tracing", "100% of the loop's 10 s went to recording"
-      " operations in Python (tracing); no rule knows a cure."),
-     (spent(barrier_s=10.0), 0.96, "device", "100% of the loop's 10 s went to waiting for the"
-      " device; nothing to fix."),
-     (spent(warmup_compile_s=9.0, tracing_s=1.0), 0.96, "compilation", "90% of the loop's 10 s"
-      " went to compiling graphs in warm-up; no rule knows a cure.")],
-)  # fmt: skip
+    [
+        (
+            spent(tracing_s=10.0),
+            0.96,
+            "device",
+            "The device was busy 96% of the steady steps; 100%"
+            " of the loop's 10 s went to recording operations in Python (tracing); nothing to fix.",
+        ),
+        (
+            spent(tracing_s=10.0),
+            None,
+            "tracing",
+            "100% of the loop's 10 s went to recording"
+            " operations in Python (tracing); no rule knows a cure.",
+        ),
+        (
+            spent(barrier_s=10.0),
+            0.96,
+            "device",
+            "100% of the loop's 10 s went to waiting for the device; nothing to fix.",
+        ),
+        (
+            spent(warmup_compile_s=9.0, tracing_s=1.0),
+            0.96,
+            "compilation",
+            "90% of the loop's 10 s went to compiling graphs in warm-up; no rule knows a cure.",
+        ),
+    ],
+)
 def test_loop_whose_host_runs_ahead_is_bound_by_the_device(
     time: TimeSpent, busy: float | None, bound_by: str, text: str
 ) -> None:
@@ -248,8 +348,10 @@ def test_what_a_few_long_steps_lose_is_not_what_a_longer_run_loses() -> None:
 
 def test_what_no_rule_cures_has_its_hottest_line() -> None:
     time = spent(input_s=6.0, barrier_s=4.0)
-    rows = [Unexplained("barrier", 4.0, [LineTime("train.py", 30, 4.0)]),
-            Unexplained("input", 6.0, [LineTime("train.py", 12, 5.0)])]  # fmt: skip
+    rows = [
+        Unexplained("barrier", 4.0, [LineTime("train.py", 30, 4.0)]),
+        Unexplained("input", 6.0, [LineTime("train.py", 12, 5.0)]),
+    ]
     text = judge(replace(time, unexplained=rows), []).text
     assert text.endswith("; no rule knows a cure; most of it is at train.py:12.")
 
@@ -294,9 +396,15 @@ def test_large_speedup_needs_no_exponent() -> None:
         ([saves(7.0, 1.0, rule="XD204")], "host_sync", "70%"),
         ([], "host_sync", "70%"),
     ],
-    ids=["the device works", "the host waits", "no more than blocked", "one is not known",
-         "an upload is not a read", "no read"],
-)  # fmt: skip
+    ids=[
+        "the device works",
+        "the host waits",
+        "no more than blocked",
+        "one is not known",
+        "an upload is not a read",
+        "no read",
+    ],
+)
 def test_blocked_time_that_the_device_needs_is_the_device_s(
     findings: list[Finding], bound_by: str, share: str
 ) -> None:
@@ -312,17 +420,29 @@ LONG, SHORT = Steps(40, 3, 1.0), Steps(2, 2, None)
     [
         ({"status": 0}, LONG, 0.1, "nothing to fix."),
         ({}, None, 0.0, "nothing to fix."),
-        ({"status": 0}, LONG, 0.7,
-         "nothing to fix that shows on a machine this busy (see the notes)."),
+        (
+            {"status": 0},
+            LONG,
+            0.7,
+            "nothing to fix that shows on a machine this busy (see the notes).",
+        ),
         ({"status": 1}, LONG, 0.7, "nothing to fix up to where the program failed."),
         ({"signal": 9}, LONG, 0.0, "nothing to fix up to where the program failed."),
         ({"status": 0}, SHORT, 0.0, "nothing to fix in 2 steps of warm-up; let it run longer."),
-        ({"status": 1}, Steps(1, 1, None), 0.0,
-         "nothing to fix in 1 step of warm-up; the program failed then."),
-        ({"incomplete": ["lost"], "status": 1}, SHORT, 0.0,
-         "nothing to fix in what is here, but a part is lost (see the notes)."),
+        (
+            {"status": 1},
+            Steps(1, 1, None),
+            0.0,
+            "nothing to fix in 1 step of warm-up; the program failed then.",
+        ),
+        (
+            {"incomplete": ["lost"], "status": 1},
+            SHORT,
+            0.0,
+            "nothing to fix in what is here, but a part is lost (see the notes).",
+        ),
     ],
-)  # fmt: skip
+)
 def test_nothing_to_fix_says_how_far_that_goes(
     facts: dict[str, Any], steps: Steps | None, waited: float, claim: str
 ) -> None:
@@ -333,16 +453,24 @@ def test_nothing_to_fix_says_how_far_that_goes(
 
 @pytest.mark.parametrize(
     ("costs", "judged", "told"),
-    [([], (1, 60), "1 of 60 rules could be evaluated and found nothing."),
-     ([], (0, 60), "no rule could be evaluated."),
-     ([3.2], (9, 26), "1 finding below may matter."),
-     ([3.2, 1.0], (9, 26), "2 findings below may matter.")],
-)  # fmt: skip
+    [
+        ([], (1, 60), "1 of 60 rules could be evaluated and found nothing."),
+        ([], (0, 60), "no rule could be evaluated."),
+        ([3.2], (9, 26), "1 finding below may matter."),
+        ([3.2, 1.0], (9, 26), "2 findings below may matter."),
+    ],
+)
 def test_without_times_nothing_is_said_to_be_right(
     costs: list[float], judged: tuple[int, int], told: str
 ) -> None:
-    found = [finding(severity="info", cost=Cost(seconds, None, "measured"),
-                     saving=Saving(None, None, None, "none")) for seconds in costs]  # fmt: skip
+    found = [
+        finding(
+            severity="info",
+            cost=Cost(seconds, None, "measured"),
+            saving=Saving(None, None, None, "none"),
+        )
+        for seconds in costs
+    ]
     assert judge(TimeSpent(None, None, None, None), found, judged=judged).text == (
         f"This evidence has no times of steps, so what limits the program is not known; {told}"
     )
@@ -351,8 +479,9 @@ def test_without_times_nothing_is_said_to_be_right(
 def test_without_times_the_report_s_own_are_told() -> None:
     unknown = TimeSpent(None, None, None, None)
     told = judge(unknown, [], reported="The report has CompileTime 3.4 s").text
-    assert told == ("The report has CompileTime 3.4 s, but no times of steps;"
-                    " nothing to fix in what it shows.")  # fmt: skip
+    assert told == (
+        "The report has CompileTime 3.4 s, but no times of steps; nothing to fix in what it shows."
+    )
     assert "report" not in judge(spent(barrier_s=1.0), [], reported="The report has none").text
 
 
@@ -360,7 +489,8 @@ def test_nothing_found_by_the_rules_that_are_on_is_no_more_than_that() -> None:
     device, compiling = spent(10.0, barrier_s=9.0), spent(10.0, compile_s=9.0)
     assert judge(device, [], off=1).text.endswith("; nothing to fix, with 1 rule switched off.")
     assert judge(compiling, [], off=2).text.endswith(
-        "; no rule knows a cure, with 2 rules switched off.")  # fmt: skip
+        "; no rule knows a cure, with 2 rules switched off."
+    )
     assert "switched off" not in judge(device, [HALF], off=2).text
 
 

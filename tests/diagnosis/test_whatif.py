@@ -63,28 +63,49 @@ class Timeline:
         begin, last = self.now, self.executions[-1]["end_ns"] if self.executions else 0
         waits = activity == "wait" and self.executions
         self.now = max(begin, last if waits else 0) + int(us) * US
-        row = {"process": 0, "segment": len(self.segments), "step": len(self.steps), **place,
-               "activity": activity, "begin_ns": begin, "duration_ns": self.now - begin,
-               "awaits": len(self.executions) - 1 if waits else None}  # fmt: skip
+        row = {
+            "process": 0,
+            "segment": len(self.segments),
+            "step": len(self.steps),
+            **place,
+            "activity": activity,
+            "begin_ns": begin,
+            "duration_ns": self.now - begin,
+            "awaits": len(self.executions) - 1 if waits else None,
+        }
         if launched:
             row["launches"], began = len(self.executions), max(self.now, last)
-            self.executions.append({
-                "process": 0, "execution": row["launches"], "device": 0, "launched_ns": self.now,
-                "begin_ns": began, "end_ns": began + int(launched[1]) * US,
-            })  # fmt: skip
+            self.executions.append(
+                {
+                    "process": 0,
+                    "execution": row["launches"],
+                    "device": 0,
+                    "launched_ns": self.now,
+                    "begin_ns": began,
+                    "end_ns": began + int(launched[1]) * US,
+                }
+            )
         self.segments.append(row)
 
     def row(self, begin: int, acts: list[Row], tracing: float | None) -> Row:
-        spent = {name: sum(row["duration_ns"] for row in acts if row["activity"] == name)
-                 for name in ("compile", "python")}  # fmt: skip
+        spent = {
+            name: sum(row["duration_ns"] for row in acts if row["activity"] == name)
+            for name in ("compile", "python")
+        }
         samples = {} if tracing is None else {"tracing_ns": int(tracing * spent["python"])}
         number = len(self.steps)
         return {
-            "process": 0, "step": number, "joined": True, "begin_ns": begin, "end_ns": self.now,
-            "steady": number >= 3 and not spent["compile"], "duration_ns": self.now - begin,
+            "process": 0,
+            "step": number,
+            "joined": True,
+            "begin_ns": begin,
+            "end_ns": self.now,
+            "steady": number >= 3 and not spent["compile"],
+            "duration_ns": self.now - begin,
             "compile_ns": spent["compile"],
-            "other_ns": spent["python"] - samples.get("tracing_ns", 0), **samples,
-        }  # fmt: skip
+            "other_ns": spent["python"] - samples.get("tracing_ns", 0),
+            **samples,
+        }
 
 
 def tables_of(words: Sequence[str], tracing: float | None = None) -> dict[str, list[Row]]:
@@ -95,15 +116,33 @@ def tables_of(words: Sequence[str], tracing: float | None = None) -> dict[str, l
     compiling = [row for row in timeline.segments if row["activity"] == "compile"]
     numbers = [row["step"] for row in compiling]
     return {
-        "host_segment": timeline.segments, "device_execution": timeline.executions,
+        "host_segment": timeline.segments,
+        "device_execution": timeline.executions,
         "timeline_step": timeline.steps,
-        "step": [step(row["step"], duration_ns=row["duration_ns"], compile_ns=row["compile_ns"],
-                      compilations=numbers.count(row["step"])) for row in timeline.steps],
-        "compilation": [{"process": 0, "index": index, "thread": 1, "ordinal": row["step"],
-                         "file": TRAIN, "line": 40, "via": "", "launches": len(words),
-                         "duration_ns": row["duration_ns"]}
-                        for index, row in enumerate(compiling)],
-    }  # fmt: skip
+        "step": [
+            step(
+                row["step"],
+                duration_ns=row["duration_ns"],
+                compile_ns=row["compile_ns"],
+                compilations=numbers.count(row["step"]),
+            )
+            for row in timeline.steps
+        ],
+        "compilation": [
+            {
+                "process": 0,
+                "index": index,
+                "thread": 1,
+                "ordinal": row["step"],
+                "file": TRAIN,
+                "line": 40,
+                "via": "",
+                "launches": len(words),
+                "duration_ns": row["duration_ns"],
+            }
+            for index, row in enumerate(compiling)
+        ],
+    }
 
 
 def explained(tables: dict[str, list[Row]]) -> Evidence:
@@ -151,8 +190,13 @@ def measured(seed: int) -> dict[str, list[Row]]:
     runs: list[Row] = []
     now = BEGIN
     for segment in range(random.randint(1, 30)):
-        row: Row = {"process": seed, "segment": segment, "step": segment // 5, "begin_ns": now,
-                    "activity": random.choice(["python", "dispatch", "upload"])}  # fmt: skip
+        row: Row = {
+            "process": seed,
+            "segment": segment,
+            "step": segment // 5,
+            "begin_ns": now,
+            "activity": random.choice(["python", "dispatch", "upload"]),
+        }
         until = now + random.randint(1, 100)
         doing = random.choice(["work", "launch", "wait"])
         if doing == "wait" and runs:
@@ -164,8 +208,15 @@ def measured(seed: int) -> dict[str, list[Row]]:
             row["launches"] = len(runs)
             delay = random.randint(-10, 50) if runs else 0
             begin = max(until + delay, runs[-1]["end_ns"] - random.randint(-20, 20) if runs else 0)
-            runs.append({"process": seed, "execution": len(runs), "launched_ns": until,
-                         "begin_ns": begin, "end_ns": begin + random.randint(0, 300)})  # fmt: skip
+            runs.append(
+                {
+                    "process": seed,
+                    "execution": len(runs),
+                    "launched_ns": until,
+                    "begin_ns": begin,
+                    "end_ns": begin + random.randint(0, 300),
+                }
+            )
         items.append({**row, "duration_ns": until - now})
         now = until
     return {"host_segment": items, "device_execution": runs}
@@ -196,8 +247,9 @@ def test_replay_of_the_unchanged_program_gives_back_what_was_measured(given: lis
         program = program_of(database, seed)
         outcome = replay(program, Change.none(program))
         assert outcome.ended[-1] == sum(row["duration_ns"] for row in tables["host_segment"])
-        ran = [(row["begin_ns"] - BEGIN, row["end_ns"] - BEGIN)
-               for row in tables["device_execution"]]  # fmt: skip
+        ran = [
+            (row["begin_ns"] - BEGIN, row["end_ns"] - BEGIN) for row in tables["device_execution"]
+        ]
         assert list(zip(outcome.run_begin, outcome.run_end, strict=True)) == ran
 
 
@@ -294,8 +346,10 @@ def test_overlapped_call_may_have_several_segments() -> None:
 
 
 def test_merged_execution_runs_as_a_part_of_the_next_one() -> None:
-    words = ("python 10; barrier@30: dispatch 20 > 100, wait 2; "
-             "python 50; barrier@40: dispatch 20 > 100, wait 2")  # fmt: skip
+    words = (
+        "python 10; barrier@30: dispatch 20 > 100, wait 2; "
+        "python 50; barrier@40: dispatch 20 > 100, wait 2"
+    )
     assert gain_us(words, claim("merge_executions", "barrier", 30)) == 104
     program = program_of(explained(tables_of([words])).database)
     merged = replace(Change.none(program), merged=np.array([True, False]))
@@ -320,8 +374,9 @@ def test_loop_without_barriers_is_as_the_step_log_says() -> None:
     tables["timeline_step"] = []
     for row in tables["host_segment"]:
         row["step"] = None
-    tables["step"] = [step(0, tail=True, duration_ns=5 * SECOND, compile_ns=SECOND,
-                           read_ns=3 * SECOND)]  # fmt: skip
+    tables["step"] = [
+        step(0, tail=True, duration_ns=5 * SECOND, compile_ns=SECOND, read_ns=3 * SECOND)
+    ]
     model = WhatIf(explained(tables).database)
     for part in (0.5, 0.9):
         estimated = model.estimate(fix(claim("shorten", "read", part=part)))
@@ -333,8 +388,9 @@ def test_every_tenth_call_is_kept() -> None:
     words = ["python 10; save@50: save 600, python 50, save 400; barrier@40: dispatch 20 > 10"] * 23
     program = program_of(explained(tables_of(words)).database)
     gone = apply(program, [claim("remove", "save", 50, part=0.9)]).change.gone
-    assert sorted(set(program.step[(program.region >= 0) & (gone == 0.0)
-                                   & (program.activity != DISPATCH)])) == [0, 10, 20]  # fmt: skip
+    assert sorted(
+        set(program.step[(program.region >= 0) & (gone == 0.0) & (program.activity != DISPATCH)])
+    ) == [0, 10, 20]
 
 
 def test_part_of_the_calls_gives_back_that_part() -> None:
@@ -386,17 +442,26 @@ CALM = "python 100; barrier@40: dispatch 20 > 10"
 
 @pytest.mark.parametrize(
     ("tracing", "what", "part", "gained"),
-    [(0.75, "tracing", 1.0, 95), (0.75, "tracing", 0.4, 38), (0.75, "other", 1.0, 25),
-     (None, "tracing", 0.5, 60), (None, "other", 0.5, 50), (0.0, "tracing", 1.0, 0)],
-)  # fmt: skip
+    [
+        (0.75, "tracing", 1.0, 95),
+        (0.75, "tracing", 0.4, 38),
+        (0.75, "other", 1.0, 25),
+        (None, "tracing", 0.5, 60),
+        (None, "other", 0.5, 50),
+        (0.0, "tracing", 1.0, 0),
+    ],
+)
 def test_part_of_python(tracing: float | None, what: str, part: float, gained: int) -> None:
     """With what is traced goes the barrier's own work for it, 20 µs here."""
     assert gain_us(CALM, claim("remove", what, part=part), tracing=tracing) == gained
 
 
 def test_tracing_and_other_python_are_all_of_python() -> None:
-    parts = [claim("remove", "tracing"), claim("remove", "other", part=0.6),
-             claim("remove", "other", part=0.4)]  # fmt: skip
+    parts = [
+        claim("remove", "tracing"),
+        claim("remove", "other", part=0.6),
+        claim("remove", "other", part=0.4),
+    ]
     given, _ = whatif(steps_of(CALM), tracing=0.5).in_order([fix(part) for part in parts])
     assert sum(seconds or 0.0 for seconds in given) == pytest.approx(
         13 * (120 - 10) * 1e-6
@@ -479,10 +544,14 @@ def test_longer_run_has_more_late_compilations_unless_they_are_settled_or_exhaus
 
 @pytest.mark.parametrize(
     "absent",
-    [claim("remove", "read", 7), claim("remove", "cut"), claim("remove", "read", 40),
-     claim("compile_once", "compile", compilations=[99])],
+    [
+        claim("remove", "read", 7),
+        claim("remove", "cut"),
+        claim("remove", "read", 40),
+        claim("compile_once", "compile", compilations=[99]),
+    ],
     ids=str,
-)  # fmt: skip
+)
 def test_claim_about_what_the_timeline_does_not_have_has_no_estimate(absent: Claim) -> None:
     assert whatif(steps_of(READ.format(100))).estimate(fix(absent)) is None
 
@@ -509,11 +578,17 @@ def test_second_finding_that_claims_the_same_gains_nothing_more() -> None:
 
 
 def test_remainders_add_up_to_all_fixes_at_once() -> None:
-    words = ("python 300; read@41: dispatch 5 > 200, wait 10; input@9: input 250; "
-             "barrier@40: dispatch 20 > 500, wait 2")  # fmt: skip
+    words = (
+        "python 300; read@41: dispatch 5 > 200, wait 10; input@9: input 250; "
+        "barrier@40: dispatch 20 > 500, wait 2"
+    )
     model = whatif(steps_of(words))
-    claims = [claim("remove", "read", 41), claim("overlap", "input", 9), claim("remove", "tracing"),
-              claim("make_asynchronous", "barrier", 40)]  # fmt: skip
+    claims = [
+        claim("remove", "read", 41),
+        claim("overlap", "input", 9),
+        claim("remove", "tracing"),
+        claim("make_asynchronous", "barrier", 40),
+    ]
     given, _ = model.in_order([fix(absent) for absent in claims])
     # the calls of two claims: barriers and Python have none that are counted
     together = model.estimate(fix(*claims, count=2 * 13))
@@ -550,13 +625,16 @@ def test_compilation_that_two_fixes_claim_is_gone_once() -> None:
         ("python 30; barrier@40: wait 2, dispatch 20 > 900; read@41: wait 2", None, "device"),
         ("python 30; barrier@40: dispatch 20 > 5; read@41: wait 900", None, "tracing"),
         ("python 30; barrier@40: wait 500, dispatch 20 > 5; read@41: wait 2", None, "host_sync"),
-        ("input@9: input 500; barrier@40: wait 2, dispatch 20 > 100; read@41: wait 2", None,
-         "input"),
+        (
+            "input@9: input 500; barrier@40: wait 2, dispatch 20 > 100; read@41: wait 2",
+            None,
+            "input",
+        ),
         ("save@9: save 500; barrier@40: dispatch 20 > 100; read@41: wait 2", None, "checkpoint"),
         ("upload@9: upload 500; barrier@40: dispatch 20 > 100; read@41: wait 2", None, "upload"),
         ("python 10; barrier@40: dispatch 200 > 10; read@41: wait 2", None, "dispatch"),
     ],
-)  # fmt: skip
+)
 def test_step_is_limited_by_what_most_of_it_goes_into(
     words: str, tracing: float | None, limit: str
 ) -> None:
@@ -583,10 +661,12 @@ def test_claims_of_a_row() -> None:
 
 @pytest.mark.parametrize(
     ("given", "what"),
-    [({"do": "remove", "what": "read", "colour": "red"}, "XD201: its claim has unknown fields:"),
-     ({"do": "paint", "what": "read"}, "XD201: its claim says paint read"),
-     ({"do": "remove", "what": "barrier"}, "XD201: its claim says remove barrier")],
-)  # fmt: skip
+    [
+        ({"do": "remove", "what": "read", "colour": "red"}, "XD201: its claim has unknown fields:"),
+        ({"do": "paint", "what": "read"}, "XD201: its claim says paint read"),
+        ({"do": "remove", "what": "barrier"}, "XD201: its claim says remove barrier"),
+    ],
+)
 def test_claim_outside_the_vocabulary_is_an_error_of_the_rule(given: Row, what: str) -> None:
     with pytest.raises(RuleError, match=what):
         claims_of("XD201", given)
@@ -610,8 +690,10 @@ def rates(**tables: list[Row]) -> Rates | None:
 
 def logged(traced: int, untraced: int) -> list[Row]:
     """Three steps of warm-up; then those in the window, which are slower, and those after it."""
-    return [step(index, duration_ns=2 * US if index < 3 + traced else US, traced=index < 3 + traced)
-            for index in range(3 + traced + untraced)]  # fmt: skip
+    return [
+        step(index, duration_ns=2 * US if index < 3 + traced else US, traced=index < 3 + traced)
+        for index in range(3 + traced + untraced)
+    ]
 
 
 def test_steps_outside_the_window_tell_the_pace() -> None:

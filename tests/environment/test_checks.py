@@ -87,8 +87,9 @@ def test_versions_belong_together_or_not(torch: str, torch_xla: str, status: str
 
 def test_other_patch_is_a_failure_where_the_import_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metadata, "version", {"torch": "2.9.1", "torch_xla": "2.9.0"}.__getitem__)
-    ended = outcomes(torch={"version": "2.9.1"},
-                     torch_xla=raised("ImportError", "x.so: undefined symbol: _ZN5E"))  # fmt: skip
+    ended = outcomes(
+        torch={"version": "2.9.1"}, torch_xla=raised("ImportError", "x.so: undefined symbol: _ZN5E")
+    )
     assert packages.versions(ended).status == "failure"
     check = packages.torch_xla(ended)
     assert "was built for a torch other than 2.9.1 (ImportError: x.so: unde" in check.found
@@ -117,12 +118,14 @@ def test_missing_torch_xla_is_to_be_that_of_torch() -> None:
     [
         (raised("ImportError", "/lib64/libm.so.6: version `GLIBC_2.35' not found"), "C library"),
         (raised("OSError", "libx.so: cannot open shared object file"), "LD_LIBRARY_PATH"),
-        (Outcome("died", "ended by signal 6 (Aborted): Unknown flag in XLA_FLAGS: --x"),
-         "fix XLA_FLAGS"),
+        (
+            Outcome("died", "ended by signal 6 (Aborted): Unknown flag in XLA_FLAGS: --x"),
+            "fix XLA_FLAGS",
+        ),
         (Outcome("hung", "no answer within 60 s"), "--timeout"),
         (Outcome("died", "ended by signal 11 (Segmentation fault)"), '-c "import torch_xla"'),
     ],
-)  # fmt: skip
+)
 def test_error_of_the_import_is_shown_with_what_to_do(outcome: Outcome, advice: str) -> None:
     check = packages.torch_xla(outcomes(torch_xla=outcome))
     assert check.status == "failure"
@@ -168,8 +171,9 @@ def test_choice_that_nobody_made(monkeypatch: pytest.MonkeyPatch) -> None:
     assert device.pjrt_device(outcomes(torch_xla={"pjrt_device": None})).status == "failure"
     unknown = device.pjrt_device(outcomes(torch=Outcome("hung", "…")))
     assert (unknown.status, unknown.found) == (
-        "skipped", "not set; what torch_xla chooses needs torch",
-    )  # fmt: skip
+        "skipped",
+        "not set; what torch_xla chooses needs torch",
+    )
 
 
 def test_devices_are_counted_by_kind() -> None:
@@ -268,8 +272,14 @@ def test_what_was_not_reached_names_what_it_needs() -> None:
 
 
 def test_settings_that_do_not_hurt() -> None:
-    calm = {"PJRT_DEVICE": "CPU", "XLA_SYNC_WAIT": "0", "XLA_USE_BF16": "false", "XLA_FLAGS": "--x",
-            "XLA_COMPILATION_CACHE_SIZE": "2048", "PT_XLA_DEBUG_FILE": ""}  # fmt: skip
+    calm = {
+        "PJRT_DEVICE": "CPU",
+        "XLA_SYNC_WAIT": "0",
+        "XLA_USE_BF16": "false",
+        "XLA_FLAGS": "--x",
+        "XLA_COMPILATION_CACHE_SIZE": "2048",
+        "PT_XLA_DEBUG_FILE": "",
+    }
     (check,) = settings.settings(calm)
     assert check.status == "ok"
     assert settings.settings({}) == [check]
@@ -278,15 +288,25 @@ def test_settings_that_do_not_hurt() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("XLA_SYNC_WAIT", "1"), ("XLA_USE_EAGER_DEBUG_MODE", "1"), ("XLA_IR_DEBUG", "true"),
-        ("XLA_HLO_DEBUG", "1"), ("PT_XLA_DEBUG", "1"), ("PT_XLA_DEBUG_LEVEL", "2"),
-        ("PT_XLA_DEBUG_FILE", "/tmp/log"), ("XLA_SAVE_TENSORS_FILE", "/tmp/graphs"),
-        ("XLA_DUMP_HLO_GRAPH", "1"), ("XLA_USE_BF16", "1"), ("XLA_DOWNCAST_BF16", "1"),
-        ("XRT_TPU_CONFIG", "tpu_worker;0;10.0.0.2:8470"), ("XLA_COMPILATION_CACHE_SIZE", "1"),
-        ("XLA_COMPILATION_CACHE_SIZE", "many"), ("XLA_METRICS_FILE", "m.txt"),
-        ("XLA_FNTRACKER_FILE", "f.txt"), ("XLA_FLAGS", "--xla_a=1 --xla_dump_to=/tmp/x"),
+        ("XLA_SYNC_WAIT", "1"),
+        ("XLA_USE_EAGER_DEBUG_MODE", "1"),
+        ("XLA_IR_DEBUG", "true"),
+        ("XLA_HLO_DEBUG", "1"),
+        ("PT_XLA_DEBUG", "1"),
+        ("PT_XLA_DEBUG_LEVEL", "2"),
+        ("PT_XLA_DEBUG_FILE", "/tmp/log"),
+        ("XLA_SAVE_TENSORS_FILE", "/tmp/graphs"),
+        ("XLA_DUMP_HLO_GRAPH", "1"),
+        ("XLA_USE_BF16", "1"),
+        ("XLA_DOWNCAST_BF16", "1"),
+        ("XRT_TPU_CONFIG", "tpu_worker;0;10.0.0.2:8470"),
+        ("XLA_COMPILATION_CACHE_SIZE", "1"),
+        ("XLA_COMPILATION_CACHE_SIZE", "many"),
+        ("XLA_METRICS_FILE", "m.txt"),
+        ("XLA_FNTRACKER_FILE", "f.txt"),
+        ("XLA_FLAGS", "--xla_a=1 --xla_dump_to=/tmp/x"),
     ],
-)  # fmt: skip
+)
 def test_setting_that_hurts_is_a_warning_of_its_own(name: str, value: str) -> None:
     (check,) = settings.settings({name: value, "HOME": "/root"})
     assert (check.name, check.status) == ("settings", "warning")
@@ -307,9 +327,12 @@ def test_no_setting_is_judged_twice() -> None:
 
 @pytest.mark.parametrize(
     ("free", "status", "said"),
-    [(199e6, "failure", "199 MB free, too little"), (1.9e9, "warning", "1.9 GB free, little"),
-     (2e9, "ok", "2.0 GB free")],
-)  # fmt: skip
+    [
+        (199e6, "failure", "199 MB free, too little"),
+        (1.9e9, "warning", "1.9 GB free, little"),
+        (2e9, "ok", "2.0 GB free"),
+    ],
+)
 def test_disk_space(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, free: float, status: str, said: str
 ) -> None:
@@ -327,8 +350,9 @@ def test_directory_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, tmp_p
     gone.rmdir()
     check = storage.run_directory()
     assert (check.status, check.found) == (
-        "failure", "cannot write here: No such file or directory",
-    )  # fmt: skip
+        "failure",
+        "cannot write here: No such file or directory",
+    )
 
 
 # The capture
@@ -395,9 +419,12 @@ def proc(folder: Path, scope: str | None, capabilities: int) -> Path:
     ],
 )
 def test_leave_to_trace(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, scope: str | None, capabilities: int,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    scope: str | None,
+    capabilities: int,
     said: str | None,
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.setattr(stacks, "_py_spy", lambda: "0.4.1")
     check = stacks.stacks(proc(tmp_path, scope, capabilities))
     assert check.status == ("warning" if said else "ok")

@@ -48,10 +48,13 @@ def test_steps_that_are_done_and_those_after_an_exception(tmp_path: Path) -> Non
         ("os.kill(os.getpid(), 35)", "ended by signal 35 ("),
         ("os._exit(3)", "exit status 3"),
         ("print('first', flush=True); print('last'); sys.exit(4)", "exit status 4: last"),
-        ("os.write(2, b'x\\n2026-11-21 20:08:31.2: F a/b.cc:234] Bad flag\\n*** at\\n');"
-         " os.abort()", "ended by signal 6 (Aborted): Bad flag"),
+        (
+            "os.write(2, b'x\\n2026-11-21 20:08:31.2: F a/b.cc:234] Bad flag\\n*** at\\n');"
+            " os.abort()",
+            "ended by signal 6 (Aborted): Bad flag",
+        ),
     ],
-)  # fmt: skip
+)
 def test_end_of_the_process_is_that_of_the_step_it_was_at(
     tmp_path: Path, end: str, error: str
 ) -> None:

@@ -48,9 +48,13 @@ def test_jaxlib_that_jax_does_not_accept() -> None:
 
 @pytest.mark.parametrize(
     ("imports", "lib", "status"),
-    [(True, "0.10.2", "ok"), (True, "0.10.1", "ok"), (False, "0.10.1", "failure"),
-     (False, None, "failure")],
-)  # fmt: skip
+    [
+        (True, "0.10.2", "ok"),
+        (True, "0.10.1", "ok"),
+        (False, "0.10.1", "failure"),
+        (False, None, "failure"),
+    ],
+)
 def test_versions(
     monkeypatch: pytest.MonkeyPatch, imports: bool, lib: str | None, status: str
 ) -> None:
@@ -83,9 +87,11 @@ def test_platform_that_is_not_there() -> None:
 
 @pytest.mark.parametrize(
     ("facts", "said"),
-    [({"values": [576.0, 575.0]}, "gave 576, then 575; correct is 576"),
-     ({"compiled": [1, 1]}, "running the same step twice compiled it twice")],
-)  # fmt: skip
+    [
+        ({"values": [576.0, 575.0]}, "gave 576, then 575; correct is 576"),
+        ({"compiled": [1, 1]}, "running the same step twice compiled it twice"),
+    ],
+)
 def test_computation_that_is_wrong(facts: dict[str, Any], said: str) -> None:
     check = checks.computation(outcomes("JAX computation", facts))
     assert (check.status, check.found) == ("failure", said)
@@ -98,9 +104,13 @@ def test_profiler_that_records_no_step() -> None:
 
 @pytest.mark.parametrize(
     ("installed", "names"),
-    [({"jax"}, ["JAX"]), ({"torch_xla"}, ["torch"]), (set(), ["framework"]),
-     ({"jax", "torch_xla"}, ["torch", "JAX"])],
-)  # fmt: skip
+    [
+        ({"jax"}, ["JAX"]),
+        ({"torch_xla"}, ["torch"]),
+        (set(), ["framework"]),
+        ({"jax", "torch_xla"}, ["torch", "JAX"]),
+    ],
+)
 def test_only_what_is_installed_is_checked(
     monkeypatch: pytest.MonkeyPatch, installed: set[str], names: list[str]
 ) -> None:

@@ -71,10 +71,12 @@ def test_cache(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("facts", "said"),
-    [({"values": [576.0, 575.0]}, "gave 576, then 575; correct is 576"),
-     ({"compiled": [0, 0]}, "compiled nothing, so there is nothing to capture"),
-     ({"compiled": [1, 1]}, "running the same step twice compiled it twice")],
-)  # fmt: skip
+    [
+        ({"values": [576.0, 575.0]}, "gave 576, then 575; correct is 576"),
+        ({"compiled": [0, 0]}, "compiled nothing, so there is nothing to capture"),
+        ({"compiled": [1, 1]}, "running the same step twice compiled it twice"),
+    ],
+)
 def test_computation_that_is_wrong(facts: dict[str, Any], said: str) -> None:
     check = checks.computation(outcomes("torch.compile", facts))
     assert (check.status, check.found) == ("failure", said)

@@ -24,12 +24,15 @@ class Waited:
     [
         ({}, ()),
         ({7: 0.6}, ("process 7 spent 60% of the loop waiting for a processor",)),
-        ({pid: pid / 10 for pid in range(1, 7)}, (
-            "processes 1, 2, 3, 4 and 2 more spent up to 60% of their loops waiting for a"
-            " processor",
-        )),
+        (
+            {pid: pid / 10 for pid in range(1, 7)},
+            (
+                "processes 1, 2, 3, 4 and 2 more spent up to 60% of their loops waiting for a"
+                " processor",
+            ),
+        ),
     ],
-)  # fmt: skip
+)
 def test_all_processes_share_a_note(shares: dict[int, float], notes: tuple[str, ...]) -> None:
     told = busy_notes(Waited(shares))  # type: ignore[arg-type]
     assert told == tuple(f"the machine was busy: {note}" for note in notes)

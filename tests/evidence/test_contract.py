@@ -42,8 +42,11 @@ def contract(database: Database) -> list[str]:
         for name in (*TABLES, *VIEWS)
         for column, kind in types(database, name).items()
     ]
-    return [f"version {EVIDENCE_VERSION}", *columns,
-            *(macro.call for macro in public_macros().values())]  # fmt: skip
+    return [
+        f"version {EVIDENCE_VERSION}",
+        *columns,
+        *(macro.call for macro in public_macros().values()),
+    ]
 
 
 def test_the_contract_is_kept(empty: Evidence) -> None:
@@ -74,8 +77,9 @@ def test_a_view_is_described_or_internal() -> None:
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_each_column_of_a_view_has_a_meaning(empty: Evidence, name: str) -> None:
-    short = {column: re.sub(r"\(.*\)", "", kind)
-             for column, kind in types(empty.database, name).items()}  # fmt: skip
+    short = {
+        column: re.sub(r"\(.*\)", "", kind) for column, kind in types(empty.database, name).items()
+    }
     assert short == {column: described.type for column, described in VIEWS[name].items()}
     assert all(len(described.text) > 3 for described in VIEWS[name].values())
 

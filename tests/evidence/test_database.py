@@ -92,8 +92,16 @@ def test_scalar_and_parameters() -> None:
 
 def test_views_are_there_and_empty_without_evidence() -> None:
     database = evidence({}).database
-    views = ("loop_row", "loop", "lead", "steady_step", "read_in_loop", "missing_barrier",
-             "compiled_again", "fallback_op")  # fmt: skip
+    views = (
+        "loop_row",
+        "loop",
+        "lead",
+        "steady_step",
+        "read_in_loop",
+        "missing_barrier",
+        "compiled_again",
+        "fallback_op",
+    )
     assert {view: database.rows(f"SELECT * FROM {view}") for view in views} == {
         view: [] for view in views
     }
@@ -118,11 +126,16 @@ def test_last_steps_of_a_long_run_are_in_the_tail() -> None:
 
 
 def test_steps_are_barriers_by_the_period_of_their_thread() -> None:
-    database = evidence({
-        "step": [*(step(i) for i in range(12)), *(step(i, thread=2) for i in range(5)),
-                 step(12, tail=True)],
-        "step_period": [{"process": 0, "thread": 1, "barriers": 4}],
-    }).database  # fmt: skip
+    database = evidence(
+        {
+            "step": [
+                *(step(i) for i in range(12)),
+                *(step(i, thread=2) for i in range(5)),
+                step(12, tail=True),
+            ],
+            "step_period": [{"process": 0, "thread": 1, "barriers": 4}],
+        }
+    ).database
     query = "SELECT thread, barriers, steps FROM loop ORDER BY thread"
     assert [tuple(row.values()) for row in database.rows(query)] == [(1, 12, 3), (2, 5, 5)]
     assert database.scalar("SELECT thread FROM lead") == 1
@@ -145,15 +158,27 @@ FORMS: dict[str, tuple[str, str, Any, list[Any]]] = {
     "constant": ("step", "process", np.broadcast_to(np.int32(3), 4), [3, 3, 3, 3]),
     "masked": ("step", "line", np.ma.MaskedArray([1, 2, 3, 4], CODES % 2 == 1), [1, None, None, 4]),
     "masked without mask": ("step", "line", np.ma.MaskedArray([1, 2, 3, 4]), [1, 2, 3, 4]),
-    "masked boolean": ("step", "main", np.ma.MaskedArray([True] * 4, CODES < 0),
-                       [True, None, True, True]),
+    "masked boolean": (
+        "step",
+        "main",
+        np.ma.MaskedArray([True] * 4, CODES < 0),
+        [True, None, True, True],
+    ),
     "interned": ("step", "file", Interned(CODES, ["a.py", "é"]), ["a.py", None, "é", "a.py"]),
-    "interned, one text": ("step", "file", Interned(np.minimum(CODES, 0), ["a.py"]),
-                           ["a.py", None, "a.py", "a.py"]),
+    "interned, one text": (
+        "step",
+        "file",
+        Interned(np.minimum(CODES, 0), ["a.py"]),
+        ["a.py", None, "a.py", "a.py"],
+    ),
     "interned, all unknown": ("step", "file", Interned(np.full(4, -1, np.int32), []), [None] * 4),
-    "objects": ("step", "file", np.asarray(["a", None, "b", ""], dtype=object),
-                ["a", None, "b", ""]),
-}  # fmt: skip
+    "objects": (
+        "step",
+        "file",
+        np.asarray(["a", None, "b", ""], dtype=object),
+        ["a", None, "b", ""],
+    ),
+}
 
 
 @pytest.mark.parametrize("lazy", [False, True], ids=["inserted", "lazy"])
@@ -175,8 +200,11 @@ def test_texts_too_many_for_a_list_are_joined(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("xladoctor.evidence.columns._MOST_LISTED", 0)
     texts = [f"{number}.py" for number in range(1000)]
     codes = np.arange(-1, 999, dtype=np.int32)
-    columns: Columns = {"line": np.arange(1000), "file": Interned(codes, texts),
-                        "via": Interned(codes[::-1], texts)}  # fmt: skip
+    columns: Columns = {
+        "line": np.arange(1000),
+        "file": Interned(codes, texts),
+        "via": Interned(codes[::-1], texts),
+    }
     database = Database()
     database.lazy("step", [lambda: columns, lambda: columns])
     plan = database.rows("EXPLAIN SELECT file FROM step")
@@ -192,14 +220,22 @@ def test_texts_too_many_for_a_list_are_joined(monkeypatch: pytest.MonkeyPatch) -
 def test_forms_of_columns_can_be_mixed_and_leave_nothing_behind() -> None:
     database = Database()
     for _ in range(2):
-        database.insert("step", {
-            "process": [0, None, 2, 3], "line": np.ma.MaskedArray([1, 2, 3, 4], CODES == 1),
-            "file": Interned(CODES, ["a.py", "b.py"]), "via": [None, "sync", None, "x"],
-        })  # fmt: skip
+        database.insert(
+            "step",
+            {
+                "process": [0, None, 2, 3],
+                "line": np.ma.MaskedArray([1, 2, 3, 4], CODES == 1),
+                "file": Interned(CODES, ["a.py", "b.py"]),
+                "via": [None, "sync", None, "x"],
+            },
+        )
     query = "SELECT process, line, file, via FROM step"
     assert [tuple(row.values()) for row in database.rows(query)] == [
-        (0, 1, "a.py", None), (None, 2, None, "sync"), (2, None, "b.py", None), (3, 4, "a.py", "x"),
-    ] * 2  # fmt: skip
+        (0, 1, "a.py", None),
+        (None, 2, None, "sync"),
+        (2, None, "b.py", None),
+        (3, 4, "a.py", "x"),
+    ] * 2
     assert {row["name"] for row in database.rows("SHOW ALL TABLES")} <= set(TABLES)
 
 
@@ -217,15 +253,22 @@ def test_columns_of_different_lengths_are_refused(other: Any) -> None:
 )
 def test_any_list_comes_back(data: st.DataObject, kind: str) -> None:
     table, column = {
-        "INTEGER": ("step", "line"), "BIGINT": ("step", "begin_ns"), "DOUBLE": ("metric", "p50"),
-        "BOOLEAN": ("step", "main"), "VARCHAR": ("step", "file"), "BIGINT[]": ("transfer", "shape"),
-    }[kind]  # fmt: skip
+        "INTEGER": ("step", "line"),
+        "BIGINT": ("step", "begin_ns"),
+        "DOUBLE": ("metric", "p50"),
+        "BOOLEAN": ("step", "main"),
+        "VARCHAR": ("step", "file"),
+        "BIGINT[]": ("transfer", "shape"),
+    }[kind]
     wide = st.integers(-(2**63), 2**63 - 1)
     value: st.SearchStrategy[Any] = {
-        "INTEGER": st.integers(-(2**31), 2**31 - 1), "BIGINT": wide, "BIGINT[]": st.lists(wide),
-        "DOUBLE": st.floats(allow_nan=False), "BOOLEAN": st.booleans(),
+        "INTEGER": st.integers(-(2**31), 2**31 - 1),
+        "BIGINT": wide,
+        "BIGINT[]": st.lists(wide),
+        "DOUBLE": st.floats(allow_nan=False),
+        "BOOLEAN": st.booleans(),
         "VARCHAR": st.text(st.characters(exclude_categories=["Cs"])),
-    }[kind]  # fmt: skip
+    }[kind]
     values = data.draw(st.lists(st.none() | value, max_size=20))
     database = Database()
     database.insert(table, {column: values})
@@ -247,8 +290,10 @@ def test_path_that_is_not_utf8_is_kept_readable() -> None:
     database = Database()
     database.insert("counter", {"name": ["caf\udce9.py", None, "b"]})
     assert [row["name"] for row in database.rows("SELECT name FROM counter")] == [
-        "caf\\xe9.py", None, "b",
-    ]  # fmt: skip
+        "caf\\xe9.py",
+        None,
+        "b",
+    ]
 
 
 # Lazy tables
@@ -263,9 +308,11 @@ class Source:
     def __call__(self) -> Columns:
         self.asked += 1
         count = len(self.names)
-        return {"process": np.broadcast_to(np.int32(self.process), count),
-                "name": Interned(np.arange(count, dtype=np.int32), self.names),
-                "duration_ns": np.arange(count)}  # fmt: skip
+        return {
+            "process": np.broadcast_to(np.int32(self.process), count),
+            "name": Interned(np.arange(count, dtype=np.int32), self.names),
+            "duration_ns": np.arange(count),
+        }
 
 
 @pytest.fixture
@@ -286,8 +333,10 @@ def lazy(sources: list[Source]) -> Database:
 
 
 def test_lazy_table_is_produced_once_and_when_named(lazy: Database, sources: list[Source]) -> None:
-    for query in ("SELECT value FROM counter WHERE name = $name",
-                  "SELECT event, name FROM event_stat WHERE name = 'event'"):  # fmt: skip
+    for query in (
+        "SELECT value FROM counter WHERE name = $name",
+        "SELECT event, name FROM event_stat WHERE name = 'event'",
+    ):
         lazy.rows(query, {"name": "event"} if "$" in query else None)
     assert [source.asked for source in sources] == [0, 0, 0]
 
@@ -298,10 +347,15 @@ def test_lazy_table_is_produced_once_and_when_named(lazy: Database, sources: lis
 
 @pytest.mark.parametrize(
     "query",
-    ["FROM event", "WITH e AS (FROM main.event) SELECT 1 FROM e", "SUMMARIZE event",
-     "SELECT 1 WHERE 5 = (SELECT count(*) FROM event)", "EXPLAIN SELECT * FROM EVENT",
-     "SELECT * FROM counter LEFT JOIN event USING (name)"],
-)  # fmt: skip
+    [
+        "FROM event",
+        "WITH e AS (FROM main.event) SELECT 1 FROM e",
+        "SUMMARIZE event",
+        "SELECT 1 WHERE 5 = (SELECT count(*) FROM event)",
+        "EXPLAIN SELECT * FROM EVENT",
+        "SELECT * FROM counter LEFT JOIN event USING (name)",
+    ],
+)
 def test_query_names_a_lazy_table_in_any_place(
     lazy: Database, sources: list[Source], query: str
 ) -> None:
@@ -321,8 +375,12 @@ def test_lazy_table_has_the_columns_of_the_schema(lazy: Database) -> None:
 def test_lazy_table_has_the_rows_of_all_processes_in_order(lazy: Database) -> None:
     events = lazy.rows("SELECT process, name, duration_ns FROM event")
     assert [tuple(row.values()) for row in events] == [
-        (0, "a", 0), (0, "b", 1), (2, "b", 0), (2, "c", 1), (2, "d", 2),
-    ]  # fmt: skip
+        (0, "a", 0),
+        (0, "b", 1),
+        (2, "b", 0),
+        (2, "c", 1),
+        (2, "d", 2),
+    ]
     grouped = "SELECT name, count(*) AS n FROM event WHERE name < 'd' GROUP BY name ORDER BY name"
     assert [tuple(row.values()) for row in lazy.rows(grouped)] == [("a", 1), ("b", 2), ("c", 1)]
 

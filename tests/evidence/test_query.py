@@ -76,11 +76,23 @@ def test_first_rows_and_the_number_of_all(database: Database, limit: int, shown:
 
 @pytest.mark.parametrize(
     "text",
-    ["FROM transfer", "  SELECT 1 ; ", "SELECT 1 -- one", "-- one\nSELECT 1", "VALUES (1), (2)",
-     "WITH a AS (SELECT 1) FROM a", "DESCRIBE transfer", "SUMMARIZE transfer", "SHOW TABLES",
-     "EXPLAIN SELECT * FROM transfer", "SELECT ';' AS a", "SELECT 1 AS a, 2 AS a", "TABLE metric",
-     "PIVOT transfer ON process USING count(*)"],
-)  # fmt: skip
+    [
+        "FROM transfer",
+        "  SELECT 1 ; ",
+        "SELECT 1 -- one",
+        "-- one\nSELECT 1",
+        "VALUES (1), (2)",
+        "WITH a AS (SELECT 1) FROM a",
+        "DESCRIBE transfer",
+        "SUMMARIZE transfer",
+        "SHOW TABLES",
+        "EXPLAIN SELECT * FROM transfer",
+        "SELECT ';' AS a",
+        "SELECT 1 AS a, 2 AS a",
+        "TABLE metric",
+        "PIVOT transfer ON process USING count(*)",
+    ],
+)
 def test_what_reads_is_a_query(database: Database, text: str) -> None:
     assert Query(text, database).answer(5).rows
 
@@ -128,8 +140,11 @@ def test_parquet_keeps_types(database: Database, target: Path) -> None:
         described = fresh.execute(f"DESCRIBE FROM read_parquet('{target}')").fetchall()
         rows = fresh.execute(f"FROM read_parquet('{target}')").fetchall()
     assert [row[:2] for row in described] == [
-        ("process", "INTEGER"), ("shape", "BIGINT[]"), ("dtype", "VARCHAR"), ("line", "INTEGER"),
-    ]  # fmt: skip
+        ("process", "INTEGER"),
+        ("shape", "BIGINT[]"),
+        ("dtype", "VARCHAR"),
+        ("line", "INTEGER"),
+    ]
     assert rows == Query(QUERY, database).answer().rows
 
 
@@ -153,11 +168,19 @@ def test_explain_makes_no_file(database: Database, target: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "kinds"),
-    [("", "nothing"), ("-- a", "nothing"), ("SELECT 1; SELECT 2", "SELECT, SELECT"),
-     ("COPY transfer TO 'a'", "COPY"), ("ATTACH 'a'", "ATTACH"), ("DROP TABLE step", "DROP"),
-     ("INSTALL httpfs", "LOAD"), ("SET threads = 1", "SET"), ("PRAGMA version", "PRAGMA"),
-     ("INSERT INTO step (line) VALUES (1)", "INSERT")],
-)  # fmt: skip
+    [
+        ("", "nothing"),
+        ("-- a", "nothing"),
+        ("SELECT 1; SELECT 2", "SELECT, SELECT"),
+        ("COPY transfer TO 'a'", "COPY"),
+        ("ATTACH 'a'", "ATTACH"),
+        ("DROP TABLE step", "DROP"),
+        ("INSTALL httpfs", "LOAD"),
+        ("SET threads = 1", "SET"),
+        ("PRAGMA version", "PRAGMA"),
+        ("INSERT INTO step (line) VALUES (1)", "INSERT"),
+    ],
+)
 def test_only_one_reading_statement_is_a_query(database: Database, text: str, kinds: str) -> None:
     what, hint = refusal(text, database)
     assert what == f"the query must be one SELECT; found: {kinds}"
@@ -166,9 +189,13 @@ def test_only_one_reading_statement_is_a_query(database: Database, text: str, ki
 
 @pytest.mark.parametrize(
     "text",
-    ["SELECT 1) TO 'a'; --", "SELECT * FROM read_csv('a')", "SELECT getenv('HOME')",
-     "EXPLAIN ANALYZE COPY transfer TO 'a'"],
-)  # fmt: skip
+    [
+        "SELECT 1) TO 'a'; --",
+        "SELECT * FROM read_csv('a')",
+        "SELECT getenv('HOME')",
+        "EXPLAIN ANALYZE COPY transfer TO 'a'",
+    ],
+)
 def test_query_cannot_reach_out(database: Database, text: str, tmp_path: Path) -> None:
     assert refusal(text.replace("'a'", f"'{tmp_path}/a'"), database)[0].startswith("the query")
     assert list(tmp_path.iterdir()) == []
@@ -201,9 +228,14 @@ def test_mistake_of_grammar_is_shown_where_it_is(database: Database) -> None:
 
 @pytest.mark.parametrize(
     ("name", "alike"),
-    [("steps", "step"), ("Transfers", "transfer"), ("steadystep", "steady_step"),
-     ("compiled", "compiled_again"), ("events", "event")],
-)  # fmt: skip
+    [
+        ("steps", "step"),
+        ("Transfers", "transfer"),
+        ("steadystep", "steady_step"),
+        ("compiled", "compiled_again"),
+        ("events", "event"),
+    ],
+)
 def test_table_that_does_not_exist_comes_with_those_named_alike(
     database: Database, name: str, alike: str
 ) -> None:

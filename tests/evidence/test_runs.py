@@ -17,8 +17,13 @@ def made(place: Path, began_s: int, script: str = "train.py", verdict: str = "")
     """A run directory as far as names and lists go by it."""
     (place / "process-1").mkdir(parents=True)
     (place / "process-1" / "process.json").write_text("{}")
-    manifest = {"tool": {"name": "xladoctor"}, "command": ["python", script], "script": script,
-                "cwd": "/src", "began_ns": began_s * 10**9}  # fmt: skip
+    manifest = {
+        "tool": {"name": "xladoctor"},
+        "command": ["python", script],
+        "script": script,
+        "cwd": "/src",
+        "began_ns": began_s * 10**9,
+    }
     (place / "run.json").write_text(json.dumps(manifest))
     if verdict:
         diagnosis = {"steps": {"count": 40}, "verdict": {"text": verdict}}
@@ -38,10 +43,20 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize(
     ("word", "name"),
-    [("last", "a"), ("last~0", "a"), ("last~1", "b"), ("last~2", "c"), ("train.py", "b"),
-     ("train", "b"), ("train~1", "c"), ("evaluate.py", "a"), ("c", "c"),
-     ("/src/sub/train.py", "b"), ("/src/train.py", "c")],
-)  # fmt: skip
+    [
+        ("last", "a"),
+        ("last~0", "a"),
+        ("last~1", "b"),
+        ("last~2", "c"),
+        ("train.py", "b"),
+        ("train", "b"),
+        ("train~1", "c"),
+        ("evaluate.py", "a"),
+        ("c", "c"),
+        ("/src/sub/train.py", "b"),
+        ("/src/train.py", "c"),
+    ],
+)
 def test_runs_have_names(runs: Path, word: str, name: str) -> None:
     assert locate(word) == str(runs / name)
 
@@ -56,10 +71,12 @@ def test_what_exists_is_meant_itself_but_for_scripts(runs: Path) -> None:
 
 @pytest.mark.parametrize(
     ("word", "what"),
-    [("last~3", "last~3: there are only 3 runs of that name in xladoctor-runs/"),
-     ("evaluate.py~1", "evaluate.py~1: there is only 1 run of that name in xladoctor-runs/"),
-     ("tran.py", "tran.py: no such file or directory")],
-)  # fmt: skip
+    [
+        ("last~3", "last~3: there are only 3 runs of that name in xladoctor-runs/"),
+        ("evaluate.py~1", "evaluate.py~1: there is only 1 run of that name in xladoctor-runs/"),
+        ("tran.py", "tran.py: no such file or directory"),
+    ],
+)
 def test_what_is_no_run_is_said(runs: Path, word: str, what: str) -> None:
     with pytest.raises(IngestError) as caught:
         locate(word)
@@ -79,11 +96,16 @@ def test_script_that_has_not_run_is_named_with_the_command(
 
 @pytest.mark.parametrize(
     ("url", "hint"),
-    [("gs://bucket/logs/run", "gcloud storage cp -r gs://bucket/logs/run .\nxladoctor analyze run"),
-     ("s3://b/x/", "aws s3 cp --recursive s3://b/x/ x\nxladoctor analyze x"),
-     ("https://host/t.json", "curl -LO https://host/t.json\nxladoctor analyze t.json"),
-     ("file:///tmp/x", "xladoctor analyze /tmp/x")],
-)  # fmt: skip
+    [
+        (
+            "gs://bucket/logs/run",
+            "gcloud storage cp -r gs://bucket/logs/run .\nxladoctor analyze run",
+        ),
+        ("s3://b/x/", "aws s3 cp --recursive s3://b/x/ x\nxladoctor analyze x"),
+        ("https://host/t.json", "curl -LO https://host/t.json\nxladoctor analyze t.json"),
+        ("file:///tmp/x", "xladoctor analyze /tmp/x"),
+    ],
+)
 def test_addresses_are_to_be_copied(url: str, hint: str) -> None:
     with pytest.raises(IngestError) as caught:
         load(url)
@@ -97,8 +119,10 @@ def test_folder_of_runs_is_listed_the_newest_first(runs: Path, folder: str) -> N
     assert caught.value.what == f"{folder}: 3 runs; a report is about one"
     lines = caught.value.hint.splitlines()
     assert [line for line in lines if not line.startswith(" ")][:3] == [
-        f"{RUNS}/a", f"{RUNS}/b", f"{RUNS}/c"
-    ]  # fmt: skip
+        f"{RUNS}/a",
+        f"{RUNS}/b",
+        f"{RUNS}/c",
+    ]
     assert "40 steps" in lines[lines.index(f"{RUNS}/b") + 1]
     assert lines[lines.index(f"{RUNS}/b") + 2] == "    half of the loop was spent compiling graphs"
     assert f"to read one of them: xladoctor analyze {RUNS}/a" in lines

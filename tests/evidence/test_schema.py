@@ -15,21 +15,43 @@ from xladoctor.evidence.schema.vocabulary import VOCABULARY
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.run_directory import read_run_directory
 
-TYPES = {"INTEGER", "BIGINT", "DOUBLE", "BOOLEAN", "VARCHAR", "INTEGER[]", "BIGINT[]",
-         "VARCHAR[]"}  # fmt: skip
+TYPES = {"INTEGER", "BIGINT", "DOUBLE", "BOOLEAN", "VARCHAR", "INTEGER[]", "BIGINT[]", "VARCHAR[]"}
 NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 #: Written only where there is a timeline.
 TIMELINE = {
-    "timeline", "plane", "line", "event", "event_stat", "timeline_step", "device", "device_step",
-    "idle_gap", "device_op", "hlo_module", "hlo_instruction", "hlo_frame", "hlo_parameter",
-    "host_segment", "device_execution",
-}  # fmt: skip
+    "timeline",
+    "plane",
+    "line",
+    "event",
+    "event_stat",
+    "timeline_step",
+    "device",
+    "device_step",
+    "idle_gap",
+    "device_op",
+    "hlo_module",
+    "hlo_instruction",
+    "hlo_frame",
+    "hlo_parameter",
+    "host_segment",
+    "device_execution",
+}
 #: These, what a program's labels and the sampler give, what the diagnosis writes, and the
 #: frontend's vocabulary.
 ELSEWHERE = TIMELINE | {
-    "region", "host_op", "eager_op", "kernel_site", "device_launch", "compiled_part",
-    "split_call", "recompilation", "graph_change", "judged_part", "host_sample", *VOCABULARY,
-}  # fmt: skip
+    "region",
+    "host_op",
+    "eager_op",
+    "kernel_site",
+    "device_launch",
+    "compiled_part",
+    "split_call",
+    "recompilation",
+    "graph_change",
+    "judged_part",
+    "host_sample",
+    *VOCABULARY,
+}
 SAMPLE = Path(__file__).parents[2] / "sample_traces" / "recompiling"
 #: Written where samples of the host tell tracing from other Python.
 SAMPLED = {"tracing_ns", "idle_tracing_ns"}

@@ -22,8 +22,10 @@ def answer(rows: list[Row], expression: str) -> Row:
 def test_commonest_caller_is_the_line_with_most_counts() -> None:
     rows = [called(3, count=2), called(5, count=7), {**LIBRARY, **NOBODY, "count": 90}]
     assert answer(rows, "commonest_caller(h, count)") == {
-        "user_file": "train.py", "user_line": 5, "user_function": "f"
-    }  # fmt: skip
+        "user_file": "train.py",
+        "user_line": 5,
+        "user_function": "f",
+    }
 
 
 def test_of_equal_callers_the_last_line_is_named() -> None:
@@ -38,7 +40,9 @@ def test_a_line_of_the_user_s_own_has_no_caller() -> None:
 def test_related_site_is_the_user_s_line() -> None:
     related = "any_value(related(h, 'due'))"
     assert answer([called(3)], related) == {
-        "related_file": "train.py", "related_line": 3, "related_function": "f",
+        "related_file": "train.py",
+        "related_line": 3,
+        "related_function": "f",
         "related_role": "due",
-    }  # fmt: skip
+    }
     assert answer([{**LIBRARY, **NOBODY}], related)["related_file"] == "lib.py"

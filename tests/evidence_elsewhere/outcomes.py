@@ -10,18 +10,36 @@ _RECOMPILATION = {f"XD{number}" for number in (101, 103, 104, 105, 106, 107, 108
 
 #: Kind of evidence -> rules that can have a finding.
 FIRES: dict[str, set[str]] = {
-    "trace": _RECOMPILATION | {"XD110", "XD111", "XD201", "XD301", "XD303", "XD305", "XD309",
-                               "XD308", "XD310", "XD601", "XD706"},
-    "report": {"XD102", "XD110", "XD111", "XD201", "XD204", "XD301", "XD309", "XD401",
-               "XD402"},
+    "trace": _RECOMPILATION
+    | {
+        "XD110",
+        "XD111",
+        "XD201",
+        "XD301",
+        "XD303",
+        "XD305",
+        "XD309",
+        "XD308",
+        "XD310",
+        "XD601",
+        "XD706",
+    },
+    "report": {"XD102", "XD110", "XD111", "XD201", "XD204", "XD301", "XD309", "XD401", "XD402"},
     "log": {"XD106", "XD109", "XD110", "XD201", "XD301"},
     "compilations of the log": {"XD106", "XD109", "XD110", "XD201", "XD301"},
     "first half of the report": set(),
     "runtime's part of the report": {
-        "XD102", "XD110", "XD111", "XD201", "XD204", "XD301", "XD309", "XD401",
+        "XD102",
+        "XD110",
+        "XD111",
+        "XD201",
+        "XD204",
+        "XD301",
+        "XD309",
+        "XD401",
         "XD402",
     },
-}  # fmt: skip
+}
 #: Kind of evidence -> rules that it can show to be clear.
 CLEARS: dict[str, set[str]] = {
     "trace": FIRES["trace"] | {"XD901"},
@@ -30,6 +48,6 @@ CLEARS: dict[str, set[str]] = {
     "compilations of the log": {"XD106", "XD109", "XD110", "XD301"},
     "first half of the report": set(),
     "runtime's part of the report": FIRES["runtime's part of the report"],
-}  # fmt: skip
+}
 FIRES[""] = FIRES["trace"] | FIRES["report"] | FIRES["log"]
 CLEARS[""] = CLEARS["trace"] | CLEARS["report"]

@@ -33,11 +33,17 @@ def recorded(program: Path, folder: Path) -> Path:
     if not (folder / "report" / "metrics.txt").exists():
         (folder / "log").mkdir(parents=True, exist_ok=True)
         subprocess.run(
-            [sys.executable, str(RECORDER), str(folder), str(program)], check=True,
-            capture_output=True, timeout=LIMIT_S,
-            env={**os.environ, "PJRT_DEVICE": "CPU", "PT_XLA_DEBUG_LEVEL": "2",
-                 "PT_XLA_DEBUG_FILE": str(folder / "log" / "analysis.txt")},
-        )  # fmt: skip
+            [sys.executable, str(RECORDER), str(folder), str(program)],
+            check=True,
+            capture_output=True,
+            timeout=LIMIT_S,
+            env={
+                **os.environ,
+                "PJRT_DEVICE": "CPU",
+                "PT_XLA_DEBUG_LEVEL": "2",
+                "PT_XLA_DEBUG_FILE": str(folder / "log" / "analysis.txt"),
+            },
+        )
     return folder
 
 
@@ -77,8 +83,10 @@ def main() -> None:
             except (subprocess.SubprocessError, OSError) as error:
                 said = [type(error).__name__] * len(KINDS)
             expected = SICK[program.stem].rule if program.stem in SICK else "-"
-            print(f"{program.stem:32} {expected:6} " + " ".join(f"{part:16}" for part in said),
-                  flush=True)  # fmt: skip
+            print(
+                f"{program.stem:32} {expected:6} " + " ".join(f"{part:16}" for part in said),
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -25,14 +25,13 @@ pytestmark = LIVE
 SHOWN: dict[str, dict[str, set[str]]] = {
     "recompiling": {"trace": {"XD101"}, "report": {"XD110"}, "log": {"XD110"}, "": {"XD101"}},
     "missing_barrier_growing": {
-        "trace": {"XD301"}, "report": {"XD301"}, "log": {"XD301"}, "": {"XD301"}
+        "trace": {"XD301"},
+        "report": {"XD301"},
+        "log": {"XD301"},
+        "": {"XD301"},
     },
-    "scalar_read": {
-        "trace": {"XD201"}, "report": {"XD201"}, "log": {"XD201"}, "": {"XD201"}
-    },
-    "missing_lowering": {
-        "trace": {"XD201"}, "report": {"XD402"}, "log": {"XD201"}, "": {"XD402"}
-    },
+    "scalar_read": {"trace": {"XD201"}, "report": {"XD201"}, "log": {"XD201"}, "": {"XD201"}},
+    "missing_lowering": {"trace": {"XD201"}, "report": {"XD402"}, "log": {"XD201"}, "": {"XD402"}},
     "denoising": {"trace": {"XD305"}, "": {"XD305"}},
     "unrolled_cell": {"trace": {"XD303"}, "": {"XD303"}},
     "printing": {"trace": {"XD201"}},
@@ -43,12 +42,10 @@ SHOWN: dict[str, dict[str, set[str]]] = {
     "sequence_length": {"trace": {"XD101"}, "report": {"XD110"}, "": {"XD101"}},
     "input_type": {"trace": {"XD103"}, "": {"XD103"}},
     "growing_cache": {"trace": {"XD101"}, "report": {"XD110"}, "log": {"XD110"}, "": {"XD101"}},
-    "accumulating_list": {
-        "trace": {"XD106"}, "report": {"XD110"}, "log": {"XD106"}, "": {"XD106"}
-    },
+    "accumulating_list": {"trace": {"XD106"}, "report": {"XD110"}, "log": {"XD106"}, "": {"XD106"}},
     "missing_detach": {"trace": {"XD107"}, "report": {"XD110"}, "": {"XD107"}},
     "dynamic_shape": {"trace": {"XD101"}, "report": {"XD102", "XD110"}, "": {"XD101", "XD102"}},
-}  # fmt: skip
+}
 TYPICAL = {"scalar_read"}  # the others are thorough
 Recording = Callable[[str], Path]
 of_recording = cache(diagnosed)  # several tests ask the same of a recording, which stays as it is
@@ -65,12 +62,19 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
 
 def marked(healed: str = "") -> pytest.MarkDecorator:
     """Parametrize ``name`` by the programs; tests of one recording are in one group."""
-    return pytest.mark.parametrize("name", [
-        pytest.param(name + healed, marks=[pytest.mark.xdist_group(f"recorded-{name}{healed}"),
-                                           *[pytest.mark.thorough]
-                                           * (name + healed not in TYPICAL)])
-        for name in SHOWN
-    ])  # fmt: skip
+    return pytest.mark.parametrize(
+        "name",
+        [
+            pytest.param(
+                name + healed,
+                marks=[
+                    pytest.mark.xdist_group(f"recorded-{name}{healed}"),
+                    *[pytest.mark.thorough] * (name + healed not in TYPICAL),
+                ],
+            )
+            for name in SHOWN
+        ],
+    )
 
 
 def first(diagnosis: Diagnosis) -> str | None:
@@ -100,9 +104,12 @@ def excerpts(folder: Path, into: Path) -> Iterator[str]:
     for kind, text in {
         "first half of the report": report[: report.rindex("\n", 0, runtime // 2) + 1],
         "runtime's part of the report": report[runtime:],
-        "compilations of the log": "".join(line for line in log.splitlines(keepends=True)
-                                           if not line.startswith("Execution Analysis: ")),
-    }.items():  # fmt: skip
+        "compilations of the log": "".join(
+            line
+            for line in log.splitlines(keepends=True)
+            if not line.startswith("Execution Analysis: ")
+        ),
+    }.items():
         (into / kind).write_text(text)
         yield kind
 

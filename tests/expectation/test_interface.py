@@ -93,8 +93,13 @@ def test_plugin_imports_nothing_and_is_registered() -> None:
         "import sys, pytest; before = set(sys.modules); import xladoctor.pytest_plugin;"
         " print(sorted(set(sys.modules) - before))"
     )
-    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True,
-                          text=True, env=environment(PYTHONPATH=str(ROOT)))  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        check=True,
+        capture_output=True,
+        text=True,
+        env=environment(PYTHONPATH=str(ROOT)),
+    )
 
     assert done.stdout == "['xladoctor', 'xladoctor.pytest_plugin']\n"
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -101,8 +101,12 @@ for bounds in ({"compilations": 0}, {"host_syncs": 0}):
 
 @pytest.mark.thorough
 def test_compiled_functions_of_torch_alone(tmp_path: Path) -> None:
-    done = run(sys.executable, write(tmp_path, "train.py", TORCH_ALONE), cwd=tmp_path,
-               env={"PYTHONPATH": str(ROOT)})  # fmt: skip
+    done = run(
+        sys.executable,
+        write(tmp_path, "train.py", TORCH_ALONE),
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT)},
+    )
 
     assert done.status == 0, done.stderr
     assert "XD101  Argument whose shape keeps changing" in done.stdout

@@ -45,8 +45,10 @@ def failures(output: str) -> dict[str, str]:
     """The message of each failed test in pytest's output."""
     parts = re.split(r"^_+ test_(\w+) _+$", output, flags=re.MULTILINE)
     texts = (re.findall(r"^E {3}(.*)$", part, re.MULTILINE) for part in parts[2::2])
-    return {name: "\n".join(line.removeprefix("    ").rstrip() for line in text)
-            for name, text in zip(parts[1::2], texts, strict=True)}  # fmt: skip
+    return {
+        name: "\n".join(line.removeprefix("    ").rstrip() for line in text)
+        for name, text in zip(parts[1::2], texts, strict=True)
+    }
 
 
 def words(text: str) -> str:
@@ -67,8 +69,11 @@ def test_fixture(project: Path, pytester: pytest.Pytester) -> None:
     steps = project / "test_steps.py"
     made, loss = (line_of(steps, text) for text in ("inputs = torch.randn", "loss = (self.model"))
     robust = line_of(steps, "loss = huber_loss")
-    barrier = next(n for n, line in enumerate(steps.read_text().splitlines(), 1)
-                   if line.strip() == "torch_xla.sync()")  # fmt: skip
+    barrier = next(
+        n
+        for n, line in enumerate(steps.read_text().splitlines(), 1)
+        if line.strip() == "torch_xla.sync()"
+    )
 
     shape = words(failed["shape"])
     assert "UnmetExpectation: 1 compilation where none was expected 1 XD101 Input whose" in shape
@@ -116,8 +121,9 @@ def test_fixture(project: Path, pytester: pytest.Pytester) -> None:
 @pytest.mark.thorough
 def test_below_xladoctor_run(project: Path, pytester: pytest.Pytester) -> None:
     asked = arguments("-k", "shape or read or allowance", "test_steps.py")
-    result = pytester.run(sys.executable, "-m", "xladoctor", "run", "-o", "out", "-m", "pytest",
-                          *asked)  # fmt: skip
+    result = pytester.run(
+        sys.executable, "-m", "xladoctor", "run", "-o", "out", "-m", "pytest", *asked
+    )
 
     failed = failures(result.stdout.str())
     assert set(failed) == {"shape", "read"}

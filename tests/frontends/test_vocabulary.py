@@ -28,7 +28,7 @@ COUNTERS: Tables = {
         for name in ("aten::nonzero.out", "aten::_local_scalar_dense", "xla::add", "prim::print")
     ],
     "metric": [{"process": 0, "name": "CompileTime", "samples": 3}, {"process": 0, "name": "Odd"}],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("words", vocabularies().values(), ids=vocabularies())
@@ -81,8 +81,9 @@ def test_views_go_by_the_vocabulary() -> None:
     given = evidence(COUNTERS)
     assert given.frontend == DEFAULT
     assert named(given, "SELECT op AS name FROM fallback_in_loop ORDER BY 1") == [
-        "aten::nonzero.out", "prim::print"
-    ]  # fmt: skip
+        "aten::nonzero.out",
+        "prim::print",
+    ]
     assert named(given, "SELECT name FROM counter WHERE sizes_by_data(name)") == [
         "aten::nonzero.out"
     ]

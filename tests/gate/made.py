@@ -31,14 +31,26 @@ RULES = ("XD101", "XD201", "XD501", "XD701", "XD903")
 COUNTS: tuple[CountName, ...] = get_args(CountName)
 RUN = RunFacts("run", "a-run", status=0, script="src/train.py", cwd="/home/ada", root="/home/ada")
 HEALTHY = Diagnosis(
-    schema_version=1, tool=Tool("xladoctor", "0.1.0"), run=RUN, verdict=Verdict("device", "Fine."),
-    time=TimeSpent(12.0, 10.0, TimeParts(
-        startup_s=2.0, warmup_compile_s=1.0, barrier_s=8.0, tracing_s=1.0
-    ), 1.0), steps=Steps(40, 3, 5.0),
-    devices=[], counts=[Count(name, 0.0) for name in COUNTS], findings=[],
-    rules=RuleOutcomes([], list(RULES), []), not_checked=[], ignored=[], warnings=[],
+    schema_version=1,
+    tool=Tool("xladoctor", "0.1.0"),
+    run=RUN,
+    verdict=Verdict("device", "Fine."),
+    time=TimeSpent(
+        12.0,
+        10.0,
+        TimeParts(startup_s=2.0, warmup_compile_s=1.0, barrier_s=8.0, tracing_s=1.0),
+        1.0,
+    ),
+    steps=Steps(40, 3, 5.0),
+    devices=[],
+    counts=[Count(name, 0.0) for name in COUNTS],
+    findings=[],
+    rules=RuleOutcomes([], list(RULES), []),
+    not_checked=[],
+    ignored=[],
+    warnings=[],
     pack=PACK,
-)  # fmt: skip
+)
 
 
 def diagnosis(*findings: Finding, run: dict[str, Any] | None = None, **changes: Any) -> Diagnosis:
@@ -76,20 +88,33 @@ def terms(
     """What src/train.py is judged by; with a baseline if something is known."""
     return replace(
         Terms(
-            script="src/train.py", settings=settings or configuration(), by_time=BY_TIME,
+            script="src/train.py",
+            settings=settings or configuration(),
+            by_time=BY_TIME,
             baseline=Script(steps=steps, findings=list(known)) if known else None,
-            baseline_path=".xladoctor/baseline.json", acknowledged=Acknowledged(), today=TODAY,
+            baseline_path=".xladoctor/baseline.json",
+            acknowledged=Acknowledged(),
+            today=TODAY,
         ),
         **changes,
-    )  # fmt: skip
+    )
 
 
 def known(fingerprint: str = "XD201-0", **fields: Any) -> Known:
     """The entry of the finding that ``tests.support.finding`` makes."""
-    return Known.model_validate({
-        "fingerprint": fingerprint, "rule": "XD201", "severity": "warning", "file": "train.py",
-        "function": "train", "code": "loss.item()", "count": 40, "per_step": 1.0, **fields,
-    })  # fmt: skip
+    return Known.model_validate(
+        {
+            "fingerprint": fingerprint,
+            "rule": "XD201",
+            "severity": "warning",
+            "file": "train.py",
+            "function": "train",
+            "code": "loss.item()",
+            "count": 40,
+            "per_step": 1.0,
+            **fields,
+        }
+    )
 
 
 def accepted(**content: Any) -> Acknowledged:

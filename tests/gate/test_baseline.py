@@ -27,11 +27,21 @@ from xladoctor.gate.baseline import (
 from xladoctor.gate.interface import GateError
 
 EMPTY = Baseline(tool="xladoctor", schema_version=1)
-FULL = Baseline(tool="xladoctor", schema_version=1, scripts={
-    "train.py": Script(steps=40, findings=[
-        known("b", file="z.py"), known("a", file="a.py", code="größe"), known("c", file=None)]),
-    "evaluate.py": Script(steps=None, findings=[]),
-})  # fmt: skip
+FULL = Baseline(
+    tool="xladoctor",
+    schema_version=1,
+    scripts={
+        "train.py": Script(
+            steps=40,
+            findings=[
+                known("b", file="z.py"),
+                known("a", file="a.py", code="größe"),
+                known("c", file=None),
+            ],
+        ),
+        "evaluate.py": Script(steps=None, findings=[]),
+    },
+)
 
 
 # The file
@@ -45,7 +55,8 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     for name, script in FULL.scripts.items():
         assert again.scripts[name].steps == script.steps
         assert {finding.fingerprint: finding for finding in again.scripts[name].findings} == {
-            finding.fingerprint: finding for finding in script.findings}  # fmt: skip
+            finding.fingerprint: finding for finding in script.findings
+        }
 
 
 @given(st.permutations(FULL.scripts["train.py"].findings), st.permutations(list(FULL.scripts)))
@@ -108,11 +119,14 @@ TORN = """{
         (b'{"tool": "xladoctor", "schema_version": "1"}', "schema_version: '1'"),
         (b'{"tool": "xladoctor", "schema_version": 1, "scripts": []}', "scripts: "),
         (b'{"tool": "xladoctor", "schema_version": 1, "more": 1}', "more: "),
-        (b'{"tool": "xladoctor", "schema_version": 1, "scripts": {"a": {"steps": 1,'
-         b' "findings": [{"fingerprint": "x"}]}}}', "scripts.a.findings.0.rule: "),
+        (
+            b'{"tool": "xladoctor", "schema_version": 1, "scripts": {"a": {"steps": 1,'
+            b' "findings": [{"fingerprint": "x"}]}}}',
+            "scripts.a.findings.0.rule: ",
+        ),
     ],
     ids=lambda value: str(value)[:40],
-)  # fmt: skip
+)
 def test_file_that_is_no_baseline_is_refused_with_what_to_do(
     tmp_path: Path, content: bytes, message: str
 ) -> None:
@@ -140,7 +154,7 @@ ENTRY = '{"fingerprint": "x", "rule": "XD201", "severity": "warning", "count": 1
         (ENTRY.replace(": 1", ': 1, "count": 100'), "'count' appears twice"),
     ],
     ids=lambda value: str(value)[-60:],
-)  # fmt: skip
+)
 def test_entry_that_a_merge_or_a_hand_damaged_is_refused(
     tmp_path: Path, findings: str, message: str
 ) -> None:
@@ -207,20 +221,32 @@ def test_more_is_by_count_in_runs_of_equal_length_and_else_a_step(
 
 
 def test_what_occurs_no_more_is_certain_only_where_its_rule_was_judged() -> None:
-    script = Script(steps=40, findings=[
-        known("here"), known("clear", rule="XD101"), known("fired"), known("off", rule="XD301"),
-        known("unknown", rule="XD401")])  # fmt: skip
+    script = Script(
+        steps=40,
+        findings=[
+            known("here"),
+            known("clear", rule="XD101"),
+            known("fired"),
+            known("off", rule="XD301"),
+            known("unknown", rule="XD401"),
+        ],
+    )
     rules = RuleOutcomes(["XD201"], ["XD101"], ["XD401"], ["XD301"])
     entries = gone(script, diagnosis(finding(fingerprint="here"), rules=rules))
     assert {entry.fingerprint: entry.certain for entry in entries} == {
-        "clear": True, "fired": True, "off": False, "unknown": False}  # fmt: skip
+        "clear": True,
+        "fired": True,
+        "off": False,
+        "unknown": False,
+    }
     assert gone(None, diagnosis()) == []
 
 
 @pytest.mark.parametrize(
-    "changes", [{"steps": Steps(2, 2, None)}, {"steps": None}, {"run": {"incomplete": ["cut"]}}],
+    "changes",
+    [{"steps": Steps(2, 2, None)}, {"steps": None}, {"run": {"incomplete": ["cut"]}}],
     ids=str,
-)  # fmt: skip
+)
 def test_nothing_is_certainly_gone_where_not_all_was_seen(changes: dict[str, object]) -> None:
     (vanished,) = gone(Script(steps=40, findings=[known()]), diagnosis(**changes))  # type: ignore[arg-type]
     assert not vanished.certain
@@ -230,15 +256,27 @@ def test_nothing_is_certainly_gone_where_not_all_was_seen(changes: dict[str, obj
 
 
 def test_update_replaces_what_was_judged_and_keeps_the_rest() -> None:
-    before = Baseline(tool="xladoctor", schema_version=1, scripts={
-        "train.py": Script(steps=9, findings=[known("gone"), known("off", rule="XD301"),
-                                              known("seen"), known("timed", rule="XD501")]),
-        "other.py": Script(steps=7, findings=[known("theirs")]),
-    })  # fmt: skip
+    before = Baseline(
+        tool="xladoctor",
+        schema_version=1,
+        scripts={
+            "train.py": Script(
+                steps=9,
+                findings=[
+                    known("gone"),
+                    known("off", rule="XD301"),
+                    known("seen"),
+                    known("timed", rule="XD501"),
+                ],
+            ),
+            "other.py": Script(steps=7, findings=[known("theirs")]),
+        },
+    )
     diagnosed = diagnosis(
-        finding(fingerprint="seen"), finding("XD501", fingerprint="timed"),
+        finding(fingerprint="seen"),
+        finding("XD501", fingerprint="timed"),
         rules=RuleOutcomes(["XD201", "XD501"], [], [], ["XD301"]),
-    )  # fmt: skip
+    )
     new = [known("seen", count=3), known("new")]
     after = merged(before, "train.py", diagnosed, new, lambda rule: rule != "XD501")
     script = after.scripts["train.py"]

@@ -45,14 +45,21 @@ def test_program_is_meant_by_a_glob_of_its_path_or_of_the_end_of_it(
 
 
 def test_budgets_for_a_program_go_before_those_for_all_and_the_last_one_counts() -> None:
-    gate = Gate.model_validate({
-        "budgets": {"max_step_ms": 1, "max_host_syncs_per_step": 1, "max_barriers_per_step": 1},
-        "scripts": {"src/*": {"max_step_ms": 2, "max_barriers_per_step": 2},
-                    "train.py": {"max_step_ms": 3}, "other.py": {"max_step_ms": 4}},
-    })  # fmt: skip
+    gate = Gate.model_validate(
+        {
+            "budgets": {"max_step_ms": 1, "max_host_syncs_per_step": 1, "max_barriers_per_step": 1},
+            "scripts": {
+                "src/*": {"max_step_ms": 2, "max_barriers_per_step": 2},
+                "train.py": {"max_step_ms": 3},
+                "other.py": {"max_step_ms": 4},
+            },
+        }
+    )
     assert limits(gate, "src/train.py") == {
-        "max_step_ms": 3.0, "max_host_syncs_per_step": 1.0, "max_barriers_per_step": 2.0,
-    }  # fmt: skip
+        "max_step_ms": 3.0,
+        "max_host_syncs_per_step": 1.0,
+        "max_barriers_per_step": 2.0,
+    }
     assert limits(gate, "x/other.py")["max_step_ms"] == 4.0
 
 
@@ -68,11 +75,16 @@ def judged(count: Count, limit: float, **content: Any) -> tuple[GateOutcome, Bud
 
 @pytest.mark.parametrize(
     ("value", "limit", "state", "status"),
-    [(0.0, 0, "within", "passed"), (0.5, 0.5, "within", "passed"),
-     (0.1 + 0.2, 0.3, "within", "passed"), (0.5001, 0.5, "over", "failed"),
-     (0.00003, 0, "over", "failed"), (None, 0, "unknown", "missing"),
-     (None, 1e9, "unknown", "missing")],
-)  # fmt: skip
+    [
+        (0.0, 0, "within", "passed"),
+        (0.5, 0.5, "within", "passed"),
+        (0.1 + 0.2, 0.3, "within", "passed"),
+        (0.5001, 0.5, "over", "failed"),
+        (0.00003, 0, "over", "failed"),
+        (None, 0, "unknown", "missing"),
+        (None, 1e9, "unknown", "missing"),
+    ],
+)
 def test_budget_is_kept_over_or_unknown(
     value: float | None, limit: float, state: str, status: str
 ) -> None:
@@ -108,22 +120,29 @@ def test_overrun_is_acknowledged_up_to_a_value_and_a_day(
     up_to: float, expires: str, state: str
 ) -> None:
     hand = {"up_to": up_to, "reason": "until the loader is new", "expires": expires}
-    outcome, kept = judged(Count("host_syncs_per_step", 1.0), 0.0,
-                          budgets={"train.py": {"max_host_syncs_per_step": hand}})  # fmt: skip
+    outcome, kept = judged(
+        Count("host_syncs_per_step", 1.0),
+        0.0,
+        budgets={"train.py": {"max_host_syncs_per_step": hand}},
+    )
     assert kept.state == state
     assert outcome.status == ("passed" if state == "acknowledged" else "failed")
     if up_to < 1:
         assert kept.reason == "acknowledged up to 0.9 only"
     elif state == "over":
-        assert outcome.notes == ["the acknowledgement of max_host_syncs_per_step expired on"
-                                 " 2026-05-03: until the loader is new"]  # fmt: skip
+        assert outcome.notes == [
+            "the acknowledgement of max_host_syncs_per_step expired on"
+            " 2026-05-03: until the loader is new"
+        ]
     else:
         assert kept.reason == "until the loader is new (up to 1, until 2026-05-04)"
 
 
 def test_overrun_of_another_program_or_budget_is_not_acknowledged_with_it() -> None:
     hand = {"up_to": 9, "reason": "because", "expires": "2030-01-01"}
-    for budgets in ({"other.py": {"max_host_syncs_per_step": hand}},
-                    {"train.py": {"max_barriers_per_step": hand}}):  # fmt: skip
+    for budgets in (
+        {"other.py": {"max_host_syncs_per_step": hand}},
+        {"train.py": {"max_barriers_per_step": hand}},
+    ):
         outcome, kept = judged(Count("host_syncs_per_step", 1.0), 0.0, budgets=budgets)
         assert (kept.state, outcome.status) == ("over", "failed")

@@ -76,14 +76,22 @@ def test_rule_that_goes_by_time_is_judged_where_it_was_asked_for(
         ({"XD201": "error"}, "info", "never", ("failed", "new", "info; its level is error")),
         ({"XD": "error"}, "info", "error", ("failed", "new", "info; its level is error")),
         ({"XD201": "warning"}, "error", "info", ("passed", "tolerated", "its level is warning")),
-        ({"XD2": "warning", "XD201": "error"}, "info", "error",
-         ("failed", "new", "info; its level is error")),
-        ({"XD2": "error", "XD201": "warning"}, "error", "info",
-         ("passed", "tolerated", "its level is warning")),
+        (
+            {"XD2": "warning", "XD201": "error"},
+            "info",
+            "error",
+            ("failed", "new", "info; its level is error"),
+        ),
+        (
+            {"XD2": "error", "XD201": "warning"},
+            "error",
+            "info",
+            ("passed", "tolerated", "its level is warning"),
+        ),
         ({"XD3": "warning"}, "error", "error", ("failed", "new", "error")),
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_level_of_the_longest_name_goes_before_the_severity(
     levels: dict[str, str], severity: str, fail_on: str, expected: tuple[str, str, str]
 ) -> None:
@@ -115,8 +123,11 @@ def test_only_what_is_new_or_worse_fails(entry: dict[str, object], made: str, re
 
 
 EDITED = known(digest("XD201", "", "train.py", "train", "loss.item()"))
-MOVED = known(digest("XD201", "", "old.py", "train", "loss.mean().item()"), file="old.py",
-              code="loss.mean().item()")  # fmt: skip
+MOVED = known(
+    digest("XD201", "", "old.py", "train", "loss.mean().item()"),
+    file="old.py",
+    code="loss.mean().item()",
+)
 
 
 @pytest.mark.parametrize(
@@ -152,7 +163,9 @@ def test_fingerprint_that_another_finding_has_by_now_is_not_kept() -> None:
     added = finding(fingerprint=name, count=80, per_step=2.0)
     outcome = judge(diagnosis(added, finding(fingerprint=f"{name}-2")), terms(None, EDITED))
     assert [(judgement.state, judgement.known_as) for judgement in outcome.judgements] == [
-        ("new", None), ("known", None)]  # fmt: skip
+        ("new", None),
+        ("known", None),
+    ]
 
 
 def test_lines_that_could_be_any_of_several_are_new() -> None:
@@ -216,15 +229,19 @@ def test_entries_that_occur_no_more_are_reported_and_fail_nothing() -> None:
     outcome = judge(diagnosis(finding()), by)
     assert outcome.status == "passed"
     assert [(gone.fingerprint, gone.certain) for gone in outcome.gone] == [
-        ("gone", True), ("unknown", False)]  # fmt: skip
+        ("gone", True),
+        ("unknown", False),
+    ]
 
 
 def test_new_baseline_keeps_what_would_fail_and_is_not_accepted_by_hand() -> None:
     diagnosed = diagnosis(
-        finding(fingerprint="a"), finding(fingerprint="b", severity_by_counts="info"),
-        finding(fingerprint="c"), finding("XD501", fingerprint="d", severity="error"),
+        finding(fingerprint="a"),
+        finding(fingerprint="b", severity_by_counts="info"),
+        finding(fingerprint="c"),
+        finding("XD501", fingerprint="d", severity="error"),
         finding("XD101", fingerprint="e", severity_by_counts="error"),
-    )  # fmt: skip
+    )
     hand = accepted(findings={"c": {"reason": "logged", "expires": "2026-05-04"}})
     made = entries(diagnosed, terms(None, known("a"), acknowledged=hand))
     assert [(judgement.fingerprint, judgement.severity) for judgement in made] == [
@@ -247,8 +264,7 @@ def test_acknowledgement_holds_to_the_end_of_its_last_day(expires: str, made: st
     assert judgement.state == made
     if made == "new":
         assert outcome.status == "failed"
-        assert outcome.notes == [
-            "the acknowledgement of XD201-0 expired on 2026-05-03: logged"]  # fmt: skip
+        assert outcome.notes == ["the acknowledgement of XD201-0 expired on 2026-05-03: logged"]
     else:
         assert (outcome.status, outcome.notes) == ("passed", [])
         assert judgement.reason == f"logged (until {date.fromisoformat(expires)})"

@@ -48,11 +48,15 @@ def test_run_that_failed_or_did_nothing_is_refused(changes: dict[str, Any], mess
 
 @pytest.mark.parametrize(
     "changes",
-    [{}, {"steps": None}, {"run": {"kind": "text", "status": None}},
-     {"run": {"kind": "timeline", "status": None}, "steps": None, "time": NO_LOOP},
-     {"steps": None, "counts": UNCOMPILED, "findings": [finding()]}],
+    [
+        {},
+        {"steps": None},
+        {"run": {"kind": "text", "status": None}},
+        {"run": {"kind": "timeline", "status": None}, "steps": None, "time": NO_LOOP},
+        {"steps": None, "counts": UNCOMPILED, "findings": [finding()]},
+    ],
     ids=str,
-)  # fmt: skip
+)
 def test_what_can_be_judged_is(changes: dict[str, Any]) -> None:
     given = diagnosis(**changes)
     (program,) = programs([[given]])
@@ -129,8 +133,10 @@ def test_entry_of_another_program_does_not_count(tmp_path: Path) -> None:
 
 
 def test_programs_of_the_same_name_keep_their_own_entries(tmp_path: Path) -> None:
-    twice = [named("train.py", finding(fingerprint=name, locations=[location(function=name)]))
-             for name in "ab"]  # fmt: skip
+    twice = [
+        named("train.py", finding(fingerprint=name, locations=[location(function=name)]))
+        for name in "ab"
+    ]
     by = policy(tmp_path).updated(programs([twice]))
     assert entries(by) == {"train.py": 1, "train.py (2)": 1}
     assert statuses(by, *twice) == ["passed", "passed"]
@@ -174,12 +180,17 @@ def test_acknowledgement_is_read_from_its_file(tmp_path: Path) -> None:
         ("[findings]\nab = { reason = 'logged', expires = 'soon' }\n", ":2: findings.ab.expires: "),
         ("[finding]\n", ":1: finding: no such key; expected one of budgets, findings"),
         ("<<<<<<< HEAD\n", "not TOML"),
-        ('[budgets."train.py"]\nmax_steps = { up_to = 1, reason = "why", expires = 2026-05-04 }\n',
-         "no such budget: max_steps"),
-        ('[budgets."train.py"]\nmax_step_ms = { reason = "why", expires = 2026-05-04 }\n',
-         ":2: budgets.train.py.max_step_ms.up_to: "),
+        (
+            '[budgets."train.py"]\nmax_steps = { up_to = 1, reason = "why", expires ='
+            " 2026-05-04 }\n",
+            "no such budget: max_steps",
+        ),
+        (
+            '[budgets."train.py"]\nmax_step_ms = { reason = "why", expires = 2026-05-04 }\n',
+            ":2: budgets.train.py.max_step_ms.up_to: ",
+        ),
     ],
-)  # fmt: skip
+)
 def test_bad_file_of_acknowledgements_is_an_error_with_its_line(
     tmp_path: Path, text: str, message: str
 ) -> None:

@@ -14,8 +14,9 @@ from xladoctor.gate.runs import aggregate, repeated
 
 
 def run(step_ms: float | None, *fingerprints: str, **changes: Any) -> Diagnosis:
-    findings = [finding(fingerprint=name, locations=[location(line=len(name))])
-             for name in fingerprints]  # fmt: skip
+    findings = [
+        finding(fingerprint=name, locations=[location(line=len(name))]) for name in fingerprints
+    ]
     return diagnosis(*findings, **{"counts": counted(step_ms=step_ms), **changes})
 
 
@@ -28,15 +29,23 @@ def test_all_values_are_kept_with_their_median() -> None:
     rows = repeated([run(3.0), run(None), run(1.0)])
     assert len(rows) == 6
     assert [row for row in rows if row.name == "step_ms"] == [
-        Repeated("step_ms", [3.0, None, 1.0], 2.0)]  # fmt: skip
+        Repeated("step_ms", [3.0, None, 1.0], 2.0)
+    ]
 
 
 @pytest.mark.parametrize(
     ("values", "median"),
-    [([3.0, 1.0, 2.0], 2.0), ([1.0, 9.0], 5.0), ([1.0, 1.0, 50.0], 1.0), ([4.0, None, 2.0], 3.0),
-     ([1.0, None], None), ([0.0, None, None], None), ([None, None, None], None)],
+    [
+        ([3.0, 1.0, 2.0], 2.0),
+        ([1.0, 9.0], 5.0),
+        ([1.0, 1.0, 50.0], 1.0),
+        ([4.0, None, 2.0], 3.0),
+        ([1.0, None], None),
+        ([0.0, None, None], None),
+        ([None, None, None], None),
+    ],
     ids=str,
-)  # fmt: skip
+)
 def test_count_is_the_median_and_unknown_where_half_of_the_runs_do_not_know(
     values: list[float | None], median: float | None
 ) -> None:
@@ -48,9 +57,16 @@ def test_count_is_the_median_and_unknown_where_half_of_the_runs_do_not_know(
 def test_lines_are_those_of_a_run_that_has_the_median() -> None:
     def reads(*values: float) -> list[Diagnosis]:
         consumers = {each: [Consumer(location(line=int(each)), each, 1, "item")] for each in values}
-        return [run(step, counts=counted(step_ms=step, host_syncs_per_step=Count(
-                        "host_syncs_per_step", each, None, consumers[each])))
-                for step, each in enumerate(values)]  # fmt: skip
+        return [
+            run(
+                step,
+                counts=counted(
+                    step_ms=step,
+                    host_syncs_per_step=Count("host_syncs_per_step", each, None, consumers[each]),
+                ),
+            )
+            for step, each in enumerate(values)
+        ]
 
     # by step time the first, of which nothing is said, would lie in the middle
     count = value(aggregate(reads(9.0, 0.0, 5.0)), "host_syncs_per_step")
@@ -81,14 +97,23 @@ def test_finding_of_half_of_the_runs_is_not_counted_and_its_rule_is_clear() -> N
 
 def test_finding_without_a_line_is_one_of_the_run() -> None:
     once = diagnosis(finding(locations=[]))
-    assert "XD201 at the run in only 1 of 2 runs: not counted" in aggregate(
-        [once, diagnosis()]).warnings  # fmt: skip
+    assert (
+        "XD201 at the run in only 1 of 2 runs: not counted"
+        in aggregate([once, diagnosis()]).warnings
+    )
 
 
 def test_finding_counts_as_often_as_in_the_middle_run() -> None:
-    each = [diagnosis(finding(count=count, per_step=count / 40,
-                              severity_by_counts="error" if count > 50 else "warning"))
-            for count in (90, 40, 41)]  # fmt: skip
+    each = [
+        diagnosis(
+            finding(
+                count=count,
+                per_step=count / 40,
+                severity_by_counts="error" if count > 50 else "warning",
+            )
+        )
+        for count in (90, 40, 41)
+    ]
     (combined,) = aggregate(each).findings
     assert (combined.count, combined.per_step, combined.severity_by_counts) == (
         41,
@@ -98,8 +123,10 @@ def test_finding_counts_as_often_as_in_the_middle_run() -> None:
 
 
 def test_rule_that_half_of_the_runs_could_not_judge_is_not_judged() -> None:
-    blind = {"rules": RuleOutcomes([], ["XD101"], ["XD401"]),
-             "not_checked": [NotChecked("XD401", "no counters")]}  # fmt: skip
+    blind = {
+        "rules": RuleOutcomes([], ["XD101"], ["XD401"]),
+        "not_checked": [NotChecked("XD401", "no counters")],
+    }
     seeing = {"rules": RuleOutcomes([], ["XD101", "XD401"], [])}
     combined = aggregate([run(2.0, **seeing), run(1.0, **blind), run(3.0, **blind)])
     assert combined.not_checked == [NotChecked("XD401", "no counters")]
@@ -111,16 +138,24 @@ def test_rule_that_half_of_the_runs_could_not_judge_is_not_judged() -> None:
 
 
 def test_what_any_run_lost_or_said_is_not_lost() -> None:
-    combined = aggregate([run(1.0, warnings=["torn"], run={"incomplete": ["cut"]}), run(2.0),
-                       run(3.0, warnings=["torn", "odd"])])  # fmt: skip
+    combined = aggregate(
+        [
+            run(1.0, warnings=["torn"], run={"incomplete": ["cut"]}),
+            run(2.0),
+            run(3.0, warnings=["torn", "odd"]),
+        ]
+    )
     assert combined.run.incomplete == ["cut"]
     assert combined.warnings[:2] == ["torn", "odd"]
 
 
 def test_counts_that_differ_are_said_but_times_always_do() -> None:
-    each = [run(step, counts=counted(step_ms=step, compilations_after_warmup=count))
-            for step, count in ((1.0, 3.0), (2.0, None), (4.0, 3.0))]  # fmt: skip
+    each = [
+        run(step, counts=counted(step_ms=step, compilations_after_warmup=count))
+        for step, count in ((1.0, 3.0), (2.0, None), (4.0, 3.0))
+    ]
     assert aggregate(each).warnings == [
-        "compilations_after_warmup differs between the runs: 3, unknown, 3"]  # fmt: skip
+        "compilations_after_warmup differs between the runs: 3, unknown, 3"
+    ]
     same = [run(1.0), run(2.0)]
     assert aggregate(same).warnings == []

@@ -112,8 +112,10 @@ def main() -> None:
             ends = places((sample / file).read_bytes(), file.suffix == ".pb", most)
             cuts = list(enumerate(ends, numbers))
             numbers += len(cuts)
-            work += [(sample, file, cuts[first : first + _AT_ONCE], options.judged)
-                     for first in range(0, len(cuts), _AT_ONCE)]  # fmt: skip
+            work += [
+                (sample, file, cuts[first : first + _AT_ONCE], options.judged)
+                for first in range(0, len(cuts), _AT_ONCE)
+            ]
     totals: dict[str, Counter[str]] = {}
     with multiprocessing.Pool(options.processes) as pool:
         for name, counts in pool.imap_unordered(_part, work):

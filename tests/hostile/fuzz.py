@@ -38,8 +38,11 @@ _SLOW_S = 5.0
 @cache
 def texts() -> list[bytes]:
     """Reports, logs and dumps to begin with."""
-    found = [*SAMPLES.glob("*/process-*/*.txt"), *SAMPLES.glob("*/process-*/*.log"),
-             *(Path(__file__).parents[1] / "ingest").rglob("*.log")]  # fmt: skip
+    found = [
+        *SAMPLES.glob("*/process-*/*.txt"),
+        *SAMPLES.glob("*/process-*/*.log"),
+        *(Path(__file__).parents[1] / "ingest").rglob("*.log"),
+    ]
     whole = [path.read_bytes() for path in sorted(found)]
     return [text[:20_000] for text in whole if len(text) > 100]
 
@@ -150,9 +153,12 @@ def run_directory(random: Random) -> None:
 
 
 KINDS: dict[str, Callable[[Random], None]] = {
-    "text": text, "timeline": timeline, "trace": trace, "torch_log": torch_log,
+    "text": text,
+    "timeline": timeline,
+    "trace": trace,
+    "torch_log": torch_log,
     "run": run_directory,
-}  # fmt: skip
+}
 
 
 def attack(kind: str, seed: int) -> str:
@@ -187,9 +193,11 @@ def main() -> None:
     options = parser.parse_args()
     numbers = dict.fromkeys(("timeline", "trace", "torch_log"), options.inputs // 20)
     numbers |= {"text": options.inputs - sum(numbers.values()), "run": options.runs}
-    work = [(kind, first, min(50, options.seed + count - first))
-            for kind, count in numbers.items()
-            for first in range(options.seed, options.seed + count, 50)]  # fmt: skip
+    work = [
+        (kind, first, min(50, options.seed + count - first))
+        for kind, count in numbers.items()
+        for first in range(options.seed, options.seed + count, 50)
+    ]
     totals: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
     with multiprocessing.Pool(options.processes, maxtasksperchild=100) as pool:
         for done, (kind, counts) in enumerate(pool.imap_unordered(_part, work), 1):

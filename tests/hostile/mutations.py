@@ -13,15 +13,68 @@ from typing import Any
 
 #: Values that no record has where it is asked for something.
 ODD: tuple[Any, ...] = (
-    None, True, False, 0, -1, 1, 2**31, 2**53 + 1, 2**63, 10**20, -(10**20), 0.5, 1e308, "",
-    "x" * 5000, "caf\udce9", "\x1b]0;owned\x07", "::error::no\n::error::", "../../etc/passwd",
-    "/dev/zero", "nan", [], [[]], [None], {}, {"": None}, [1, 2, 3], "\u202egnp.exe", "\x00",
-)  # fmt: skip
-_WORDS = (b"Metric: ", b"Counter: ", b"TotalSamples: ", b"Value: ", b"Accumulator: ", b" GB",
-          b"Compilation Analysis: ", b"Execution Analysis: ", b"pt-xla-profiler: ", b"\n", b"\r\n",
-          b"\x00", b"\xff\xfe", b"0.000.000034", b"99999999999999999999", b"\x1b[31m", b"<pre>",
-          b"[ScheduleSyncTensorsGraph]\n", b"## BEGIN_GRAPH\n", b"1%=", b"; ", b"(", b":", b"-",
-          b"%", b"Percentiles: ", b"[MetricsData; step=", b"]", b"e9999", b"nan")  # fmt: skip
+    None,
+    True,
+    False,
+    0,
+    -1,
+    1,
+    2**31,
+    2**53 + 1,
+    2**63,
+    10**20,
+    -(10**20),
+    0.5,
+    1e308,
+    "",
+    "x" * 5000,
+    "caf\udce9",
+    "\x1b]0;owned\x07",
+    "::error::no\n::error::",
+    "../../etc/passwd",
+    "/dev/zero",
+    "nan",
+    [],
+    [[]],
+    [None],
+    {},
+    {"": None},
+    [1, 2, 3],
+    "\u202egnp.exe",
+    "\x00",
+)
+_WORDS = (
+    b"Metric: ",
+    b"Counter: ",
+    b"TotalSamples: ",
+    b"Value: ",
+    b"Accumulator: ",
+    b" GB",
+    b"Compilation Analysis: ",
+    b"Execution Analysis: ",
+    b"pt-xla-profiler: ",
+    b"\n",
+    b"\r\n",
+    b"\x00",
+    b"\xff\xfe",
+    b"0.000.000034",
+    b"99999999999999999999",
+    b"\x1b[31m",
+    b"<pre>",
+    b"[ScheduleSyncTensorsGraph]\n",
+    b"## BEGIN_GRAPH\n",
+    b"1%=",
+    b"; ",
+    b"(",
+    b":",
+    b"-",
+    b"%",
+    b"Percentiles: ",
+    b"[MetricsData; step=",
+    b"]",
+    b"e9999",
+    b"nan",
+)
 
 
 def of_bytes(data: bytes, random: Random) -> bytes:
@@ -111,8 +164,9 @@ def places(value: Any) -> Iterator[tuple[Any, Any]]:
 
 def damage(run: Path, random: Random) -> str:
     """Damage one or two files of a run directory; which, and how."""
-    files = [path for path in sorted(run.rglob("*"))
-             if path.is_file() and path.name != "diagnosis.json"]  # fmt: skip
+    files = [
+        path for path in sorted(run.rglob("*")) if path.is_file() and path.name != "diagnosis.json"
+    ]
     done = []
     for path in random.sample(files, random.choice((1, 1, 1, 2))):
         done.append(f"{path.relative_to(run)}: {_damage(path, random)}")
@@ -127,8 +181,9 @@ def _damage(path: Path, random: Random) -> str:
     if path.suffix == ".jsonl" and random.random() < 0.7:
         lines = path.read_text().splitlines()
         at = random.randrange(len(lines)) if lines else 0
-        lines[at : at + 1] = [json.dumps(of_record(json.loads(line), random))
-                              for line in lines[at : at + 1]]  # fmt: skip
+        lines[at : at + 1] = [
+            json.dumps(of_record(json.loads(line), random)) for line in lines[at : at + 1]
+        ]
         path.write_text("\n".join(lines) + "\n")
         return f"line {at + 1} {lines[at][:200] if lines else ''}"
     if path.suffix in (".txt", ".log", ".jsonl") and random.random() < 0.5:

@@ -30,11 +30,16 @@ def test_what_is_clean_stays(text: str) -> None:
     assert clean(clean(text)) == clean(text)
 
 
-@pytest.mark.parametrize(("text", "shown"), [
-    ("::error::x", "\\::error::x"), ("a\n \t::x", "a\n \t\\::x"), ("a ::x", "a ::x"),
-    ("a ##[error]x ##vso[x ## [", "a #\\#[error]x #\\#vso[x ## ["),
-    ("\x1b[1mx\x1b]0;t\x07", "\\x1b[1mx\\x1b]0;t\\x07"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("::error::x", "\\::error::x"),
+        ("a\n \t::x", "a\n \t\\::x"),
+        ("a ::x", "a ::x"),
+        ("a ##[error]x ##vso[x ## [", "a #\\#[error]x #\\#vso[x ## ["),
+        ("\x1b[1mx\x1b]0;t\x07", "\\x1b[1mx\\x1b]0;t\\x07"),
+    ],
+)
 def test_harmless(text: str, shown: str) -> None:
     assert harmless(text) == shown
 
@@ -54,15 +59,31 @@ def test_json_loses_nothing(text: str, ascii_only: bool) -> None:
     assert harmless(written) == written
 
 
-@pytest.mark.parametrize("word", [
-    "a", "größe", "", "a b", "x; touch pwned #", "'\"\\", "\n\x1b\x7f", "##[error]'", "$(x)`x`",
-    HOSTILE, "\\x41\n", "\u202e", "\U000e0001",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "word",
+    [
+        "a",
+        "größe",
+        "",
+        "a b",
+        "x; touch pwned #",
+        "'\"\\",
+        "\n\x1b\x7f",
+        "##[error]'",
+        "$(x)`x`",
+        HOSTILE,
+        "\\x41\n",
+        "\u202e",
+        "\U000e0001",
+    ],
+)
 def test_a_shell_reads_the_same_words(word: str) -> None:
     done = subprocess.run(
-        ["bash", "-c", f"printf '%s\\0' {quoted(word, 'end')}"], capture_output=True, check=True,
+        ["bash", "-c", f"printf '%s\\0' {quoted(word, 'end')}"],
+        capture_output=True,
+        check=True,
         env={"LC_ALL": "C.UTF-8"},
-    )  # fmt: skip
+    )
     assert done.stdout.decode("utf-8", "surrogateescape").split("\0") == [word, "end", ""]
     assert harmless(f"again: {quoted(word)}") == f"again: {quoted(word)}"
 
@@ -74,20 +95,37 @@ def test_rows_of_csv_stay_rows() -> None:
     written = "".join(csv_lines(io.StringIO(given_.getvalue())))
     assert harmless(written) == written
     assert list(csv.reader(io.StringIO(written))) == [
-        ["a", "b"], ["::x", "1"], [" ::y", 'q"::"'], ["x\\n\\::z\\n", ""], ["", "\\x1b,#\\#[a]"],
-    ]  # fmt: skip
+        ["a", "b"],
+        ["::x", "1"],
+        [" ::y", 'q"::"'],
+        ["x\\n\\::z\\n", ""],
+        ["", "\\x1b,#\\#[a]"],
+    ]
 
 
-@pytest.mark.parametrize(("text", "shown"), [
-    ("http://x.example", "http:&#8203;//x.example"), ("www.x.example", "www&#8203;.x.example"),
-    ("@ada", "@&#8203;ada"), ("#1", "\\#&#8203;1"), ("GH-1", "GH&#8203;-1"),
-    ("at 0d1e2f3", "at 0&#8203;d1e2f3"), ("mailto:x", "mailto&#8203;:x"),
-    ("!1", "\\!&#8203;1"), ("&1", "\\&&#8203;1"), ("$1", "\\$&#8203;1"), ("%a", "%&#8203;a"),
-    ('%"a b"', '%&#8203;"a b"'), ("~_a", "\\~&#8203;\\_a"), ('~"a b"', '\\~&#8203;"a b"'),
-    ("*iteration:1", "\\*&#8203;iteration:1"), ("[issue:1]", "\\[&#8203;issue:1\\]"),
-    ("1234567 facade a: b // c", "1234567 facade a: b // c"),
-    ("a! R&D f(*a) 5% ~/x f32[16,38]", "a\\! R\\&D f(\\*a) 5% \\~/x f32\\[16,38\\]"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("http://x.example", "http:&#8203;//x.example"),
+        ("www.x.example", "www&#8203;.x.example"),
+        ("@ada", "@&#8203;ada"),
+        ("#1", "\\#&#8203;1"),
+        ("GH-1", "GH&#8203;-1"),
+        ("at 0d1e2f3", "at 0&#8203;d1e2f3"),
+        ("mailto:x", "mailto&#8203;:x"),
+        ("!1", "\\!&#8203;1"),
+        ("&1", "\\&&#8203;1"),
+        ("$1", "\\$&#8203;1"),
+        ("%a", "%&#8203;a"),
+        ('%"a b"', '%&#8203;"a b"'),
+        ("~_a", "\\~&#8203;\\_a"),
+        ('~"a b"', '\\~&#8203;"a b"'),
+        ("*iteration:1", "\\*&#8203;iteration:1"),
+        ("[issue:1]", "\\[&#8203;issue:1\\]"),
+        ("1234567 facade a: b // c", "1234567 facade a: b // c"),
+        ("a! R&D f(*a) 5% ~/x f32[16,38]", "a\\! R\\&D f(\\*a) 5% \\~/x f32\\[16,38\\]"),
+    ],
+)
 def test_nothing_becomes_a_link(text: str, shown: str) -> None:
     assert inline(text) == shown
 

@@ -42,12 +42,18 @@ def paths(run: Path) -> dict[str, list[Path]]:
     (log,) = run.glob("process-*/analysis.log")
     (metrics,) = run.glob("process-*/metrics.txt")
     (timeline,) = run.glob("plugins/profile/*/*.xplane.pb")
-    return {"run": [run], "timeline": [timeline], "log": [log], "metrics": [metrics],
-            "files": [timeline, log, metrics]}  # fmt: skip
+    return {
+        "run": [run],
+        "timeline": [timeline],
+        "log": [log],
+        "metrics": [metrics],
+        "files": [timeline, log, metrics],
+    }
 
 
-def check(done: Done, statuses: Sequence[int], layout: str = "terminal", *,
-          colored: bool = False) -> None:  # fmt: skip
+def check(
+    done: Done, statuses: Sequence[int], layout: str = "terminal", *, colored: bool = False
+) -> None:
     """What holds of every output."""
     assert done.returncode in statuses, done.stderr
     assert "Traceback" not in done.stderr
@@ -88,10 +94,15 @@ def expanded(command: str, folder: Path) -> list[str]:
     return [word.decode("utf-8", "surrogateescape") for word in words]
 
 
-@pytest.mark.parametrize("layout", [
-    layout if layout in ("terminal", "markdown")  # the others are as they are in files
-    else pytest.param(layout, marks=pytest.mark.thorough) for layout in FORMATS
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "layout",
+    [
+        layout
+        if layout in ("terminal", "markdown")  # the others are as they are in files
+        else pytest.param(layout, marks=pytest.mark.thorough)
+        for layout in FORMATS
+    ],
+)
 def test_analysis_on_standard_output(layout: str, run: Path) -> None:
     check(called("analyze", run, "--format", layout), (0,), layout)
 
@@ -139,10 +150,17 @@ def test_compilations(layout: str, paths: dict[str, list[Path]]) -> None:
     check(called("compilations", *paths["run"], "--site", f"{NAME}:3"), (2,))
 
 
-@pytest.mark.parametrize("table", [
-    "event", "source_line",
-    *(pytest.param(table, marks=pytest.mark.thorough) for table in ("process", "compiled_site")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "table",
+    [
+        "event",
+        "source_line",
+        *(
+            pytest.param(table, marks=pytest.mark.thorough)
+            for table in ("process", "compiled_site")
+        ),
+    ],
+)
 def test_every_text_of_a_table(table: str, run: Path) -> None:
     for layout in ("table", "csv", "json"):
         done = called("query", run, f"FROM {table} LIMIT 500", "--format", layout)
@@ -151,9 +169,10 @@ def test_every_text_of_a_table(table: str, run: Path) -> None:
             assert len({len(row) for row in csv.reader(io.StringIO(done.stdout))}) == 1
 
 
-@pytest.mark.parametrize("layout", [
-    "table", *(pytest.param(layout, marks=pytest.mark.thorough) for layout in ("csv", "json"))
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "layout",
+    ["table", *(pytest.param(layout, marks=pytest.mark.thorough) for layout in ("csv", "json"))],
+)
 def test_values_and_names_of_a_query(layout: str, run: Path, tmp_path: Path) -> None:
     name = HOSTILE.replace('"', '""').replace("\udcff", "")
     value = HOSTILE.replace("'", "''").replace("\udcff", "")
@@ -214,35 +233,64 @@ def test_what_to_copy_after_the_gate(run: Path, tmp_path: Path) -> None:
     assert [expanded(each, empty)[-1] for each in commands] == [str(run)]
 
 
-@pytest.mark.parametrize("words", [
-    ["analyze", HOSTILE], ["analyze", "{run}", "--format", HOSTILE],
-    ["analyze", "{run}", "--session", HOSTILE], ["analyze", "{run}", "--config", HOSTILE],
-    ["analyze", "{run}", "--select", HOSTILE],
-    [HOSTILE], ["analyze", f"--{HOSTILE}"], ["explain", HOSTILE], ["gate", HOSTILE, HOSTILE],
-    ["gate", f"{HOSTILE}.py"], ["gate", "{run}", "--baseline", HOSTILE],
-    ["gate", "{run}", "--level", HOSTILE], ["gate", "{run}", "--budget", f"{HOSTILE}=1"],
-    ["compare", HOSTILE, HOSTILE], ["compare", "{run}", "{run}", "--despite", HOSTILE],
-    ["compare", "{run}", "{run}", "--max-slowdown", HOSTILE], ["compilations", HOSTILE],
-    ["stacks", HOSTILE], ["env", "--timeout", HOSTILE], ["capture", HOSTILE],
-    ["capture", "localhost:1", "--server-directory", HOSTILE], ["query", "{run}", HOSTILE],
-], ids=lambda words: " ".join(filter(str.isprintable, words)))  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["analyze", HOSTILE],
+        ["analyze", "{run}", "--format", HOSTILE],
+        ["analyze", "{run}", "--session", HOSTILE],
+        ["analyze", "{run}", "--config", HOSTILE],
+        ["analyze", "{run}", "--select", HOSTILE],
+        [HOSTILE],
+        ["analyze", f"--{HOSTILE}"],
+        ["explain", HOSTILE],
+        ["gate", HOSTILE, HOSTILE],
+        ["gate", f"{HOSTILE}.py"],
+        ["gate", "{run}", "--baseline", HOSTILE],
+        ["gate", "{run}", "--level", HOSTILE],
+        ["gate", "{run}", "--budget", f"{HOSTILE}=1"],
+        ["compare", HOSTILE, HOSTILE],
+        ["compare", "{run}", "{run}", "--despite", HOSTILE],
+        ["compare", "{run}", "{run}", "--max-slowdown", HOSTILE],
+        ["compilations", HOSTILE],
+        ["stacks", HOSTILE],
+        ["env", "--timeout", HOSTILE],
+        ["capture", HOSTILE],
+        ["capture", "localhost:1", "--server-directory", HOSTILE],
+        ["query", "{run}", HOSTILE],
+    ],
+    ids=lambda words: " ".join(filter(str.isprintable, words)),
+)
 def test_what_is_wrong_with_arguments(words: list[str], run: Path, tmp_path: Path) -> None:
     check(called(*(str(run) if w == "{run}" else w for w in words), folder=tmp_path), (2,))
 
 
-@pytest.mark.parametrize("content", [
-    f'"{INLINE}" = 1', f'[gate]\n"{INLINE}" = 1', "\x1b]0;t\x07", 'levels = {"::error::x" = "off"}',
-    '"a\\n::error::\\u001b" = 1', 'ignore = ["\\n::error::\\u001b]0;t"]',
-], ids=range(6))  # fmt: skip
+@pytest.mark.parametrize(
+    "content",
+    [
+        f'"{INLINE}" = 1',
+        f'[gate]\n"{INLINE}" = 1',
+        "\x1b]0;t\x07",
+        'levels = {"::error::x" = "off"}',
+        '"a\\n::error::\\u001b" = 1',
+        'ignore = ["\\n::error::\\u001b]0;t"]',
+    ],
+    ids=range(6),
+)
 def test_what_is_wrong_with_a_configuration(content: str, run: Path, tmp_path: Path) -> None:
     (tmp_path / "xladoctor.toml").write_bytes(content.encode("utf-8", "surrogateescape"))
     check(called("gate", run, folder=tmp_path), (2,))
 
 
-@pytest.mark.parametrize("damage", [
-    "", pytest.param(json.dumps({"\n::error::\x1b": HOSTILE}), marks=pytest.mark.thorough),
-    f'{{"tool": {{"name": "{INLINE}"}}}}',
-], ids=range(3))  # fmt: skip
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "",
+        pytest.param(json.dumps({"\n::error::\x1b": HOSTILE}), marks=pytest.mark.thorough),
+        f'{{"tool": {{"name": "{INLINE}"}}}}',
+    ],
+    ids=range(3),
+)
 @pytest.mark.parametrize("name", ["run.json", "process.json", "call_sites.json", "steps.jsonl"])
 def test_damaged_files(name: str, damage: str, tmp_path: Path) -> None:
     run = run_directory(tmp_path)

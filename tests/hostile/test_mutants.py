@@ -18,8 +18,9 @@ FEW = {"text": 60, "timeline": 20, "trace": 20, "torch_log": 20, "run": 2}  # a 
 PARTS = 4
 
 
-@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.thorough)
-                                       for part in range(1, PARTS))])  # fmt: skip
+@pytest.mark.parametrize(
+    "part", [0, *(pytest.param(part, marks=pytest.mark.thorough) for part in range(1, PARTS))]
+)
 @pytest.mark.parametrize("kind", FEW)
 def test_mutants_are_held(kind: str, part: int) -> None:
     first = 10_000_000 + part * FEW[kind]
@@ -33,8 +34,7 @@ def test_every_number_of_a_record_may_be_large(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "run/plugins")  # the timeline has no such records
     (log,) = tmp_path.glob("run/process-*/steps.jsonl")
     lines = log.read_text("utf-8").splitlines()
-    kinds = {(json.loads(line).get("event"),): number
-             for number, line in enumerate(lines)}  # fmt: skip
+    kinds = {(json.loads(line).get("event"),): number for number, line in enumerate(lines)}
     for number in kinds.values():
         for mutant in with_each_number(json.loads(lines[number]), 2**53):
             log.write_text("\n".join([*lines[:number], json.dumps(mutant), *lines[number + 1 :]]))

@@ -21,8 +21,14 @@ KILLED = {"ended": False}
 
 
 def line(index: int, event: str = "step") -> dict[str, Any]:
-    return {**STEP, "event": event, "index": index, "end_ns": BEGAN + (index + 1) * STEP_NS,
-            "duration_ns": STEP_NS, "counters": {"MarkStep": 1}}  # fmt: skip
+    return {
+        **STEP,
+        "event": event,
+        "index": index,
+        "end_ns": BEGAN + (index + 1) * STEP_NS,
+        "duration_ns": STEP_NS,
+        "counters": {"MarkStep": 1},
+    }
 
 
 def log(run: Path, lines: Iterable[dict[str, Any]]) -> None:
@@ -71,15 +77,19 @@ def test_whole_log_agrees(run: Path) -> None:
 def test_steps_of_the_timeline_that_the_log_lacks_are_lost(run: Path) -> None:
     (run / "process-42" / "metrics.txt").unlink()
     log(run, WHOLE[:2])
-    assert told(run) == "is cut off: the timeline has 34 steps after its last line; what came" \
-        " after it is lost"  # fmt: skip
+    assert (
+        told(run) == "is cut off: the timeline has 34 steps after its last line; what came"
+        " after it is lost"
+    )
 
 
 def test_counts_of_the_report_that_the_log_lacks_are_lost(run: Path) -> None:
     (run / "plugins" / "profile" / "out" / "vm_42.xplane.pb").unlink()
     log(run, WHOLE[:2])
-    assert told(run) == "is cut off: the metrics report counts MarkStep 38 times, the log 2; what" \
-        " came after it is lost"  # fmt: skip
+    assert (
+        told(run) == "is cut off: the metrics report counts MarkStep 38 times, the log 2; what"
+        " came after it is lost"
+    )
 
 
 def test_log_that_is_gone_is_lost(run: Path) -> None:

@@ -76,15 +76,18 @@ def test_modules_of_before_the_timeline_are_of_no_compilation(tmp_path: Path) ->
     trace.programs = 2
     database = trace.compile("step", 0).evidence(tmp_path)
     assert database.table("SELECT program_id, graph_hash FROM hlo_module ORDER BY 1")[1] == [
-        (0, None), (2, "module 2")
-    ]  # fmt: skip
+        (0, None),
+        (2, "module 2"),
+    ]
 
 
 def test_a_function_with_fewer_modules_than_compilations_is_not_joined(tmp_path: Path) -> None:
     database = loop(kept=False).evidence(tmp_path)
     assert database.table("SELECT graph_hash FROM compilation ORDER BY index")[1] == [
-        ("module 0",), (None,), (None,)
-    ]  # fmt: skip
+        ("module 0",),
+        (None,),
+        (None,),
+    ]
     assert database.scalar("SELECT count(*) FROM hlo_module WHERE graph_hash IS NOT NULL") == 1
 
 
@@ -122,5 +125,6 @@ def test_the_functions_of_the_program_are_call_sites(tmp_path: Path) -> None:
     trace.python.event("$pjit.py:130 cache_miss", 1, 4000)
     database = trace.compile("step", 10).compile("other", 200).evidence(tmp_path)
     assert database.table("SELECT file, line, function, via FROM compilation")[1] == [
-        ("/home/ada/train.py", 7, "main", "step"), ("/home/ada/train.py", 7, "main", "other")
-    ]  # fmt: skip
+        ("/home/ada/train.py", 7, "main", "step"),
+        ("/home/ada/train.py", 7, "main", "other"),
+    ]

@@ -30,8 +30,15 @@ def executed(graph: str, **where: Any) -> Block:
 
 def timed(duration: int, step: int = 0, during: str = "barrier", line: int = 40) -> Row:
     site = CallSite(PROGRAM, line, "train", via="sync")
-    return {"process": 0, "thread": 1, "step": step, "during": during, "end_ns": 1000 + duration,
-            "duration_ns": duration, **site.columns()}  # fmt: skip
+    return {
+        "process": 0,
+        "thread": 1,
+        "step": step,
+        "during": during,
+        "end_ns": 1000 + duration,
+        "duration_ns": duration,
+        **site.columns(),
+    }
 
 
 def in_timeline(*graphs: tuple[str, int]) -> list[Compiled]:
@@ -43,9 +50,11 @@ def in_timeline(*graphs: tuple[str, int]) -> list[Compiled]:
 
 
 def joined(
-    blocks: list[Block] | None, times: list[Row], timeline: list[Compiled] | None = None,
+    blocks: list[Block] | None,
+    times: list[Row],
+    timeline: list[Compiled] | None = None,
     **tables: list[Row],
-) -> tuple[list[Row], list[Row]]:  # fmt: skip
+) -> tuple[list[Row], list[Row]]:
     """The compilations and the executions."""
     result = ingested(tables)
     log = None if blocks is None else AnalysisLog(tuple(blocks), 0)
@@ -62,24 +71,53 @@ def test_as_many_blocks_as_times_are_joined_in_order() -> None:
     compilations, _ = joined([compiled("a"), executed("a"), compiled("b")], [timed(7), timed(9, 1)])
 
     assert compilations[1] == {
-        "process": 0, "thread": 1, "index": 1, "step": 1, "ordinal": 1, "launches": 1,
-        "graph_hash": "b", "cause": SYNC, "inputs": 2, "outputs": 3,
-        "memory_bytes": None, "callbacks": None, "cached": None, "compile_id": None, "end_ns": 1009,
-        "duration_ns": 9, "file": PROGRAM, "line": 40, "function": "train", "user_file": None,
-        "user_line": None, "user_function": None, "via": "", "callers": "",
-    }  # fmt: skip
+        "process": 0,
+        "thread": 1,
+        "index": 1,
+        "step": 1,
+        "ordinal": 1,
+        "launches": 1,
+        "graph_hash": "b",
+        "cause": SYNC,
+        "inputs": 2,
+        "outputs": 3,
+        "memory_bytes": None,
+        "callbacks": None,
+        "cached": None,
+        "compile_id": None,
+        "end_ns": 1009,
+        "duration_ns": 9,
+        "file": PROGRAM,
+        "line": 40,
+        "function": "train",
+        "user_file": None,
+        "user_line": None,
+        "user_function": None,
+        "via": "",
+        "callers": "",
+    }
     assert graphs_and_times(compilations) == [("a", 7), ("b", 9)]
 
 
 def test_ordinal_counts_the_launches_of_the_same_call_site() -> None:
-    blocks = [compiled("a"), executed("a"), executed("a"), executed("z", line=50),
-              compiled("b"), executed("b"), compiled("c", line=50)]  # fmt: skip
+    blocks = [
+        compiled("a"),
+        executed("a"),
+        executed("a"),
+        executed("z", line=50),
+        compiled("b"),
+        executed("b"),
+        compiled("c", line=50),
+    ]
     compilations, executions = joined(blocks, [])
     assert [row["ordinal"] for row in compilations] == [0, 2, 1]
     assert [row["launches"] for row in compilations] == [3, 3, 1]
     assert [(row["index"], row["graph_hash"], row["line"]) for row in executions] == [
-        (0, "a", 40), (1, "a", 40), (2, "z", 50), (3, "b", 40),
-    ]  # fmt: skip
+        (0, "a", 40),
+        (1, "a", 40),
+        (2, "z", 50),
+        (3, "b", 40),
+    ]
 
 
 def test_ordinal_of_a_read_counts_the_reads_of_its_line() -> None:
@@ -91,8 +129,10 @@ def test_ordinal_of_a_read_counts_the_reads_of_its_line() -> None:
     steps = [step(i, log_offset=100) for i in range(5)]
     compilations, _ = joined(blocks, times, step=steps, host_sync=reads)
     assert [(row["ordinal"], row["launches"]) for row in compilations] == [
-        (12, 24), (13, 24), (14, 24),
-    ]  # fmt: skip
+        (12, 24),
+        (13, 24),
+        (14, 24),
+    ]
 
 
 def test_log_alone_gives_compilations_without_times() -> None:
@@ -198,5 +238,7 @@ def test_without_steps_each_compilation_counts_as_a_launch() -> None:
     blocks = [compiled("a"), compiled("b"), compiled("c", line=50)]
     compilations, _ = joined(blocks, [])
     assert [(row["ordinal"], row["launches"]) for row in compilations] == [
-        (0, None), (1, None), (0, None),
-    ]  # fmt: skip
+        (0, None),
+        (1, None),
+        (0, None),
+    ]

@@ -15,13 +15,17 @@ SAMPLE = ROOT / "sample_traces" / "scalar_read"
 
 
 def analyze(**environment: str) -> subprocess.CompletedProcess[str]:
-    kept = {name: value for name, value in os.environ.items()
-            if not name.startswith(("NUMBA_", "XDG_"))}  # fmt: skip
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "XDG_"))
+    }
     return subprocess.run(
         [sys.executable, "-m", "xladoctor", "analyze", str(SAMPLE), "--color", "never"],
         env={**kept, **environment},
-        capture_output=True, text=True, check=True, timeout=300,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    )
 
 
 @pytest.fixture(scope="module")

@@ -40,9 +40,7 @@ def test_compilations_with_graph_and_the_time_of_the_client(tmp_path: Path) -> N
     space = builder.Space()
     compiled(space, "a", None)
     compilations, _, _ = read(space, tmp_path)
-    assert compilations == [
-        Compiled(0, 10_000, "a", 8_000), Compiled(20_000, 30_000, None, 8_000)
-    ]  # fmt: skip
+    assert compilations == [Compiled(0, 10_000, "a", 8_000), Compiled(20_000, 30_000, None, 8_000)]
 
 
 def test_compilation_that_the_window_cut_off_has_no_time(tmp_path: Path) -> None:

@@ -59,12 +59,21 @@ def test_waits_shorter_than_a_microsecond_are_python(tmp_path: Path) -> None:
     ]
 
 
-_NAMES = st.sampled_from([
-    "SyncTensorsGraphInternal", "ScheduleSyncTensorsGraph", "TensorCollectionBarrier",
-    "PjRtComputationClient::ExecuteComputation", "PjRtComputationClient::TransferFromDevice",
-    "PjRtComputationClient::TransferToDevice", "ThunkExecutor::Execute", "Wait for usage holds",
-    "XLAGraphExecutor::Compile", *(f"xladoctor.{kind}" for kind in CALLS), "unknown",
-])  # fmt: skip
+_NAMES = st.sampled_from(
+    [
+        "SyncTensorsGraphInternal",
+        "ScheduleSyncTensorsGraph",
+        "TensorCollectionBarrier",
+        "PjRtComputationClient::ExecuteComputation",
+        "PjRtComputationClient::TransferFromDevice",
+        "PjRtComputationClient::TransferToDevice",
+        "ThunkExecutor::Execute",
+        "Wait for usage holds",
+        "XLAGraphExecutor::Compile",
+        *(f"xladoctor.{kind}" for kind in CALLS),
+        "unknown",
+    ]
+)
 _EVENTS = st.tuples(_NAMES, st.integers(0, 300), st.integers(1, 60))
 _LAYOUTS = st.dictionaries(
     st.sampled_from(["pt_autograd_0", "tf_pytorchxla/3", "tf_XLAPjRtCpuClient/4"]),
@@ -82,11 +91,12 @@ def tables(space: builder.Space, file: Path) -> dict[str, list[Row]]:
     read_timeline(TimelineFile(file, 0), Folders(), ingested)
     texts = ("activity", "region", "file")
     return {
-        name: rows({column: values.tolist() for column, values in columns.items()
-                    if column not in texts})
+        name: rows(
+            {column: values.tolist() for column, values in columns.items() if column not in texts}
+        )
         for name, columns in ingested.batches
         if name in ("timeline_step", "host_segment", "device_execution")
-    }  # fmt: skip
+    }
 
 
 @settings(deadline=None)
@@ -96,9 +106,11 @@ def tables(space: builder.Space, file: Path) -> dict[str, list[Row]]:
     threads=_LAYOUTS,
 )
 def test_segments_cover_the_steps_whatever_they_are_made_of(
-    barriers: list[int], events: list[Event], threads: dict[str, list[Event]],
+    barriers: list[int],
+    events: list[Event],
+    threads: dict[str, list[Event]],
     tmp_path_factory: pytest.TempPathFactory,
-) -> None:  # fmt: skip
+) -> None:
     trace = Trace().run(50, 60)
     for at in (*barriers, 400):
         trace.barrier(at)
@@ -107,8 +119,9 @@ def test_segments_cover_the_steps_whatever_they_are_made_of(
             line.event(*event)
 
     by_name = tables(trace.space, tmp_path_factory.getbasetemp() / "layout.xplane.pb")
-    steps, parts, runs = (by_name[name] for name in
-                          ("timeline_step", "host_segment", "device_execution"))  # fmt: skip
+    steps, parts, runs = (
+        by_name[name] for name in ("timeline_step", "host_segment", "device_execution")
+    )
     edges = [part["begin_ns"] for part in parts] + [steps[-1]["end_ns"]]
     assert edges[0] == steps[0]["begin_ns"]
     assert [part["duration_ns"] for part in parts] == [b - a for a, b in pairwise(edges)]
@@ -168,8 +181,11 @@ def test_calls_are_regions_with_their_line(kind: str, activity: str, tmp_path: P
     assert [row["activity"] for row in parts] == [activity] * 2
     assert [(row["file"], row["line"]) for row in parts] == [(FILE, 35), (None, None)]
     assert calls(database) == [
-        ("barrier", 100, 130), (kind, 700, 800), (kind, 900, 950), ("barrier", 1100, 1130),
-    ]  # fmt: skip
+        ("barrier", 100, 130),
+        (kind, 700, 800),
+        (kind, 900, 950),
+        ("barrier", 1100, 1130),
+    ]
 
 
 def test_nested_calls_belong_to_the_outermost(tmp_path: Path) -> None:
@@ -179,10 +195,15 @@ def test_nested_calls_belong_to_the_outermost(tmp_path: Path) -> None:
     database = read(tmp_path, trace.space).database
 
     assert calls(database)[1:2] == [("save", 700, 800)]
-    assert database.scalar("SELECT launches FROM host_segment WHERE region = 'save'"
-                           " AND launches IS NOT NULL") == 1  # fmt: skip
-    assert database.scalar("SELECT list_distinct(list(line)) FROM host_segment"
-                           " WHERE region = 'save'") == [35]  # fmt: skip
+    assert (
+        database.scalar(
+            "SELECT launches FROM host_segment WHERE region = 'save' AND launches IS NOT NULL"
+        )
+        == 1
+    )
+    assert database.scalar(
+        "SELECT list_distinct(list(line)) FROM host_segment WHERE region = 'save'"
+    ) == [35]
 
 
 def test_cut_is_one_region_that_ends_with_the_upload(tmp_path: Path) -> None:
@@ -259,11 +280,13 @@ def test_loaders_thread_that_only_uploads_is_not_the_loops(tmp_path: Path) -> No
     [
         (devices.tpu, [(105, 110, 190), (230, 236, 290), (340, 345, 390)]),  # the first compiles
         (devices.jax_cpu, [(12, 30, 90), (130, 138, 190), (200, 210, 250)]),
-        (lambda: devices.jax_cpu("PjRtCpuExecutable::Execute"),
-         [(12, 30, 90), (130, 138, 190), (200, 210, 250)]),
+        (
+            lambda: devices.jax_cpu("PjRtCpuExecutable::Execute"),
+            [(12, 30, 90), (130, 138, 190), (200, 210, 250)],
+        ),
     ],
     ids=["tpu", "cpu", "cpu, older"],
-)  # fmt: skip
+)
 def test_jax_launches_by_its_own_calls(
     make: Callable[[], builder.Space], expected: list[tuple[float, float, float]], tmp_path: Path
 ) -> None:

@@ -118,8 +118,9 @@ def test_a_line_that_is_one_word_is_read_at_once() -> None:
     assert console.samples == {"CompileTime": 21}
 
 
-@pytest.mark.parametrize("line", ["Number of Graph Inputs: " + "9" * 5000,
-                                  "Graph input size: 1.2.3 GB"])  # fmt: skip
+@pytest.mark.parametrize(
+    "line", ["Number of Graph Inputs: " + "9" * 5000, "Graph input size: 1.2.3 GB"]
+)
 def test_numbers_that_are_none_are_left_out(line: str) -> None:
     text = block_text("Compilation") + f"Post Compilation Analysis: {line}\n"
     (block,) = read_analysis_log([*text.splitlines(keepends=True)]).blocks

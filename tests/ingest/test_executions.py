@@ -42,8 +42,12 @@ def on_device(
 def test_executions_of_a_device_are_its_modules_in_order(tmp_path: Path) -> None:
     """However late: the host may be steps ahead. One before the first launch is another's."""
     modules: list[tuple[float, float]] = [
-        (20, 60), (1500, 1600), (1600, 2500), (2600, 2700), (3200, 3300),
-    ]  # fmt: skip
+        (20, 60),
+        (1500, 1600),
+        (1600, 2500),
+        (2600, 2700),
+        (3200, 3300),
+    ]
     launches = executions(read(tmp_path, on_device(modules).space).database)
     assert [(begin, end) for _, begin, end in launches] == modules[1:]
     assert [launched for launched, _, _ in launches] == [119, 1119, 2119, 3119]
@@ -101,8 +105,12 @@ def numbered(
         }
         client.event("dot", begin, 5, hlo_op=builder.Ref("dot"), **program)
         client.event("tanh", begin + 6, 1, hlo_op=builder.Ref("tanh"), **program)
-        client.event("ThunkExecutor::Execute (wait for completion)", begin + 7, end - begin - 7,
-                     run_id=number - 3)  # fmt: skip
+        client.event(
+            "ThunkExecutor::Execute (wait for completion)",
+            begin + 7,
+            end - begin - 7,
+            run_id=number - 3,
+        )
     return space
 
 
@@ -110,31 +118,50 @@ def test_runs_are_those_of_their_calls_however_far_ahead_the_host_is(tmp_path: P
     """The second call comes before the first one's run; what ran before all calls is another's."""
     space = numbered(
         [(at, "step") for at in (100, 200, 1000, 1600, 2400)],
-        [(20, 150, "step"), (250, 900, "step"), (950, 1500, "step"), (1550, 2300, "step"),
-         (2300, 2900, "step"), (2950, 3500, "step")],
-    )  # fmt: skip
+        [
+            (20, 150, "step"),
+            (250, 900, "step"),
+            (950, 1500, "step"),
+            (1550, 2300, "step"),
+            (2300, 2900, "step"),
+            (2950, 3500, "step"),
+        ],
+    )
     assert executions(read(tmp_path, space).database) == [
-        (100, 250, 900), (200, 950, 1500), (1000, 1550, 2300), (1600, 2300, 2900),
+        (100, 250, 900),
+        (200, 950, 1500),
+        (1000, 1550, 2300),
+        (1600, 2300, 2900),
         (2400, 2950, 3500),
-    ]  # fmt: skip
+    ]
 
 
 def test_runs_of_other_programs_and_threads_are_not_mistaken(tmp_path: Path) -> None:
     """One may run while another does: time belongs to the one that began first."""
     space = numbered(
         [(100, "step"), (200, "log"), (1000, "step"), (1100, "log")],
-        [(110, 900, "step"), (210, 230, "log"), (300, 950, "augment"), (1010, 1900, "step"),
-         (1910, 1930, "log")],
+        [
+            (110, 900, "step"),
+            (210, 230, "log"),
+            (300, 950, "augment"),
+            (1010, 1900, "step"),
+            (1910, 1930, "log"),
+        ],
         other=(290, "augment"),
-    )  # fmt: skip
+    )
     assert executions(read(tmp_path, space).database) == [
-        (100, 110, 900), (200, 230, 230), (1000, 1010, 1900), (1100, 1910, 1930),
-    ]  # fmt: skip
+        (100, 110, 900),
+        (200, 230, 230),
+        (1000, 1010, 1900),
+        (1100, 1910, 1930),
+    ]
 
 
 def test_calls_and_runs_with_other_names_belong_together(tmp_path: Path) -> None:
-    space = numbered([(100, "<unnamed function>"), (500, "<unnamed function>")],
-                     [(150, 400, "wrapped"), (550, 700, "wrapped")])  # fmt: skip
+    space = numbered(
+        [(100, "<unnamed function>"), (500, "<unnamed function>")],
+        [(150, 400, "wrapped"), (550, 700, "wrapped")],
+    )
     runs = executions(read(tmp_path, space).database)
     assert runs == [(100, 150, 400), (500, 550, 700)]
 
@@ -143,5 +170,9 @@ def test_what_was_left_to_do_at_the_end_takes_as_long_as_it_usually_does(tmp_pat
     calls = [(at, "step") for at in (100, 200, 300, 400)] + [(950.0, "other")]
     space = numbered(calls, [(150, 450, "step"), (500, 800, "step")])
     assert executions(read(tmp_path, space).database) == [
-        (100, 150, 450), (200, 500, 800), (300, 800, 1100), (400, 1100, 1400), (950, 950, 950),
-    ]  # fmt: skip
+        (100, 150, 450),
+        (200, 500, 800),
+        (300, 800, 1100),
+        (400, 1100, 1400),
+        (950, 950, 950),
+    ]

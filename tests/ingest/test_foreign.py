@@ -61,9 +61,18 @@ def test_line_that_holds_a_secret_is_read_without_it(run: Path, home: Path) -> N
 
 
 @pytest.mark.parametrize(
-    "file", [".env", "link.py", "folder/private.py", "../../private.py", "folder", "missing.py",
-             "/etc/passwd", "\0.py"]
-)  # fmt: skip
+    "file",
+    [
+        ".env",
+        "link.py",
+        "folder/private.py",
+        "../../private.py",
+        "folder",
+        "missing.py",
+        "/etc/passwd",
+        "\0.py",
+    ],
+)
 def test_other_files_are_not_read(run: Path, home: Path, file: str) -> None:
     assert text_of(run, home / file) is None
 
@@ -84,9 +93,19 @@ def test_files_are_not_read_for_a_run_of_elsewhere(run: Path, home: Path, key: s
 
 
 @pytest.mark.parametrize(
-    "name", ["faults.log", "call_sites.json", "steps.jsonl", "metrics.txt", "analysis.log",
-             "host_samples.json", "processor.jsonl", "modules.xplane.pb", "process.json"]
-)  # fmt: skip
+    "name",
+    [
+        "faults.log",
+        "call_sites.json",
+        "steps.jsonl",
+        "metrics.txt",
+        "analysis.log",
+        "host_samples.json",
+        "processor.jsonl",
+        "modules.xplane.pb",
+        "process.json",
+    ],
+)
 @pytest.mark.parametrize("kind", ["link", "fifo"])
 def test_link_in_a_process_folder_is_noted_and_not_followed(
     run: Path, tmp_path: Path, name: str, kind: str
@@ -139,8 +158,15 @@ def test_timelines_outside_are_not_read(run: Path, tmp_path: Path, session: str)
     folder = run / "plugins" / "profile"
     folder.mkdir(parents=True)
     (folder / "own").symlink_to(tmp_path / "private")
-    taken = {"of_program": True, "ended_by": "the program", "session": session, "steps": 20,
-             "file": outside.name, "begin_ns": 1, "end_ns": 2}  # fmt: skip
+    taken = {
+        "of_program": True,
+        "ended_by": "the program",
+        "session": session,
+        "steps": 20,
+        "file": outside.name,
+        "begin_ns": 1,
+        "end_ns": 2,
+    }
     add_process(run, 42, windows=[taken])
     notes = load(str(run)).notes
     assert any("vm_42.xplane.pb: a link or not a plain file; not read" in note for note in notes)
@@ -174,8 +200,10 @@ def test_secrets_of_a_run_are_left_out_as_it_is_read(run: Path) -> None:
     write(run / "sources.json", [{"file": "a.py", "line": 1, "text": f"x = '{TOKEN}'"}])
 
     evidence = load(str(run))
-    tables = [evidence.database.rows(f"SELECT * FROM {name}")
-              for name in ("environment", "source_line", "capture_fault")]  # fmt: skip
+    tables = [
+        evidence.database.rows(f"SELECT * FROM {name}")
+        for name in ("environment", "source_line", "capture_fault")
+    ]
     told = str([evidence.origin, evidence.notes, evidence.lost, tables])
     assert TOKEN not in told
     assert told.count("…") >= 6

@@ -86,9 +86,14 @@ def test_folder_named_like_the_standard_library_s_is_the_user_s() -> None:
 
 def test_columns_are_those_that_every_table_with_a_call_site_has() -> None:
     assert CallSite("a.py", 1, "f", via="sync").columns() == {
-        "file": "a.py", "line": 1, "function": "f", "user_file": None, "user_line": None,
-        "user_function": None, "via": "sync",
-    }  # fmt: skip
+        "file": "a.py",
+        "line": 1,
+        "function": "f",
+        "user_file": None,
+        "user_line": None,
+        "user_function": None,
+        "via": "sync",
+    }
 
 
 DECORATOR = Frame(f"{SITE}/typing_extensions.py", 3140, "wrapper")
@@ -115,9 +120,11 @@ def test_what_the_capture_saw_of_the_code_counts_more_than_names() -> None:
 
 @pytest.mark.parametrize(
     "file",
-    ["/workspaces/dk3/pytorch/xla/torch_xla/core/xla_model.py",
-     "/root/pytorch/torch/nn/modules/module.py"],
-)  # fmt: skip
+    [
+        "/workspaces/dk3/pytorch/xla/torch_xla/core/xla_model.py",
+        "/root/pytorch/torch/nn/modules/module.py",
+    ],
+)
 def test_checkout_of_a_framework_is_the_frameworks(file: str) -> None:
     assert Folders().is_machinery(file)
     assert not Folders(installed=("/venv/lib/packages",)).is_machinery(file)

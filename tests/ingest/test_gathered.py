@@ -16,11 +16,17 @@ from xladoctor.ingest.gathered import Gathered, Repeated
 from xladoctor.ingest.interface import Ingested
 
 NUMBERS = st.integers(-(2**62), 2**62)
-ROW = st.fixed_dictionaries({
-    "process": st.integers(0, 9), "thread": NUMBERS | st.none(), "main": st.booleans(),
-    "index": st.integers(0, 2**31 - 1), "end_ns": NUMBERS,
-    "file": st.sampled_from(["/a.py", "/b\u00e9.py", None]), "line": st.none() | st.integers(1, 9),
-})  # fmt: skip
+ROW = st.fixed_dictionaries(
+    {
+        "process": st.integers(0, 9),
+        "thread": NUMBERS | st.none(),
+        "main": st.booleans(),
+        "index": st.integers(0, 2**31 - 1),
+        "end_ns": NUMBERS,
+        "file": st.sampled_from(["/a.py", "/b\u00e9.py", None]),
+        "line": st.none() | st.integers(1, 9),
+    }
+)
 
 
 @settings(max_examples=25, deadline=None)
@@ -61,8 +67,9 @@ def test_a_column_is_replaced_by_those_that_its_values_stand_for() -> None:
     ingested = Ingested()
     table.move(ingested)
     assert ingested.tables == {
-        "step": {"file": ["0.py", "None.py", "1.py", "0.py"], "line": [0, None, 1, 0]}, "cut": {},
-    }  # fmt: skip
+        "step": {"file": ["0.py", "None.py", "1.py", "0.py"], "line": [0, None, 1, 0]},
+        "cut": {},
+    }
 
 
 def test_values_can_be_set_and_taken() -> None:

@@ -18,9 +18,14 @@ def launches(folder: Path, *graphs: int | None) -> Any:
     for number, graph in enumerate(graphs):
         in_graph: dict[str, Any] = {} if graph is None else {"cuda_graph_id": Unsigned(graph)}
         stream.event(
-            "loop_fusion", 100 * number, 50, hlo_op=Ref("fusion.1"), hlo_module=Ref("jit_step"),
-            correlation_id=Unsigned(graph or 100 + number), **in_graph,
-        )  # fmt: skip
+            "loop_fusion",
+            100 * number,
+            50,
+            hlo_op=Ref("fusion.1"),
+            hlo_module=Ref("jit_step"),
+            correlation_id=Unsigned(graph or 100 + number),
+            **in_graph,
+        )
     space.plane("/host:CPU").line("python", 1, 1_700_000_000).event("PjitFunction(step)", 0, 20)
     (folder / "vm.xplane.pb").write_bytes(space.bytes())
     return load_evidence(str(folder / "vm.xplane.pb")).database.table(

@@ -27,9 +27,17 @@ INT32, INT64 = 2**31, 2**63
 
 def test_module_has_one_row() -> None:
     assert read(module())["hlo_module"] == [
-        {"process": 3, "program_id": 7, "name": "SyncTensorsGraph.7", "graph_hash": "cafe",
-         "instructions": 4, "donated": [], "devices": [], "sharding": None}
-    ]  # fmt: skip
+        {
+            "process": 3,
+            "program_id": 7,
+            "name": "SyncTensorsGraph.7",
+            "graph_hash": "cafe",
+            "instructions": 4,
+            "donated": [],
+            "devices": [],
+            "sharding": None,
+        }
+    ]
 
 
 def test_columns_are_those_of_the_schema() -> None:
@@ -40,11 +48,23 @@ def test_columns_are_those_of_the_schema() -> None:
 def test_entry_parameters_come_with_shape_type_and_line() -> None:
     first, second = read(module())["hlo_parameter"]
     assert first == {
-        "process": 3, "program_id": 7, "graph_hash": "cafe", "number": 0, "shape": [16, 64],
-        "layout": [0, 1], "type": "f32", "op": "xla__device_data", "sent": False,
-        "file": "/home/ada/data.py", "line": 88,
-        "function": "load", "user_file": None, "user_line": None, "user_function": None, "via": "",
-    }  # fmt: skip
+        "process": 3,
+        "program_id": 7,
+        "graph_hash": "cafe",
+        "number": 0,
+        "shape": [16, 64],
+        "layout": [0, 1],
+        "type": "f32",
+        "op": "xla__device_data",
+        "sent": False,
+        "file": "/home/ada/data.py",
+        "line": 88,
+        "function": "load",
+        "user_file": None,
+        "user_line": None,
+        "user_function": None,
+        "via": "",
+    }
     assert (second["number"], second["shape"], second["type"]) == (1, [], "bf16")
     assert second["file"] is None
 
@@ -52,13 +72,33 @@ def test_entry_parameters_come_with_shape_type_and_line() -> None:
 def test_instructions_of_all_computations() -> None:
     helper, first, second, total = read(module())["hlo_instruction"]
     assert first == {
-        "process": 3, "program_id": 7, "graph_hash": "cafe", "computation": "main", "entry": True,
-        "root": False, "id": 1, "name": "p0", "opcode": "parameter", "type": "f32",
-        "shape": [16, 64], "layout": [0, 1], "operands": [], "parameter": 0, "literal": None,
-        "attributes": None, "op_type": "xla__device_data", "op_name": "step/data", "frame": 2,
-        "file": "/home/ada/data.py", "line": 88,
-        "function": "load", "user_file": None, "user_line": None, "user_function": None, "via": "",
-    }  # fmt: skip
+        "process": 3,
+        "program_id": 7,
+        "graph_hash": "cafe",
+        "computation": "main",
+        "entry": True,
+        "root": False,
+        "id": 1,
+        "name": "p0",
+        "opcode": "parameter",
+        "type": "f32",
+        "shape": [16, 64],
+        "layout": [0, 1],
+        "operands": [],
+        "parameter": 0,
+        "literal": None,
+        "attributes": None,
+        "op_type": "xla__device_data",
+        "op_name": "step/data",
+        "frame": 2,
+        "file": "/home/ada/data.py",
+        "line": 88,
+        "function": "load",
+        "user_file": None,
+        "user_line": None,
+        "user_function": None,
+        "via": "",
+    }
     assert (helper["computation"], helper["entry"], helper["parameter"]) == ("fused", False, 0)
     assert (second["op_type"], second["op_name"], second["frame"]) == (None, None, None)
     assert (total["type"], total["shape"], total["operands"]) == ("tuple", [], [1, 2])
@@ -67,11 +107,27 @@ def test_instructions_of_all_computations() -> None:
 
 def test_frames_with_their_callers() -> None:
     assert read(module())["hlo_frame"] == [
-        {"process": 3, "program_id": 7, "frame": 1, "parent": 0, "file": "/home/ada/train.py",
-         "line": 41, "function": "train", "kind": "user"},
-        {"process": 3, "program_id": 7, "frame": 2, "parent": 1, "file": "/home/ada/data.py",
-         "line": 88, "function": "load", "kind": "user"},
-    ]  # fmt: skip
+        {
+            "process": 3,
+            "program_id": 7,
+            "frame": 1,
+            "parent": 0,
+            "file": "/home/ada/train.py",
+            "line": 41,
+            "function": "train",
+            "kind": "user",
+        },
+        {
+            "process": 3,
+            "program_id": 7,
+            "frame": 2,
+            "parent": 1,
+            "file": "/home/ada/data.py",
+            "line": 88,
+            "function": "load",
+            "kind": "user",
+        },
+    ]
 
 
 def test_modules_follow_each_other() -> None:
@@ -80,9 +136,11 @@ def test_modules_follow_each_other() -> None:
         hlo.read_module(module().SerializeToString(), 3, program, None, Folders(), ingested)
     programs = {name: columns["program_id"] for name, columns in ingested.tables.items()}
     assert programs == {
-        "hlo_module": [7, 8], "hlo_instruction": [7] * 4 + [8] * 4,
-        "hlo_parameter": [7, 7, 8, 8], "hlo_frame": [7, 7, 8, 8],
-    }  # fmt: skip
+        "hlo_module": [7, 8],
+        "hlo_instruction": [7] * 4 + [8] * 4,
+        "hlo_parameter": [7, 7, 8, 8],
+        "hlo_frame": [7, 7, 8, 8],
+    }
 
 
 def test_module_without_an_entry_computation_has_no_parameters() -> None:
@@ -154,8 +212,14 @@ def sharding(parameters: list[bytes], output: bytes = b"") -> str | None:
 def test_shardings_have_a_digest() -> None:
     assert sharding([]) is None
     assert sharding([b"", b""]) is None
-    digests = {sharding([b"a"]), sharding([b"b"]), sharding([b"a", b""]), sharding([], b"a"),
-               sharding([b"a"], b"b"), sharding([b"a", b"b"])}  # fmt: skip
+    digests = {
+        sharding([b"a"]),
+        sharding([b"b"]),
+        sharding([b"a", b""]),
+        sharding([], b"a"),
+        sharding([b"a"], b"b"),
+        sharding([b"a", b"b"]),
+    }
     assert len(digests) == 6
     assert all(digest and len(digest) == 8 for digest in digests)
     assert sharding([b"a"], b"b") == sharding([b"a"], b"b")
@@ -249,8 +313,13 @@ def test_absurdly_deep_stack() -> None:
 def captured(path: Path) -> list[bytes]:
     """The modules of a timeline."""
     space = message("XSpace").FromString(path.read_bytes())
-    return [stat.bytes_value for plane in space.planes if plane.name == "/host:metadata"
-            for entry in plane.event_metadata for stat in entry.value.stats]  # fmt: skip
+    return [
+        stat.bytes_value
+        for plane in space.planes
+        if plane.name == "/host:metadata"
+        for entry in plane.event_metadata
+        for stat in entry.value.stats
+    ]
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.parts[-5])
@@ -274,8 +343,9 @@ def test_sample_names_the_lines_that_its_graph_is_built_on() -> None:
     (path,) = (path for path in SAMPLES if "scalar_read" in path.parts)
     sites = {
         (row["op_type"], row["file"], row["line"])
-        for proto in captured(path) for row in read(proto)["hlo_instruction"]
-    }  # fmt: skip
+        for proto in captured(path)
+        for row in read(proto)["hlo_instruction"]
+    }
     assert ("aten__addmm", "/samples/programs/scalar_read.py", 32) in sites
 
 

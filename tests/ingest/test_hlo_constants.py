@@ -102,9 +102,13 @@ print(json.dumps([xla_builder.get_computation_hlo(each) for each in computations
 def test_cases_are_what_xla_prints() -> None:
     modules = [serialized_constant(constant(*case[:4])).hex() for case in PRINTED]
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], input="\n".join(modules), capture_output=True, text=True,
-        env=os.environ | {"PJRT_DEVICE": "CPU"}, check=True,
-    )  # fmt: skip
+        [sys.executable, "-c", PROGRAM],
+        input="\n".join(modules),
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PJRT_DEVICE": "CPU"},
+        check=True,
+    )
     texts = json.loads(done.stdout.splitlines()[-1])
     for text, (*_, printed) in zip(texts, PRINTED, strict=True):
         assert f" constant({printed})\n" in text
@@ -126,9 +130,11 @@ def serialized_constant(value: Any) -> bytes:
     root_id = bytes((6 << 3, 1))
     result = message("HloModuleProto")(name="m", id=1, entry_computation_id=1)
     return bytes(
-        result.SerializeToString() + field(2, b"main") + program_shape
+        result.SerializeToString()
+        + field(2, b"main")
+        + program_shape
         + field(3, computation.SerializeToString() + program_shape + root_id)
-    )  # fmt: skip
+    )
 
 
 def test_constant_is_in_its_instruction() -> None:
@@ -138,16 +144,19 @@ def test_constant_is_in_its_instruction() -> None:
     assert [row["literal"] for row in read(proto)["hlo_instruction"]] == [None] * 4 + ["2.5"]
 
 
-@pytest.mark.parametrize(("type_name", "dimensions", "values"), [
-    ("f32", [17], [0.0] * 17),
-    ("f32", [2, 3], [0.0] * 5),
-    ("f32", [-1, -1], [0.0]),
-    ("f32", [2**62, 0], []),
-    ("f32", [16] * 15 + [0], []),
-    ("f32", [1] * 20, [0.0]),
-    ("f16", [2], b"\x00\x00\x00"),
-    ("c64", [1], [1.0]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("type_name", "dimensions", "values"),
+    [
+        ("f32", [17], [0.0] * 17),
+        ("f32", [2, 3], [0.0] * 5),
+        ("f32", [-1, -1], [0.0]),
+        ("f32", [2**62, 0], []),
+        ("f32", [16] * 15 + [0], []),
+        ("f32", [1] * 20, [0.0]),
+        ("f16", [2], b"\x00\x00\x00"),
+        ("c64", [1], [1.0]),
+    ],
+)
 def test_constant_that_is_large_or_not_whole_has_no_text(
     type_name: str, dimensions: list[int], values: Any
 ) -> None:

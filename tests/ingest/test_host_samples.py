@@ -19,9 +19,14 @@ LOAD = CallSite("/home/ada/data.py", 12, "Images.__getitem__")
 BACKWARD = CallSite("/home/ada/train.py", 44, "train", via="backward")
 SITES = CallSites((LOAD, BACKWARD), ("    crop(image)", "    loss.backward()"))
 SAMPLE: dict[str, Any] = {
-    "thread": 12049, "main": True, "doing": "batch", "in_framework": False, "site": 0, "count": 7,
+    "thread": 12049,
+    "main": True,
+    "doing": "batch",
+    "in_framework": False,
+    "site": 0,
+    "count": 7,
     "generator": True,
-}  # fmt: skip
+}
 
 
 def read(path: Path) -> Ingested:
@@ -53,13 +58,25 @@ def test_sample_becomes_a_row_with_its_call_site(file: Path) -> None:
 
     common = {"process": 2, "phase": "loop", "thread": 12049, "main": True}
     assert rows(ingested.tables["host_sample"]) == [
-        {**common, "doing": "batch", "in_framework": False, "tracing": False,
-         "generator": True, "count": 7,
-         **LOAD.columns()},
-        {**common, "doing": None, "in_framework": True, "tracing": True,
-         "generator": False, "count": 90,
-         **BACKWARD.columns()},
-    ]  # fmt: skip
+        {
+            **common,
+            "doing": "batch",
+            "in_framework": False,
+            "tracing": False,
+            "generator": True,
+            "count": 7,
+            **LOAD.columns(),
+        },
+        {
+            **common,
+            "doing": None,
+            "in_framework": True,
+            "tracing": True,
+            "generator": False,
+            "count": 90,
+            **BACKWARD.columns(),
+        },
+    ]
     assert set(ingested.tables["host_sample"]) == set(TABLES["host_sample"].columns)
 
 
@@ -75,9 +92,20 @@ def test_no_samples_are_a_table_without_rows_and_no_file_is_no_table(file: Path)
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", "5", "{}", '{"samples": 5}', '{"samples": [5]}', '{"samples": [{}]}',
-             json.dumps({"samples": [SAMPLE, {**SAMPLE, "site": "a"}]}), "\x00"],
-)  # fmt: skip
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "5",
+        "{}",
+        '{"samples": 5}',
+        '{"samples": [5]}',
+        '{"samples": [{}]}',
+        json.dumps({"samples": [SAMPLE, {**SAMPLE, "site": "a"}]}),
+        "\x00",
+    ],
+)
 def test_damaged_file_leaves_a_note_and_no_table(file: Path, text: str) -> None:
     file.write_text(text)
 

@@ -230,9 +230,11 @@ def test_repeated_operations_of_large_modules_are_taken_in_turn(
 # Any graph
 
 operations = st.builds(
-    Op, st.sampled_from(["aten::add", "aten::mul", "xla__device_data"]), st.integers(1, 40),
+    Op,
+    st.sampled_from(["aten::add", "aten::mul", "xla__device_data"]),
+    st.integers(1, 40),
     st.sampled_from(["add", "multiply", "parameter", "broadcast"]),
-)  # fmt: skip
+)
 graphs = st.lists(operations, min_size=1, max_size=12)
 
 
@@ -252,8 +254,9 @@ def test_lent_line_is_of_the_same_operation_and_lent_once(
         module = decoded(bare(late), 2)
         hlo.lend_lines([decoded(known, 1), module])
 
-    lent = [(op.name, op.opcode, line)
-            for op, line in zip(late, lines_of(module), strict=True) if line]  # fmt: skip
+    lent = [
+        (op.name, op.opcode, line) for op, line in zip(late, lines_of(module), strict=True) if line
+    ]
     there = [(op.name, op.opcode, op.line) for op in known]
     for operation in set(lent):
         assert lent.count(operation) <= there.count(operation)

@@ -94,8 +94,9 @@ def test_what_is_cut_off_from_what_a_process_listed_is_lost(run: Path) -> None:
     (run / "process-43" / "metrics.txt").unlink()
     evidence = load(str(run))
     assert [note.partition("process-43/")[2][:30] for note in evidence.lost] == [
-        "steps.jsonl: is cut off after ", "metrics.txt: is gone; what was"
-    ]  # fmt: skip
+        "steps.jsonl: is cut off after ",
+        "metrics.txt: is gone; what was",
+    ]
     assert {"step", "metric"} <= evidence.cut.keys()
 
 

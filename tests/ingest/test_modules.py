@@ -44,19 +44,33 @@ def compilations(numbers: Iterable[Numbers | None], process: int = 0) -> Ingeste
     for index, given in enumerate(numbers):
         inputs, outputs = given or (None, None)
         ingested.add(
-            "compilation", process=process, graph_hash=f"h{index}" if given else None,
-            inputs=inputs, outputs=outputs, end_ns=100 * index + 50, duration_ns=20,
-        )  # fmt: skip
+            "compilation",
+            process=process,
+            graph_hash=f"h{index}" if given else None,
+            inputs=inputs,
+            outputs=outputs,
+            end_ns=100 * index + 50,
+            duration_ns=20,
+        )
     return ingested
 
 
 def recorded(*files: tuple[str, int]) -> ProcessRecord:
     """What a process tells of its files of modules: the name of each, and compilations by then."""
     return ProcessRecord(
-        pid=1, frontend="torch_xla", versions={}, used_device=True, settings={}, devices=(),
-        settings_lines={}, folders=PythonFolders((), ()), ended=True, began_ns=0, ended_ns=1,
+        pid=1,
+        frontend="torch_xla",
+        versions={},
+        used_device=True,
+        settings={},
+        devices=(),
+        settings_lines={},
+        folders=PythonFolders((), ()),
+        ended=True,
+        began_ns=0,
+        ended_ns=1,
         modules=tuple(ModulesFile(name, until) for name, until in files),
-    )  # fmt: skip
+    )
 
 
 def joined(folder: Path, ingested: Ingested, *named: tuple[str, int]) -> dict[int, str | None]:

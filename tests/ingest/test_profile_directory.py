@@ -97,11 +97,14 @@ def test_hosts_of_a_session_are_on_one_clock(tmp_path: Path) -> None:
     write(tmp_path, "s", "a", loop(3))
     write(tmp_path, "s", "b", loop(3, START + 40_000))
     database = load_evidence(str(tmp_path)).database
-    rows = database.rows("SELECT host, begin_ns FROM timeline JOIN process USING (process, host)"
-                         " ORDER BY process")  # fmt: skip
+    rows = database.rows(
+        "SELECT host, begin_ns FROM timeline JOIN process USING (process, host) ORDER BY process"
+    )
     assert [row["begin_ns"] - START for row in rows] == [0, 40_000]
-    begins = database.rows("SELECT process, min(begin_ns) AS begin FROM timeline_step"
-                           " GROUP BY process ORDER BY process")  # fmt: skip
+    begins = database.rows(
+        "SELECT process, min(begin_ns) AS begin FROM timeline_step"
+        " GROUP BY process ORDER BY process"
+    )
     assert [row["begin"] - START for row in begins] == [0, 40_000]
 
 

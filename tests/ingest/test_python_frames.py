@@ -30,17 +30,21 @@ def reading(steps: int) -> Trace:
         trace.barrier(at).run(at + 50, at + 550)
         if step:
             trace.graph(at + 600).transfer("From", at + 625, at + 675)
-            traced(trace, ("$train.py:41 log", at + 590, at + 690),
-                   ("$contextlib.py:9 __enter__", at + 592, at + 680),
-                   ("$array.py:298 __float__", at + 595, at + 680),
-                   ("$<unknown> get", at + 596, at + 679),
-                   ("$builtins float", at + 597, at + 679))  # fmt: skip
+            traced(
+                trace,
+                ("$train.py:41 log", at + 590, at + 690),
+                ("$contextlib.py:9 __enter__", at + 592, at + 680),
+                ("$array.py:298 __float__", at + 595, at + 680),
+                ("$<unknown> get", at + 596, at + 679),
+                ("$builtins float", at + 597, at + 679),
+            )
     return trace
 
 
 def test_reads_are_in_the_programs_innermost_function(tmp_path: Path) -> None:
-    rows = queried(evidence_of(reading(3), tmp_path),
-                   "SELECT file, line, function, count FROM host_sync")  # fmt: skip
+    rows = queried(
+        evidence_of(reading(3), tmp_path), "SELECT file, line, function, count FROM host_sync"
+    )
     assert [tuple(row.values()) for row in rows] == [("train.py", 41, "log", 1)] * 2
 
 
@@ -53,19 +57,23 @@ def test_a_finding_has_the_function_and_a_note_says_what_its_line_is(tmp_path: P
     assert any("lines are those at which functions begin" in note for note in diagnosis.warnings)
 
 
-@pytest.mark.parametrize(("name", "place"), [
-    ("$model.py:7 forward", ("model.py", 7, "forward")),
-    ("src/model.py(7): forward", ("src/model.py", 7, "forward")),
-    ("torch/nn/modules/module.py(1773): _call_impl", (None, None, None)),
-    ("$<string>:2 __init__", (None, None, None)),
-    ("$model.py:99999999999999999999 forward", (None, None, None)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("$model.py:7 forward", ("model.py", 7, "forward")),
+        ("src/model.py(7): forward", ("src/model.py", 7, "forward")),
+        ("torch/nn/modules/module.py(1773): _call_impl", (None, None, None)),
+        ("$<string>:2 __init__", (None, None, None)),
+        ("$model.py:99999999999999999999 forward", (None, None, None)),
+    ],
+)
 def test_compilations_of_barriers_and_reads_have_their_function(
     name: str, place: tuple[str | None, int | None, str | None], tmp_path: Path
 ) -> None:
     trace = traced(compiled(loop(2), 1105, "graph"), (name, 1090, 1140))
-    (row,) = queried(evidence_of(trace, tmp_path),
-                     "SELECT file, line, function, via FROM compilation")  # fmt: skip
+    (row,) = queried(
+        evidence_of(trace, tmp_path), "SELECT file, line, function, via FROM compilation"
+    )
     assert (row["file"], row["line"], row["function"]) == place
     assert row["via"] == ("" if place[0] else "barrier")
 
@@ -81,8 +89,14 @@ def test_functions_may_be_in_a_plane_of_their_own(tmp_path: Path) -> None:
 
 def test_a_name_without_folders_is_that_of_the_only_file_with_it() -> None:
     site = "/lib/python3.11/site-packages"
-    files = [f"{site}/flax/nnx/compilation.py", "/home/ada/train.py", None, "/home/ada/core.py",
-             "/home/ada/model.py", f"{site}/flax/nnx/model.py"]  # fmt: skip
+    files = [
+        f"{site}/flax/nnx/compilation.py",
+        "/home/ada/train.py",
+        None,
+        "/home/ada/core.py",
+        "/home/ada/model.py",
+        f"{site}/flax/nnx/model.py",
+    ]
     assert paths_by_name(files) == {
         "compilation.py": f"{site}/flax/nnx/compilation.py", "train.py": "/home/ada/train.py",
     }  # fmt: skip  # core.py may be JAX's, model.py either's

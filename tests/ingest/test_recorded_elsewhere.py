@@ -50,8 +50,9 @@ def test_a_folder_is_one_program(folder: Path) -> None:
         "SELECT process, step, file, line, duration_ns FROM compilation ORDER BY index"
     )
     assert [tuple(row.values()) for row in rows] == [
-        (0, 0, "/home/ada/train.py", 40, 3000), (0, 1, "/home/ada/train.py", 40, 3000)
-    ]  # fmt: skip
+        (0, 0, "/home/ada/train.py", 40, 3000),
+        (0, 1, "/home/ada/train.py", 40, 3000),
+    ]
     assert evidence.database.scalar("SELECT compiled FROM reported WHERE process = 0") == 2
     assert evidence.notes == (
         f"{folder}/console.log: an analysis log; {folder}/metrics.txt: a metrics report;"

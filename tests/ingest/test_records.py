@@ -34,8 +34,11 @@ def test_steps_go_from_barrier_to_barrier(tmp_path: Path) -> None:
         " barrier_ns / 1e3 AS barrier FROM step ORDER BY index",
     )
     assert [(s["index"], s["tail"], s["executions"], s["us"]) for s in steps] == [
-        (0, False, 1, 130), (1, False, 1, 1000), (2, False, 1, 1000), (3, True, 0, 520)
-    ]  # fmt: skip
+        (0, False, 1, 130),
+        (1, False, 1, 1000),
+        (2, False, 1, 1000),
+        (3, True, 0, 520),
+    ]
     assert steps[1]["barrier"] == 30
 
 
@@ -58,8 +61,9 @@ def test_fetches_outside_of_barriers_are_reads_of_their_step(tmp_path: Path) -> 
         "SELECT step, tail, kind, count, duration_ns / 1e3 AS us FROM host_sync ORDER BY step",
     )
     assert [(r["step"], r["tail"], r["kind"], r["count"]) for r in reads] == [
-        (1, False, "fetch", 1), (2, False, "fetch", 1)
-    ]  # fmt: skip
+        (1, False, "fetch", 1),
+        (2, False, "fetch", 1),
+    ]
     assert all(50 <= r["us"] <= 75 for r in reads)
 
 
@@ -71,8 +75,9 @@ def test_compilations_of_barriers_and_of_reads_are_kept_apart(tmp_path: Path) ->
         "SELECT step, via, ordinal, launches, graph_hash, duration_ns / 1e3 AS us FROM compilation",
     )
     assert [(r["step"], r["via"], r["ordinal"], r["graph_hash"], r["us"]) for r in rows] == [
-        (1, "barrier", 3, "step", 3), (2, "read", 0, "read", 3)  # the first step warmed up
-    ]  # fmt: skip
+        (1, "barrier", 3, "step", 3),
+        (2, "read", 0, "read", 3),  # the first step warmed up
+    ]
     assert rows[0]["launches"] == 3
 
 

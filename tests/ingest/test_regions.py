@@ -34,13 +34,16 @@ def regions(trace: Trace, folder: Path) -> list[Row]:
 
 
 def test_labels_nest_and_tell_the_time_without_inner_ones(tmp_path: Path) -> None:
-    trace = labelled(("step", 200, 1000), ("forward", 300, 500), ("block", 310, 400),
-                     ("forward", 1300, 1400))  # fmt: skip
+    trace = labelled(
+        ("step", 200, 1000), ("forward", 300, 500), ("block", 310, 400), ("forward", 1300, 1400)
+    )
     rows = regions(trace, tmp_path)
     assert [(r["path"], r["step"], r["us"], r["own"]) for r in rows] == [
-        ("step", 1, 800, 600), ("step > forward", 1, 200, 110),
-        ("step > forward > block", 1, 90, 90), ("forward", 2, 100, 100),
-    ]  # fmt: skip
+        ("step", 1, 800, 600),
+        ("step > forward", 1, 200, 110),
+        ("step > forward > block", 1, 90, 90),
+        ("forward", 2, 100, 100),
+    ]
 
 
 def test_a_label_tells_what_it_launched_and_how_long_the_device_was_idle(tmp_path: Path) -> None:
@@ -50,24 +53,41 @@ def test_a_label_tells_what_it_launched_and_how_long_the_device_was_idle(tmp_pat
 
 
 def test_what_the_runtime_does_is_no_label(tmp_path: Path) -> None:
-    trace = labelled(("tuple-simplifier", 1106, 1107), ("$train.py:4 step", 200, 300),
-                     ("PjRtBuffer::Delete", 400, 410), ("SetTensorData", 420, 430),
-                     ("instant", 500, 500), trace=compiled(loop(2), 1105, "step"))  # fmt: skip
+    trace = labelled(
+        ("tuple-simplifier", 1106, 1107),
+        ("$train.py:4 step", 200, 300),
+        ("PjRtBuffer::Delete", 400, 410),
+        ("SetTensorData", 420, 430),
+        ("instant", 500, 500),
+        trace=compiled(loop(2), 1105, "step"),
+    )
     assert regions(trace, tmp_path) == []
 
 
 def test_passes_of_a_compilation_that_the_timeline_cuts_off_are_no_labels(tmp_path: Path) -> None:
-    trace = labelled(("train", 200, 300), ("simplification", 400, 600), ("dce", 410, 500),
-                     ("RunInvariantCheckers", 420, 430), ("scheduling", 610, 620),
-                     ("fusion", 700, 800), ("RunInvariantCheckers", 750, 760),
-                     ("Canonicalizer", 810, 820), ("evaluate", 1500, 1600))  # fmt: skip
+    trace = labelled(
+        ("train", 200, 300),
+        ("simplification", 400, 600),
+        ("dce", 410, 500),
+        ("RunInvariantCheckers", 420, 430),
+        ("scheduling", 610, 620),
+        ("fusion", 700, 800),
+        ("RunInvariantCheckers", 750, 760),
+        ("Canonicalizer", 810, 820),
+        ("evaluate", 1500, 1600),
+    )
     assert [row["path"] for row in regions(trace, tmp_path)] == ["train", "evaluate"]
 
 
 def test_nor_are_those_of_one_that_had_begun_before(tmp_path: Path) -> None:
-    trace = labelled(("simplification", 1, 20), ("RunInvariantCheckers", 5, 6),
-                     ("scheduling", 22, 30), ("emit", 31, 40), ("log", 990, 1200),
-                     ("evaluate", 1500, 1600))  # fmt: skip
+    trace = labelled(
+        ("simplification", 1, 20),
+        ("RunInvariantCheckers", 5, 6),
+        ("scheduling", 22, 30),
+        ("emit", 31, 40),
+        ("log", 990, 1200),
+        ("evaluate", 1500, 1600),
+    )
     assert [row["path"] for row in regions(trace, tmp_path)] == ["log", "evaluate"]
 
 
@@ -89,10 +109,15 @@ def test_many_labels_that_differ_in_a_number_are_shown_as_one(tmp_path: Path) ->
     assert paths == {"step N", *(name for name, _, _ in few)}
 
 
-@pytest.mark.parametrize(("begin", "numbered", "said"), [
-    (1090.0, {}, True), (1090.0, {"step_num": 3}, False), (1090.0, {"_r": 1}, False),
-    (1110.0, {}, False)
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("begin", "numbered", "said"),
+    [
+        (1090.0, {}, True),
+        (1090.0, {"step_num": 3}, False),
+        (1090.0, {"_r": 1}, False),
+        (1110.0, {}, False),
+    ],
+)
 def test_a_label_around_a_barrier_is_reported_unless_it_is_a_steps(
     begin: float, numbered: dict[str, int], said: bool, tmp_path: Path
 ) -> None:
@@ -127,7 +152,14 @@ def test_the_innermost_label_of_an_instant(spans: list[tuple[int, int]], at: int
     for number in range(len(end)):
         if parent[number] >= 0:
             end[number] = min(end[number], end[parent[number]])
-    found = Regions(begin, end, np.zeros(len(begin), np.int32), parent, own,
-                    np.zeros(len(begin), bool), ["label"])  # fmt: skip
+    found = Regions(
+        begin,
+        end,
+        np.zeros(len(begin), np.int32),
+        parent,
+        own,
+        np.zeros(len(begin), bool),
+        ["label"],
+    )
     inside = [number for number in range(len(end)) if begin[number] <= at < end[number]]
     assert found.innermost(np.array([at]))[0] == (inside[-1] if inside else -1)

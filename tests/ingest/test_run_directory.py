@@ -16,26 +16,70 @@ from xladoctor.ingest.run_directory import read_run_directory
 from xladoctor.ingest.run_records import plain
 
 LOG = Path(__file__).parent / "torch_xla" / "analysis_logs" / "torch_xla_2.9.log"
-MANIFEST = {"command": ["python", "train.py"], "cwd": "/home/ada", "began_ns": 5,
-            "ended": {"status": 0, "signal": None, "seconds": 2.5}}  # fmt: skip
+MANIFEST = {
+    "command": ["python", "train.py"],
+    "cwd": "/home/ada",
+    "began_ns": 5,
+    "ended": {"status": 0, "signal": None, "seconds": 2.5},
+}
 RECORD: dict[str, Any] = {
-    "pid": 42, "rank": None, "host": "vm", "frontend": "torch_xla", "used_device": True,
+    "pid": 42,
+    "rank": None,
+    "host": "vm",
+    "frontend": "torch_xla",
+    "used_device": True,
     "versions": {"torch": "2.9.0", "torch_xla": "2.9.0", "python": "3.11.7"},
-    "devices": ["TPU:0", "TPU:1"], "ended": True,
-    "main": "/home/ada/train.py", "cwd": "/home/ada", "began_ns": 10, "ended_ns": 20,
+    "devices": ["TPU:0", "TPU:1"],
+    "ended": True,
+    "main": "/home/ada/train.py",
+    "cwd": "/home/ada",
+    "began_ns": 10,
+    "ended_ns": 20,
     "settings": {"XLA_IR_DEBUG": "1", "PJRT_DEVICE": "TPU"},
     "settings_lines": {"XLA_IR_DEBUG": ["/home/ada/train.py", 2, "<module>"]},
-    "folders": {"standard": [], "installed": []}, "no_analysis_log": None,
-}  # fmt: skip
-STEP = {"event": "step", "thread": 1, "main": True, "index": 0, "steps": 1, "end_ns": 90,
-        "duration_ns": 50, "barrier_ns": 5, "compile_ns": 0, "capture_ns": 0, "executions": 1,
-        "compilations": 0, "reads": [[0, "item", 0, 1, 9, 0]], "input": [0, 0], "uploads": [],
-        "optimizers": [[0, 1]], "log": 0, "traced": False, "probed": False, "site": 0,
-        "counters": {"MarkStep": 2}}  # fmt: skip
-SITES = {"sites": [{"file": "/home/ada/train.py", "line": 9, "function": "train", "user_file": None,
-                    "user_line": None, "user_function": None, "via": "", "source": "t.item()"}],
-         "fallbacks": [{"op": "aten::nonzero", "site": 0, "count": 2, "duration_ns": 9,
-                        "compile_ns": 4}]}  # fmt: skip
+    "folders": {"standard": [], "installed": []},
+    "no_analysis_log": None,
+}
+STEP = {
+    "event": "step",
+    "thread": 1,
+    "main": True,
+    "index": 0,
+    "steps": 1,
+    "end_ns": 90,
+    "duration_ns": 50,
+    "barrier_ns": 5,
+    "compile_ns": 0,
+    "capture_ns": 0,
+    "executions": 1,
+    "compilations": 0,
+    "reads": [[0, "item", 0, 1, 9, 0]],
+    "input": [0, 0],
+    "uploads": [],
+    "optimizers": [[0, 1]],
+    "log": 0,
+    "traced": False,
+    "probed": False,
+    "site": 0,
+    "counters": {"MarkStep": 2},
+}
+SITES = {
+    "sites": [
+        {
+            "file": "/home/ada/train.py",
+            "line": 9,
+            "function": "train",
+            "user_file": None,
+            "user_line": None,
+            "user_function": None,
+            "via": "",
+            "source": "t.item()",
+        }
+    ],
+    "fallbacks": [
+        {"op": "aten::nonzero", "site": 0, "count": 2, "duration_ns": 9, "compile_ns": 4}
+    ],
+}
 METRICS = "Counter: MarkStep\n  Value: 7\n"
 
 
@@ -79,12 +123,32 @@ def test_whole_run_fills_every_table_and_leaves_no_note(run: Path) -> None:
     assert plain(manifest)["command"] == MANIFEST["command"]
     assert ingested.notes == []
     assert {name: len(table(ingested, name)) for name in ingested.tables} == {
-        "process": 1, "version": 3, "environment": 2, "source_line": 1, "fallback": 1, "step": 1,
-        "step_period": 1, "host_sync": 1, "data_wait": 0, "transfer": 0, "optimizer": 0,
-        "fallback_count": 0, "upload": 0, "state_save": 0, "outlier": 0, "cut": 0,
-        "enclosing_loop": 0, "capture_fault": 0, "compilation": 5, "execution": 7, "metric": 0,
-        "counter": 1, "ignore_comment": 0, "empty_pass": 0, "idle_optimizer": 0,
-    }  # fmt: skip
+        "process": 1,
+        "version": 3,
+        "environment": 2,
+        "source_line": 1,
+        "fallback": 1,
+        "step": 1,
+        "step_period": 1,
+        "host_sync": 1,
+        "data_wait": 0,
+        "transfer": 0,
+        "optimizer": 0,
+        "fallback_count": 0,
+        "upload": 0,
+        "state_save": 0,
+        "outlier": 0,
+        "cut": 0,
+        "enclosing_loop": 0,
+        "capture_fault": 0,
+        "compilation": 5,
+        "execution": 7,
+        "metric": 0,
+        "counter": 1,
+        "ignore_comment": 0,
+        "empty_pass": 0,
+        "idle_optimizer": 0,
+    }
 
 
 def test_process_with_its_devices_and_settings(run: Path) -> None:
@@ -200,8 +264,17 @@ def test_fault_log_of_any_bytes_is_told(run: Path) -> None:
 # Limits of the capture
 
 
-WINDOW = {"begin_ns": 100, "steps": 60, "end_ns": 200, "ended_by": "step limit", "bytes": 5000,
-          "stop_ns": 7, "session": "s", "file": "vm_42.xplane.pb", "write_ns": 3}  # fmt: skip
+WINDOW = {
+    "begin_ns": 100,
+    "steps": 60,
+    "end_ns": 200,
+    "ended_by": "step limit",
+    "bytes": 5000,
+    "stop_ns": 7,
+    "session": "s",
+    "file": "vm_42.xplane.pb",
+    "write_ns": 3,
+}
 OPEN_WINDOW = {"begin_ns": 300, "steps": 2}
 
 
@@ -209,11 +282,31 @@ def test_windows_of_the_profiler_are_rows(run: Path) -> None:
     add_process(run, 42, windows=[WINDOW, OPEN_WINDOW])
     ingested = read(run)
     assert table(ingested, "capture_window") == [
-        {"process": 0, "of_program": False, "session": "s", "begin_ns": 100, "end_ns": 200,
-         "steps": 60, "ended_by": "step limit", "bytes": 5000, "stop_ns": 7, "write_ns": 3},
-        {"process": 0, "of_program": False, "session": None, "begin_ns": 300, "end_ns": None,
-         "steps": 2, "ended_by": None, "bytes": None, "stop_ns": None, "write_ns": None},
-    ]  # fmt: skip
+        {
+            "process": 0,
+            "of_program": False,
+            "session": "s",
+            "begin_ns": 100,
+            "end_ns": 200,
+            "steps": 60,
+            "ended_by": "step limit",
+            "bytes": 5000,
+            "stop_ns": 7,
+            "write_ns": 3,
+        },
+        {
+            "process": 0,
+            "of_program": False,
+            "session": None,
+            "begin_ns": 300,
+            "end_ns": None,
+            "steps": 2,
+            "ended_by": None,
+            "bytes": None,
+            "stop_ns": None,
+            "write_ns": None,
+        },
+    ]
     assert ingested.notes == []
 
 
@@ -236,8 +329,10 @@ def test_modules_that_were_left_out_are_told(run: Path, too_large: bool) -> None
 
 
 def test_program_that_hung_is_told_with_the_files_that_say_where(run: Path) -> None:
-    write(run / "run.json", {**MANIFEST, "ended": {"status": None, "signal": 15, "seconds": 90.2,
-                                                   "timeout_s": 90.0}})  # fmt: skip
+    write(
+        run / "run.json",
+        {**MANIFEST, "ended": {"status": None, "signal": 15, "seconds": 90.2, "timeout_s": 90.0}},
+    )
     for pid in (43, 42):
         write(run / f"stacks-{pid}.txt", "MainThread …")
     assert read(run).notes == [
@@ -262,8 +357,17 @@ def test_long_analysis_log_in_parts_is_read_as_one(run: Path) -> None:
     ends = [len(first), 5_000_000, begin + len(later), begin + len(later) + len(last)]
     lines = []
     for index, end in enumerate(ends):
-        lines.append({"event": "compile", "thread": 1, "step": index, "site": 0, "end_ns": index,
-                      "during": "barrier", "duration_ns": 1})  # fmt: skip
+        lines.append(
+            {
+                "event": "compile",
+                "thread": 1,
+                "step": index,
+                "site": 0,
+                "end_ns": index,
+                "during": "barrier",
+                "duration_ns": 1,
+            }
+        )
         lines.append({**STEP, "index": index, "log": end, "compilations": 1})
     write(folder / "steps.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
 
@@ -412,8 +516,14 @@ def test_room_that_was_kept_for_faults_is_none(run: Path) -> None:
 def test_timeline_whose_clock_was_set_is_left_out_and_said_so(
     run: Path, jumped: int, way: str
 ) -> None:
-    window = {"session": "out", "begin_ns": 1, "end_ns": 2, "steps": 9, "ended_by": "step limit",
-              "jumped_ns": jumped * 10**9}  # fmt: skip
+    window = {
+        "session": "out",
+        "begin_ns": 1,
+        "end_ns": 2,
+        "steps": 9,
+        "ended_by": "step limit",
+        "jumped_ns": jumped * 10**9,
+    }
     add_process(run, 42, windows=[window])
     timeline = run / "plugins" / "profile" / "out" / "vm_42.xplane.pb"
     write(timeline, "")

@@ -13,9 +13,19 @@ from xladoctor.ingest.timeline.sampling import split_python
 
 
 def sample(count: int, line: int, **fields: Any) -> Row:
-    return {"process": 0, "phase": "loop", "thread": 1, "main": True, "doing": None,
-            "in_framework": False, "tracing": False, "file": "train.py", "line": line,
-            "count": count, **fields}  # fmt: skip
+    return {
+        "process": 0,
+        "phase": "loop",
+        "thread": 1,
+        "main": True,
+        "doing": None,
+        "in_framework": False,
+        "tracing": False,
+        "file": "train.py",
+        "line": line,
+        "count": count,
+        **fields,
+    }
 
 
 def split(samples: list[Row], other: int = 1000, **tables: list[Row]) -> tuple[Any, Ingested]:
@@ -29,8 +39,14 @@ def split(samples: list[Row], other: int = 1000, **tables: list[Row]) -> tuple[A
 
 def frame(line: int, number: int = 1, parent: int = 0, process: int = 0) -> dict[str, Any]:
     """A Python frame of a graph."""
-    return {"process": process, "program_id": 3, "frame": number, "parent": parent,
-            "file": "train.py", "line": line}  # fmt: skip
+    return {
+        "process": process,
+        "program_id": 3,
+        "frame": number,
+        "parent": parent,
+        "file": "train.py",
+        "line": line,
+    }
 
 
 def test_samples_in_torch_and_at_lines_of_the_graph_are_of_tracing() -> None:

@@ -12,13 +12,29 @@ from xladoctor.ingest.step_log import CallSites
 
 
 def compilation(site: int, defined: int | None = None) -> dict[str, Any]:
-    return {"event": "compile", "thread": 1, "step": 0, "site": site, "during": "launch",
-            "end_ns": 1, "duration_ns": 1, "function": "mul", "defined": defined}  # fmt: skip
+    return {
+        "event": "compile",
+        "thread": 1,
+        "step": 0,
+        "site": site,
+        "during": "launch",
+        "end_ns": 1,
+        "duration_ns": 1,
+        "function": "mul",
+        "defined": defined,
+    }
 
 
 def step(site: int) -> dict[str, Any]:
-    return {"event": "step", "thread": 1, "index": 0, "end_ns": 1, "duration_ns": 1,
-            "steps": 1, "site": site}  # fmt: skip
+    return {
+        "event": "step",
+        "thread": 1,
+        "index": 0,
+        "end_ns": 1,
+        "duration_ns": 1,
+        "steps": 1,
+        "site": site,
+    }
 
 
 def set_up(lines: Iterable[dict[str, Any]], **steps: int) -> frozenset[int | None]:

@@ -44,15 +44,19 @@ def test_a_module_without_an_end_takes_two_minutes_at_least() -> None:
 
 
 def test_a_module_on_a_line_of_its_own() -> None:
-    text = (f"{HEAD}55] \n{STARS}\nVery slow compile?  If you want to file a bug, run with envvar"
-            f" XLA_FLAGS=--xla_dump_to=/tmp/foo and attach the results.\n"
-            f"Compiling module jit_step.503\n{STARS}\nepoch 1\n")  # fmt: skip
+    text = (
+        f"{HEAD}55] \n{STARS}\nVery slow compile?  If you want to file a bug, run with envvar"
+        f" XLA_FLAGS=--xla_dump_to=/tmp/foo and attach the results.\n"
+        f"Compiling module jit_step.503\n{STARS}\nepoch 1\n"
+    )
     assert compilations(text) == [("jit(step)", 120_000_000_000)]
 
 
 def test_a_build_without_optimizations_is_named() -> None:
-    text = (f"{HEAD}55]\n{STARS}\nSlow compile?  XLA was built without compiler optimizations,"
-            f" which can be slow.  Try rebuilding with -c opt.\n{STARS}\n")  # fmt: skip
+    text = (
+        f"{HEAD}55]\n{STARS}\nSlow compile?  XLA was built without compiler optimizations,"
+        f" which can be slow.  Try rebuilding with -c opt.\n{STARS}\n"
+    )
     with pytest.raises(IngestError, match="built without compiler optimizations"):
         compilations(text)
 
@@ -66,15 +70,24 @@ def test_constants_that_are_folded_are_named_with_their_line() -> None:
 
 
 def test_folding_within_a_module() -> None:
-    text = (f"{HEAD}65] {FOLDING}{HEAD}73]\n{COMPILING}{HEAD}140] The operation took 3m1s\n"
-            f"{COMPILING}")  # fmt: skip
+    text = (
+        f"{HEAD}65] {FOLDING}{HEAD}73]\n{COMPILING}{HEAD}140] The operation took 3m1s\n{COMPILING}"
+    )
     assert compilations(text) == [("jit(step)", 181_000_000_000)]
 
 
-@given(st.lists(st.sampled_from([
-    *COMPILING.splitlines(), *FOLDING.splitlines(), f"{HEAD}140] The operation took 1h2m",
-    "The operation took s",
-])))  # fmt: skip
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                *COMPILING.splitlines(),
+                *FOLDING.splitlines(),
+                f"{HEAD}140] The operation took 1h2m",
+                "The operation took s",
+            ]
+        )
+    )
+)
 def test_any_lines_are_taken_or_left(lines: list[str]) -> None:
     log = SlowAlarm()
     for line in lines:

@@ -57,8 +57,9 @@ def test_source_is_found_from_another_folder_by_the_run_in_its_own(
     assert line == ("second" if inside else None)
 
 
-@pytest.mark.parametrize("content", ["", "[", "{}x", "[1]", '[{"file": "a"}]', '[{"line": "b"}]',
-                                     "null"])  # fmt: skip
+@pytest.mark.parametrize(
+    "content", ["", "[", "{}x", "[1]", '[{"file": "a"}]', '[{"line": "b"}]', "null"]
+)
 def test_damaged_file_is_a_note_and_loses_nothing_else(run: Path, content: Any) -> None:
     evidence = loaded(run, content)
     assert any("sources.json: cannot be read" in note for note in evidence.notes)

@@ -29,14 +29,30 @@ ITEM = CallSite("/home/ada/train.py", 43, "train", via="item")
 SITES = CallSites((SYNC, ITEM), ("    torch_xla.sync()", "    total += loss.item()"))
 #: As the capture wrote it, the counters shortened.
 STEP: dict[str, Any] = {
-    "event": "step", "thread": 12049, "main": True, "index": 1, "steps": 1,
-    "end_ns": 1795248358170449682, "duration_ns": 144133032, "barrier_ns": 129757590,
-    "compile_ns": 5000, "capture_ns": 305013, "executions": 2, "compilations": 1,
-    "reads": [[1, "item", 0, 3, 9000, 2000]], "input": [1, 700],
-    "uploads": [[1, 2, 8192, 180000], [None, 1, 4, 9792]], "saves": [[1, 1, 3000], [0, 2, 500]],
-    "optimizers": [[0, 1]], "log": 7514, "traced": True, "probed": False, "site": 0,
-    "counters": {"MarkStep": 1}, "fallbacks": {"aten::_local_scalar_dense": 3},
-}  # fmt: skip
+    "event": "step",
+    "thread": 12049,
+    "main": True,
+    "index": 1,
+    "steps": 1,
+    "end_ns": 1795248358170449682,
+    "duration_ns": 144133032,
+    "barrier_ns": 129757590,
+    "compile_ns": 5000,
+    "capture_ns": 305013,
+    "executions": 2,
+    "compilations": 1,
+    "reads": [[1, "item", 0, 3, 9000, 2000]],
+    "input": [1, 700],
+    "uploads": [[1, 2, 8192, 180000], [None, 1, 4, 9792]],
+    "saves": [[1, 1, 3000], [0, 2, 500]],
+    "optimizers": [[0, 1]],
+    "log": 7514,
+    "traced": True,
+    "probed": False,
+    "site": 0,
+    "counters": {"MarkStep": 1},
+    "fallbacks": {"aten::_local_scalar_dense": 3},
+}
 
 
 def read(*lines: dict[str, Any] | str, sites: CallSites = SITES) -> Ingested:
@@ -57,22 +73,51 @@ def test_step_line_becomes_a_row_with_its_call_site() -> None:
     (row,) = table(read(STEP), "step")
 
     assert row == {
-        "process": 2, "thread": 12049, "main": True, "tail": False, "index": 1, "barriers": 1,
-        "ordinal": 0, "begin_ns": 1795248358026316650, "end_ns": 1795248358170449682,
-        "duration_ns": 144133032, "compile_ns": 5000, "read_ns": 7000, "input_ns": 700,
-        "barrier_ns": 129757590, "upload_ns": 189792, "save_ns": 3500, "capture_ns": 305013,
-        "executions": 2, "launches": 0, "compilations": 1, "optimizer_steps": 1, "log_offset": 7514,
-        "traced": True, "probed": False, **SYNC.columns(),
-    }  # fmt: skip
+        "process": 2,
+        "thread": 12049,
+        "main": True,
+        "tail": False,
+        "index": 1,
+        "barriers": 1,
+        "ordinal": 0,
+        "begin_ns": 1795248358026316650,
+        "end_ns": 1795248358170449682,
+        "duration_ns": 144133032,
+        "compile_ns": 5000,
+        "read_ns": 7000,
+        "input_ns": 700,
+        "barrier_ns": 129757590,
+        "upload_ns": 189792,
+        "save_ns": 3500,
+        "capture_ns": 305013,
+        "executions": 2,
+        "launches": 0,
+        "compilations": 1,
+        "optimizer_steps": 1,
+        "log_offset": 7514,
+        "traced": True,
+        "probed": False,
+        **SYNC.columns(),
+    }
 
 
 def test_reads_and_waits_of_a_step_become_rows_of_their_own() -> None:
     ingested = read(STEP)
 
-    assert table(ingested, "host_sync") == [{
-        "process": 2, "thread": 12049, "step": 1, "tail": False, "kind": "item", "closure": False,
-        "count": 3, "duration_ns": 7000, "compile_ns": 2000, **ITEM.columns(),
-    }]  # fmt: skip
+    assert table(ingested, "host_sync") == [
+        {
+            "process": 2,
+            "thread": 12049,
+            "step": 1,
+            "tail": False,
+            "kind": "item",
+            "closure": False,
+            "count": 3,
+            "duration_ns": 7000,
+            "compile_ns": 2000,
+            **ITEM.columns(),
+        }
+    ]
     assert table(ingested, "data_wait") == [
         {"process": 2, "thread": 12049, "step": 1, "count": 1, "duration_ns": 700}
     ]
@@ -109,8 +154,13 @@ def test_read_that_took_less_than_what_compiled_beside_it_did_not_block() -> Non
 
 
 def test_ordinal_counts_the_barriers_of_a_call_site_on_its_thread() -> None:
-    lines = [{**STEP, "site": 0}, {**STEP, "site": 1}, {**STEP, "site": 0, "steps": 10},
-             {**STEP, "site": 0}, {**STEP, "site": 0, "thread": 7}]  # fmt: skip
+    lines = [
+        {**STEP, "site": 0},
+        {**STEP, "site": 1},
+        {**STEP, "site": 0, "steps": 10},
+        {**STEP, "site": 0},
+        {**STEP, "site": 0, "thread": 7},
+    ]
     assert [row["ordinal"] for row in table(read(*lines), "step")] == [0, 0, 1, 11, 0]
 
 
@@ -137,14 +187,26 @@ def test_compile_upload_optimizer_and_loader_lines() -> None:
 
     base = {"process": 2, "thread": 7}
     assert table(ingested, "compile_time") == [
-        {**base, "step": 4, "during": "read", "end_ns": 99, "duration_ns": 9, "ordinal": None,
-         "launches": None, "compiled": None, "memory_bytes": None, "callbacks": None,
-         "cached": None, **SYNC.columns()}
-    ]  # fmt: skip
+        {
+            **base,
+            "step": 4,
+            "during": "read",
+            "end_ns": 99,
+            "duration_ns": 9,
+            "ordinal": None,
+            "launches": None,
+            "compiled": None,
+            "memory_bytes": None,
+            "callbacks": None,
+            "cached": None,
+            **SYNC.columns(),
+        }
+    ]
     sent = {**base, "step": 4, "direction": "to_device", **SYNC.columns()}
     assert table(ingested, "transfer") == [
-        {**sent, "shape": [16, 64], "dtype": "bf16"}, {**sent, "shape": [], "dtype": "quint8"},
-    ]  # fmt: skip
+        {**sent, "shape": [16, 64], "dtype": "bf16"},
+        {**sent, "shape": [], "dtype": "quint8"},
+    ]
     closure = {f"closure_{key}": SYNC.columns()[key] for key in ("file", "line", "function")}
     assert table(ingested, "optimizer") == [{**base, **closure, **ITEM.columns()}]
     assert table(ingested, "loader") == [
@@ -162,14 +224,24 @@ def test_compile_upload_optimizer_and_loader_lines() -> None:
 
 
 def test_compilations_of_functions_have_what_changed_in_their_key() -> None:
-    again = {"event": "compile", "thread": 7, "step": 4, "site": 0, "during": "launch",
-             "end_ns": 99, "duration_ns": 9, "ordinal": 3, "function": "step",
-             "memory": {"argument": 10, "output": 6, "alias": 4, "temp": 2}}  # fmt: skip
+    again = {
+        "event": "compile",
+        "thread": 7,
+        "step": 4,
+        "site": 0,
+        "during": "launch",
+        "end_ns": 99,
+        "duration_ns": 9,
+        "ordinal": 3,
+        "function": "step",
+        "memory": {"argument": 10, "output": 6, "alias": 4, "temp": 2},
+    }
     shape = ["shape", "batch['x']", "float32[8,4]", "bfloat16[9,4]"]
     ingested = read(
-        again, {**again, "against": 1, "changes": [shape, ["static", "n", "3", "4"]]},
+        again,
+        {**again, "against": 1, "changes": [shape, ["static", "n", "3", "4"]]},
         {**again, "against": 2, "changes": []},
-    )  # fmt: skip
+    )
 
     rows = table(ingested, "compile_time")
     assert [(r["compiled"], r["ordinal"], r["memory_bytes"]) for r in rows] == [("step", 3, 14)] * 3
@@ -184,19 +256,38 @@ def test_compilations_of_functions_have_what_changed_in_their_key() -> None:
 def test_steps_that_ended_with_next_to_nothing_are_parts_of_the_next() -> None:
     sites = replace(SITES, light=frozenset({1}))
     line = {"event": "step", "thread": 7, "steps": 1, "duration_ns": 50, "executions": 2}
-    lines = [{**line, "index": number, "end_ns": 100 * number + 100, "site": site}
-             for number, site in enumerate((1, 0, 1, 1, 0))]  # fmt: skip
-    lines.insert(4, {"event": "compile", "thread": 7, "step": 4, "site": 0, "during": "launch",
-                     "end_ns": 450, "duration_ns": 9})  # fmt: skip
-    outlier = {"event": "outlier", "thread": 7, "end_ns": 9, "duration_ns": 90, "typical_ns": 10,
-               "traced": False}  # fmt: skip
+    lines = [
+        {**line, "index": number, "end_ns": 100 * number + 100, "site": site}
+        for number, site in enumerate((1, 0, 1, 1, 0))
+    ]
+    lines.insert(
+        4,
+        {
+            "event": "compile",
+            "thread": 7,
+            "step": 4,
+            "site": 0,
+            "during": "launch",
+            "end_ns": 450,
+            "duration_ns": 9,
+        },
+    )
+    outlier = {
+        "event": "outlier",
+        "thread": 7,
+        "end_ns": 9,
+        "duration_ns": 90,
+        "typical_ns": 10,
+        "traced": False,
+    }
     lines = [{**outlier, "step": 4}, *lines, {**outlier, "step": 4}]
     lines.insert(2, {**outlier, "step": 0})  # of a step that is none
     ingested = Ingested()
     read_step_log([json.dumps(each) for each in lines], sites, 2, ingested, "steps.jsonl")
 
-    steps = [(row["index"], row["duration_ns"], row["executions"])
-             for row in table(ingested, "step")]  # fmt: skip
+    steps = [
+        (row["index"], row["duration_ns"], row["executions"]) for row in table(ingested, "step")
+    ]
     assert steps == [(0, 100, 4), (1, 150, 6)]
     assert table(ingested, "compile_time")[0]["step"] == 1
     assert [row["step"] for row in table(ingested, "outlier")] == [4, 1]
@@ -235,15 +326,31 @@ def test_log_cut_anywhere_loses_the_cut_line_alone(cut: int) -> None:
     assert len(ingested.notes) == (rest > 0)
 
 
-WRONG = ({"reads": [[1, "item"]]}, {"uploads": [[1, 2, 3]]}, {"saves": [[1, 2]]}, {"input": 4},
-         {"executions": 10**20}, {"duration_ns": None})  # fmt: skip
+WRONG = (
+    {"reads": [[1, "item"]]},
+    {"uploads": [[1, 2, 3]]},
+    {"saves": [[1, 2]]},
+    {"input": 4},
+    {"executions": 10**20},
+    {"duration_ns": None},
+)
 
 
 @pytest.mark.parametrize(
-    "line", ["5\n", "null\n", "[]\n", '"step"\n', '{"event": "step"}\n', '{"event": []}\n',
-             '{"event": "later"}\n', "Traceback (most recent call last):\n", "\x00\ufffd\n",
-             *(json.dumps({**STEP, **wrong}) + "\n" for wrong in WRONG)],
-)  # fmt: skip
+    "line",
+    [
+        "5\n",
+        "null\n",
+        "[]\n",
+        '"step"\n',
+        '{"event": "step"}\n',
+        '{"event": []}\n',
+        '{"event": "later"}\n',
+        "Traceback (most recent call last):\n",
+        "\x00\ufffd\n",
+        *(json.dumps({**STEP, **wrong}) + "\n" for wrong in WRONG),
+    ],
+)
 def test_foreign_line_leaves_a_note_with_its_number(line: str) -> None:
     ingested = read(STEP, line, STEP)
 
@@ -258,12 +365,26 @@ def test_foreign_line_leaves_a_note_with_its_number(line: str) -> None:
 
 
 def test_step_that_took_much_longer_is_a_row() -> None:
-    line = {"event": "outlier", "thread": 12049, "step": 80, "end_ns": 900, "duration_ns": 600,
-            "typical_ns": 100, "traced": True}  # fmt: skip
+    line = {
+        "event": "outlier",
+        "thread": 12049,
+        "step": 80,
+        "end_ns": 900,
+        "duration_ns": 600,
+        "typical_ns": 100,
+        "traced": True,
+    }
     assert table(read(STEP, line), "outlier") == [
-        {"process": 2, "thread": 12049, "step": 80, "end_ns": 900, "duration_ns": 600,
-         "typical_ns": 100, "traced": True}
-    ]  # fmt: skip
+        {
+            "process": 2,
+            "thread": 12049,
+            "step": 80,
+            "end_ns": 900,
+            "duration_ns": 600,
+            "typical_ns": 100,
+            "traced": True,
+        }
+    ]
 
 
 def test_steps_without_an_outlier_were_looked_at() -> None:
@@ -283,8 +404,13 @@ def test_call_site_that_the_file_lacks_is_nowhere() -> None:
 def test_call_sites_file() -> None:
     loop = ("/home/ada/train.py", 40, 45, "train")
     site = {**ITEM.columns(), "source": "    x.item()", "loops": [loop]}
-    fallback: dict[str, Any] = {"op": "aten::nonzero", "site": 0, "count": 2, "duration_ns": 9,
-                                "compile_ns": 1}  # fmt: skip
+    fallback: dict[str, Any] = {
+        "op": "aten::nonzero",
+        "site": 0,
+        "count": 2,
+        "duration_ns": 9,
+        "compile_ns": 1,
+    }
 
     asked: dict[str, Any] = {"file": loop[0], "line": 40, "first": 41, "last": 43, "text": "# why"}
 
@@ -292,8 +418,9 @@ def test_call_sites_file() -> None:
         json.dumps({"sites": [site], "fallbacks": [fallback], "ignores": [asked]})
     )
 
-    assert sites == CallSites((ITEM,), ("    x.item()",), (Fallback(**fallback),), ((loop,),),
-                              ignores=(Ignore(**asked),))  # fmt: skip
+    assert sites == CallSites(
+        (ITEM,), ("    x.item()",), (Fallback(**fallback),), ((loop,),), ignores=(Ignore(**asked),)
+    )
 
 
 @pytest.mark.parametrize(
@@ -309,9 +436,17 @@ def test_file_without_call_sites_is_an_error_of_the_documented_kinds(text: str) 
 
 def cut(**changes: Any) -> dict[str, Any]:
     """The first part of ``STEP``, with as much of everything."""
-    return {**STEP, "event": "cut", "site": 1, "launches": 1, "steps": 0, "executions": 0,
-            "end_ns": STEP["end_ns"] - STEP["duration_ns"], "optimizers": [[0, 2], [1, 1]],
-            **changes}  # fmt: skip
+    return {
+        **STEP,
+        "event": "cut",
+        "site": 1,
+        "launches": 1,
+        "steps": 0,
+        "executions": 0,
+        "end_ns": STEP["end_ns"] - STEP["duration_ns"],
+        "optimizers": [[0, 2], [1, 1]],
+        **changes,
+    }
 
 
 CUT = cut()
@@ -321,21 +456,33 @@ def test_a_step_is_the_sum_of_its_cuts_and_of_what_comes_after_them() -> None:
     ingested = read(CUT, STEP)
 
     whole, alone = table(ingested, "step")[0], table(read(STEP), "step")[0]
-    sums = ("duration_ns", "compile_ns", "read_ns", "input_ns", "barrier_ns", "upload_ns",
-            "save_ns", "capture_ns", "compilations")  # fmt: skip
+    sums = (
+        "duration_ns",
+        "compile_ns",
+        "read_ns",
+        "input_ns",
+        "barrier_ns",
+        "upload_ns",
+        "save_ns",
+        "capture_ns",
+        "compilations",
+    )
     assert {name: whole[name] for name in sums} == {name: 2 * alone[name] for name in sums}
     assert whole["optimizer_steps"] == 3
     assert (whole["begin_ns"], whole["end_ns"]) == (
-        alone["begin_ns"] - STEP["duration_ns"], alone["end_ns"]
-    )  # fmt: skip
+        alone["begin_ns"] - STEP["duration_ns"],
+        alone["end_ns"],
+    )
     (read_row,) = table(ingested, "host_sync")
     assert (read_row["count"], read_row["duration_ns"]) == (6, 14000)
     assert [row["value"] for row in table(ingested, "fallback_count")] == [6]
 
 
 def test_cuts_are_rows_of_their_own_in_the_order_of_time() -> None:
-    rows_of = [(row["ended_by"], row["line"], row["launches"], row["optimizers"])
-               for row in table(read(CUT, STEP), "cut")]  # fmt: skip
+    rows_of = [
+        (row["ended_by"], row["line"], row["launches"], row["optimizers"])
+        for row in table(read(CUT, STEP), "cut")
+    ]
 
     assert rows_of == [("read", 43, 1, 2), ("barrier", 45, 2, 1)]
 

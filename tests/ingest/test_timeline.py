@@ -25,19 +25,19 @@ from xladoctor.ingest.timeline.steps import Steps
 ROOT = Path(__file__).parents[2]
 SAMPLES = sorted(path.parent for path in ROOT.glob("sample_traces/*/run.json"))
 ORIGIN = 1_700_000_000_000_000_000 + devices.ORIGIN_NS
-PARTS = ("compile", "wait", "upload", "input", "save", "dispatch", "tracing", "other",
-         "unrecorded")  # fmt: skip
+PARTS = ("compile", "wait", "upload", "input", "save", "dispatch", "tracing", "other", "unrecorded")
 TRACES: dict[str, tuple[Callable[[], builder.Space], Truth]] = {
     "tpu": (devices.tpu, devices.TPU),
     "gpu": (devices.gpu, devices.GPU),
     "gpu without derived lines": (lambda: devices.gpu(derived=False), devices.GPU),
     "jax on cpu": (devices.jax_cpu, devices.JAX_CPU),
     "jax on cpu, older": (
-        lambda: devices.jax_cpu("TfrtCpuExecutable::Execute"), devices.JAX_CPU,
+        lambda: devices.jax_cpu("TfrtCpuExecutable::Execute"),
+        devices.JAX_CPU,
     ),
     "tensorflow": (devices.tensorflow, devices.TENSORFLOW),
     "tensorflow, older": (lambda: devices.tensorflow("TraceContext"), devices.TENSORFLOW),
-}  # fmt: skip
+}
 
 
 def read(folder: Path, space: builder.Space) -> Evidence:
@@ -58,8 +58,9 @@ class TestTracesWithAKnownTruth:
     def test_steps(self, make: Callable[[], builder.Space], truth: Truth, tmp_path: Path) -> None:
         evidence = read(tmp_path, make())
         rows = evidence.database.rows("SELECT * FROM timeline_step ORDER BY begin_ns")
-        steps = [(str(r["step"]), us(r["begin_ns"] - ORIGIN), us(r["end_ns"] - ORIGIN))
-                 for r in rows]  # fmt: skip
+        steps = [
+            (str(r["step"]), us(r["begin_ns"] - ORIGIN), us(r["end_ns"] - ORIGIN)) for r in rows
+        ]
         assert steps == [(s.name, s.begin_us, s.end_us) for s in truth.steps]
 
     def test_busy_and_idle(
@@ -71,12 +72,17 @@ class TestTracesWithAKnownTruth:
             (name, device.kind, device.busy_us) for name, device in truth.devices.items()
         ]
         for row, device in zip(rows, truth.devices.values(), strict=True):
-            gaps = database.rows("SELECT * FROM idle_gap WHERE device = $device ORDER BY begin_ns",
-                                 {"device": row["device"]})  # fmt: skip
-            idle = [(us(g["begin_ns"] - ORIGIN), us(g["duration_ns"]), g["reason"],
-                     us(g["reason_ns"])) for g in gaps]  # fmt: skip
-            assert idle == [(g.begin_us, g.end_us - g.begin_us, g.reason, g.reason_us)
-                            for g in device.gaps]  # fmt: skip
+            gaps = database.rows(
+                "SELECT * FROM idle_gap WHERE device = $device ORDER BY begin_ns",
+                {"device": row["device"]},
+            )
+            idle = [
+                (us(g["begin_ns"] - ORIGIN), us(g["duration_ns"]), g["reason"], us(g["reason_ns"]))
+                for g in gaps
+            ]
+            assert idle == [
+                (g.begin_us, g.end_us - g.begin_us, g.reason, g.reason_us) for g in device.gaps
+            ]
 
     def test_operations(
         self, make: Callable[[], builder.Space], truth: Truth, tmp_path: Path
@@ -84,9 +90,10 @@ class TestTracesWithAKnownTruth:
         database = read(tmp_path, make()).database
         for number, device in enumerate(truth.devices.values()):
             rows = database.rows("SELECT * FROM device_op WHERE device = $n", {"n": number})
-            operations = {(r["hlo_module"], r["hlo_op"]): (r["count"], us(r["duration_ns"]),
-                                                          us(r["self_ns"]))
-                          for r in rows}  # fmt: skip
+            operations = {
+                (r["hlo_module"], r["hlo_op"]): (r["count"], us(r["duration_ns"]), us(r["self_ns"]))
+                for r in rows
+            }
             assert operations == device.operations
 
 
@@ -102,8 +109,10 @@ class TestSamples:
 
     def test_a_devices_time_adds_up_to_the_step(self, run: Path) -> None:
         database = load(str(run)).database
-        rows = database.rows("SELECT d.*, s.duration_ns FROM device_step d"
-                             " JOIN timeline_step s USING (process, step)")  # fmt: skip
+        rows = database.rows(
+            "SELECT d.*, s.duration_ns FROM device_step d"
+            " JOIN timeline_step s USING (process, step)"
+        )
         assert len(rows) >= 10
         for row in rows:
             idle = [row[f"idle_{part}_ns"] or 0 for part in PARTS]
@@ -119,16 +128,20 @@ class TestSamples:
         )
         joined = [row for row in rows if row["joined"]]
         assert len(joined) >= 0.9 * len(rows)
-        differences = [abs(row["duration_ns"] - row["logged"] - row["capture_ns"])
-                       for row in joined if row["ordinal"] > 0]  # fmt: skip
+        differences = [
+            abs(row["duration_ns"] - row["logged"] - row["capture_ns"])
+            for row in joined
+            if row["ordinal"] > 0
+        ]
         assert np.median(differences) < 200_000
 
     def test_idle_gaps_add_up_to_the_idle_time(self, run: Path) -> None:
         database = load(str(run)).database
         for row in database.rows("SELECT * FROM device"):
             assert row["busy_ns"] + row["idle_ns"] == row["end_ns"] - row["begin_ns"]
-            idle = database.scalar("SELECT sum(duration_ns) FROM idle_gap WHERE process = $p",
-                                   {"p": row["process"]})  # fmt: skip
+            idle = database.scalar(
+                "SELECT sum(duration_ns) FROM idle_gap WHERE process = $p", {"p": row["process"]}
+            )
             assert idle == row["idle_ns"]
 
 
@@ -175,8 +188,13 @@ def test_the_program_that_devices_work_for_makes_the_steps(tmp_path: Path) -> No
     for number in range(5):
         begin = 100.0 * number
         line.event("PjitFunction(<lambda>)", begin, 5)
-        client.event("dot.1", begin + 2, 60, hlo_op=builder.Ref("dot.1"),
-                     hlo_module=builder.Ref("jit__lambda_"))  # fmt: skip
+        client.event(
+            "dot.1",
+            begin + 2,
+            60,
+            hlo_op=builder.Ref("dot.1"),
+            hlo_module=builder.Ref("jit__lambda_"),
+        )
         for small in range(10, 50, 10):
             line.event("PjitFunction(add)", begin + small, 9)
     database = read(tmp_path, space).database
@@ -250,8 +268,18 @@ def test_a_mark_that_was_held_up_is_of_the_step_with_its_number(late_ns: int, jo
     step_ns, ingested = 10_000_000, Ingested()
     end = np.arange(1, 6) * step_ns
     for index, ended in enumerate(end.tolist()):
-        ingested.add("step", process=0, thread=0, tail=False, probed=False, end_ns=ended,
-                     begin_ns=ended - step_ns, index=index, ordinal=index, barriers=1)  # fmt: skip
+        ingested.add(
+            "step",
+            process=0,
+            thread=0,
+            tail=False,
+            probed=False,
+            end_ns=ended,
+            begin_ns=ended - step_ns,
+            index=index,
+            ordinal=index,
+            barriers=1,
+        )
     marked = end[:4] + np.array([0, late_ns, 0, 0])
     steps = Steps("xladoctor.step", np.append(0, marked[:-1]), marked, np.arange(4), logged=True)
 

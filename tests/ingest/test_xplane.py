@@ -61,22 +61,40 @@ def rows(space: Space) -> list[tuple[Any, ...]]:
         stats[event].append((events.names[name], KINDS[kind], shown))
     return [
         (
-            line.plane.number, line.number, events.names[events.name[i]], int(events.start_ps[i]),
-            int(events.duration_ps[i]), events.occurrences.get(i), tuple(stats[i]),
-            int(depth[i]), int(own[i]),
+            line.plane.number,
+            line.number,
+            events.names[events.name[i]],
+            int(events.start_ps[i]),
+            int(events.duration_ps[i]),
+            events.occurrences.get(i),
+            tuple(stats[i]),
+            int(depth[i]),
+            int(own[i]),
         )
-        for line in space.lines for i in range(line.first, line.first + line.count)
-    ]  # fmt: skip
+        for line in space.lines
+        for i in range(line.first, line.first + line.count)
+    ]
 
 
 def expected(data: bytes) -> list[tuple[Any, ...]]:
     """The same from the reference."""
     return [
-        (e.plane, e.line, e.name, e.start_ps, e.duration_ps, e.occurrences,
-         tuple((n, k, "nan" if isinstance(v, float) and math.isnan(v) else v)
-               for n, k, v in e.stats), e.depth, e.self_ps)
+        (
+            e.plane,
+            e.line,
+            e.name,
+            e.start_ps,
+            e.duration_ps,
+            e.occurrences,
+            tuple(
+                (n, k, "nan" if isinstance(v, float) and math.isnan(v) else v)
+                for n, k, v in e.stats
+            ),
+            e.depth,
+            e.self_ps,
+        )
         for e in reference.read(data)
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.parts[-5])
@@ -211,8 +229,10 @@ def test_rows_of_the_stat_table(tmp_path: Path) -> None:
     line.event("x", 0, 1, a=-3, b=2.5, c="text", d=b"12345", e=builder.Ref("far"))
     opened_space, _ = opened(tmp_path, space.bytes())
     columns = tables.stat_table(opened_space, 0)
-    texts = {name: [columns[name].texts[code] for code in columns[name].codes]
-             for name in ("name", "kind", "value")}  # fmt: skip
+    texts = {
+        name: [columns[name].texts[code] for code in columns[name].codes]
+        for name in ("name", "kind", "value")
+    }
     assert texts["name"] == ["a", "b", "c", "d", "e"]
     assert texts["kind"] == ["int64", "double", "str", "bytes", "ref"]
     assert texts["value"] == ["-3", "2.5", "text", "5 bytes", "far"]

@@ -58,8 +58,11 @@ def test_analyzes_a_sample_trace_without_torch(installed: Path, tmp_path: Path) 
 def test_says_how_to_get_a_framework_where_there_is_none(installed: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         [str(installed / "python"), "-m", "xladoctor", "run", "train.py"],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 2
     assert "PyTorch/XLA needs torch and torch_xla" in done.stderr
     assert "JAX needs jax and jaxlib" in done.stderr
@@ -76,8 +79,18 @@ def test_the_oldest_versions_that_it_asks_for_are_enough(wheel: Path, tmp_path: 
     python = tmp_path / "venv" / "bin" / "python"
     run(sys.executable, "-m", "venv", python.parents[1], cwd=tmp_path)
     run(python, "-m", "pip", "install", "-q", wheel, *oldest, cwd=tmp_path)
-    shown = run(python, "-m", "xladoctor", "analyze", SAMPLE, "--format", "json",
-                "--format", "html=page.html", cwd=tmp_path)  # fmt: skip
+    shown = run(
+        python,
+        "-m",
+        "xladoctor",
+        "analyze",
+        SAMPLE,
+        "--format",
+        "json",
+        "--format",
+        "html=page.html",
+        cwd=tmp_path,
+    )
     (finding,) = json.loads(shown)["findings"]
     assert finding["rule"] == "XD101"
     created = run(python, "-c", EVERY_VIEW, SAMPLE, cwd=tmp_path)

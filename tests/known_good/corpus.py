@@ -14,10 +14,15 @@ RECORDED = sorted((HERE / "recorded").glob("*.tar.xz"))
 _EXAMPLES = HERE.parents[1] / "examples"
 #: The healed twins and the clean examples of each framework, which tests/live runs.
 EXAMPLES = {
-    "torch_xla": sorted([*_EXAMPLES.glob("*_healed.py"), *_EXAMPLES.glob("clean/*.py"),
-                         *_EXAMPLES.glob("recompilation/*_healed.py")]),
+    "torch_xla": sorted(
+        [
+            *_EXAMPLES.glob("*_healed.py"),
+            *_EXAMPLES.glob("clean/*.py"),
+            *_EXAMPLES.glob("recompilation/*_healed.py"),
+        ]
+    ),
     **{name: sorted((_EXAMPLES / name).glob("*_healed.py")) for name in ("jax", "torch_compile")},
-}  # fmt: skip
+}
 #: Those that shard over several devices.
 ENVIRONMENT = {name: {"CPU_NUM_DEVICES": "4"} for name in ("spmd", "fsdp")} | {
     name: {"XLA_FLAGS": "--xla_force_host_platform_device_count=4"}
@@ -37,5 +42,6 @@ class Allowed:
 @cache
 def allowed() -> tuple[Allowed, ...]:
     """The allowed findings, each with its reason."""
-    return tuple(Allowed(**item) for item in
-                 yaml.safe_load((HERE / "exceptions.yaml").read_text()) or ())  # fmt: skip
+    return tuple(
+        Allowed(**item) for item in yaml.safe_load((HERE / "exceptions.yaml").read_text()) or ()
+    )

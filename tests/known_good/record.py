@@ -21,8 +21,20 @@ from tests.known_good.corpus import ENVIRONMENT, EXAMPLES, HERE, PROGRAMS
 def record(program: Path, folder: Path, kept: Path, *, may_fail: bool = False) -> None:
     """Run one program, and keep what it left in the folder ``kept``."""
     run = folder / program.stem
-    command = [sys.executable, "-m", "xladoctor", "run", "--quiet", "--output", str(run),
-               "--trace-steps", "8", "--trace-bytes", "8M", str(program)]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "xladoctor",
+        "run",
+        "--quiet",
+        "--output",
+        str(run),
+        "--trace-steps",
+        "8",
+        "--trace-bytes",
+        "8M",
+        str(program),
+    ]
     subprocess.run(
         command,
         check=not may_fail,

@@ -61,14 +61,18 @@ def test_recorded_examples_have_nothing_to_fix(framework: str, tmp_path: Path) -
     diagnosis = diagnose(load_evidence(str(tmp_path / "run")), RULES)
 
     assert programs == sorted(path.stem for path in EXAMPLES[framework])
-    assert [(finding.rule, [programs[int(process)] for process in finding.processes])
-            for finding in diagnosis.findings if finding.severity != "info"] == []  # fmt: skip
+    assert [
+        (finding.rule, [programs[int(process)] for process in finding.processes])
+        for finding in diagnosis.findings
+        if finding.severity != "info"
+    ] == []
     assert set(diagnosis.rules.not_evaluated) == NOT_EVALUATED[framework]
 
 
-@pytest.mark.parametrize("program", [
-    pytest.param(path, marks=[*LIVE, pytest.mark.thorough], id=path.stem) for path in PROGRAMS
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "program",
+    [pytest.param(path, marks=[*LIVE, pytest.mark.thorough], id=path.stem) for path in PROGRAMS],
+)
 def test_programs_have_no_findings_but_those_allowed(program: Path, tmp_path: Path) -> None:
     run = capture(tmp_path / "run", program, env=ENVIRONMENT.get(program.stem, {}))
     assert run.finished.status == 0, run.finished.stderr

@@ -39,13 +39,20 @@ class ForkServer:
     def __init__(self) -> None:
         self._server = subprocess.Popen(
             [sys.executable, str(Path(__file__).with_name("fork_server.py"))],
-            text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        )  # fmt: skip
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
 
     def run(
-        self, program: Path, arguments: tuple[str, ...], cwd: Path, environment: dict[str, str],
-        limit_s: int, compiled: Path | None = None,
-    ) -> Finished:  # fmt: skip
+        self,
+        program: Path,
+        arguments: tuple[str, ...],
+        cwd: Path,
+        environment: dict[str, str],
+        limit_s: int,
+        compiled: Path | None = None,
+    ) -> Finished:
         """Run a program to its end.
 
         Args:
@@ -57,10 +64,14 @@ class ForkServer:
         with tempfile.TemporaryDirectory() as scratch:
             streams = {name: str(Path(scratch, name)) for name in ("stdout", "stderr")}
             request = {
-                "program": str(program), "arguments": arguments, "cwd": str(cwd),
-                "env": environment, "limit_s": limit_s,
-                "compiled": None if compiled is None else str(compiled), **streams,
-            }  # fmt: skip
+                "program": str(program),
+                "arguments": arguments,
+                "cwd": str(cwd),
+                "env": environment,
+                "limit_s": limit_s,
+                "compiled": None if compiled is None else str(compiled),
+                **streams,
+            }
             self._server.stdin.write(json.dumps(request) + "\n")
             self._server.stdin.flush()
             status = int(self._server.stdout.readline())
@@ -82,15 +93,21 @@ def server() -> ForkServer:
 
 
 def capture(
-    directory: Path, program: Path, *arguments: str, options: Options, cwd: Path,
-    environment: dict[str, str], limit_s: int,
-) -> Finished:  # fmt: skip
+    directory: Path,
+    program: Path,
+    *arguments: str,
+    options: Options,
+    cwd: Path,
+    environment: dict[str, str],
+    limit_s: int,
+) -> Finished:
     """Like ``xladoctor run --output directory program``, but without printing the report."""
     command = (sys.executable, str(program), *arguments)
     with chdir(cwd):
         run = launcher.make_directory(directory, str(program))
-        request = RunRequest(command, str(program), directory,
-                             options=replace(options, session=run.path.name))  # fmt: skip
+        request = RunRequest(
+            command, str(program), directory, options=replace(options, session=run.path.name)
+        )
         record = manifest.begin(run, request)
         began = time.monotonic()
         captured = environment | launcher.handed_down(run.path, request.options)

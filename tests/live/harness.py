@@ -30,45 +30,116 @@ from xladoctor.recording.bootstrap._xladoctor.options import Options
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
-PROGRAMS = sorted(program for folder in (".", "clean", "recompilation", "third_party")
-                  for program in (EXAMPLES / folder).glob("*.py"))  # fmt: skip
+PROGRAMS = sorted(
+    program
+    for folder in (".", "clean", "recompilation", "third_party")
+    for program in (EXAMPLES / folder).glob("*.py")
+)
 #: Programs of the tests that apply to any captured run.
-GENERAL = [program for program in PROGRAMS
-           if program.parent.name not in ("recompilation", "third_party")]  # fmt: skip
+GENERAL = [
+    program for program in PROGRAMS if program.parent.name not in ("recompilation", "third_party")
+]
 #: Programs that are captured by the command line, one of each kind; the others are forked.
 BY_COMMAND = {
-    "recompiling", "large_upload", "missing_lowering", "input_bound", "debug_settings",
+    "recompiling",
+    "large_upload",
+    "missing_lowering",
+    "input_bound",
+    "debug_settings",
     "two_threads",
-}  # fmt: skip
+}
 #: What each of these shows, another example or made evidence shows too; clean programs, whose
 #: recordings tests/known_good judges; programs whose rules go by time; programs that take long.
 THOROUGH = {
-    "printing", "optimizer_step_without_barrier",
-    "host_work", "images_in_loop", "large_upload", "unrolled_loop", "input_bound",
-    "too_few_workers", "late_warm_up",
-    "many_small_operations", "missing_lowering_input", "missing_lowering_loss",
-    "missing_barrier_growing", "growing_cache", "partial_batch", "padding_collate",
-    "rolled_position", "indexed_schedule",
-    "equal_scalars", "growing_graph", "sharding", "step_context", "step_trace",
-    "accumulated_batches", "unrolled_cell", "small_operations_loss", "denoising",
-    "adversarial", "trainer_callbacks", "checked_norm", "metric_on_host", "logged_loss",
-    "waited_read", "batches_sent_in_step",
-    "evaluation_without_barrier", "label_around_barrier", "repeated_layers", "epoch_without_steps",
-    "counting_argument", "function_made_anew", "loss_printed", "outputs_read", "waited_step",
-    "debug_print", "host_callback", "growing_list", "several_calls",
-    "layer_drop", "annealed_exponent", "missing_detach", "special_scalar", "sequence_length",
-    "data_dependent", "hand_written_update", "accumulating_list", "evicted", "last_batch",
-    "number_as_state", "unplaced_state", "loss_read", "changing_shapes", "frequent_checkpoint",
-    "warmup_only", "occasional_item", "optimizer_step", "debug_settings", "outdated_settings",
-    "tensor_transfer", "missing_lowering", "extra_barriers", "eager_mode",
-    "optimizer_made_first", "train_and_eval", "mp_device_loader", "two_threads",
-    "missing_lowering_volume", "barrier_per_parameter", "donation", "branching", "step_closure",
-    "tensor_condition", "left_over", "scan_of_a_lambda", "eager_update",
-}  # fmt: skip
+    "printing",
+    "optimizer_step_without_barrier",
+    "host_work",
+    "images_in_loop",
+    "large_upload",
+    "unrolled_loop",
+    "input_bound",
+    "too_few_workers",
+    "late_warm_up",
+    "many_small_operations",
+    "missing_lowering_input",
+    "missing_lowering_loss",
+    "missing_barrier_growing",
+    "growing_cache",
+    "partial_batch",
+    "padding_collate",
+    "rolled_position",
+    "indexed_schedule",
+    "equal_scalars",
+    "growing_graph",
+    "sharding",
+    "step_context",
+    "step_trace",
+    "accumulated_batches",
+    "unrolled_cell",
+    "small_operations_loss",
+    "denoising",
+    "adversarial",
+    "trainer_callbacks",
+    "checked_norm",
+    "metric_on_host",
+    "logged_loss",
+    "waited_read",
+    "batches_sent_in_step",
+    "evaluation_without_barrier",
+    "label_around_barrier",
+    "repeated_layers",
+    "epoch_without_steps",
+    "counting_argument",
+    "function_made_anew",
+    "loss_printed",
+    "outputs_read",
+    "waited_step",
+    "debug_print",
+    "host_callback",
+    "growing_list",
+    "several_calls",
+    "layer_drop",
+    "annealed_exponent",
+    "missing_detach",
+    "special_scalar",
+    "sequence_length",
+    "data_dependent",
+    "hand_written_update",
+    "accumulating_list",
+    "evicted",
+    "last_batch",
+    "number_as_state",
+    "unplaced_state",
+    "loss_read",
+    "changing_shapes",
+    "frequent_checkpoint",
+    "warmup_only",
+    "occasional_item",
+    "optimizer_step",
+    "debug_settings",
+    "outdated_settings",
+    "tensor_transfer",
+    "missing_lowering",
+    "extra_barriers",
+    "eager_mode",
+    "optimizer_made_first",
+    "train_and_eval",
+    "mp_device_loader",
+    "two_threads",
+    "missing_lowering_volume",
+    "barrier_per_parameter",
+    "donation",
+    "branching",
+    "step_closure",
+    "tensor_condition",
+    "left_over",
+    "scan_of_a_lambda",
+    "eager_update",
+}
 #: The healed twins that are captured each time; tests/known_good judges recordings of all.
 _HEALED = {
     "recompiling_healed",
-}  # fmt: skip
+}
 LIMIT_S = 240  # for one program; on a busy machine importing torch_xla takes ten seconds
 
 LIVE = [
@@ -121,9 +192,14 @@ def run(
     """
     done = subprocess.run(
         [str(word) for word in command],
-        cwd=cwd, input=stdin, env=environment(**(env or {})), capture_output=True, text=True,
-        timeout=LIMIT_S * programs, check=False,
-    )  # fmt: skip
+        cwd=cwd,
+        input=stdin,
+        env=environment(**(env or {})),
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S * programs,
+        check=False,
+    )
     return Finished(done.returncode, done.stdout, done.stderr)
 
 
@@ -198,18 +274,27 @@ class Captured:
 
 
 def capture(
-    directory: Path, program: Path, *arguments: str | Path, cwd: Path = ROOT,
-    env: Mapping[str, str] | None = None, **options: Any,
-) -> Captured:  # fmt: skip
+    directory: Path,
+    program: Path,
+    *arguments: str | Path,
+    cwd: Path = ROOT,
+    env: Mapping[str, str] | None = None,
+    **options: Any,
+) -> Captured:
     """Capture a program in a fork, and diagnose it in this process.
 
     Args:
         options: those of the capture; see :class:`Options`.
     """
     finished = forked.capture(
-        directory, program, *map(str, arguments), options=Options(**options), cwd=cwd,
-        environment=environment(**(env or {})), limit_s=LIMIT_S,
-    )  # fmt: skip
+        directory,
+        program,
+        *map(str, arguments),
+        options=Options(**options),
+        cwd=cwd,
+        environment=environment(**(env or {})),
+        limit_s=LIMIT_S,
+    )
     return Captured(program, directory, finished)
 
 
@@ -224,9 +309,12 @@ def bare(program: Path, log: Path, env: Mapping[str, str]) -> tuple[Finished, in
 
 
 def command(
-    directory: Path, program: Path, *arguments: str | Path, flags: tuple[str, ...] = (),
+    directory: Path,
+    program: Path,
+    *arguments: str | Path,
+    flags: tuple[str, ...] = (),
     **options: Any,
-) -> Captured:  # fmt: skip
+) -> Captured:
     """Capture a program by the command line; the report goes to a file, not to standard output.
 
     Args:

@@ -16,8 +16,16 @@ import torch_xla
 from torch.nn import functional
 from torch_xla.debug import metrics
 
-_NUMBERS = {"dim": -1, "delta": 1.0, "n": 5, "low": 0.0, "high": 1.0, "scale": 2, "size": 2,
-            "groups": 2}  # fmt: skip
+_NUMBERS = {
+    "dim": -1,
+    "delta": 1.0,
+    "n": 5,
+    "low": 0.0,
+    "high": 1.0,
+    "scale": 2,
+    "size": 2,
+    "groups": 2,
+}
 
 
 def tensors() -> dict[str, torch.Tensor]:
@@ -25,12 +33,18 @@ def tensors() -> dict[str, torch.Tensor]:
     x, y = torch.randn(4, 6), torch.randn(4, 6)
     matrix = torch.randn(4, 4)
     return {
-        "x": x, "y": y, "mask": x > 0, "matrix": matrix @ matrix.T + torch.eye(4),
-        "boundaries": torch.linspace(-1, 1, 5), "indices": torch.tensor([3, 0, 3, 1, 1, 3]),
-        "some": torch.tensor([0, 3]), "bags": torch.tensor([[0, 2], [3, 3]]),
-        "table": torch.randn(4, 3), "signal": torch.randn(2, 3, 4),
+        "x": x,
+        "y": y,
+        "mask": x > 0,
+        "matrix": matrix @ matrix.T + torch.eye(4),
+        "boundaries": torch.linspace(-1, 1, 5),
+        "indices": torch.tensor([3, 0, 3, 1, 1, 3]),
+        "some": torch.tensor([0, 3]),
+        "bags": torch.tensor([[0, 2], [3, 3]]),
+        "table": torch.randn(4, 3),
+        "signal": torch.randn(2, 3, 4),
         "image": torch.randn(1, 4, 6, 6),
-    }  # fmt: skip
+    }
 
 
 def given(op: str) -> dict[str, torch.Tensor]:
@@ -64,8 +78,11 @@ def run(op: str, code: str, where: str) -> tuple[list[str], list[torch.Tensor]]:
             if "derivative" not in str(error):
                 raise
     torch_xla.sync()
-    ran = {re.sub(r"(_backward)?(\..*)?$", "", name) for name in metrics.counter_names()
-           if name.startswith("aten::")}  # fmt: skip
+    ran = {
+        re.sub(r"(_backward)?(\..*)?$", "", name)
+        for name in metrics.counter_names()
+        if name.startswith("aten::")
+    }
     return sorted(ran), [part.detach().cpu() for part in (result, *grads) if part is not None]
 
 
@@ -82,7 +99,8 @@ for op, each in json.load(sys.stdin).items():
     called, expected = run(op, each["call"], "")
     instead, got = run(op, each["instead"], each["where"])
     outcomes[op] = {
-        "call": called, "instead": instead,
+        "call": called,
+        "instead": instead,
         "difference": difference(expected, got),
-    }  # fmt: skip
+    }
 sys.stdout.write(json.dumps(outcomes))

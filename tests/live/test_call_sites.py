@@ -83,11 +83,15 @@ def test_comment_on_the_line_moves_its_finding_to_the_ignored(run: Captured) -> 
     (ignored,) = run.report["ignored"]
     assert ignored.pop("fingerprint") not in {f["fingerprint"] for f in run.findings("XD201")}
     assert ignored == {
-        "rule": "XD201", "file": "train.py", "line": line, "reason": "wanted in the log",
+        "rule": "XD201",
+        "file": "train.py",
+        "line": line,
+        "reason": "wanted in the log",
         "function": "<module>",
         "source": "    loss.item()  # xladoctor: ignore[XD201] wanted in the log",
-        "count": 20, "per_step": 1.0,
-    }  # fmt: skip
+        "count": 20,
+        "per_step": 1.0,
+    }
     assert [len(run.findings(rule)) for rule in ("XD201", "XD207")] == [1, 2]
     assert "XD201" in run.report["rules"]["fired"]
 
@@ -169,19 +173,28 @@ def passing(tmp_path_factory: pytest.TempPathFactory) -> Captured:
 def test_what_only_passes_a_call_on_is_never_named(passing: Captured) -> None:
     """The step log, the analysis log and the modules name the same lines, all of the program."""
     program = passing.program
-    reads = {line_of(program, "as_list(loss)"), line_of(program, "return value.mean()"),
-             line_of(program, "return float(")}  # fmt: skip
+    reads = {
+        line_of(program, "as_list(loss)"),
+        line_of(program, "return value.mean()"),
+        line_of(program, "return float("),
+    }
     barriers = {line_of(program, "xm.mark_step()")}
     database = load_evidence(str(passing.directory)).database
-    rows = {table: database.rows(f"SELECT DISTINCT file, line, user_file FROM {table}"
-                                 " WHERE file IS NOT NULL")
-            for table in ("step", "host_sync", "compilation", "hlo_instruction")}  # fmt: skip
+    rows = {
+        table: database.rows(
+            f"SELECT DISTINCT file, line, user_file FROM {table} WHERE file IS NOT NULL"
+        )
+        for table in ("step", "host_sync", "compilation", "hlo_instruction")
+    }
 
     assert {row["file"] for table in rows.values() for row in table} == {str(program)}
     assert {row["user_file"] for table in rows.values() for row in table} == {None}
     assert {row["line"] for row in rows["step"]} == barriers
     assert {row["line"] for row in rows["host_sync"]} == reads
     assert {row["line"] for row in rows["compilation"]} <= reads | barriers
-    read = {finding["locations"][0]["line"] for rule in ("XD201", "XD203")
-            for finding in passing.findings(rule)}  # fmt: skip
+    read = {
+        finding["locations"][0]["line"]
+        for rule in ("XD201", "XD203")
+        for finding in passing.findings(rule)
+    }
     assert read == reads

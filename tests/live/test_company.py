@@ -86,25 +86,29 @@ def profiled(tmp_path: Path, how: str, *steps: int) -> Captured:
         source = PROFILES.replace("{port}", str(free.getsockname()[1]))
     logs = tmp_path / "logs"
     program = write(tmp_path, "train.py", source)
-    run = capture(tmp_path / "out", program, how, logs, *map(str, steps),
-                  cwd=tmp_path)  # fmt: skip
+    run = capture(tmp_path / "out", program, how, logs, *map(str, steps), cwd=tmp_path)
     assert run.finished.status == 0
     assert len(list(logs.glob("plugins/profile/*/*.xplane.pb"))) == (steps[1] < 40)
     assert run.report["steps"]["count"] == 40
     return run
 
 
-@pytest.mark.parametrize(("how", "steps"), [
-    pytest.param("session", (5, 25), marks=pytest.mark.thorough), ("server", (5, -1)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("how", "steps"),
+    [
+        pytest.param("session", (5, 25), marks=pytest.mark.thorough),
+        ("server", (5, -1)),
+    ],
+)
 def test_profile_that_a_program_takes_of_itself_is_its_timeline(
     tmp_path: Path, how: str, steps: tuple[int, int]
 ) -> None:
     run = profiled(tmp_path, how, *steps)
 
     (told,) = run.notes
-    assert re.search(r": the timeline is the profile that the program took of itself \(\d+ steps\)",
-                     told)  # fmt: skip
+    assert re.search(
+        r": the timeline is the profile that the program took of itself \(\d+ steps\)", told
+    )
     (label,) = run.report["labels"]
     assert label["path"] == "update"
     assert label["count"] >= 5

@@ -48,9 +48,9 @@ print([str(warning.message) for warning in warned])
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
-    "kind", ["breaks", *(pytest.param(kind, marks=pytest.mark.thorough)
-                         for kind in ("whole", "unbound"))]
-)  # fmt: skip
+    "kind",
+    ["breaks", *(pytest.param(kind, marks=pytest.mark.thorough) for kind in ("whole", "unbound"))],
+)
 @pytest.mark.parametrize(
     "backend", [pytest.param("inductor", marks=pytest.mark.thorough), "openxla"]
 )

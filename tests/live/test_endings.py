@@ -222,12 +222,20 @@ sys.exit(7)
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("before", "after", "told"),
-    [("resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))", "",
-      "process.json: cannot be read (not written, as on a full disk, or removed)"),
-     ("", "[shutil.rmtree(path) for path in glob.glob(f'{run}/process-*')]",
-      "a process could not be captured: FileNotFoundError")],
+    [
+        (
+            "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))",
+            "",
+            "process.json: cannot be read (not written, as on a full disk, or removed)",
+        ),
+        (
+            "",
+            "[shutil.rmtree(path) for path in glob.glob(f'{run}/process-*')]",
+            "a process could not be captured: FileNotFoundError",
+        ),
+    ],
     ids=["full", "removed"],
-)  # fmt: skip
+)
 def test_capture_that_lost_everything_says_what_happened(
     tmp_path: Path, before: str, after: str, told: str
 ) -> None:
@@ -320,9 +328,13 @@ def _end(folder: Path, program: Path, end: Callable[[subprocess.Popen[str]], Non
     words = ("--output", "out", "--format", "terminal=report", str(program))
     command = [sys.executable, "-m", "xladoctor", "run", *words]
     with subprocess.Popen(
-        command, cwd=folder, env=environment(), text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    ) as process:  # fmt: skip
+        command,
+        cwd=folder,
+        env=environment(),
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
         try:
             _wait_for_the_last_step(folder, process)
             assert process.stdout is not None

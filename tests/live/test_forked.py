@@ -26,13 +26,17 @@ def process_record(run: Captured) -> dict[str, Any]:
     "program",
     [
         pytest.param(
-            program, id=program.stem,
-            marks=[pytest.mark.xdist_group(program.stem),
-                   *([] if program.stem == "last_batch" else [pytest.mark.thorough])],
+            program,
+            id=program.stem,
+            marks=[
+                pytest.mark.xdist_group(program.stem),
+                *([] if program.stem == "last_batch" else [pytest.mark.thorough]),
+            ],
         )
-        for program in PROGRAMS if program.stem in BY_COMMAND - {"two_threads"}
+        for program in PROGRAMS
+        if program.stem in BY_COMMAND - {"two_threads"}
     ],
-)  # fmt: skip
+)
 def test_fork_gives_what_the_command_line_gives(
     program: Path, captured: Captures, tmp_path: Path
 ) -> None:

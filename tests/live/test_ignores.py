@@ -42,8 +42,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Captured:
 def test_comments_suppress_the_findings_that_they_are_about(run: Captured) -> None:
     above = line_of(run.program, "# xladoctor: ignore[XD201] wanted")
     assert {(each["line"], each["reason"]) for each in run.report["ignored"]} == {
-        (above + 1, "wanted in the log"), (above + 3, "shown")
-    }  # fmt: skip
+        (above + 1, "wanted in the log"),
+        (above + 3, "shown"),
+    }
 
 
 def test_comment_of_no_use_is_a_note(run: Captured) -> None:

@@ -75,8 +75,15 @@ def test_notebook_that_runs_a_script(tmp_path: Path) -> None:
     script = write(tmp_path, "train.py", SCRIPT)
     write(tmp_path, "cells.ipy", CELLS)
 
-    done = run(sys.executable, "-m", "IPython", "--no-banner", "cells.ipy", cwd=tmp_path,
-               env={"IPYTHONDIR": str(tmp_path / "ipython")})  # fmt: skip
+    done = run(
+        sys.executable,
+        "-m",
+        "IPython",
+        "--no-banner",
+        "cells.ipy",
+        cwd=tmp_path,
+        env={"IPYTHONDIR": str(tmp_path / "ipython")},
+    )
 
     assert done.status == 0, done.stderr
     report = json.loads((tmp_path / "out/diagnosis.json").read_text())

@@ -100,10 +100,20 @@ if (child := os.fork()) == 0:
     os._exit(5)
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """,
-}  # fmt: skip
+}
 #: What others show too; gevent is not among what the tests need.
-_THOROUGH = {"asyncio", "coverage", "cProfile", "chdir", "gevent", "closed", "atexit", "daemon",
-             "settrace", "patched"}  # fmt: skip
+_THOROUGH = {
+    "asyncio",
+    "coverage",
+    "cProfile",
+    "chdir",
+    "gevent",
+    "closed",
+    "atexit",
+    "daemon",
+    "settrace",
+    "patched",
+}
 
 
 def marks(name: str) -> list[pytest.MarkDecorator]:
@@ -132,11 +142,15 @@ def test_program_does_as_without_us_and_its_reads_are_found(tmp_path: Path, name
 
 @pytest.mark.thorough
 def test_program_that_starts_itself_anew_is_captured_both_times(tmp_path: Path) -> None:
-    program = write(tmp_path, "train.py", f"""{ON_DEVICE}{TRAIN}
+    program = write(
+        tmp_path,
+        "train.py",
+        f"""{ON_DEVICE}{TRAIN}
 print(train(), flush=True)
 if len(sys.argv) == 1:
     os.execv(sys.executable, [sys.executable, __file__, "again"])
-""")  # fmt: skip
+""",
+    )
 
     alone = python(program)
     run = capture(tmp_path / "out", program, cwd=tmp_path)

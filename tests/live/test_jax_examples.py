@@ -97,8 +97,11 @@ def test_sick_program_fires_its_rule_at_its_line(example: Captured) -> None:
     assert len(findings) == 1
     finding = findings[0]
     here = (str(example.program.relative_to(ROOT)), line_of(example.program, sick.line))
-    assert here in [(place["file"], place["line"]) for place in finding["locations"]
-                    if place["role"] in ("guilty", "caller")]  # fmt: skip
+    assert here in [
+        (place["file"], place["line"])
+        for place in finding["locations"]
+        if place["role"] in ("guilty", "caller")
+    ]
     assert finding["count"] == sick.count or sick.count is None
     assert LEVELS.index(finding["severity"]) >= LEVELS.index(sick.severity)
     others = {f["rule"] for f in example.report["findings"] if f["severity"] != "info"}

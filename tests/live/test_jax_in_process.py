@@ -95,7 +95,9 @@ def test_expectations(tmp_path: Path) -> None:
     assert texts["read"].startswith("1 host sync where none was expected")
     assert f"train.py:{line_of(program, 'return float(result')} in call" in texts["read"]
     assert said["allowed"] == 2.0
-    counted, syncs = (texts["both"].index(f"{n} {what} where") for n, what in
-                      ((2, "compilations"), (1, "host sync")))  # fmt: skip
+    counted, syncs = (
+        texts["both"].index(f"{n} {what} where")
+        for n, what in ((2, "compilations"), (1, "host sync"))
+    )
     assert counted < syncs
     assert "in both" in texts["both"]

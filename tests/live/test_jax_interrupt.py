@@ -37,10 +37,23 @@ def test_a_signal_during_a_read_of_memory_reaches_the_program(tmp_path: Path) ->
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     done = subprocess.run(
-        [sys.executable, "-m", "xladoctor", "run", "--output", str(tmp_path / "run"), "--format",
-         f"terminal={tmp_path / 'report.txt'}", str(program)],
-        capture_output=True, text=True, timeout=120, check=False, env={**os.environ},
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "xladoctor",
+            "run",
+            "--output",
+            str(tmp_path / "run"),
+            "--format",
+            f"terminal={tmp_path / 'report.txt'}",
+            str(program),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ},
+    )
     assert done.stdout.splitlines()[0] == "interrupted"
     assert "Exception ignored" not in done.stderr
     assert done.returncode == 0

@@ -148,11 +148,16 @@ def test_a_log_of_jax_gives_a_trace_lines_and_causes(tmp_path: Path) -> None:
 
     words = ("-m", "xladoctor", "analyze", "trace", "out.log", "--format", "json")
     found = json.loads(python(*words, cwd=tmp_path).stdout)["findings"]
-    compiled = {each["rule"]: (each["locations"][0]["line"], each["count"])
-                for each in found if each["rule"].startswith("XD1")}  # fmt: skip
+    compiled = {
+        each["rule"]: (each["locations"][0]["line"], each["count"])
+        for each in found
+        if each["rule"].startswith("XD1")
+    }
     # while it traces, sixteen of the shapes are new, and each of the functions
-    assert compiled == {"XD101": (line_of(program, "w = step("), 15),
-                        "XD112": (line_of(program, "jax.jit(lambda"), 7)}  # fmt: skip
+    assert compiled == {
+        "XD101": (line_of(program, "w = step("), 15),
+        "XD112": (line_of(program, "jax.jit(lambda"), 7),
+    }
 
 
 COMPILING = """

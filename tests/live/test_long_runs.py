@@ -75,8 +75,9 @@ def test_step_that_took_much_too_long_opens_a_second_window(late: Captured) -> N
     assert "--session out-outlier" in finding["message"]
     words = ("out", "--session", "out-outlier", "--format", "csv")
     query = "SELECT count(*) FROM timeline_step"
-    again = run(sys.executable, "-m", "xladoctor", "query", *words, query,
-                cwd=late.directory.parent)  # fmt: skip
+    again = run(
+        sys.executable, "-m", "xladoctor", "query", *words, query, cwd=late.directory.parent
+    )
     assert again.status == 0, again.stderr
     assert 15 <= int(again.stdout.splitlines()[1]) <= 21
 

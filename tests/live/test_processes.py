@@ -137,13 +137,35 @@ def test_distributed_launchers(folder: Path, launcher: str) -> None:
     beside = Path(sys.executable).parent
     words: dict[str, tuple[str | Path, ...]] = {
         "torchrun": (beside / "torchrun", "--nproc-per-node", "2", "work.py"),
-        "accelerate": (beside / "accelerate", "launch", "--cpu", "--num_processes", "1",
-                       "--num_machines", "1", "--mixed_precision", "no", "--dynamo_backend", "no",
-                       "work.py"),
-    }  # fmt: skip
+        "accelerate": (
+            beside / "accelerate",
+            "launch",
+            "--cpu",
+            "--num_processes",
+            "1",
+            "--num_machines",
+            "1",
+            "--mixed_precision",
+            "no",
+            "--dynamo_backend",
+            "no",
+            "work.py",
+        ),
+    }
 
-    done = run(sys.executable, "-m", "xladoctor", "run", "-o", "out", "--format",
-               "terminal=out.report", "--", *words[launcher], cwd=folder)  # fmt: skip
+    done = run(
+        sys.executable,
+        "-m",
+        "xladoctor",
+        "run",
+        "-o",
+        "out",
+        "--format",
+        "terminal=out.report",
+        "--",
+        *words[launcher],
+        cwd=folder,
+    )
 
     assert done.status == 0, done.stderr
     captured = Captured(folder / "work.py", folder / "out", done)
@@ -168,8 +190,9 @@ def test_workers_of_loaders_are_as_without_us(folder: Path) -> None:
 def test_two_programs_in_a_shell_script_are_two_runs(folder: Path) -> None:
     write(folder, "both.sh", f"{sys.executable} work.py --token=secret\n{sys.executable} work.py\n")
 
-    done = run(sys.executable, "-m", "xladoctor", "run", "-o", "out", "--", "sh", "both.sh",
-               cwd=folder)  # fmt: skip
+    done = run(
+        sys.executable, "-m", "xladoctor", "run", "-o", "out", "--", "sh", "both.sh", cwd=folder
+    )
 
     assert done.status == 0, done.stderr
     assert re.findall(r"run directory: (\S+)", done.stdout) == ["out/1-work", "out/2-work"]

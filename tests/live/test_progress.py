@@ -55,10 +55,15 @@ def spawn(
     if shell:
         command = ["sh", "-c", f'"$@" {shell}', "sh", *command]
     return pexpect.spawn(
-        command[0], command[1:], cwd=str(folder), dimensions=(rows, 80), echo=False,
-        encoding="utf-8", timeout=LIMIT_S,
+        command[0],
+        command[1:],
+        cwd=str(folder),
+        dimensions=(rows, 80),
+        echo=False,
+        encoding="utf-8",
+        timeout=LIMIT_S,
         env=environment(TERM=term, NO_COLOR="1"),
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture(scope="module")
@@ -98,8 +103,10 @@ def test_terminal_is_given_back_whole_with_all_output(session: tuple[str, str, C
 
     assert screen.region == screen.whole
     assert screen.text[: len(OUTPUT) + 2] == [
-        *OUTPUT, "interrupted", "Traceback (most recent call last):"
-    ]  # fmt: skip
+        *OUTPUT,
+        "interrupted",
+        "Traceback (most recent call last):",
+    ]
     assert re.search(r"compilations?, \d+:\d\d", text) is None
     assert text.index("KeyboardInterrupt") < text.index("xladoctor  train.py")
 

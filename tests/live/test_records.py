@@ -38,16 +38,20 @@ def written(run: Path) -> Iterator[tuple[str, Any]]:
             yield from ((name, json.loads(each)) for each in texts)
 
 
-EACH = [pytest.param(name, marks=pytest.mark.xdist_group(name))
-        for name in ("recompiling", "scalar_read")]  # fmt: skip
+EACH = [
+    pytest.param(name, marks=pytest.mark.xdist_group(name))
+    for name in ("recompiling", "scalar_read")
+]
 
 
 @pytest.mark.parametrize("example", EACH)
 def test_records_are_of_their_types(example: str, captured: Captures) -> None:
     run = captured(EXAMPLES / f"{example}.py").directory
     defs = closed(SCHEMA["$defs"])
-    validators = {name: Draft202012Validator({**closed(schema), "$defs": defs})
-                  for name, schema in SCHEMA["files"].items()}  # fmt: skip
+    validators = {
+        name: Draft202012Validator({**closed(schema), "$defs": defs})
+        for name, schema in SCHEMA["files"].items()
+    }
     names = set()
     for name, record in written(run):
         names.add(name)

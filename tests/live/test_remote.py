@@ -95,9 +95,15 @@ def test_a_program_that_starts_and_runs_is_diagnosed(training: Training) -> None
 def test_what_came_is_analyzed_where_another_refuses(training: Training) -> None:
     closed = f"localhost:{closed_port()}"
     done, directory = training.captured(
-        "two", training.address.replace("localhost", "127.0.0.1"), closed,
-        "--duration", "1s", "--wait", "0s", "--quiet",
-    )  # fmt: skip
+        "two",
+        training.address.replace("localhost", "127.0.0.1"),
+        closed,
+        "--duration",
+        "1s",
+        "--wait",
+        "0s",
+        "--quiet",
+    )
 
     assert done.status == 0
     assert done.stderr == ""

@@ -25,9 +25,13 @@ def outcomes() -> dict[str, Any]:
     program = Path(__file__).with_name("replaced.py")
     given = {op: each.model_dump() for op, each in REPLACEMENTS.items()}
     done = subprocess.run(
-        [sys.executable, str(program)], input=json.dumps(given), text=True, check=True,
-        capture_output=True, env=os.environ | {"PJRT_DEVICE": "CPU"},
-    )  # fmt: skip
+        [sys.executable, str(program)],
+        input=json.dumps(given),
+        text=True,
+        check=True,
+        capture_output=True,
+        env=os.environ | {"PJRT_DEVICE": "CPU"},
+    )
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 

@@ -41,11 +41,16 @@ sys.exit(3)
 ARGUMENTS = ("--output", "mine", "-o", "x", "-m", "--quiet", "--", "--help", "-c", "a b", "")
 #: What a captured program finds in its environment beyond what a bare one does.
 SET_AT_START = {
-    "PYTHONPATH", "XLADOCTOR_RUN_DIRECTORY", "XLADOCTOR_OPTIONS",
-}  # fmt: skip
+    "PYTHONPATH",
+    "XLADOCTOR_RUN_DIRECTORY",
+    "XLADOCTOR_OPTIONS",
+}
 SET_BY_TORCH_XLA = {
-    "XLADOCTOR_SET", "PT_XLA_DEBUG_LEVEL", "PT_XLA_DEBUG_MAX_FRAME", "PT_XLA_DEBUG_FILE",
-}  # fmt: skip
+    "XLADOCTOR_SET",
+    "PT_XLA_DEBUG_LEVEL",
+    "PT_XLA_DEBUG_MAX_FRAME",
+    "PT_XLA_DEBUG_FILE",
+}
 
 
 def changed(before: dict[str, Any], after: dict[str, Any]) -> set[str]:
@@ -114,13 +119,17 @@ def test_report_goes_to_its_own_file_and_says_how_the_program_ended(
 
 @pytest.mark.thorough
 def test_report_follows_the_output_of_a_shell_that_runs_the_program(tmp_path: Path) -> None:
-    program = write(tmp_path, "train.py", f"""
+    program = write(
+        tmp_path,
+        "train.py",
+        f"""
         {ON_DEVICE.replace(chr(10), chr(10) + 8 * " ")}
         for step in range(10):
             weights = weights * 0.9
             print("sum", weights.sum().item() > 0)
             torch_xla.sync()
-        """)  # fmt: skip
+        """,
+    )
     shell = f"{sys.executable} {program} && exit 5"
 
     done = doctor("-o", "out", "--", "sh", "-c", shell, cwd=tmp_path, env={"COLUMNS": "400"})
@@ -138,14 +147,18 @@ def test_report_follows_the_output_of_a_shell_that_runs_the_program(tmp_path: Pa
 def test_module_is_found_and_named_as_python_does(tmp_path: Path) -> None:
     write(tmp_path, "trainer/__init__.py", "")
     main = write(tmp_path, "trainer/__main__.py", f"{ON_DEVICE}\nimport trainer.loop\n")
-    write(tmp_path, "trainer/loop.py", """
+    write(
+        tmp_path,
+        "trainer/loop.py",
+        """
         import torch_xla
         from __main__ import weights
         for step in range(10):
             weights = weights * 0.9
             float(weights.sum())
             torch_xla.sync()
-        """)  # fmt: skip
+        """,
+    )
 
     run = Captured(
         main, tmp_path / "out", doctor("-o", "out", "-m", "trainer", "--lr", "1", cwd=tmp_path)

@@ -35,8 +35,11 @@ def test_unpadded_batches_are_found_where_the_package_sends_them(example: Captur
     assert caller["line"] == line_of(example.program, "batch = batch.to(device)")
     assert place(finding, "compiled")["line"] == line_of(example.program, "torch_xla.sync()")
     assert finding["cause"] == finding["cause"] | {
-        "kind": "input_shape", "basis": "hlo", "dimension": 1, "pattern": "varies",
-    }  # fmt: skip
+        "kind": "input_shape",
+        "basis": "hlo",
+        "dimension": 1,
+        "pattern": "varies",
+    }
     assert (finding["severity"], finding["count"]) == ("error", 9)
     assert example.report["rules"]["fired"] == ["XD101"]
 

@@ -72,10 +72,11 @@ def test_frames_graphs_and_results_are_the_same(tmp_path: Path) -> None:
     assert broken == {17: 16, 18: 16}
     # By the optimizer, whose first update is not known before: layers are compiled one by one.
     assert 16 <= captured.report["steps"]["count"] <= 18
-    assert rows(captured, "SELECT steps_from, count(*) > 3, bool_and(joined) FROM timeline"
-                         " JOIN timeline_step USING (process) GROUP BY ALL") == [
-        ("xladoctor.step", True, True)
-    ]  # fmt: skip
+    assert rows(
+        captured,
+        "SELECT steps_from, count(*) > 3, bool_and(joined) FROM timeline"
+        " JOIN timeline_step USING (process) GROUP BY ALL",
+    ) == [("xladoctor.step", True, True)]
     assert rows(captured, "SELECT DISTINCT place FROM eager_op WHERE name = 'aten::addcdiv_'") == [
         ("optimizer",)
     ]

@@ -60,11 +60,13 @@ def only(*names: str) -> pytest.MarkDecorator:
     """Parametrize the fixture ``example`` by programs of these names."""
     marked = [
         pytest.param(
-            program, id=program.stem,
+            program,
+            id=program.stem,
             marks=[*marks_of(program), *[pytest.mark.thorough] * (program.stem not in QUICK)],
         )
-        for program in PROGRAMS if program.stem in names
-    ]  # fmt: skip
+        for program in PROGRAMS
+        if program.stem in names
+    ]
     return pytest.mark.parametrize("example", marked, indirect=True)
 
 

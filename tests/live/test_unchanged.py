@@ -17,8 +17,10 @@ _UNORDERED = {"two_threads"}
 
 #: A program of each kind; of all of them is a thorough test.
 _OF_EACH_KIND = {
-    "dynamic_shape", "scalar_read_healed", "donation",
-}  # fmt: skip
+    "dynamic_shape",
+    "scalar_read_healed",
+    "donation",
+}
 
 
 def marks(program: Path) -> list[pytest.MarkDecorator]:

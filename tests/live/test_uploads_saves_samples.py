@@ -343,8 +343,9 @@ def test_moves_are_regions_of_the_loop_with_their_lines(
     to_device, to_host = (line_of(run.program, text) for text in ("inputs =", "total ="))
 
     assert [tuple(row.values()) for row in calls] == [
-        ("upload", str(run.program), to_device, 9), ("read", str(run.program), to_host, 9),
-    ]  # fmt: skip
+        ("upload", str(run.program), to_device, 9),
+        ("read", str(run.program), to_host, 9),
+    ]
 
 
 HELD = """

@@ -50,8 +50,11 @@ def run(program: Path) -> dict[str, Any]:
     """Run a program bare; what it took."""
     done = subprocess.run(
         [sys.executable, "-c", _TIMED, str(program)],
-        env={**os.environ, "PJRT_DEVICE": "CPU"}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        env={**os.environ, "PJRT_DEVICE": "CPU"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if done.returncode:
         raise SystemExit(f"{program}: status {done.returncode}\n{done.stderr}")
     figures: dict[str, Any] = json.loads(done.stderr.splitlines()[-1])

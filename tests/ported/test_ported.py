@@ -29,11 +29,19 @@ WELL_PORTED = [name for name in names() if not truth_of(name).wrong]
 
 def marked(programs: list[str]) -> pytest.MarkDecorator:
     """Parametrize ``name`` by these programs; tests that share a capture are in one group."""
-    return pytest.mark.parametrize("name", [
-        pytest.param(name, marks=[pytest.mark.xdist_group(f"ported-{name}"),
-                                  *[pytest.mark.thorough] * (name not in TYPICAL)])
-        for name in programs
-    ])  # fmt: skip
+    return pytest.mark.parametrize(
+        "name",
+        [
+            pytest.param(
+                name,
+                marks=[
+                    pytest.mark.xdist_group(f"ported-{name}"),
+                    *[pytest.mark.thorough] * (name not in TYPICAL),
+                ],
+            )
+            for name in programs
+        ],
+    )
 
 
 @pytest.fixture

@@ -23,10 +23,16 @@ def test_patch_applies_and_says_what_it_follows(patch: Patch, tmp_path: Path) ->
 
 def test_each_rule_was_tried_or_cannot_be() -> None:
     followed = {(patch.rule, patch.frontend) for patch in PATCHES}
-    rules = [(frontend, rule.for_frontend(frontend)) for rule in load_rules()
-             for frontend in rule.applies_to.frontend]  # fmt: skip
-    due = {(rule.id, frontend) for frontend, rule in rules
-           if rule and rule.curable and not rule.untried}  # fmt: skip
+    rules = [
+        (frontend, rule.for_frontend(frontend))
+        for rule in load_rules()
+        for frontend in rule.applies_to.frontend
+    ]
+    due = {
+        (rule.id, frontend)
+        for frontend, rule in rules
+        if rule and rule.curable and not rule.untried
+    }
     assert sorted(due - followed) == []
     assert {patch.name for patch in PATCHES} == set(kept())
 

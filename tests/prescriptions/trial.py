@@ -70,9 +70,12 @@ class Patch:
         copy.write_bytes((ROOT / self.program).read_bytes())
         applied = subprocess.run(
             ["git", "apply", "--unsafe-paths", f"--directory={folder}", str(self.path)],
-            cwd=folder, capture_output=True, text=True, check=False,
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
             env={**os.environ, "GIT_CEILING_DIRECTORIES": str(folder.parent)},
-        )  # fmt: skip
+        )
         assert applied.returncode == 0, f"{self.path}: {applied.stderr}"
         return copy
 
@@ -126,12 +129,18 @@ def tried(patch: Patch, folder: Path) -> Trial:
     new = {rule for rule, severity in findings(after) if severity in _HURTS}
     new -= {rule for rule, severity in findings(before) if severity in _HURTS}
     return Trial(
-        patch.name, patch.program.as_posix(), found[0]["severity"],
-        promise["seconds"], promise["basis"], seconds(before), seconds(after),
-        left[0] if left else "", sorted(new - {patch.rule}),
+        patch.name,
+        patch.program.as_posix(),
+        found[0]["severity"],
+        promise["seconds"],
+        promise["basis"],
+        seconds(before),
+        seconds(after),
+        left[0] if left else "",
+        sorted(new - {patch.rule}),
         "Output" in patch.header or _alike(printed, printed_after),
         gpu() or "CPU" if "Device" in patch.header else "CPU",
-    )  # fmt: skip
+    )
 
 
 @cache
@@ -150,12 +159,31 @@ def captured(program: Path, run: Path, limit_s: float | None = None) -> tuple[di
     """
     ended = ["timeout", "--signal=INT", str(limit_s)] if limit_s else []
     ran = subprocess.run(
-        [*ended, sys.executable, "-m", "xladoctor", "run", "--quiet", "-o", str(run),
-         "--format", f"terminal={run}.txt", str(program)],
-        cwd=ROOT, capture_output=True, text=True, check=False, timeout=LIMIT_S,
-        env={"JAX_PLATFORMS": "cpu", "PJRT_DEVICE": "CPU", **os.environ,
-             "TORCHINDUCTOR_CACHE_DIR": f"{run}-cache"},  # else what ran before spares compiling
-    )  # fmt: skip
+        [
+            *ended,
+            sys.executable,
+            "-m",
+            "xladoctor",
+            "run",
+            "--quiet",
+            "-o",
+            str(run),
+            "--format",
+            f"terminal={run}.txt",
+            str(program),
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=LIMIT_S,
+        env={
+            "JAX_PLATFORMS": "cpu",
+            "PJRT_DEVICE": "CPU",
+            **os.environ,
+            "TORCHINDUCTOR_CACHE_DIR": f"{run}-cache",
+        },  # else what ran before spares compiling
+    )
     assert ran.returncode == 0 or limit_s, f"{program}: {ran.stderr[-2000:]}"
     return json.loads((run / "diagnosis.json").read_text(encoding="utf-8")), ran.stdout
 

@@ -140,6 +140,7 @@ def test_a_function_that_does_little_beside_operations_does_not_tell_the_steps()
 
 def test_steps_of_operations_before_the_loop_of_functions_were_none() -> None:
     launches = [(EVALUATE, 240, 3000.0, 11), (TRAIN, 20, 9000.0, 19)]
-    sites = read_call_sites(json.dumps({"sites": [], "fallbacks": [], "launches": launches,
-                                        "beside": [EVALUATE]}))  # fmt: skip
+    sites = read_call_sites(
+        json.dumps({"sites": [], "fallbacks": [], "launches": launches, "beside": [EVALUATE]})
+    )
     assert sites.light == {EVALUATE}

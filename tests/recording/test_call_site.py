@@ -83,8 +83,9 @@ def test_what_passes_on_is_told_for_readers_of_other_stacks(library: dict[str, A
     sites = CallSites(frozenset())
     run("passing(ask)(); working(ask)()", USER, ask=sites.here, **library)
     assert {(file, passes) for file, _, passes in sites.passing()} == {
-        (LIBRARY, True), (LIBRARY, False)
-    }  # fmt: skip
+        (LIBRARY, True),
+        (LIBRARY, False),
+    }
 
 
 def test_text_of_a_line_is_kept_without_secrets(tmp_path: Path) -> None:
@@ -101,6 +102,11 @@ def test_comments_that_ask_to_ignore_are_kept_without_secrets(tmp_path: Path) ->
     sites = CallSites(frozenset())
     run("site = ask()", str(file), ask=sites.here)
     assert sites.ignores() == [
-        {"file": str(file), "line": 2, "first": 2, "last": 2,
-         "text": '# xladoctor: ignore[XD201] as token="…"'},
-    ]  # fmt: skip
+        {
+            "file": str(file),
+            "line": 2,
+            "first": 2,
+            "last": 2,
+            "text": '# xladoctor: ignore[XD201] as token="…"',
+        },
+    ]

@@ -34,8 +34,10 @@ def test_log_counts_all_and_keeps_the_first_part_and_the_newest(tmp_path: Path) 
     log.rotate()
     assert log.size() == 4 * (PART + 1) + 7
     assert sorted(file.name for file in tmp_path.iterdir()) == [
-        "analysis-0.log", "analysis-303.log", "analysis.log",
-    ]  # fmt: skip
+        "analysis-0.log",
+        "analysis-303.log",
+        "analysis.log",
+    ]
 
 
 def test_no_log_has_no_size() -> None:

@@ -31,27 +31,60 @@ class Model:
         raise AssertionError("code of the program ran")
 
 
-FRAME = Frame({"x": TENSOR, "k": 1.5, "s": Model(), "cfg": {"a": 1, "b": 2}, "y": None,
-               "___stack1": 2.5},
-              {"limit": 4})  # fmt: skip
+FRAME = Frame(
+    {"x": TENSOR, "k": 1.5, "s": Model(), "cfg": {"a": 1, "b": 2}, "y": None, "___stack1": 2.5},
+    {"limit": 4},
+)
 GUARDS = {
     "0/0: tensor 'x' size mismatch at index 0. expected 2, actual 3": (
-        "shape", "x", "float32[2,4]", "float32[3,4]"),
+        "shape",
+        "x",
+        "float32[2,4]",
+        "float32[3,4]",
+    ),
     "0/6: tensor 'x' rank mismatch. expected 3, actual 2": (
-        "shape", "x", "3 dimensions", "2 dimensions"),
+        "shape",
+        "x",
+        "3 dimensions",
+        "2 dimensions",
+    ),
     "0/4: tensor 'gone' size mismatch at index 1. expected 4, actual 1": (
-        "shape", "gone", "size 4 of dimension 1", "size 1 of dimension 1"),
+        "shape",
+        "gone",
+        "size 4 of dimension 1",
+        "size 1 of dimension 1",
+    ),
     "0/4: tensor 'x' stride mismatch at index 0. expected 4, actual 1": (
-        "type", "x", "stride 4 of dimension 0", "stride 1 of dimension 0"),
+        "type",
+        "x",
+        "stride 4 of dimension 0",
+        "stride 1 of dimension 0",
+    ),
     "0/4: tensor 'x' dtype mismatch. expected Float, actual Double": (
-        "type", "x", "float", "double"),
+        "type",
+        "x",
+        "float",
+        "double",
+    ),
     "0/3: tensor 'x' requires_grad mismatch. expected requires_grad=1": (
-        "type", "x", "requires a gradient", "requires no gradient"),
+        "type",
+        "x",
+        "requires a gradient",
+        "requires no gradient",
+    ),
     "0/4: expected type of 'y' to be a tensor type, ' but found <class 'NoneType'>": (
-        "structure", "y", "a tensor", "None"),
+        "structure",
+        "y",
+        "a tensor",
+        "None",
+    ),
     "0/2: GLOBAL_STATE changed: grad_mode ": ("configuration", "grad_mode", "", ""),
     "0/0: len(cfg) == 1          # if cfg: z = 1  # train.py:18 in forward": (
-        "structure", "cfg", "1 entries", "2 entries"),
+        "structure",
+        "cfg",
+        "1 entries",
+        "2 entries",
+    ),
     "0/0: len(s.steps) == 2": ("structure", "s.steps", "2 entries", "3 entries"),
     "0/2: k == 1      # z = x * k  # train.py:17 in forward": ("static", "k", "1", "1.5"),
     "0/5: s.flag == True   # if s.flag: z = 1": ("static", "s.flag", "True", "False"),
@@ -63,27 +96,51 @@ GUARDS = {
     "0/3: ___check_obj_id(h.__code__, 139847138385472)    # s = h(s)": ("function", "h", "", ""),
     "0/4: CodeGuardAccessor: Not a function on h.__code__": ("function", "h", "", ""),
     "0/1: 2 <= x.size()[0]  # s = x.sum()  # train.py:57 in g (user code shown is first)": (
-        "shape", "x", "2 <= x.size()[0]", "[3,4]"),
+        "shape",
+        "x",
+        "2 <= x.size()[0]",
+        "[3,4]",
+    ),
     "0/4: Tensor device index mismatch. Expected device index to be 0, actual 1": (
-        "guard", "", "Tensor device index mismatch. Expected device index to be 0, actual 1", ""),
+        "guard",
+        "",
+        "Tensor device index mismatch. Expected device index to be 0, actual 1",
+        "",
+    ),
     "0/4: tensor 'x' Tensor device index mismatch. Expected device index to be 0, actual 1": (
-        "sharding", "x", "device 0", "device 1"),
+        "sharding",
+        "x",
+        "device 0",
+        "device 1",
+    ),
     "0/0: tensor 'w[0]' size mismatch at index 0. expected 512, actual 96. Guard failed on a"
     " parameter, consider using torch._dynamo.config.force_parameter_static_shapes = False.": (
-        "shape", "w[0]", "size 512 of dimension 0", "size 96 of dimension 0"),
+        "shape",
+        "w[0]",
+        "size 512 of dimension 0",
+        "size 96 of dimension 0",
+    ),
     "1/0: ___check_obj_id(self._modules['mixer'].kernel, 140000000000)": (
-        "member", "self._modules['mixer'].kernel", "", ""),
+        "member",
+        "self._modules['mixer'].kernel",
+        "",
+        "",
+    ),
     "1/0: ___check_obj_id(layer.kernel, 14)": ("member", "layer.kernel", "", ""),
     "1/0: ___check_obj_id(G['tools'].kernel, 14)": ("function", "tools.kernel", "", ""),
     "1/0: ___check_obj_id(args[0], 14)": ("function", "args[0]", "", ""),
     "0/0: ___check_type_id(k, 94), type=<class 'int'>": ("structure", "k", "int", "1.5"),
-    '0/0: self.f.__closure__[0].cell_contents == 1   # return x * n  # a.py:11 in f (HINT: guard on'
+    "0/0: self.f.__closure__[0].cell_contents == 1   # return x * n  # a.py:11 in f (HINT: guard on"
     ' "n")': ("static", "n", "1", ""),
     "0/0: BACKEND_MATCH failure: torch.compile detected different backend callables.": (
-        "function", "the backend", "", ""),
+        "function",
+        "the backend",
+        "",
+        "",
+    ),
     "0/1: what nobody knows": ("guard", "", "what nobody knows", ""),
     "": ("guard", "", "", ""),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("text", GUARDS)
@@ -180,13 +237,19 @@ def test_the_rest_of_a_function_is_called_after_it() -> None:
     ("reasons", "expected"),
     [
         (["0/1: x == 2", "0/0: x == 1"], 0),
-        (["0/2: len(kwargs) == 6", "0/1: tensor 'kwargs['keys']' size mismatch at index 2."
-          " expected 18, actual 22", "0/0: len(kwargs) == 6"], 1),
+        (
+            [
+                "0/2: len(kwargs) == 6",
+                "0/1: tensor 'kwargs['keys']' size mismatch at index 2. expected 18, actual 22",
+                "0/0: len(kwargs) == 6",
+            ],
+            1,
+        ),
         (["0/1: GLOBAL_STATE changed: grad_mode", "0/0: len(xs) == 3"], 1),
         (["0/1: GLOBAL_STATE changed: grad_mode"], 0),
         (["0/2: len(xs) == 4", "0/1: len(xs) == 3"], 0),
     ],
-)  # fmt: skip
+)
 def test_the_reason_is_that_of_the_most_similar_compilation(
     reasons: list[str], expected: int
 ) -> None:

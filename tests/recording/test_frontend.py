@@ -23,8 +23,9 @@ FRAMEWORK = re.compile(r"torch|xlac|aten|XLA_|PJRT|jax", re.IGNORECASE)
 def imported(statement: str) -> set[str]:
     """The modules of a fresh interpreter after a statement, the bootstrap being on its path."""
     code = f"import sys; sys.path.insert(0, {str(BOOTSTRAP)!r}); {statement}; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True,
-                          check=True)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True
+    )
     return set(done.stdout.split())
 
 
@@ -37,10 +38,17 @@ def test_module_outside_the_frontends_names_no_framework(path: Path) -> None:
 
 @pytest.mark.parametrize("path", NEUTRAL, ids=lambda path: path.name)
 def test_bootstrap_imports_the_standard_library_alone(path: Path) -> None:
-    imports = [name.name for node in ast.walk(ast.parse(path.read_text()))
-               if isinstance(node, ast.Import) for name in node.names]  # fmt: skip
-    imports += [node.module or "" for node in ast.walk(ast.parse(path.read_text()))
-                if isinstance(node, ast.ImportFrom) and not node.level]  # fmt: skip
+    imports = [
+        name.name
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Import)
+        for name in node.names
+    ]
+    imports += [
+        node.module or ""
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom) and not node.level
+    ]
     assert {name.split(".")[0] for name in imports} <= sys.stdlib_module_names
 
 
@@ -66,9 +74,11 @@ def test_frontend_imports_no_framework_by_itself() -> None:
 def test_framework_is_captured_from_its_import_on(tmp_path: Path) -> None:
     """By a package that has the name, and nothing else, of a framework."""
     (tmp_path / "torch_xla.py").write_text("ran = True\n")
-    imported(f"sys.path.insert(0, {str(tmp_path)!r}); import _xladoctor;"
-             f" _xladoctor.install({str(tmp_path)!r}); import json, torch_xla;"
-             " assert torch_xla.ran")  # fmt: skip
+    imported(
+        f"sys.path.insert(0, {str(tmp_path)!r}); import _xladoctor;"
+        f" _xladoctor.install({str(tmp_path)!r}); import json, torch_xla;"
+        " assert torch_xla.ran"
+    )
     said = [line.split(" ", 2)[2] for line in (tmp_path / "python.log").read_text().splitlines()]
     assert said[:2] == ["started", "imported torch_xla"]
     assert said[2].startswith("fault AttributeError")  # it is not the real one, and still imports
@@ -77,9 +87,11 @@ def test_framework_is_captured_from_its_import_on(tmp_path: Path) -> None:
 def test_framework_is_captured_though_others_have_looked_for_it_before(tmp_path: Path) -> None:
     """As libraries do to know what is installed."""
     (tmp_path / "jax.py").write_text("ran = True\n")
-    imported(f"sys.path.insert(0, {str(tmp_path)!r}); import _xladoctor, importlib.util;"
-             f" _xladoctor.install({str(tmp_path)!r}); assert importlib.util.find_spec('jax');"
-             " import json, jax; assert jax.ran")  # fmt: skip
+    imported(
+        f"sys.path.insert(0, {str(tmp_path)!r}); import _xladoctor, importlib.util;"
+        f" _xladoctor.install({str(tmp_path)!r}); assert importlib.util.find_spec('jax');"
+        " import json, jax; assert jax.ran"
+    )
     said = [line.split(" ", 2)[2] for line in (tmp_path / "python.log").read_text().splitlines()]
     assert said[:2] == ["started", "imported jax"]
 

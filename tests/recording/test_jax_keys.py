@@ -44,13 +44,19 @@ def changes(*calls: Call, static: tuple[int, ...] = (), names: tuple[str, ...] =
     return [against, *(change[:4] for change in found)]
 
 
-@pytest.mark.parametrize(("first", "second", "change"), [
-    (np.ones((4, 5), "f4"), np.ones((4, 6), "f4"),
-     ("shape", "x", "float32[4,5]", "float32[4,6]")),
-    (jnp.ones(4), jnp.ones(4, jnp.bfloat16), ("type", "x", "float32[4]", "bfloat16[4]")),
-    (1.0, jnp.ones(()), ("weak_type", "x", "True", "False")),
-    ([jnp.ones(2)], [jnp.ones(2)] * 2, ("structure", "x[1]", "2 leaves", "3 leaves")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("first", "second", "change"),
+    [
+        (
+            np.ones((4, 5), "f4"),
+            np.ones((4, 6), "f4"),
+            ("shape", "x", "float32[4,5]", "float32[4,6]"),
+        ),
+        (jnp.ones(4), jnp.ones(4, jnp.bfloat16), ("type", "x", "float32[4]", "bfloat16[4]")),
+        (1.0, jnp.ones(()), ("weak_type", "x", "True", "False")),
+        ([jnp.ones(2)], [jnp.ones(2)] * 2, ("structure", "x[1]", "2 leaves", "3 leaves")),
+    ],
+)
 def test_an_argument(first: Any, second: Any, change: tuple[str, ...]) -> None:
     assert changes((plain, (PARAMS, first), {}), (plain, (PARAMS, second), {})) == [1, change]
 
@@ -134,9 +140,15 @@ class Agent:
         return cls(leaves[0], rule)
 
 
-@pytest.mark.parametrize("make", [
-    lambda: kernel(0.1), Mode, lambda: functools.partial(plain, 1), lambda: lambda x: x,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: kernel(0.1),
+        Mode,
+        lambda: functools.partial(plain, 1),
+        lambda: lambda x: x,
+    ],
+)
 def test_a_static_value_that_is_equal_to_itself_alone(make: Callable[[], Any]) -> None:
     first, second = make(), make()
     (_, change) = changes((plain, (1, first), {}), (plain, (1, second), {}), static=(1,))
@@ -164,8 +176,10 @@ def kind(file: str) -> int:
 def last_change(*calls: Call, names: tuple[str, ...] = ()) -> Any:
     reader, keys = KeyReader(jax), Keys()
     info = SimpleNamespace(static_argnums=(), static_argnames=names)
-    found = [keys.add(1, reader.read(function, info, args, kwargs), 7)
-             for function, args, kwargs in calls]  # fmt: skip
+    found = [
+        keys.add(1, reader.read(function, info, args, kwargs), 7)
+        for function, args, kwargs in calls
+    ]
     return found[-1][1][0]
 
 
@@ -212,8 +226,9 @@ def test_a_cache_that_was_emptied() -> None:
     keys.add(1, reader.read(plain, info, (1, 2), {}), 7)
     keys.cleared(1, None)
     assert keys.add(2, reader.read(plain, info, (1, 2), {}), 7) == (
-        1, [("nothing", "", "", "jax.clear_caches()", None)]
-    )  # fmt: skip
+        1,
+        [("nothing", "", "", "jax.clear_caches()", None)],
+    )
     assert keys.add(3, reader.read(plain, info, (1, 2), {}), 7) == (2, [])
 
 
@@ -296,8 +311,9 @@ def test_arguments_that_a_library_passes_on_have_the_names_of_the_program() -> N
     assert names == ["params['dense']['kernel']", "x", "scale"]
     assert [*wrapped(x, x).leaves] == ["params", "dynamic['rest'][1]"]
     assert [*Wrapper(KeyReader(jax))(x, scale).leaves] == [
-        "dynamic['rest'][0]", "dynamic['rest'][1]"
-    ]  # fmt: skip
+        "dynamic['rest'][0]",
+        "dynamic['rest'][1]",
+    ]
 
 
 def test_a_static_value_that_cannot_be_shown_is_named_by_its_type() -> None:
@@ -311,10 +327,15 @@ def test_a_static_value_that_cannot_be_shown_is_named_by_its_type() -> None:
 def test_of_calls_that_are_as_much_alike_the_same_call_is_compared() -> None:
     reader, keys = KeyReader(jax), Keys()
     info = SimpleNamespace(static_argnums=(), static_argnames=())
-    for number, (call, x) in enumerate([
-        ("losses[t]", np.ones(2, "f4")), ("steps[t]", np.ones(2, "i4")),
-        ("steps[t]", np.ones(3, "i4")), ("losses[t]", np.ones(3, "f4")),
-    ], 1):  # fmt: skip
+    for number, (call, x) in enumerate(
+        [
+            ("losses[t]", np.ones(2, "f4")),
+            ("steps[t]", np.ones(2, "i4")),
+            ("steps[t]", np.ones(3, "i4")),
+            ("losses[t]", np.ones(3, "f4")),
+        ],
+        1,
+    ):
         against, found = keys.add(number, reader.read(plain, info, (1, x), {}), 7, call)
     assert (against, found[0][:4]) == (1, ("shape", "x", "float32[2]", "float32[3]"))
 

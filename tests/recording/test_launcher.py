@@ -44,11 +44,19 @@ def run(output: Path, *command: str) -> RunOutcome:
 
 @pytest.mark.parametrize(
     ("options", "hindering"),
-    [(["-E"], "-E"), (["-I"], "-I"), (["-S"], "-S"), (["-sE"], "-E"), (["-W", "x", "-I"], "-I"),
-     (["-u", "-X", "dev", "-S"], "-S"), (["-Wignore", "-E"], "-E"), (["-OOI"], "-I"),
-     (["--check-hash-based-pycs", "never", "-I"], "-I")],
+    [
+        (["-E"], "-E"),
+        (["-I"], "-I"),
+        (["-S"], "-S"),
+        (["-sE"], "-E"),
+        (["-W", "x", "-I"], "-I"),
+        (["-u", "-X", "dev", "-S"], "-S"),
+        (["-Wignore", "-E"], "-E"),
+        (["-OOI"], "-I"),
+        (["--check-hash-based-pycs", "never", "-I"], "-I"),
+    ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else value,
-)  # fmt: skip
+)
 @pytest.mark.parametrize("python", ["python", "/usr/bin/python3.11", "pypy3"])
 @pytest.mark.parametrize("program", [["train.py"], ["-m", "train"], ["-c", "1"]], ids=" ".join)
 def test_python_that_shuts_the_capture_out_is_refused(
@@ -63,12 +71,20 @@ def test_python_that_shuts_the_capture_out_is_refused(
 
 @pytest.mark.parametrize(
     "words",
-    [("{script}", "-I"), ("-m", "program", "-E"), ("-c", "import program", "-S"),
-     ("-u", "{script}", "-E"), ("-X", "utf8", "{script}", "-I"), ("-O", "-B", "{script}"),
-     ("-Wignore::SyntaxWarning", "{script}"), ("-W", "ignore::ImportWarning", "{script}"),
-     ("-cimport program; 'E'",), ("-mprogram", "-I")],
+    [
+        ("{script}", "-I"),
+        ("-m", "program", "-E"),
+        ("-c", "import program", "-S"),
+        ("-u", "{script}", "-E"),
+        ("-X", "utf8", "{script}", "-I"),
+        ("-O", "-B", "{script}"),
+        ("-Wignore::SyntaxWarning", "{script}"),
+        ("-W", "ignore::ImportWarning", "{script}"),
+        ("-cimport program; 'E'",),
+        ("-mprogram", "-I"),
+    ],
     ids=" ".join,
-)  # fmt: skip
+)
 def test_arguments_of_the_program_are_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:
@@ -152,9 +168,12 @@ def test_runs_that_start_at_once_get_directories_of_their_own(
 
 @pytest.mark.parametrize(
     ("command", "status", "ended"),
-    [("exit 0", 0, {"status": 0, "signal": None}), ("exit 3", 3, {"status": 3, "signal": None}),
-     ("kill -KILL $$", 137, {"status": None, "signal": 9})],
-)  # fmt: skip
+    [
+        ("exit 0", 0, {"status": 0, "signal": None}),
+        ("exit 3", 3, {"status": 3, "signal": None}),
+        ("kill -KILL $$", 137, {"status": None, "signal": 9}),
+    ],
+)
 def test_status_is_passed_on_and_written_down(
     tmp_path: Path, command: str, status: int, ended: dict[str, int | None]
 ) -> None:

@@ -25,11 +25,17 @@ class Wrapper:
         return self(rows)
 
 
-@pytest.mark.parametrize(("function", "runs"), [
-    (collate, [collate]), (functools.partial(collate, pad=1), [collate]),
-    (Wrapper(collate).method, [Wrapper.method]), (Wrapper(collate), [Wrapper.__call__, collate]),
-    (len, [None]),
-], ids=["function", "partial", "method", "wrapper", "builtin"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("function", "runs"),
+    [
+        (collate, [collate]),
+        (functools.partial(collate, pad=1), [collate]),
+        (Wrapper(collate).method, [Wrapper.method]),
+        (Wrapper(collate), [Wrapper.__call__, collate]),
+        (len, [None]),
+    ],
+    ids=["function", "partial", "method", "wrapper", "builtin"],
+)
 def test_code_that_a_collate_function_runs(function: Any, runs: list[Any]) -> None:
     codes = [code for code in _codes_of(function) if code is not None]
     assert codes == [part.__code__ for part in runs if part is not None]

@@ -26,8 +26,9 @@ def hooked() -> tuple[Dynamo, list[tuple[Any, ...]]]:
     def note(_: Any, *values: Any) -> None:
         told.append(values)
 
-    calls: Any = SimpleNamespace(recorder=SimpleNamespace(off=False), note=note,
-                                 sites=SimpleNamespace(parts=None))  # fmt: skip
+    calls: Any = SimpleNamespace(
+        recorder=SimpleNamespace(off=False), note=note, sites=SimpleNamespace(parts=None)
+    )
     return Dynamo(calls, Listener(calls)), told
 
 

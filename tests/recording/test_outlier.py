@@ -20,9 +20,18 @@ def after(steps: int, milliseconds: float = 20) -> StepTimes:
 
 @pytest.mark.parametrize(
     ("usual", "step", "outlier"),
-    [(20, 500, True), (20, 130, True), (20, 90, False), (50, 240, False), (50, 300, True),
-     (1, 80, False), (1, 120, True), (1000, 4500, False), (1000, 6000, True)],
-)  # fmt: skip
+    [
+        (20, 500, True),
+        (20, 130, True),
+        (20, 90, False),
+        (50, 240, False),
+        (50, 300, True),
+        (1, 80, False),
+        (1, 120, True),
+        (1000, 4500, False),
+        (1000, 6000, True),
+    ],
+)
 def test_step_is_five_times_as_long_and_a_tenth_of_a_second_longer(
     usual: int, step: int, outlier: bool
 ) -> None:

@@ -12,8 +12,14 @@ from xladoctor.recording.progress import described
 
 
 def step(**fields: Any) -> str:
-    line = {"event": "step", "thread": 1, "index": 0, "end_ns": time.time_ns(),
-            "duration_ns": 80_000_000, **fields}  # fmt: skip
+    line = {
+        "event": "step",
+        "thread": 1,
+        "index": 0,
+        "end_ns": time.time_ns(),
+        "duration_ns": 80_000_000,
+        **fields,
+    }
     return json.dumps(line, separators=(",", ":")) + "\n"
 
 
@@ -53,8 +59,10 @@ def test_row_of_many_steps_and_a_line_that_is_none(tmp_path: Path) -> None:
 
 def test_as_much_as_there_is_room_for() -> None:
     pace = Pace(1234, 12, (121, 3, 40), 1281.0, 82.04)
-    whole = ("xladoctor: 1234 steps, 12 compilations, 1:23; last 10 s: 3 compiled, 40 read;"
-             " last 1.28 s (median 82 ms); 12.1 steps a second")  # fmt: skip
+    whole = (
+        "xladoctor: 1234 steps, 12 compilations, 1:23; last 10 s: 3 compiled, 40 read;"
+        " last 1.28 s (median 82 ms); 12.1 steps a second"
+    )
     assert described(pace, 83.4, 200) == whole
     for width in range(45, 200):
         text = described(pace, 83.4, width)

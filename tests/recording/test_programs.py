@@ -22,15 +22,25 @@ def run(tmp_path: Path) -> RunDirectory:
 
 
 def process(
-    run: RunDirectory, pid: int, parent: int = SHELL, main: str | None = "/home/ada/train.py",
+    run: RunDirectory,
+    pid: int,
+    parent: int = SHELL,
+    main: str | None = "/home/ada/train.py",
     **changes: Any,
-) -> Path:  # fmt: skip
+) -> Path:
     """A captured process; ``steps`` is the text of its step log."""
     folder = run.path / f"process-{pid}"
     folder.mkdir()
     (folder / "steps.jsonl").write_text(changes.pop("steps", ""))
-    record = {"pid": pid, "parent": parent, "began_ns": pid, "main": main, "used_device": True,
-              "argv": [main, "--epochs", "3"], **changes}  # fmt: skip
+    record = {
+        "pid": pid,
+        "parent": parent,
+        "began_ns": pid,
+        "main": main,
+        "used_device": True,
+        "argv": [main, "--epochs", "3"],
+        **changes,
+    }
     (folder / "process.json").write_text(json.dumps(record))
     return folder
 
@@ -42,8 +52,10 @@ def log(run: RunDirectory, *processes: tuple[int, int]) -> None:
 
 def split_into(run: RunDirectory) -> dict[str, list[str]]:
     """By the name of each run, its processes; by "." where nothing was moved."""
-    return {str(part.path.relative_to(run.path)): [folder.name for folder in part.processes()]
-            for part in split(run)}  # fmt: skip
+    return {
+        str(part.path.relative_to(run.path)): [folder.name for folder in part.processes()]
+        for part in split(run)
+    }
 
 
 def test_one_program_stays_where_it_is(run: RunDirectory) -> None:
@@ -73,9 +85,11 @@ def test_each_run_has_its_own_manifest(run: RunDirectory) -> None:
     written = json.loads(train.manifest.read_text())
     assert set(written.pop("files")) == {"process-20/process.json", "process-20/steps.jsonl"}
     assert written == {
-        **MANIFEST, "command": ["/home/ada/train.py", "--epochs", "3"],
-        "script": "/home/ada/train.py", "part_of": run.path.name,
-    }  # fmt: skip
+        **MANIFEST,
+        "command": ["/home/ada/train.py", "--epochs", "3"],
+        "script": "/home/ada/train.py",
+        "part_of": run.path.name,
+    }
     assert json.loads(run.manifest.read_text()) == MANIFEST
 
 
@@ -109,8 +123,9 @@ def test_two_launchers_are_two_programs_with_their_workers(run: RunDirectory) ->
         process(run, pid, parent)
     log(run, (20, SHELL), (21, 20), (22, 20), (30, SHELL), (31, 30), (32, 31))
     assert split_into(run) == {
-        "1-train": ["process-21", "process-22"], "2-train": ["process-31", "process-32"],
-    }  # fmt: skip
+        "1-train": ["process-21", "process-22"],
+        "2-train": ["process-31", "process-32"],
+    }
 
 
 def test_shell_between_two_python_processes_parts_them(run: RunDirectory) -> None:

@@ -10,41 +10,70 @@ from xladoctor.recording.bootstrap._xladoctor.redaction import redact
 
 HIDDEN = "…"
 SECRET = "hunter2"
-NAMES = ["token", "hf-token", "hf_token", "api-key", "wandb.api_key", "password", "auth",
-         "aws-secret-access-key", "client_secret", "pat", "credentials"]  # fmt: skip
+NAMES = [
+    "token",
+    "hf-token",
+    "hf_token",
+    "api-key",
+    "wandb.api_key",
+    "password",
+    "auth",
+    "aws-secret-access-key",
+    "client_secret",
+    "pat",
+    "credentials",
+]
 
 
 @pytest.mark.parametrize("dashes", ["-", "--"])
 @pytest.mark.parametrize("name", NAMES)
 def test_argument_named_like_a_secret(name: str, dashes: str) -> None:
     assert redact(["train.py", f"{dashes}{name}={SECRET}", "4"]) == [
-        "train.py", f"{dashes}{name}={HIDDEN}", "4",
-    ]  # fmt: skip
+        "train.py",
+        f"{dashes}{name}={HIDDEN}",
+        "4",
+    ]
     assert redact(["train.py", f"{dashes}{name}", SECRET, "4"]) == [
-        "train.py", f"{dashes}{name}", HIDDEN, "4",
-    ]  # fmt: skip
+        "train.py",
+        f"{dashes}{name}",
+        HIDDEN,
+        "4",
+    ]
 
 
 @pytest.mark.parametrize("name", ["API_KEY", "HF_TOKEN", "WANDB_API_KEY", "DB_PASSWORD", "token"])
 def test_assignment_to_a_variable_named_like_a_secret(name: str) -> None:
     assert redact(["env", f"{name}={SECRET}\nmore", "python"]) == [
-        "env", f"{name}={HIDDEN}", "python",
-    ]  # fmt: skip
+        "env",
+        f"{name}={HIDDEN}",
+        "python",
+    ]
 
 
 @pytest.mark.parametrize(
     "command",
     [
         ["python", "train.py", "--tokenizer", "gpt2"],
-        ["--max-tokens", "5"], ["--max_tokens=5"], ["--tokenizer=gpt2"], ["--keyboard", "us"],
-        ["--monkey=3"], ["--author", "ada"], ["--patience", "3"], ["key", "value"],
+        ["--max-tokens", "5"],
+        ["--max_tokens=5"],
+        ["--tokenizer=gpt2"],
+        ["--keyboard", "us"],
+        ["--monkey=3"],
+        ["--author", "ada"],
+        ["--patience", "3"],
+        ["key", "value"],
         ["--lr", "1e-3"],
-        ["https://example.org/data.tar"], ["ada@example.org"], ["gs://bucket/a@b"],
-        ["", "-", "--", "=", "=x", "-=x"], ["hf_"], ["ghp_x"], ["risk-averse-strategy"],
+        ["https://example.org/data.tar"],
+        ["ada@example.org"],
+        ["gs://bucket/a@b"],
+        ["", "-", "--", "=", "=x", "-=x"],
+        ["hf_"],
+        ["ghp_x"],
+        ["risk-averse-strategy"],
         ["--out", "/data/sk/run-1"],
     ],
     ids=" ".join,
-)  # fmt: skip
+)
 def test_what_is_no_secret_stays(command: list[str]) -> None:
     assert redact(command) == command
 
@@ -57,8 +86,13 @@ def test_option_after_a_flag_is_not_its_value() -> None:
 
 def test_only_the_one_value_is_left_out() -> None:
     assert redact(["--token", SECRET, "gpt2", "--key", "b", "c"]) == [
-        "--token", HIDDEN, "gpt2", "--key", HIDDEN, "c",
-    ]  # fmt: skip
+        "--token",
+        HIDDEN,
+        "gpt2",
+        "--key",
+        HIDDEN,
+        "c",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -78,14 +112,25 @@ def test_user_and_password_of_an_address(given_: str, shown: str) -> None:
 
 @pytest.mark.parametrize(
     "secret",
-    ["hf_" + "aB3" * 11, "ghp_" + "a1" * 18, "gho_" + "a1" * 18, "github_pat_" + "11AB" * 8,
-     "glpat-" + "x" * 20, "AKIA" + "A7" * 8, "sk-" + "proj-" * 3 + "abc", "xoxb-1234567890-ab",
-     "AIza" + "Sy" * 17, "ya29." + "a0" * 20],
-)  # fmt: skip
+    [
+        "hf_" + "aB3" * 11,
+        "ghp_" + "a1" * 18,
+        "gho_" + "a1" * 18,
+        "github_pat_" + "11AB" * 8,
+        "glpat-" + "x" * 20,
+        "AKIA" + "A7" * 8,
+        "sk-" + "proj-" * 3 + "abc",
+        "xoxb-1234567890-ab",
+        "AIza" + "Sy" * 17,
+        "ya29." + "a0" * 20,
+    ],
+)
 def test_value_that_its_issuer_marked(secret: str) -> None:
     assert redact([secret, f"--login={secret}", f"echo {secret} | login"]) == [
-        HIDDEN, f"--login={HIDDEN}", f"echo {HIDDEN} | login",
-    ]  # fmt: skip
+        HIDDEN,
+        f"--login={HIDDEN}",
+        f"echo {HIDDEN} | login",
+    ]
 
 
 words = st.text() | st.sampled_from(

@@ -55,9 +55,10 @@ def fetched(
     output: Path, *addresses: str, observer: Heard | None = None, **options: Any
 ) -> Fetched:
     request = RemoteRequest(
-        parse_addresses(list(addresses)), output=output,
+        parse_addresses(list(addresses)),
+        output=output,
         **{"duration_ms": 20, "wait_ms": 0, **options},
-    )  # fmt: skip
+    )
     return fetch(request, observer or Heard())
 
 
@@ -166,9 +167,13 @@ def test_whatever_listens_there_is_named_and_nothing_is_left(tmp_path: Path) -> 
     with ExitStack() as stack:
         http, mute, hole, other = (
             stack.enter_context(server)
-            for server in (web_server(), silent(), black_hole(),
-                           profiler(sends, "/helloworld.Greeter/SayHello"))
-        )  # fmt: skip
+            for server in (
+                web_server(),
+                silent(),
+                black_hole(),
+                profiler(sends, "/helloworld.Greeter/SayHello"),
+            )
+        )
         error = refused(tmp_path / "run", closed, http, mute, hole, other, "no.such.invalid:1")
 
     first, *lines = error.what.splitlines()
@@ -176,11 +181,16 @@ def test_whatever_listens_there_is_named_and_nothing_is_left(tmp_path: Path) -> 
     for line, address, text in zip(
         lines,
         (closed, http, mute, hole, other, "no.such.invalid:1"),
-        ("connection refused", "does not answer as a profiler server",
-         "does not answer as a profiler server", "cannot be reached: timed out",
-         "speaks gRPC, but is not a profiler server", "unknown host name"),
+        (
+            "connection refused",
+            "does not answer as a profiler server",
+            "does not answer as a profiler server",
+            "cannot be reached: timed out",
+            "speaks gRPC, but is not a profiler server",
+            "unknown host name",
+        ),
         strict=True,
-    ):  # fmt: skip
+    ):
         assert line.startswith(f"  {address}: ")
         assert text in line
     assert "server = xp.start_server(PORT)" in error.hint

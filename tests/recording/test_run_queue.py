@@ -59,5 +59,9 @@ def test_thread_that_has_ended_leaves_nothing(tmp_path: Path) -> None:
 def test_line_that_was_cut_off_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "processor.jsonl").write_text("[7, 10, 20, 30]\n[7, 40, 50")
     assert read(tmp_path) == {
-        "process": [0], "thread": [7], "at_ns": [10], "run_ns": [20], "wait_ns": [30]
-    }  # fmt: skip
+        "process": [0],
+        "thread": [7],
+        "at_ns": [10],
+        "run_ns": [20],
+        "wait_ns": [30],
+    }

@@ -64,8 +64,11 @@ class World:
 
     @property
     def files(self) -> dict[str, bytes]:
-        return {str(path.relative_to(self.folder)): path.read_bytes()
-                for path in self.folder.rglob("*") if path.is_file()}  # fmt: skip
+        return {
+            str(path.relative_to(self.folder)): path.read_bytes()
+            for path in self.folder.rglob("*")
+            if path.is_file()
+        }
 
     @property
     def ended_by(self) -> list[str | None]:
@@ -77,9 +80,11 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., World
     def make(*, light: bool = True, **options: Any) -> World:
         world = World(tmp_path, Options(session="s", **options), light)
         clock = SimpleNamespace(
-            monotonic=lambda: world.seconds, time_ns=lambda: int(world.seconds * 1e9),
-            perf_counter_ns=lambda: int(world.seconds * 1e9), jumped_ns=lambda: world.jumped,
-        )  # fmt: skip
+            monotonic=lambda: world.seconds,
+            time_ns=lambda: int(world.seconds * 1e9),
+            perf_counter_ns=lambda: int(world.seconds * 1e9),
+            jumped_ns=lambda: world.jumped,
+        )
         monkeypatch.setattr(module, "clock", clock)
         monkeypatch.setattr(module, "_resident", lambda: world.memory)
         return world
@@ -365,10 +370,18 @@ def test_program_s_own_profile_closes_it_and_is_kept(make: Callable[..., World])
     assert not world.timeline.outlier()
     world.timeline.write()
     assert (world.profiler.made, world.ended_by) == (1, ["the program's own profile"])
-    assert world.timeline.described()[1:] == [{
-        "begin_ns": 10**12, "steps": 12, "of_program": True, "end_ns": 10**12,
-        "ended_by": "the program", "session": "s-program", "bytes": 6, "file": "vm_42.xplane.pb",
-    }]  # fmt: skip
+    assert world.timeline.described()[1:] == [
+        {
+            "begin_ns": 10**12,
+            "steps": 12,
+            "of_program": True,
+            "end_ns": 10**12,
+            "ended_by": "the program",
+            "session": "s-program",
+            "bytes": 6,
+            "file": "vm_42.xplane.pb",
+        }
+    ]
     assert world.files["s-program/vm_42.xplane.pb"] == b"theirs"
 
 
@@ -531,10 +544,19 @@ def test_file_is_written_by_the_next_tick_and_described(make: Callable[..., Worl
     assert world.files == {}
     world.ticks(0.25)
     assert world.files == {"s/vm_42.xplane.pb": b"session 1"}
-    assert world.timeline.windows == [{
-        "begin_ns": 10**12, "steps": 2, "end_ns": 10**12, "ended_by": "step limit", "bytes": 9,
-        "stop_ns": 77, "session": "s", "file": "vm_42.xplane.pb", "write_ns": 0,
-    }]  # fmt: skip
+    assert world.timeline.windows == [
+        {
+            "begin_ns": 10**12,
+            "steps": 2,
+            "end_ns": 10**12,
+            "ended_by": "step limit",
+            "bytes": 9,
+            "stop_ns": 77,
+            "session": "s",
+            "file": "vm_42.xplane.pb",
+            "write_ns": 0,
+        }
+    ]
 
 
 def test_what_writes_its_file_itself_does(make: Callable[..., World]) -> None:
@@ -578,8 +600,9 @@ def test_steps_after_an_outlier_are_traced_once(make: Callable[..., World]) -> N
     assert not world.timeline.outlier()
     world.ticks(0.25)
     assert world.files == {
-        "s/vm_42.xplane.pb": b"session 1", "s-outlier/vm_42.xplane.pb": b"session 2",
-    }  # fmt: skip
+        "s/vm_42.xplane.pb": b"session 1",
+        "s-outlier/vm_42.xplane.pb": b"session 2",
+    }
     assert [window["session"] for window in world.timeline.windows] == ["s", "s-outlier"]
     assert [window["steps"] for window in world.timeline.windows] == [5, 20]
 

@@ -46,8 +46,12 @@ PROGRAMS = {
     "torch": (
         Sick("torch_compile/fixed_shapes.py", "XD101", "loss = compiled(", ("run", "trace")),
         Sick("torch_compile/fixed_shapes.py", "XD101", "def forward(", ("log",)),
-        Sick("torch_compile/counting_attribute.py", "XD104", "self.steps += 1",
-             ("run", "trace", "log")),
+        Sick(
+            "torch_compile/counting_attribute.py",
+            "XD104",
+            "self.steps += 1",
+            ("run", "trace", "log"),
+        ),
         Sick("torch_compile/tensor_branch.py", "XD314", "if y.mean()", ("run", "trace", "log")),
     ),
     "jax": (
@@ -55,9 +59,13 @@ PROGRAMS = {
         Sick("jax/function_made_anew.py", "XD112", "", ("run", "log")),
         Sick("jax/loss_read.py", "XD201", "", ("run",)),
     ),
-}  # fmt: skip
-TRIED = [(release, sick, by) for release in RELEASES for sick in PROGRAMS[release.module]
-         for by in sick.by]  # fmt: skip
+}
+TRIED = [
+    (release, sick, by)
+    for release in RELEASES
+    for sick in PROGRAMS[release.module]
+    for by in sick.by
+]
 _read: dict[Release, set[str]] = {}
 
 
@@ -66,15 +74,18 @@ def record(request: pytest.FixtureRequest) -> Iterator[None]:
     """Write down what was tried, once all of it went well."""
     yield
     if not request.session.testsfailed and len(_read) == len(RELEASES):
-        rows = [{"framework": release.module, **versions(release), "read": sorted(read)}
-                for release, read in _read.items()]  # fmt: skip
+        rows = [
+            {"framework": release.module, **versions(release), "read": sorted(read)}
+            for release, read in _read.items()
+        ]
         RECORD.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 
 
 @pytest.mark.parametrize(
-    ("release", "sick", "by"), TRIED,
+    ("release", "sick", "by"),
+    TRIED,
     ids=[f"{release}-{Path(sick.program).stem}-{by}" for release, sick, by in TRIED],
-)  # fmt: skip
+)
 def test_release(release: Release, sick: Sick, by: str, tmp_path: Path) -> None:
     try:
         make(release)
@@ -113,8 +124,12 @@ def python(
 ) -> subprocess.CompletedProcess[str]:
     """Run the release's Python."""
     ran = subprocess.run(
-        [release.interpreter, *command], cwd=ROOT, capture_output=True, text=True, check=False,
+        [release.interpreter, *command],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
         env={**os.environ, "PJRT_DEVICE": "CPU", "JAX_PLATFORMS": "cpu", **environment},
-    )  # fmt: skip
+    )
     assert ran.returncode == 0, ran.stderr[-2000:]
     return ran

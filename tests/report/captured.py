@@ -20,18 +20,24 @@ from xladoctor.diagnosis.pictures.make import pictures
 from xladoctor.doctor import load_evidence
 
 ROOT = Path(__file__).parents[2]
-_FOLDERS = sorted(path for path in (ROOT / "sample_traces").iterdir()
-                  if path.is_dir() and path.name != "programs")  # fmt: skip
+_FOLDERS = sorted(
+    path for path in (ROOT / "sample_traces").iterdir() if path.is_dir() and path.name != "programs"
+)
 #: What somebody may send: a report, a log, a timeline.
 _PARTS = {"metrics": "metrics.txt", "log": "analysis.log", "timeline": "*.xplane.pb"}
 _SICK = ROOT / "sample_traces" / "scalar_read"
 _PATHS = {path.name: f"sample_traces/{path.name}" for path in _FOLDERS} | {
-    name: str(next(path for path in _SICK.rglob(pattern) if path.name != "modules.xplane.pb")
-              .relative_to(ROOT))
+    name: str(
+        next(path for path in _SICK.rglob(pattern) if path.name != "modules.xplane.pb").relative_to(
+            ROOT
+        )
+    )
     for name, pattern in _PARTS.items()
-}  # fmt: skip
-_RECORDED = {path.name.removesuffix(".tar.xz"): path
-             for path in sorted((Path(__file__).parent / "recorded").glob("*.tar.xz"))}  # fmt: skip
+}
+_RECORDED = {
+    path.name.removesuffix(".tar.xz"): path
+    for path in sorted((Path(__file__).parent / "recorded").glob("*.tar.xz"))
+}
 NAMES = [*_PATHS, *_RECORDED]
 
 

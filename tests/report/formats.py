@@ -17,15 +17,45 @@ from xladoctor.report.interface import Report, Style
 
 SICK_REPORT, TEXT_REPORT = Report(SICK), Report(TEXT)
 CASES = {
-    "sick": [SICK_REPORT], "text": [TEXT_REPORT], "gated": [GATED],
+    "sick": [SICK_REPORT],
+    "text": [TEXT_REPORT],
+    "gated": [GATED],
     "several": [GATED, TEXT_REPORT, SICK_REPORT],
-}  # fmt: skip
+}
 #: Text that a program can bring along, with what means something to a format in it.
 SIGNS = [
-    "|", "`", "```", "<script>", "</details>", "&lt;", "@ada", "#12", "\n", "\r\n", "::error::",
-    "%0A", ",", ":", "]]>", "<!--", "](1)", "[x](http://y)", "**", "_", "~~", "\\", "\x1b[2J",
-    "\ud800", "\x00", "$x$", "1. ", "- ", "# ", "===", "    ",
-]  # fmt: skip
+    "|",
+    "`",
+    "```",
+    "<script>",
+    "</details>",
+    "&lt;",
+    "@ada",
+    "#12",
+    "\n",
+    "\r\n",
+    "::error::",
+    "%0A",
+    ",",
+    ":",
+    "]]>",
+    "<!--",
+    "](1)",
+    "[x](http://y)",
+    "**",
+    "_",
+    "~~",
+    "\\",
+    "\x1b[2J",
+    "\ud800",
+    "\x00",
+    "$x$",
+    "1. ",
+    "- ",
+    "# ",
+    "===",
+    "    ",
+]
 HOSTILE = st.lists(st.text(max_size=8) | st.sampled_from(SIGNS), max_size=8).map("".join)
 
 
@@ -47,12 +77,15 @@ def many(count: int, severity: str = "error", **fields: Any) -> list[Finding]:
     """Findings on lines of their own, the cheapest first."""
     return [
         finding(
-            severity=severity, fingerprint=f"{severity}-{n}", title=f"Title {n}",
+            severity=severity,
+            fingerprint=f"{severity}-{n}",
+            title=f"Title {n}",
             locations=[location(line=n + 1)],
-            saving=Saving(n / 1e3, 1.0, n / 1e6, "bound"), **fields,
+            saving=Saving(n / 1e3, 1.0, n / 1e6, "bound"),
+            **fields,
         )
         for n in range(count)
-    ]  # fmt: skip
+    ]
 
 
 def hostile(text: str) -> Report:

@@ -10,8 +10,10 @@ from pathlib import Path
 from tests.known_good.record import record_all
 
 HERE = Path(__file__).parent
-PROGRAMS = [*sorted((HERE / "programs").glob("*.py")),
-            HERE.parents[1] / "examples" / "jax" / "number_as_state.py"]  # fmt: skip
+PROGRAMS = [
+    *sorted((HERE / "programs").glob("*.py")),
+    HERE.parents[1] / "examples" / "jax" / "number_as_state.py",
+]
 
 if __name__ == "__main__":
     record_all(PROGRAMS, HERE / "recorded", may_fail=True)

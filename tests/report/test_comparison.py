@@ -30,24 +30,41 @@ HOSTILE = "\x1b[2J | <b>@ada</b> `x` #1 [a](b) größe"
 
 def sick(a: Run, b: Run) -> Comparison:
     """Everything that a comparison can show at once."""
-    a = replace(a, diagnosis=replace(told([finding("XD203"), finding("XD301")]).diagnosis,
-                                     run=a.diagnosis.run, steps=Steps(43, 3, 10.0)))  # fmt: skip
+    a = replace(
+        a,
+        diagnosis=replace(
+            told([finding("XD203"), finding("XD301")]).diagnosis,
+            run=a.diagnosis.run,
+            steps=Steps(43, 3, 10.0),
+        ),
+    )
     findings = [
         *SICK.findings,
-        finding("XD503", name="frequent-checkpoint", title="Loop held up by saving", count=2,
-                per_step=None, locations=[location("save.py", 9, function=None)]),
-    ]  # fmt: skip
+        finding(
+            "XD503",
+            name="frequent-checkpoint",
+            title="Loop held up by saving",
+            count=2,
+            per_step=None,
+            locations=[location("save.py", 9, function=None)],
+        ),
+    ]
     missing = [NotChecked("XD301", "no step log")]
-    b = replace(b, diagnosis=replace(SICK, run=b.diagnosis.run, findings=findings,
-                                     not_checked=missing))  # fmt: skip
+    b = replace(
+        b, diagnosis=replace(SICK, run=b.diagnosis.run, findings=findings, not_checked=missing)
+    )
     return compared(a, b)
 
 
 A = captured([10.0, 10.1, 9.9, 10.2, 9.8] * 8)
 B = captured([14.0, 14.1, 13.9, 14.2, 13.8] * 8)
-OTHER = captured([14.0] * 9, shapes=["f32[32,64]", "s64[7]"], process={"host": "größe"},
-                 command=["python", "train.py", "--lr", "3"],
-                 ended={"status": None, "signal": 9, "seconds": 1.0})  # fmt: skip
+OTHER = captured(
+    [14.0] * 9,
+    shapes=["f32[32,64]", "s64[7]"],
+    process={"host": "größe"},
+    command=["python", "train.py", "--lr", "3"],
+    ended={"status": None, "signal": 9, "seconds": 1.0},
+)
 COMPARISONS = {
     "alike": compared(A, A),
     "slower": compared(A, B, max_slowdown=0.1),
@@ -120,15 +137,30 @@ def test_json_is_valid_and_whole(name: str) -> None:
     jsonschema.validate(loaded, comparison_json.schema(), jsonschema.Draft202012Validator)
     assert loaded == json.loads(json.dumps(asdict(COMPARISONS[name])))
     assert list(loaded) == [
-        "schema_version", "tool", "a", "b", "verdict", "differences", "findings", "not_judged",
-        "counts", "step", "status", "warnings",
-    ]  # fmt: skip
+        "schema_version",
+        "tool",
+        "a",
+        "b",
+        "verdict",
+        "differences",
+        "findings",
+        "not_judged",
+        "counts",
+        "step",
+        "status",
+        "warnings",
+    ]
 
 
 def hostile(number: int = 1) -> Comparison:
-    bad = [finding(fingerprint=str(n), title=f"Odd {HOSTILE}",
-                   locations=[location(f"{n}{HOSTILE}.py", source=HOSTILE)])
-           for n in range(number)]  # fmt: skip
+    bad = [
+        finding(
+            fingerprint=str(n),
+            title=f"Odd {HOSTILE}",
+            locations=[location(f"{n}{HOSTILE}.py", source=HOSTILE)],
+        )
+        for n in range(number)
+    ]
     return compared(told(), told(bad))
 
 
@@ -159,9 +191,13 @@ def test_page_is_safe_and_says_what_markdown_does(name: str) -> None:
     text = Page(output.getvalue()).text
     ids = [a["id"] for _, a in Page(output.getvalue()).elements if "id" in a]
     assert len(ids) == len(set(ids))
-    for said in (comparison.verdict.text, terminal.comparability(comparison),
-                 terminal.step_line(comparison), "Steps of A over time", "Findings in B",
-                 *(change.title for change in comparison.findings if change.state != "same"),
-                 *(difference.what for difference in comparison.differences
-                   if difference.what != "unknown")):  # fmt: skip
+    for said in (
+        comparison.verdict.text,
+        terminal.comparability(comparison),
+        terminal.step_line(comparison),
+        "Steps of A over time",
+        "Findings in B",
+        *(change.title for change in comparison.findings if change.state != "same"),
+        *(difference.what for difference in comparison.differences if difference.what != "unknown"),
+    ):
         assert " ".join(said.split()) in text

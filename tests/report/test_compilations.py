@@ -24,9 +24,12 @@ SAMPLES = Path(__file__).parents[2] / "sample_traces"
 SNAPSHOTS = Path(__file__).parent / "compilation_snapshots"
 CONTROL = re.compile(r"\x1b\[[0-9;]*m")
 STYLES = {
-    "80": Style(80), "120": Style(120), "50": Style(50), "80-ascii": Style(80, unicode=False),
+    "80": Style(80),
+    "120": Style(120),
+    "50": Style(50),
+    "80-ascii": Style(80, unicode=False),
     "120-color": Style(120, color=True),
-}  # fmt: skip
+}
 #: By name: the sample, the two to compare if any, the style.
 CASES: dict[str, tuple[str, tuple[int, int] | None, Style]] = {
     **{f"list-{name}": ("recompiling", None, style) for name, style in STYLES.items()},
@@ -95,11 +98,23 @@ def test_colours_change_nothing_but_colours(written: dict[str, str], what: str) 
 
 def compiled(index: int, graph: str, **fields: Any) -> Row:
     return {
-        "process": 0, "thread": 1, "index": index, "step": index, "ordinal": index, "launches": 9,
-        "graph_hash": graph, "cause": "user torch_xla.sync", "inputs": 1, "outputs": 1,
-        "duration_ns": 250_000_000, "file": TRAIN, "line": 41, "function": "train", "via": "sync",
+        "process": 0,
+        "thread": 1,
+        "index": index,
+        "step": index,
+        "ordinal": index,
+        "launches": 9,
+        "graph_hash": graph,
+        "cause": "user torch_xla.sync",
+        "inputs": 1,
+        "outputs": 1,
+        "duration_ns": 250_000_000,
+        "file": TRAIN,
+        "line": 41,
+        "function": "train",
+        "via": "sync",
         **fields,
-    }  # fmt: skip
+    }
 
 
 def cause(index: int = 1, **fields: Any) -> Row:
@@ -118,30 +133,53 @@ def phrase(**fields: Any) -> str:
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"kind": "input_shape", "was": "f32[16,64]", "now": "f32[17,64]"},
-         "input shape f32[16,64] → f32[17,64]"),
-        ({"kind": "input_shape", "op": "aten::zeros", "was": "f32[3]", "now": "f32[4]"},
-         "shape of aten::zeros f32[3] → f32[4]"),
+        (
+            {"kind": "input_shape", "was": "f32[16,64]", "now": "f32[17,64]"},
+            "input shape f32[16,64] → f32[17,64]",
+        ),
+        (
+            {"kind": "input_shape", "op": "aten::zeros", "was": "f32[3]", "now": "f32[4]"},
+            "shape of aten::zeros f32[3] → f32[4]",
+        ),
         ({"kind": "input_type", "was": "f32[4]", "now": "bf16[4]"}, "input type f32[4] → bf16[4]"),
-        ({"kind": "data_dependent_shape", "was": "s64[3]", "now": "s64[5]"},
-         "data-dependent shape s64[3] → s64[5]"),
-        ({"kind": "constant", "op": "aten::pow", "was": "1.5", "now": "1.75"},
-         "number 1.5 → 1.75 of aten::pow"),
+        (
+            {"kind": "data_dependent_shape", "was": "s64[3]", "now": "s64[5]"},
+            "data-dependent shape s64[3] → s64[5]",
+        ),
+        (
+            {"kind": "constant", "op": "aten::pow", "was": "1.5", "now": "1.75"},
+            "number 1.5 → 1.75 of aten::pow",
+        ),
         ({"kind": "constant", "was": "input", "now": "constant"}, "number, input → constant"),
         ({"kind": "constant", "op": "aten::mul"}, "number of aten::mul, simplified by XLA"),
-        ({"kind": "operations", "op": "aten::relu", "now": "f32[2] maximum"},
-         "operations: aten::relu is new"),
-        ({"kind": "operations", "op": "aten::relu", "was": "f32[2] maximum"},
-         "operations: aten::relu is gone"),
-        ({"kind": "operations", "op": "aten::add", "was": "2 instructions", "now": "1 instruction"},
-         "operations: aten::add, 2 instructions → 1 instruction"),
+        (
+            {"kind": "operations", "op": "aten::relu", "now": "f32[2] maximum"},
+            "operations: aten::relu is new",
+        ),
+        (
+            {"kind": "operations", "op": "aten::relu", "was": "f32[2] maximum"},
+            "operations: aten::relu is gone",
+        ),
+        (
+            {
+                "kind": "operations",
+                "op": "aten::add",
+                "was": "2 instructions",
+                "now": "1 instruction",
+            },
+            "operations: aten::add, 2 instructions → 1 instruction",
+        ),
         ({"kind": "operations", "op": "aten::addmm"}, "operations: aten::addmm with other sizes"),
-        ({"kind": "input_count", "was": "9 inputs, 2 outputs", "now": "10 inputs, 2 outputs"},
-         "9 inputs → 10 inputs"),
+        (
+            {"kind": "input_count", "was": "9 inputs, 2 outputs", "now": "10 inputs, 2 outputs"},
+            "9 inputs → 10 inputs",
+        ),
         ({"kind": "input_count"}, "number of inputs or outputs"),
         ({"kind": "growing", "op": "aten::tanh"}, "grows: aten::tanh"),
-        ({"kind": "placement", "op": "donated", "was": "2", "now": "none"},
-         "placement: donated inputs 2 → none"),
+        (
+            {"kind": "placement", "op": "donated", "was": "2", "now": "none"},
+            "placement: donated inputs 2 → none",
+        ),
         ({"kind": "placement", "op": "thread"}, "placement: two threads compiled it at once"),
         ({"kind": "evicted", "against": 3}, "evicted: same graph as 3"),
         ({"kind": "unknown", "basis": "hlo"}, "unknown: same after optimization"),
@@ -150,7 +188,7 @@ def phrase(**fields: Any) -> str:
         ({"kind": "kind_to_come"}, "kind_to_come"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
-)  # fmt: skip
+)
 def test_cause_in_words(fields: Row, words: str) -> None:
     assert phrase(**fields) == words
 
@@ -161,13 +199,18 @@ def test_line_of_the_cause_is_beside_it_or_below() -> None:
     recompiled = evidence({"compilation": rows, "recompilation": [why]}, cwd="/home/ada")
     assert "number 1 → 2 of aten::pow (model.py:12)" in shown(recompiled)
     assert [line.strip() for line in shown(recompiled, Style(68)).splitlines()][4:6] == [
-        "1     1    0.250  w      b   0  number 1 → 2 of aten::pow", "model.py:12",
-    ]  # fmt: skip
+        "1     1    0.250  w      b   0  number 1 → 2 of aten::pow",
+        "model.py:12",
+    ]
 
 
 def test_library_line_has_the_user_line_with_it() -> None:
-    library: Row = {"file": "/venv/lib/python3.11/site-packages/nets/deep/block.py", "line": 7,
-               "user_file": MODEL, "user_line": 3}  # fmt: skip
+    library: Row = {
+        "file": "/venv/lib/python3.11/site-packages/nets/deep/block.py",
+        "line": 7,
+        "user_file": MODEL,
+        "user_line": 3,
+    }
     why = cause(kind="growing", op="aten::add", **library)
     tables = {"compilation": [compiled(0, "a"), compiled(1, "b")], "recompilation": [why]}
     text = " ".join(shown(evidence(tables, cwd="/home/ada")).split())
@@ -175,8 +218,11 @@ def test_library_line_has_the_user_line_with_it() -> None:
 
 
 def test_call_sites_have_sums_and_kinds() -> None:
-    rows = [compiled(0, "a"), compiled(1, "b", file=MODEL, line=3, ordinal=0),
-            *(compiled(n, "ab"[n % 2], ordinal=n) for n in (4, 5))]  # fmt: skip
+    rows = [
+        compiled(0, "a"),
+        compiled(1, "b", file=MODEL, line=3, ordinal=0),
+        *(compiled(n, "ab"[n % 2], ordinal=n) for n in (4, 5)),
+    ]
     causes = [cause(n, kind="evicted", basis="hash") for n in (4, 5)]
     first, other = compilations.call_sites(evidence({"compilation": rows, "recompilation": causes}))
     assert (first["compilations"], first["graphs"]) == (3, 2)
@@ -186,8 +232,10 @@ def test_call_sites_have_sums_and_kinds() -> None:
 
 
 def test_warm_up_is_by_turns_where_a_step_has_several_barriers() -> None:
-    tables = {"compilation": [compiled(5, "a"), compiled(6, "b")],
-              "step_period": [{"process": 0, "thread": 1, "barriers": 2}]}  # fmt: skip
+    tables = {
+        "compilation": [compiled(5, "a"), compiled(6, "b")],
+        "step_period": [{"process": 0, "thread": 1, "barriers": 2}],
+    }
     assert [row["warmup"] for row in compilations.listed(evidence(tables))] == [True, False]
 
 
@@ -219,8 +267,9 @@ def test_only_so_many_are_listed_and_all_are_summed() -> None:
 def test_comparison_is_pointed_to_where_there_are_two_graphs(fields: Row, hint: bool) -> None:
     tables = {
         "compilation": [compiled(0, "a"), compiled(1, "b", **fields)],
-        "hlo_module": [module("a", 1), module("b", 2)], "recompilation": [cause()],
-    }  # fmt: skip
+        "hlo_module": [module("a", 1), module("b", 2)],
+        "recompilation": [cause()],
+    }
     assert shown(evidence(tables)).endswith("\ntwo graphs side by side: --diff 0 1\n") == hint
 
 
@@ -237,23 +286,51 @@ def test_program_text_is_shown_and_not_obeyed(style: Style) -> None:
 
 
 def module(graph: str, program: int, **fields: Any) -> Row:
-    return {"process": 0, "program_id": program, "name": f"SyncTensorsGraph.{program}",
-            "graph_hash": graph, "instructions": 9, "donated": [], "devices": [0],
-            **fields}  # fmt: skip
+    return {
+        "process": 0,
+        "program_id": program,
+        "name": f"SyncTensorsGraph.{program}",
+        "graph_hash": graph,
+        "instructions": 9,
+        "donated": [],
+        "devices": [0],
+        **fields,
+    }
 
 
 def instruction(graph: str, program: int, opcode: str = "power", **fields: Any) -> Row:
     return {
-        "process": 0, "program_id": program, "graph_hash": graph, "computation": "main", "id": 1,
-        "opcode": opcode, "type": "f32", "shape": [2], "op_type": "aten__pow", "frame": 1,
-        "file": MODEL, "line": 12, "function": "loss", **fields,
-    }  # fmt: skip
+        "process": 0,
+        "program_id": program,
+        "graph_hash": graph,
+        "computation": "main",
+        "id": 1,
+        "opcode": opcode,
+        "type": "f32",
+        "shape": [2],
+        "op_type": "aten__pow",
+        "frame": 1,
+        "file": MODEL,
+        "line": 12,
+        "function": "loss",
+        **fields,
+    }
 
 
 def parameter(graph: str, program: int, number: int, shape: list[int], **fields: Any) -> Row:
-    return {"process": 0, "program_id": program, "graph_hash": graph, "number": number,
-            "shape": shape, "type": "f32", "sent": False, "file": MODEL, "line": 12,
-            "function": "loss", **fields}  # fmt: skip
+    return {
+        "process": 0,
+        "program_id": program,
+        "graph_hash": graph,
+        "number": number,
+        "shape": shape,
+        "type": "f32",
+        "sent": False,
+        "file": MODEL,
+        "line": 12,
+        "function": "loss",
+        **fields,
+    }
 
 
 def two(
@@ -261,10 +338,11 @@ def two(
 ) -> Evidence:
     tables = {
         "compilation": [compiled(0, "a"), compiled(1, "b", **(after or {}))],
-        "hlo_module": [module("a", 1), module("b", 2)], "hlo_instruction": instructions,
+        "hlo_module": [module("a", 1), module("b", 2)],
+        "hlo_instruction": instructions,
         "hlo_parameter": parameters or [],
         "source_line": [{"file": MODEL, "line": 12, "text": "    return x ** gamma"}],
-    }  # fmt: skip
+    }
     return evidence(tables, cwd="/home/ada")
 
 
@@ -274,26 +352,44 @@ def differing(of: Evidence) -> Difference:
 
 def test_number_that_differs() -> None:
     number = {"op_type": "prim__Constant", "shape": []}
-    of = two([instruction("a", 1, "constant", literal="1.5", **number),
-              instruction("b", 2, "constant", literal="2.5", **number)])  # fmt: skip
+    of = two(
+        [
+            instruction("a", 1, "constant", literal="1.5", **number),
+            instruction("b", 2, "constant", literal="2.5", **number),
+        ]
+    )
     (line,) = differing(of).lines
     assert line.place[:3] == (MODEL, 12, "loss")
     assert line.operations == (
         OperationChange("prim::Constant", ("f32[] constant(1.5)",), ("f32[] constant(2.5)",), 1, 1),
     )
     assert compared(of, (0, 1)).splitlines()[5:] == [
-        "operations, in the order of lowering", "  model.py:12  in loss",
-        "  │ return x ** gamma", "    prim::Constant", "      - f32[] constant(1.5)",
+        "operations, in the order of lowering",
+        "  model.py:12  in loss",
+        "  │ return x ** gamma",
+        "    prim::Constant",
+        "      - f32[] constant(1.5)",
         "      + f32[] constant(2.5)",
-    ]  # fmt: skip
+    ]
     assert compared(of, (0, 1), Style(100)).splitlines()[-1].split() == [
-        "prim::Constant", "-", "f32[]", "constant(1.5)", "+", "f32[]", "constant(2.5)",
-    ]  # fmt: skip
+        "prim::Constant",
+        "-",
+        "f32[]",
+        "constant(1.5)",
+        "+",
+        "f32[]",
+        "constant(2.5)",
+    ]
 
 
 def test_lines_are_in_the_order_of_lowering() -> None:
-    of = two([instruction("b", 2, frame=3, line=30), instruction("b", 2, frame=2, line=20),
-              instruction("b", 2, "add", file=None, line=None, frame=None)])  # fmt: skip
+    of = two(
+        [
+            instruction("b", 2, frame=3, line=30),
+            instruction("b", 2, frame=2, line=20),
+            instruction("b", 2, "add", file=None, line=None, frame=None),
+        ]
+    )
     assert [line.place.line for line in differing(of).lines] == [20, 30, None]
     text = compared(of, (0, 1), limit=1)
     assert "model.py:20" in text
@@ -302,29 +398,46 @@ def test_lines_are_in_the_order_of_lowering() -> None:
 
 
 def test_inputs_that_changed_or_are_of_one_graph_alone() -> None:
-    of = two([], [parameter("a", 1, 0, [2], sent=True), parameter("a", 1, 1, [7, 7], line=13),
-                  parameter("b", 2, 0, [3], sent=True)])  # fmt: skip
+    of = two(
+        [],
+        [
+            parameter("a", 1, 0, [2], sent=True),
+            parameter("a", 1, 1, [7, 7], line=13),
+            parameter("b", 2, 0, [3], sent=True),
+        ],
+    )
     assert [(change.parameter, change.a, change.b) for change in differing(of).inputs] == [
-        (0, "f32[2]", "f32[3]"), (1, "f32[7,7]", None),
-    ]  # fmt: skip
+        (0, "f32[2]", "f32[3]"),
+        (1, "f32[7,7]", None),
+    ]
     assert compared(of, (0, 1)).splitlines()[5:] == [
-        "inputs", "  made at model.py:12  in loss", "  │ return x ** gamma",
-        "      parameter 0  f32[2] → f32[3]", "  first used at model.py:13  in loss",
+        "inputs",
+        "  made at model.py:12  in loss",
+        "  │ return x ** gamma",
+        "      parameter 0  f32[2] → f32[3]",
+        "  first used at model.py:13  in loss",
         "    - parameter 1  f32[7,7]",
-    ]  # fmt: skip
+    ]
 
 
 def test_layout_that_differs() -> None:
-    of = two([], [parameter("a", 1, 0, [2, 3], layout=[1, 0]),
-                  parameter("b", 2, 0, [2, 3], layout=[0, 1])])  # fmt: skip
+    of = two(
+        [],
+        [parameter("a", 1, 0, [2, 3], layout=[1, 0]), parameter("b", 2, 0, [2, 3], layout=[0, 1])],
+    )
     (change,) = differing(of).inputs
     assert (change.a, change.b) == ("f32[2,3]{1,0}", "f32[2,3]{0,1}")
 
 
 def test_instructions_of_no_operation_are_together() -> None:
     nameless = {"op_type": None, "file": None, "line": None, "frame": None}
-    of = two([instruction("a", 1, "add", **nameless, id=1), instruction("a", 1, "add", **nameless),
-              instruction("b", 2, "add", **nameless)])  # fmt: skip
+    of = two(
+        [
+            instruction("a", 1, "add", **nameless, id=1),
+            instruction("a", 1, "add", **nameless),
+            instruction("b", 2, "add", **nameless),
+        ]
+    )
     (line,) = differing(of).lines
     assert line.operations == (OperationChange(None, ("f32[2] add",), (), 2, 1),)
     assert "other instructions  2 → 1" in compared(of, (0, 1))
@@ -336,16 +449,22 @@ def test_more_instructions_than_are_shown() -> None:
 
 
 def test_placement_and_outputs_that_differ() -> None:
-    tables = {"compilation": [compiled(0, "a"), compiled(1, "b", outputs=2)],
-              "hlo_module": [module("a", 1, donated=[0, 1]), module("b", 2)]}  # fmt: skip
+    tables = {
+        "compilation": [compiled(0, "a"), compiled(1, "b", outputs=2)],
+        "hlo_module": [module("a", 1, donated=[0, 1]), module("b", 2)],
+    }
     assert compared(evidence(tables), (0, 1)).splitlines()[5:] == [
-        "compiled for", "  donated inputs  0, 1 → none", "  outputs         1 → 2",
-    ]  # fmt: skip
+        "compiled for",
+        "  donated inputs  0, 1 → none",
+        "  outputs         1 → 2",
+    ]
 
 
 def test_graphs_that_are_the_same() -> None:
-    of = two([instruction("a", 1), instruction("b", 2)], [parameter("a", 1, 0, [2]),
-                                                          parameter("b", 2, 0, [2])])  # fmt: skip
+    of = two(
+        [instruction("a", 1), instruction("b", 2)],
+        [parameter("a", 1, 0, [2]), parameter("b", 2, 0, [2])],
+    )
     assert differing(of).same
     assert compared(of, (0, 1)).splitlines()[5:] == ["the graphs are the same after optimization"]
 
@@ -366,8 +485,12 @@ def test_json_has_the_whole_difference() -> None:
     assert record["a"]["seconds"] == 0.25
     assert record["lines"][0]["place"]["file"] == "model.py"
     assert record["inputs"][0] | {"place": None} == {
-        "parameter": 0, "a": None, "b": "f32[2]", "sent": False, "place": None,
-    }  # fmt: skip
+        "parameter": 0,
+        "a": None,
+        "b": "f32[2]",
+        "sent": False,
+        "place": None,
+    }
 
 
 def test_number_out_of_range() -> None:

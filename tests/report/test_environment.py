@@ -13,12 +13,16 @@ from xladoctor.report.environment import render, render_json
 from xladoctor.report.interface import Style
 
 LONG = "/home/ada/" + "long/" * 20 + "python"
-SICK = Examination((
-    ok("Python", f"3.12.1, {LONG}"),
-    failure("torch_xla", "cannot be imported: \x1b[2J [bold]", "pip install 'torch==2.9.0'\nor so"),
-    warning("settings", "XLA_SYNC_WAIT=1: the host waits for each step – always", "unset it"),
-    skipped("device", "needs torch_xla"),
-))  # fmt: skip
+SICK = Examination(
+    (
+        ok("Python", f"3.12.1, {LONG}"),
+        failure(
+            "torch_xla", "cannot be imported: \x1b[2J [bold]", "pip install 'torch==2.9.0'\nor so"
+        ),
+        warning("settings", "XLA_SYNC_WAIT=1: the host waits for each step – always", "unset it"),
+        skipped("device", "needs torch_xla"),
+    )
+)
 
 
 def rendered(checks: tuple[Check, ...], style: Style) -> str:

@@ -65,11 +65,14 @@ def test_same_defect_of_two_programs_is_shown_once() -> None:
 def test_what_fails_the_gate_is_an_error_and_comes_first() -> None:
     shown = commands(GATED)
     assert [p["title"].split()[0] for level, p, _ in shown if level == "error"] == [
-        "XD101", "XD701", "max_compilations_after_warmup",
-    ]  # fmt: skip
+        "XD101",
+        "XD701",
+        "max_compilations_after_warmup",
+    ]
     assert [p["title"].split()[0] for level, p, _ in shown if level == "warning"] == [
-        "XD401", "max_fallbacks_per_step",
-    ]  # fmt: skip
+        "XD401",
+        "max_fallbacks_per_step",
+    ]
 
 
 @settings(max_examples=50, deadline=None)

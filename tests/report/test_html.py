@@ -43,9 +43,10 @@ class Page(HTMLParser):
     @property
     def policy(self) -> str:
         return next(
-            a["content"] or "" for _, a in self.elements
+            a["content"] or ""
+            for _, a in self.elements
             if a.get("http-equiv") == "Content-Security-Policy"
-        )  # fmt: skip
+        )
 
 
 def page(*reports: Report) -> Page:
@@ -85,10 +86,19 @@ def test_page_loads_and_runs_nothing_but_its_own(case: str) -> None:
 def test_page_says_what_the_report_has() -> None:
     text = page(Report(SICK)).text
     for said in (
-        SICK.verdict.text, "compile 5.6 s", "XD101", "data.py:88", "Pad each batch", "40 steps",
-        "not evaluated: no counters", "encoder > größe", "forward größe", "2.9.0",
-        "model.py:41", SICK.warnings[0],
-    ):  # fmt: skip
+        SICK.verdict.text,
+        "compile 5.6 s",
+        "XD101",
+        "data.py:88",
+        "Pad each batch",
+        "40 steps",
+        "not evaluated: no counters",
+        "encoder > größe",
+        "forward größe",
+        "2.9.0",
+        "model.py:41",
+        SICK.warnings[0],
+    ):
         assert said in text, said
 
 

@@ -47,36 +47,81 @@ def test_report_is_valid_by_its_schema(diagnosis: Diagnosis) -> None:
 
 @pytest.mark.parametrize(
     ("path", "value"),
-    [("schema_version", "one"), ("findings", None), ("verdict", {"bound_by": "luck", "text": ""}),
-     ("steps", {"count": 1}), ("tool", {})],
-)  # fmt: skip
+    [
+        ("schema_version", "one"),
+        ("findings", None),
+        ("verdict", {"bound_by": "luck", "text": ""}),
+        ("steps", {"count": 1}),
+        ("tool", {}),
+    ],
+)
 def test_schema_refuses_what_is_none(path: str, value: Any) -> None:
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({**report(SICK), path: value}, schema())
 
 
 def test_report_is_the_diagnosis_at_full_precision() -> None:
-    assert report(SICK) == {name: value for name, value in asdict(replace(SICK, pack={})).items()
-                            if name not in ("pack", "pictures")}  # fmt: skip
+    assert report(SICK) == {
+        name: value
+        for name, value in asdict(replace(SICK, pack={})).items()
+        if name not in ("pack", "pictures")
+    }
     assert report(SICK)["findings"][3]["cost"]["share"] == 0.00003
 
 
 def test_core_of_the_contract() -> None:
     first = report(SICK)["findings"][0]
     assert list(report(SICK)) == [
-        "schema_version", "tool", "run", "verdict", "time", "steps", "devices", "counts",
-        "findings", "rules", "not_checked", "ignored", "warnings", "total_steps", "labels",
+        "schema_version",
+        "tool",
+        "run",
+        "verdict",
+        "time",
+        "steps",
+        "devices",
+        "counts",
+        "findings",
+        "rules",
+        "not_checked",
+        "ignored",
+        "warnings",
+        "total_steps",
+        "labels",
         "step_groups",
-    ]  # fmt: skip
+    ]
     assert list(first) == [
-        "rule", "name", "severity", "severity_by_counts", "title", "locations", "count", "per_step",
-        "processes", "cost",
-        "saving", "cause", "consequences", "message", "why", "fix", "example", "fingerprint",
-        "subject", "recurs", "compilations", "place", "about",
-    ]  # fmt: skip
+        "rule",
+        "name",
+        "severity",
+        "severity_by_counts",
+        "title",
+        "locations",
+        "count",
+        "per_step",
+        "processes",
+        "cost",
+        "saving",
+        "cause",
+        "consequences",
+        "message",
+        "why",
+        "fix",
+        "example",
+        "fingerprint",
+        "subject",
+        "recurs",
+        "compilations",
+        "place",
+        "about",
+    ]
     assert list(first["locations"][0]) == [
-        "file", "line", "function", "role", "source", "span",
-    ]  # fmt: skip
+        "file",
+        "line",
+        "function",
+        "role",
+        "source",
+        "span",
+    ]
 
 
 def test_report_for_an_encoding_without_unicode_says_the_same() -> None:
@@ -92,15 +137,25 @@ def test_every_value_that_the_terminal_shows_is_in_the_report(diagnosis: Diagnos
     terminal.render([Report(diagnosis)], output, Style(400))
     data = leaves(report(diagnosis))
     numbers = [value for value in data if isinstance(value, (int, float))]
-    texts = " ".join(str(value) for value in data) + " " + " ".join(
-        text for n in numbers
-        for text in (duration(n), duration(n / 1e3), percent(n), f"{n:.2g}")
-    )  # fmt: skip
+    texts = (
+        " ".join(str(value) for value in data)
+        + " "
+        + " ".join(
+            text
+            for n in numbers
+            for text in (duration(n), duration(n / 1e3), percent(n), f"{n:.2g}")
+        )
+    )
     loop = diagnosis.time.loop_s or 1.0
     texts += " ".join(percent(n / loop) for n in numbers)
     rules = diagnosis.rules
-    counts = [len(rules.fired), len(rules.clear), len(rules.not_evaluated), len(diagnosis.ignored),
-              *range(1, len(diagnosis.findings) + 1)]  # fmt: skip
+    counts = [
+        len(rules.fired),
+        len(rules.clear),
+        len(rules.not_evaluated),
+        len(diagnosis.ignored),
+        *range(1, len(diagnosis.findings) + 1),
+    ]
     known = set(re.findall(r"\d+(?:\.\d+)?", texts)) | {str(count) for count in counts}
 
     shown = set(re.findall(r"\d+(?:\.\d+)?", output.getvalue()))

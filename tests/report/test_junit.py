@@ -37,8 +37,11 @@ def document(*reports: Report) -> ET.Element:
 
 
 def test_what_was_not_seen_of_the_run_is_a_case_that_is_skipped() -> None:
-    (case,) = [case_ for case_ in document(MISSING).iter("testcase")
-               if case_.attrib["classname"].endswith(".run")]  # fmt: skip
+    (case,) = [
+        case_
+        for case_ in document(MISSING).iter("testcase")
+        if case_.attrib["classname"].endswith(".run")
+    ]
     assert case.attrib["name"] == "capture"
     assert "process-42: the process was cut short" in case[0].attrib["message"]
 
@@ -61,18 +64,30 @@ def test_output_has_the_structure(case: str) -> None:
 
 def test_without_a_gate_what_is_a_warning_or_worse_fails() -> None:
     assert outcomes(SICK_REPORT) == {
-        "XD101": "failure", "XD102": "passed", "XD201": "failure", "XD203": "passed",
-        "XD301": "passed", "XD401": "skipped", "XD701": "failure",
-    }  # fmt: skip
+        "XD101": "failure",
+        "XD102": "passed",
+        "XD201": "failure",
+        "XD203": "passed",
+        "XD301": "passed",
+        "XD401": "skipped",
+        "XD701": "failure",
+    }
 
 
 def test_with_a_gate_what_it_says_fails() -> None:
     assert outcomes(GATED) == {
-        "XD101": "failure", "XD102": "passed", "XD201": "passed", "XD203": "passed",
-        "XD301": "passed", "XD401": "skipped", "XD701": "failure",
-        "max_compilations_after_warmup": "failure", "max_host_syncs_per_step": "passed",
-        "max_fallbacks_per_step": "skipped", "max_peak_memory": "passed",
-    }  # fmt: skip
+        "XD101": "failure",
+        "XD102": "passed",
+        "XD201": "passed",
+        "XD203": "passed",
+        "XD301": "passed",
+        "XD401": "skipped",
+        "XD701": "failure",
+        "max_compilations_after_warmup": "failure",
+        "max_host_syncs_per_step": "passed",
+        "max_fallbacks_per_step": "skipped",
+        "max_peak_memory": "passed",
+    }
 
 
 def test_skipped_says_why_and_failures_where() -> None:

@@ -20,8 +20,25 @@ from xladoctor.report.markdown import LIMIT, MARKER
 from xladoctor.report.markup import block, code, element, inline, prose, table
 
 RENDERER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
-HARMLESS = {"details", "summary", "b", "h2", "p", "strong", "ul", "li", "code", "pre", "table",
-            "thead", "tbody", "tr", "th", "td", "br"}  # fmt: skip
+HARMLESS = {
+    "details",
+    "summary",
+    "b",
+    "h2",
+    "p",
+    "strong",
+    "ul",
+    "li",
+    "code",
+    "pre",
+    "table",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+    "br",
+}
 APART = "\u200b"
 
 

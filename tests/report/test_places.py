@@ -11,8 +11,14 @@ from tests.support import finding, location
 from xladoctor.diagnosis.interface import RunFacts
 from xladoctor.report.places import path_in_repository, path_shown, primary
 
-RUN = RunFacts("run", "a-run", command=["python", "train.py"], script="jobs/train.py",
-               cwd="/code/jobs", root="/code")  # fmt: skip
+RUN = RunFacts(
+    "run",
+    "a-run",
+    command=["python", "train.py"],
+    script="jobs/train.py",
+    cwd="/code/jobs",
+    root="/code",
+)
 
 
 @pytest.mark.parametrize(

@@ -84,9 +84,14 @@ def test_rules_that_did_not_fire_are_listed_and_the_unjudged_give_their_reason()
     run = run_of(SICK_REPORT)
     outcomes = {r["id"]: r["properties"]["outcome"] for r in run["tool"]["driver"]["rules"]}
     assert outcomes == {
-        "XD101": "fired", "XD102": "clear", "XD201": "fired", "XD203": "fired", "XD301": "clear",
-        "XD401": "not evaluated", "XD701": "fired",
-    }  # fmt: skip
+        "XD101": "fired",
+        "XD102": "clear",
+        "XD201": "fired",
+        "XD203": "fired",
+        "XD301": "clear",
+        "XD401": "not evaluated",
+        "XD701": "fired",
+    }
     (skipped,) = run["invocations"][0]["toolConfigurationNotifications"]
     assert skipped["associatedRule"]["id"] == "XD401"
     assert "no counters" in skipped["message"]["text"]
@@ -157,12 +162,15 @@ def test_decision_of_the_gate() -> None:
         for entry in run_of(GATED)["results"]
     }
     assert states == {
-        "XD101": ("error", "new", False), "XD701": ("error", "updated", False),
-        "XD201": ("note", "unchanged", False), "XD203": ("note", None, False),
-        "XD102": ("note", None, True), "XD903": ("note", None, False),
+        "XD101": ("error", "new", False),
+        "XD701": ("error", "updated", False),
+        "XD201": ("note", "unchanged", False),
+        "XD203": ("note", None, False),
+        "XD102": ("note", None, True),
+        "XD903": ("note", None, False),
         "max_compilations_after_warmup": ("error", None, False),
         "max_host_syncs_per_step": ("note", None, False),
-    }  # fmt: skip
+    }
 
 
 def test_without_a_baseline_nothing_is_said_of_one() -> None:

@@ -25,13 +25,22 @@ _WIDE, _NARROW = {"width": 1100, "height": 1600}, {"width": 420, "height": 1600}
 #: Name of the picture: the program, and how the page is looked at.
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     name: (name, {"viewport": _WIDE})
-    for name in ("recompiling", "number_as_state", "graph_breaks", "launch_bound", "metrics",
-                 "processes", "failing", "two_threads", "long_run")
+    for name in (
+        "recompiling",
+        "number_as_state",
+        "graph_breaks",
+        "launch_bound",
+        "metrics",
+        "processes",
+        "failing",
+        "two_threads",
+        "long_run",
+    )
 } | {
     "recompiling-dark": ("recompiling", {"viewport": _WIDE, "color_scheme": "dark"}),
     "recompiling-narrow": ("recompiling", {"viewport": _NARROW}),
     "recompiling-print": ("recompiling", {"viewport": _WIDE}),
-}  # fmt: skip
+}
 pytestmark = pytest.mark.xdist_group("captured")
 
 

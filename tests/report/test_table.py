@@ -32,17 +32,21 @@ WAITS = (
     " sum(duration_ns) / sum(count) AS mean_ns FROM host_sync GROUP BY ALL ORDER BY reads DESC"
 )
 STYLES = {
-    "80": Style(80), "50": Style(50), "120-color": Style(120, color=True),
+    "80": Style(80),
+    "50": Style(50),
+    "120-color": Style(120, color=True),
     "80-ascii": Style(80, unicode=False),
-}  # fmt: skip
+}
 CASES = {
-    **{f"compilations-{name}": ("recompiling", COMPILATIONS, style)
-       for name, style in STYLES.items()},
+    **{
+        f"compilations-{name}": ("recompiling", COMPILATIONS, style)
+        for name, style in STYLES.items()
+    },
     "reads-80": ("scalar_read", WAITS, STYLES["80"]),
     "records-80": ("recompiling", "SELECT * FROM compiled_again LIMIT 2 OFFSET 1", STYLES["80"]),
     "columns-80": ("recompiling", "DESCRIBE counter", STYLES["80"]),
     "empty-80": ("recompiling", "SELECT file, line FROM step WHERE line < 0", STYLES["80"]),
-}  # fmt: skip
+}
 
 
 def written(names: Sequence[str], rows: Sequence[Sequence[Any]], style: Style) -> str:
@@ -99,10 +103,21 @@ def test_numbers_stand_to_the_right_and_texts_to_the_left() -> None:
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [(0.0, "0.0"), (2.0, "2.0"), (1234567.891234, "1234567.891"), (0.000123456, "0.0001235"),
-     (1e300, "1e+300"), (float("nan"), "nan"), (float("inf"), "inf"), (-0.5, "-0.5"),
-     (2**62, str(2**62)), ([1, 2], "[1, 2]"), ("NULL", "NULL"), ("", "")],
-)  # fmt: skip
+    [
+        (0.0, "0.0"),
+        (2.0, "2.0"),
+        (1234567.891234, "1234567.891"),
+        (0.000123456, "0.0001235"),
+        (1e300, "1e+300"),
+        (float("nan"), "nan"),
+        (float("inf"), "inf"),
+        (-0.5, "-0.5"),
+        (2**62, str(2**62)),
+        ([1, 2], "[1, 2]"),
+        ("NULL", "NULL"),
+        ("", ""),
+    ],
+)
 def test_value_is_shown(value: Any, shown: str) -> None:
     assert written(["a name that is long"], [(value,)], Style(80)).splitlines()[2].strip() == shown
 
@@ -146,10 +161,13 @@ def test_text_of_the_program_is_shown_and_not_obeyed(value: str) -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(
-    st.integers(20, 120), st.booleans(),
-    st.lists(st.lists(st.none() | st.integers() | st.text(max_size=60), min_size=3, max_size=3),
-             max_size=4),
-)  # fmt: skip
+    st.integers(20, 120),
+    st.booleans(),
+    st.lists(
+        st.lists(st.none() | st.integers() | st.text(max_size=60), min_size=3, max_size=3),
+        max_size=4,
+    ),
+)
 def test_any_rows_are_within_the_width(width: int, unicode: bool, rows: list[list[Any]]) -> None:
     text = written(["a", "a longer name of a column", "数据"], rows, Style(width, unicode=unicode))
     assert all(columns(line) <= width for line in text.splitlines())
@@ -180,8 +198,10 @@ def test_schema_has_every_table_column_and_view() -> None:
 def test_table_that_the_run_does_not_have_is_marked() -> None:
     text = described(["step", "event", "loop"], {"step"}, Style(80))
     assert [line for line in text.splitlines() if line[:1].strip()] == [
-        "step", "event  (not in this run)", "loop  (view)",
-    ]  # fmt: skip
+        "step",
+        "event  (not in this run)",
+        "loop  (view)",
+    ]
 
 
 def test_schema_in_ascii_is_ascii() -> None:

@@ -139,8 +139,11 @@ def test_no_escape_sequence_without_colours() -> None:
     "value", ["\x1b[2J", "\x1b]0;title\x07", "a\rb", "[bold]x[/bold]", ":warning:"]
 )
 def test_text_of_the_program_is_shown_and_not_obeyed(value: str) -> None:
-    hostile = finding(message=f"before {value} after", title=f"Odd {value}",
-                      locations=[location(f"a{value}b.py", source=f"x = '{value}'")])  # fmt: skip
+    hostile = finding(
+        message=f"before {value} after",
+        title=f"Odd {value}",
+        locations=[location(f"a{value}b.py", source=f"x = '{value}'")],
+    )
     text = rendered(replace(SICK, findings=[hostile]), Style(80))
     assert "\x1b" not in text
     assert "\r" not in text
@@ -188,14 +191,20 @@ def test_lines_of_files_that_are_here_are_links_where_the_terminal_follows_them(
     for name in ("größe 1.py", "a.py"):
         (tmp_path / name).touch()
     places = [location(name, 41) for name in ("größe 1.py", "a.py", "gone.py", "x\0")]
-    seen = replace(SICK, run=replace(SICK.run, cwd=str(tmp_path)),
-                   findings=[finding(locations=[place]) for place in places])  # fmt: skip
+    seen = replace(
+        SICK,
+        run=replace(SICK.run, cwd=str(tmp_path)),
+        findings=[finding(locations=[place]) for place in places],
+    )
     drawn = rendered(seen, Style(80, color=True, links=True))
     targets = [found.split(";", 1)[1] for found in LINK.findall(harmless(drawn, colored=True))]
     here = tmp_path.as_uri()
     assert targets == [
-        f"{here}/gr%C3%B6%C3%9Fe%201.py#41", "", f"{here}/a.py#41", "",
-    ]  # fmt: skip
+        f"{here}/gr%C3%B6%C3%9Fe%201.py#41",
+        "",
+        f"{here}/a.py#41",
+        "",
+    ]
     assert LINK.sub("", drawn) == rendered(seen, Style(80, color=True))
 
 
@@ -206,8 +215,11 @@ def test_what_a_program_prints_is_no_link(text: str) -> None:
 
 def test_lines_around_are_shown_where_there_is_room() -> None:
     around = {"train.py:41": [(40, "    for x in y:"), (41, "        loss.item()")]}
-    seen = replace(SICK, findings=[finding(locations=[location("train.py", source="loss.item()")])],
-                   pictures=Pictures(excerpts=around))  # fmt: skip
+    seen = replace(
+        SICK,
+        findings=[finding(locations=[location("train.py", source="loss.item()")])],
+        pictures=Pictures(excerpts=around),
+    )
     assert "\n        40 │ for x in y:\n    >   41 │     loss.item()\n" in rendered(
         seen, Style(120)
     )

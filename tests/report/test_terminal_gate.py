@@ -66,15 +66,18 @@ def test_only_what_fails_is_shown_in_full_and_the_verdict_comes_last_but_for_wha
     assert text.count("The host waits.") == 2
     assert text.index("The host waits.") < text.index("let pass  XD201") < text.index("gate failed")
     assert "gate failed: größe/train.py: 1 new finding, 1 worse finding, 2 budgets over, 2 not" in (
-        text)  # fmt: skip
+        text
+    )
     assert text.index("gate failed") < text.index("--update-baseline")
 
 
 @pytest.mark.parametrize(
     ("report", "said"),
-    [(PASSED, "gate passed: train.py: nothing fails"),
-     (MISSING, "gate cannot judge: train.py: 2 not judged")],
-)  # fmt: skip
+    [
+        (PASSED, "gate passed: train.py: nothing fails"),
+        (MISSING, "gate cannot judge: train.py: 2 not judged"),
+    ],
+)
 def test_verdict(report: Report, said: str) -> None:
     assert said in outcome_of(report)
     assert ("--allow-missing" in outcome_of(report)) is (report is MISSING)
@@ -94,9 +97,13 @@ def test_line_to_copy_accepts_what_there_is(value: float) -> None:
 
 @pytest.mark.parametrize(
     ("name", "value", "text"),
-    [("host_syncs_per_step", 0.00003, "3e-05 a step"), ("step_ms", 12.1, "12.1 ms"),
-     ("peak_memory", 2.0**20, "1.049 MB"), ("compilations_after_warmup", 1717.0, "1,717")],
-)  # fmt: skip
+    [
+        ("host_syncs_per_step", 0.00003, "3e-05 a step"),
+        ("step_ms", 12.1, "12.1 ms"),
+        ("peak_memory", 2.0**20, "1.049 MB"),
+        ("compilations_after_warmup", 1717.0, "1,717"),
+    ],
+)
 def test_amounts_have_their_unit(name: str, value: float, text: str) -> None:
     assert amount(name, value) == text  # type: ignore[arg-type]
 

@@ -45,16 +45,24 @@ def test_a_rule_finds_the_same_in_either_frontend(rule: Rule) -> None:
     in_jax = case.model_copy(update={"frontend": "jax", "expect": expected})
     outcome = judge(in_jax, rule.id, [rule])
     assert outcome.passed, "\n".join(outcome.difference())
-    assert [each.message for each in judged_by(in_jax, [rule]).findings
-            if FOREIGN.search(each.message)] == []  # fmt: skip
+    assert [
+        each.message for each in judged_by(in_jax, [rule]).findings if FOREIGN.search(each.message)
+    ] == []
 
 
 @pytest.mark.parametrize("rule", BOTH, ids=lambda rule: rule.id)
 def test_words_for_jax_are_of_jax(rule: Rule) -> None:
     own = rule.for_frontend("jax")
     assert own is not None
-    texts = (own.title, own.message, own.why, own.fix, own.false_positives,
-             own.example.before, own.example.after)  # fmt: skip
+    texts = (
+        own.title,
+        own.message,
+        own.why,
+        own.fix,
+        own.false_positives,
+        own.example.before,
+        own.example.after,
+    )
     assert [text for text in texts if FOREIGN.search(text)] == []
     assert len(own.title) <= 72
     for code in (own.example.before, own.example.after):

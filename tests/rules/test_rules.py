@@ -35,9 +35,13 @@ def _marks(path: Path) -> list[pytest.MarkDecorator]:
     return [pytest.mark.thorough] * (of_rule.index(path) >= _EACH_TIME)
 
 
-each_case = pytest.mark.parametrize("path", [
-    pytest.param(path, id=f"{path.parent.name}-{path.stem}", marks=_marks(path)) for path in CASES
-])  # fmt: skip
+each_case = pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, id=f"{path.parent.name}-{path.stem}", marks=_marks(path))
+        for path in CASES
+    ],
+)
 
 
 @each_case
@@ -62,12 +66,21 @@ def test_case_by_all_rules(path: Path) -> None:
 def test_rule_has_cases_of_each_kind(rule: Any) -> None:
     cases = [given(path) for path in CASES if path.parent.name == rule.id]
     of_family = "recompiled(" in rule.query  # tests/evidence/test_recompiled.py has most cases
-    serious = [case for case in cases
-               if any(f.get("rule", rule.id) == rule.id
-                      and (f["severity"] != "info" or rule.severity == "info")
-                      for f in case.get("expect", []))]  # fmt: skip
-    silent = [case for case in cases if "not_evaluated" not in case
-              and all(f.get("rule", rule.id) != rule.id for f in case["expect"])]  # fmt: skip
+    serious = [
+        case
+        for case in cases
+        if any(
+            f.get("rule", rule.id) == rule.id
+            and (f["severity"] != "info" or rule.severity == "info")
+            for f in case.get("expect", [])
+        )
+    ]
+    silent = [
+        case
+        for case in cases
+        if "not_evaluated" not in case
+        and all(f.get("rule", rule.id) != rule.id for f in case["expect"])
+    ]
     assert len(serious) >= 2
     assert len(silent) >= (1 if of_family else 2)
     assert len([case for case in cases if "not_evaluated" in case]) >= 1

@@ -13,13 +13,15 @@ PACKAGE = Path(__file__).parents[2] / "xladoctor"
 RULES = load_rules()
 FILES = sorted(
     str(path.relative_to(PACKAGE))
-    for kind in ("py", "sql", "yaml") for path in PACKAGE.rglob(f"*.{kind}")
-)  # fmt: skip
+    for kind in ("py", "sql", "yaml")
+    for path in PACKAGE.rglob(f"*.{kind}")
+)
 #: An id, a family, or the letters that ids begin with, as a word or in quotes.
 KNOWN = re.compile(
     "|".join({rf"\b{re.match('[A-Z]+', rule.id)[0]}(\d|\b)" for rule in RULES})  # type: ignore[index]
-    + "|" + "|".join(rf"\b{re.escape(rule.name)}\b" for rule in RULES)
-)  # fmt: skip
+    + "|"
+    + "|".join(rf"\b{re.escape(rule.name)}\b" for rule in RULES)
+)
 
 
 @pytest.mark.parametrize("file", FILES)

@@ -32,13 +32,24 @@ from xladoctor.report.interface import Report
 from xladoctor.report.output import Color, Format, Output, deliver
 
 RULE: dict[str, Any] = {
-    "id": "ACME012", "name": "odd-thing", "title": "Something that is odd", "category": "capture",
-    "severity": "warning", "confidence": "high", "judged_by": "counts", "status": "stable",
-    "since": "1.0", "needs": ["step"], "not_evaluated": {"step": "no steps"},
+    "id": "ACME012",
+    "name": "odd-thing",
+    "title": "Something that is odd",
+    "category": "capture",
+    "severity": "warning",
+    "confidence": "high",
+    "judged_by": "counts",
+    "status": "stable",
+    "since": "1.0",
+    "needs": ["step"],
+    "not_evaluated": {"step": "no steps"},
     "query": "SELECT count(*) AS count, true AS stalls FROM step",
-    "message": "{{ count }} steps.", "why": "It is.", "fix": "Do not.",
-    "example": {"before": "a", "after": "b"}, "false_positives": "Never.",
-}  # fmt: skip
+    "message": "{{ count }} steps.",
+    "why": "It is.",
+    "fix": "Do not.",
+    "example": {"before": "a", "after": "b"},
+    "false_positives": "Never.",
+}
 STEPS = {"step": [step(i) for i in range(20)]}
 REPORT = "Metric: CompileTime\n  TotalSamples: 2\n  Accumulator: 03s000ms000.000us\n"
 PACK = load_rules()
@@ -110,8 +121,9 @@ def test_folders_of_the_configuration_are_relative_to_it(tmp_path: Path) -> None
 
 def test_a_rule_stays_foreign_with_other_thresholds_and_words(tmp_path: Path) -> None:
     written(tmp_path / "mine", thresholds={"most": 3}, query="SELECT $most AS count FROM step")
-    (rule,) = chosen(tmp_path, rules=["mine"], select=["ACME"],
-                     thresholds={"ACME012": {"most": 5}}).rules  # fmt: skip
+    (rule,) = chosen(
+        tmp_path, rules=["mine"], select=["ACME"], thresholds={"ACME012": {"most": 5}}
+    ).rules
     assert rule.thresholds == {"most": 5}
     assert rule.for_frontend("torch_xla").foreign  # type: ignore[union-attr]
 
@@ -184,16 +196,19 @@ def test_faults_of_packages_are_named_and_stop_nothing(
     assert [rule.id for rule in selection.rules if rule.foreign] == ["ACME012"]
     assert len(selection.rules) == len(PACK) + 1
     assert [re.sub(r"/\S+/", "", note) for note in selection.notes] == [
-        f"the rules of package acme{i} were left out: {why}" for i, why in enumerate([
-            "bad_rules:none: no such folder",
-            f"{PACK[0].id}-odd-thing.yaml:1: xladoctor has a rule {PACK[0].id} too",
-            "ACME012-odd-thing.yaml:5:1: severity: expected 'error', 'warning' or 'info'",
-            "bad_rules:empty: no rules in it",
-            "no_such_package: no such folder",
-            "ZeroDivisionError('division by zero')",
-            "json: no rules in it",
-        ])
-    ]  # fmt: skip
+        f"the rules of package acme{i} were left out: {why}"
+        for i, why in enumerate(
+            [
+                "bad_rules:none: no such folder",
+                f"{PACK[0].id}-odd-thing.yaml:1: xladoctor has a rule {PACK[0].id} too",
+                "ACME012-odd-thing.yaml:5:1: severity: expected 'error', 'warning' or 'info'",
+                "bad_rules:empty: no rules in it",
+                "no_such_package: no such folder",
+                "ZeroDivisionError('division by zero')",
+                "json: no rules in it",
+            ]
+        )
+    ]
     assert doctor.diagnose(complete(STEPS), selection).warnings[-7:] == selection.notes
 
 
@@ -235,14 +250,17 @@ def test_a_file_that_is_not_utf8(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("field", "text"),
-    [("query", "SELECT " + "(" * 20_000 + "1" + ")" * 20_000 + " AS count"),
-     ("query", "SELECT 1" + "+1" * 20_000), ("query", "SELECT 1" + "+1" * 800),
-     ("query", "SELECT * FROM " + "(SELECT * FROM " * 5000 + "step" + ")" * 5000),
-     ("query", "SELECT '\0' FROM step; DROP TABLE step"),
-     ("message", "{{ " + "(" * 20_000 + "1" + ")" * 20_000 + " }}"),
-     ("message", "{% if a %}" * 5000 + "{% endif %}" * 5000)],
+    [
+        ("query", "SELECT " + "(" * 20_000 + "1" + ")" * 20_000 + " AS count"),
+        ("query", "SELECT 1" + "+1" * 20_000),
+        ("query", "SELECT 1" + "+1" * 800),
+        ("query", "SELECT * FROM " + "(SELECT * FROM " * 5000 + "step" + ")" * 5000),
+        ("query", "SELECT '\0' FROM step; DROP TABLE step"),
+        ("message", "{{ " + "(" * 20_000 + "1" + ")" * 20_000 + " }}"),
+        ("message", "{% if a %}" * 5000 + "{% endif %}" * 5000),
+    ],
     ids=lambda text: text[:20],
-)  # fmt: skip
+)
 def test_a_text_that_is_nested_too_deeply_is_refused(tmp_path: Path, field: str, text: str) -> None:
     with pytest.raises(RuleError, match=f"{field}: "):
         load_rule(written(tmp_path, **{field: text}))
@@ -251,33 +269,67 @@ def test_a_text_that_is_nested_too_deeply_is_refused(tmp_path: Path, field: str,
 # Queries that look elsewhere
 
 ELSEWHERE = (
-    "FROM read_csv('/etc/passwd')", "FROM '/etc/passwd'", "FROM read_text('/etc/passwd')",
-    "FROM read_blob('/etc/passwd')", "FROM glob('/*')", "FROM sniff_csv('/etc/passwd')",
-    "FROM parquet_scan('http://localhost:1/a')", "FROM duckdb_secrets()", "FROM duckdb_settings()",
-    "FROM duckdb_tables", "FROM sqlite_master", "FROM pg_catalog.pg_class",
-    "FROM information_schema.tables", "FROM pragma_version()", "FROM duckdb_logs()",
-    "FROM query('FROM read_text(''/etc/passwd'')')", "FROM query_table('step')",
-    "FROM json_execute_serialized_sql('{}')", "FROM arrow_scan(1, 2, 3)", "FROM memory.step",
-    "FROM (SHOW ALL TABLES)", "FROM (DESCRIBE step)", "FROM (SUMMARIZE step)",
-    "SELECT current_setting('secret_directory')", "SELECT \"CURRENT_SETTING\"('home_directory')",
-    "SELECT getvariable('a')", "SELECT getenv('HOME')", "SELECT write_log('a')",
+    "FROM read_csv('/etc/passwd')",
+    "FROM '/etc/passwd'",
+    "FROM read_text('/etc/passwd')",
+    "FROM read_blob('/etc/passwd')",
+    "FROM glob('/*')",
+    "FROM sniff_csv('/etc/passwd')",
+    "FROM parquet_scan('http://localhost:1/a')",
+    "FROM duckdb_secrets()",
+    "FROM duckdb_settings()",
+    "FROM duckdb_tables",
+    "FROM sqlite_master",
+    "FROM pg_catalog.pg_class",
+    "FROM information_schema.tables",
+    "FROM pragma_version()",
+    "FROM duckdb_logs()",
+    "FROM query('FROM read_text(''/etc/passwd'')')",
+    "FROM query_table('step')",
+    "FROM json_execute_serialized_sql('{}')",
+    "FROM arrow_scan(1, 2, 3)",
+    "FROM memory.step",
+    "FROM (SHOW ALL TABLES)",
+    "FROM (DESCRIBE step)",
+    "FROM (SUMMARIZE step)",
+    "SELECT current_setting('secret_directory')",
+    "SELECT \"CURRENT_SETTING\"('home_directory')",
+    "SELECT getvariable('a')",
+    "SELECT getenv('HOME')",
+    "SELECT write_log('a')",
     "SELECT 1 LIMIT (SELECT count(*) FROM glob('/*'))",
     "SELECT list_transform([1], x -> (SELECT count(*) FROM glob('/*')))",
     "SELECT COLUMNS(x -> current_setting(x)) FROM step",
     "WITH read_text AS (SELECT 1) FROM read_text('/etc/passwd')",
-    "FROM step, LATERAL (FROM glob(file))", "FROM stranger", "FROM RULE",
-)  # fmt: skip
+    "FROM step, LATERAL (FROM glob(file))",
+    "FROM stranger",
+    "FROM RULE",
+)
 NO_SELECT = (
-    "COPY step TO '/tmp/a.csv'", "ATTACH '/tmp/a.db'", "PRAGMA database_list",
-    "SET memory_limit = '1GB'", "INSTALL httpfs", "LOAD httpfs", "RESET threads",
+    "COPY step TO '/tmp/a.csv'",
+    "ATTACH '/tmp/a.db'",
+    "PRAGMA database_list",
+    "SET memory_limit = '1GB'",
+    "INSTALL httpfs",
+    "LOAD httpfs",
+    "RESET threads",
     "CALL glob('/*')",
-    "CREATE MACRO a() AS TABLE FROM read_text('/etc/passwd')", "DELETE FROM step",
-    "EXPLAIN SELECT 1", "SELECT 1; SELECT 2", "CREATE TABLE a AS FROM step",
+    "CREATE MACRO a() AS TABLE FROM read_text('/etc/passwd')",
+    "DELETE FROM step",
+    "EXPLAIN SELECT 1",
+    "SELECT 1; SELECT 2",
+    "CREATE TABLE a AS FROM step",
     "EXPORT DATABASE '/tmp/a'",
-    "WITH a AS (DELETE FROM step RETURNING *) FROM a", "SHOW TABLES", "DESCRIBE step",
-    "WITH a AS (INSERT INTO step DEFAULT VALUES RETURNING *) FROM a", "FROM (SHOW TABLES)",
-    "CHECKPOINT", "VACUUM", "PREPARE a AS SELECT 1", "USE memory",
-)  # fmt: skip
+    "WITH a AS (DELETE FROM step RETURNING *) FROM a",
+    "SHOW TABLES",
+    "DESCRIBE step",
+    "WITH a AS (INSERT INTO step DEFAULT VALUES RETURNING *) FROM a",
+    "FROM (SHOW TABLES)",
+    "CHECKPOINT",
+    "VACUUM",
+    "PREPARE a AS SELECT 1",
+    "USE memory",
+)
 
 
 @pytest.mark.parametrize("query", ELSEWHERE)
@@ -324,7 +376,7 @@ def test_the_pack_names_nothing_but_the_evidence() -> None:
         "SELECT pg_sleep(100) AS subject, 1 AS count",
     ],
     ids=lambda text: text[:30],
-)  # fmt: skip
+)
 def test_a_query_without_end_is_not_evaluated(tmp_path: Path, query: str) -> None:
     why = reason(tmp_path, query=query).removeprefix("its query failed: ")
     assert why == "took longer than 1 s and was ended" or why.endswith(
@@ -335,10 +387,14 @@ def test_a_query_without_end_is_not_evaluated(tmp_path: Path, query: str) -> Non
 @pytest.mark.parametrize(
     ("query", "why"),
     [
-        ("SELECT 1 AS count, {'a': repeat('x', 3000000000)} AS cause",
-         "needs more than 2 GiB of memory"),
-        ("SELECT 1 AS count, {'a': repeat('x', 2000000)} AS cause",
-         "its answer is larger than 1 MiB"),
+        (
+            "SELECT 1 AS count, {'a': repeat('x', 3000000000)} AS cause",
+            "needs more than 2 GiB of memory",
+        ),
+        (
+            "SELECT 1 AS count, {'a': repeat('x', 2000000)} AS cause",
+            "its answer is larger than 1 MiB",
+        ),
         ("SELECT range AS count FROM range(1001)", "returned more than 1,000 rows"),
         ("SELECT error('division') AS count", "Invalid Input Error: division"),
         ("SELECT no_such_column AS count FROM step", "Binder Error: Referenced column"),
@@ -346,7 +402,7 @@ def test_a_query_without_end_is_not_evaluated(tmp_path: Path, query: str) -> Non
         ("SELECT 'a'::INTEGER AS count", "Conversion Error: Could not convert string 'a'"),
     ],
     ids=lambda text: text[:30],
-)  # fmt: skip
+)
 def test_a_query_that_takes_too_much_or_fails_is_not_evaluated(
     tmp_path: Path, query: str, why: str
 ) -> None:
@@ -370,12 +426,14 @@ def test_a_query_that_makes_rows_without_end_is_not_evaluated(tmp_path: Path) ->
         ("1 AS count, 5 AS file", "file cannot be used: Input should be a valid string"),
         ("1 AS count, 'sure' AS cost_basis", "cost_basis cannot be used: Input should be 'meas"),
         ("1 AS count, 'bad' AS by_counts", "by_counts cannot be used: Input should be 'error',"),
-        ("1 AS count, 'a' AS related_file, 1 AS related_line",
-         "its columns cannot be used: related_file without related_role"),
+        (
+            "1 AS count, 'a' AS related_file, 1 AS related_line",
+            "its columns cannot be used: related_file without related_role",
+        ),
         ("1 AS count, 'all' AS consequences", "consequences cannot be used: Input should be a v"),
         ("1 AS count, [1] AS cause", "cause cannot be used: Input should be a valid dictionary"),
     ],
-)  # fmt: skip
+)
 def test_a_row_that_cannot_be_used_is_named(tmp_path: Path, columns: str, why: str) -> None:
     said = reason(tmp_path, query=f"SELECT {columns} FROM step LIMIT 1")
     assert said.startswith(f"its query returns a row whose {why}")
@@ -383,16 +441,23 @@ def test_a_row_that_cannot_be_used_is_named(tmp_path: Path, columns: str, why: s
 
 @pytest.mark.parametrize(
     "claim",
-    ["{'do': 'remove'}", "[1]", "'remove'", "{'do': 'remove', 'what': 'read', 'part': 'all'}",
-     "{'do': 'remove', 'what': 'read', 'odd': 1}"],
-)  # fmt: skip
+    [
+        "{'do': 'remove'}",
+        "[1]",
+        "'remove'",
+        "{'do': 'remove', 'what': 'read', 'part': 'all'}",
+        "{'do': 'remove', 'what': 'read', 'odd': 1}",
+    ],
+)
 def test_a_claim_that_cannot_be_used_is_named(tmp_path: Path, claim: str) -> None:
     assert "whose claim" in reason(tmp_path, query=f"SELECT 1 AS count, {claim} AS claim FROM step")
 
 
 def test_other_rules_go_on_where_one_cannot_be_judged(tmp_path: Path) -> None:
-    fails = {"ACME012": "SELECT 1 // 'a' AS count FROM step",
-             "ACME013": "SELECT 1 AS count, {'do': 'fly', 'what': 'read'} AS claim"}  # fmt: skip
+    fails = {
+        "ACME012": "SELECT 1 // 'a' AS count FROM step",
+        "ACME013": "SELECT 1 AS count, {'do': 'fly', 'what': 'read'} AS claim",
+    }
     for name, query in fails.items():
         written(tmp_path, id=name, query=query)
     written(tmp_path, id="ACME014", message="{{ nothing }}")
@@ -404,17 +469,28 @@ def test_other_rules_go_on_where_one_cannot_be_judged(tmp_path: Path) -> None:
     assert reasons["ACME012"].startswith("its query failed: Conversion Error: Could not convert")
     assert reasons["ACME013"] == "its claim says fly read"
     assert {each.rule: each.message for each in diagnosis.findings} == {
-        "ACME014": f"{NOT_SHOWN}'nothing' is undefined.)", "ACME999": "20 steps.",
-    }  # fmt: skip
+        "ACME014": f"{NOT_SHOWN}'nothing' is undefined.)",
+        "ACME999": "20 steps.",
+    }
 
 
 def test_values_of_any_kind_reach_the_report_as_json(tmp_path: Path) -> None:
-    values = {"day": "DATE '2026-01-02'", "money": "1.50::DECIMAL(5,2)", "bytes": "'a'::BLOB",
-              "nan": "'nan'::DOUBLE", "map": "MAP {1: [2]}", "huge": f"{2**127 - 1}",
-              "when": "INTERVAL 1 DAY", "text": "chr(27) || '[31m'"}  # fmt: skip
+    values = {
+        "day": "DATE '2026-01-02'",
+        "money": "1.50::DECIMAL(5,2)",
+        "bytes": "'a'::BLOB",
+        "nan": "'nan'::DOUBLE",
+        "map": "MAP {1: [2]}",
+        "huge": f"{2**127 - 1}",
+        "when": "INTERVAL 1 DAY",
+        "text": "chr(27) || '[31m'",
+    }
     cause = ", ".join(f"'{name}': {value}" for name, value in values.items())
-    diagnosis = judged(tmp_path, query=f"SELECT 1.0 AS count, {{{cause}}} AS cause FROM step"
-                       " LIMIT 1", message="{{ cause.money }} {{ cause.text }}")  # fmt: skip
+    diagnosis = judged(
+        tmp_path,
+        query=f"SELECT 1.0 AS count, {{{cause}}} AS cause FROM step LIMIT 1",
+        message="{{ cause.money }} {{ cause.text }}",
+    )
     finding = next(each for each in diagnosis.findings if each.rule == "ACME012")
     json.dumps(finding.cause, allow_nan=False)
     assert (finding.count, finding.cause["money"], finding.cause["map"]) == (1, 1.5, {"1": [2]})
@@ -485,11 +561,17 @@ def test_a_long_message_is_cut(tmp_path: Path, message: str) -> None:
 
 
 def test_control_characters_are_shown_as_what_they_are(tmp_path: Path) -> None:
-    diagnosis = judged(tmp_path, title="Odd \x1b[31m things", message="a\x1b[2Jb \u202e::error::c",
-                       query="SELECT 20 AS count, true AS stalls, chr(27) AS subject, [chr(7)] AS"
-                       " consequences, {'a': chr(27)} AS cause")  # fmt: skip
-    kinds = [Format(name) for name in ("terminal", "markdown", "github", "gitlab", "junit",
-                                       "sarif", "json")]  # fmt: skip
+    diagnosis = judged(
+        tmp_path,
+        title="Odd \x1b[31m things",
+        message="a\x1b[2Jb \u202e::error::c",
+        query="SELECT 20 AS count, true AS stalls, chr(27) AS subject, [chr(7)] AS"
+        " consequences, {'a': chr(27)} AS cause",
+    )
+    kinds = [
+        Format(name)
+        for name in ("terminal", "markdown", "github", "gitlab", "junit", "sarif", "json")
+    ]
     deliver([Report(diagnosis)], [Output(kind, tmp_path / kind) for kind in kinds], Color.never)
     for kind in kinds:
         text = (tmp_path / kind).read_text(encoding="utf-8")
@@ -524,8 +606,9 @@ def test_garbage_of_this_process_is_not_collected_in_the_copy() -> None:
     del database
     gc.enable()
     assert contained(lambda: [len([[] for _ in range(100_000)]), gc.isenabled()], 20) == (
-        [100_000, False], None,
-    )  # fmt: skip
+        [100_000, False],
+        None,
+    )
     assert gc.isenabled()
 
 
@@ -550,8 +633,11 @@ def test_nothing_is_left_of_the_process_and_it_writes_no_files(tmp_path: Path) -
 def project(tmp_path: Path) -> Path:
     """A project with a report to judge, and a rule that it breaks."""
     (tmp_path / "log.txt").write_text(REPORT, encoding="utf-8")
-    fields = {"needs": ["metric"], "not_evaluated": {"metric": "no metrics"},
-              "query": "SELECT 7 AS count, true AS stalls FROM metric LIMIT 1"}  # fmt: skip
+    fields = {
+        "needs": ["metric"],
+        "not_evaluated": {"metric": "no metrics"},
+        "query": "SELECT 7 AS count, true AS stalls FROM metric LIMIT 1",
+    }
     written(tmp_path / "rules", **fields)
     written(tmp_path / "bad", id="ACME013", **fields | {"query": "SELECT 1 // 'a' AS count"})
     (tmp_path / "xladoctor.toml").write_text('rules = ["rules"]\n', encoding="utf-8")

@@ -26,9 +26,13 @@ def hanging(
     path = folder / "program.py"
     path.write_text(dedent(source).strip() + "\n", encoding="utf-8")
     with subprocess.Popen(
-        [sys.executable, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        env={**ENVIRONMENT, **(env or {})}, start_new_session=True,
-    ) as running:  # fmt: skip
+        [sys.executable, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**ENVIRONMENT, **(env or {})},
+        start_new_session=True,
+    ) as running:
         try:
             assert running.stdout is not None
             assert running.stdout.readline() == "ready\n"

@@ -118,8 +118,10 @@ def test_py_spy_without_native(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_py_spy_that_does_not_know_this_python(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    body = 'case "$1" in --version) echo "py-spy 0.4.0";; *)\n' \
-           'echo "Error: Unsupported version of Python: 3.19.0" >&2; exit 1;; esac'  # fmt: skip
+    body = (
+        'case "$1" in --version) echo "py-spy 0.4.0";; *)\n'
+        'echo "Error: Unsupported version of Python: 3.19.0" >&2; exit 1;; esac'
+    )
     stand_in(tmp_path, body, monkeypatch)
     with pytest.raises(StacksError) as caught:
         dump(os.getpid())
@@ -141,10 +143,22 @@ def test_py_spy_that_takes_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_refused_by_the_kernel(tmp_path: Path) -> None:
     with hanging(tmp_path, SLEEPS) as pid:
         done = subprocess.run(
-            ["setpriv", "--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace",
-             sys.executable, "-m", "xladoctor", "stacks", str(pid)],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            [
+                "setpriv",
+                "--bounding-set",
+                "-sys_ptrace",
+                "--inh-caps",
+                "-sys_ptrace",
+                sys.executable,
+                "-m",
+                "xladoctor",
+                "stacks",
+                str(pid),
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     assert (done.returncode, done.stdout) == (2, "")
     assert f"xladoctor: process {pid} may not be traced: " in done.stderr
     assert "--cap-add SYS_PTRACE" in done.stderr

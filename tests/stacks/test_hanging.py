@@ -19,61 +19,88 @@ READY = "print('ready', flush=True)"
 #: By name: the program; what it does; a part of the line it does it at.
 PROGRAMS: dict[str, tuple[str, Kind, str, str]] = {
     "sleep": (
-        f"import time\n{READY}\ntime.sleep(1000)", Kind.sleep, "sleeps", "sleep(1000)",
+        f"import time\n{READY}\ntime.sleep(1000)",
+        Kind.sleep,
+        "sleeps",
+        "sleep(1000)",
     ),
     "queue": (
         f"import queue\n{READY}\nqueue.Queue().get(timeout=1000)",
-        Kind.data, "waits for an item from a queue", "get(timeout",
+        Kind.data,
+        "waits for an item from a queue",
+        "get(timeout",
     ),
     "subprocess": (
         f"import subprocess\n{READY}\nsubprocess.run(['sleep', '1000'])",
-        Kind.waiting, "waits for a child process", "subprocess.run",
+        Kind.waiting,
+        "waits for a child process",
+        "subprocess.run",
     ),
     "process pool": (
         "import time\nfrom concurrent.futures import ProcessPoolExecutor\n"
         f"pool = ProcessPoolExecutor(1)\n{READY}\npool.submit(time.sleep, 1000).result()",
-        Kind.waiting, "waits for a task in another thread or process", "submit",
+        Kind.waiting,
+        "waits for a task in another thread or process",
+        "submit",
     ),
     "thread": (
         "import threading, time\nthread = threading.Thread(target=time.sleep, args=(1000,))\n"
         f"thread.start()\n{READY}\nthread.join()",
-        Kind.waiting, "waits for a thread to end", "thread.join()",
+        Kind.waiting,
+        "waits for a thread to end",
+        "thread.join()",
     ),
     "event": (
         "import threading, time\nthreading.Thread(target=time.sleep, args=(1000,)).start()\n"
         f"{READY}\nthreading.Event().wait()",
-        Kind.lock, "waits for an event", "Event()",
+        Kind.lock,
+        "waits for an event",
+        "Event()",
     ),
     "event, alone": (
         f"import threading\n{READY}\nthreading.Event().wait()",
-        Kind.deadlock, "waits forever", "Event()",
+        Kind.deadlock,
+        "waits forever",
+        "Event()",
     ),
     "lock of processes": (
         f"import multiprocessing\nlock = multiprocessing.Lock()\nlock.acquire()\n{READY}\n"
         "with lock: pass",
-        Kind.lock, "waits for a lock shared by processes", "with lock",
+        Kind.lock,
+        "waits for a lock shared by processes",
+        "with lock",
     ),
     "pipe": (
         f"import os\nend, _ = os.pipe()\n{READY}\nos.read(end, 1)",
-        Kind.input, "waits for input from a pipe", "os.read",
+        Kind.input,
+        "waits for input from a pipe",
+        "os.read",
     ),
     "standard input": (
-        f"{READY}\ninput()", Kind.input, "waits for input from a pipe", "input()",
+        f"{READY}\ninput()",
+        Kind.input,
+        "waits for input from a pipe",
+        "input()",
     ),
     "connection": (
-        "import socket\nserver = socket.create_server(('127.0.0.1', 0))\n"
-        f"{READY}\nserver.accept()",
-        Kind.input, "waits for the network", "server.accept()",
+        f"import socket\nserver = socket.create_server(('127.0.0.1', 0))\n{READY}\nserver.accept()",
+        Kind.input,
+        "waits for the network",
+        "server.accept()",
     ),
     "signal": (
         f"import signal\n{READY}\nsignal.pause()",
-        Kind.waiting, "waits for a signal", "signal.pause()",
+        Kind.waiting,
+        "waits for a signal",
+        "signal.pause()",
     ),
     "event loop": (
         f"import asyncio\n{READY}\nasyncio.run(asyncio.Event().wait())",
-        Kind.input, "waits for files or connections", "asyncio.run",
+        Kind.input,
+        "waits for files or connections",
+        "asyncio.run",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -85,8 +112,9 @@ def test_what_a_process_waits_for_and_where(tmp_path: Path, name: str) -> None:
     assert verdict.sure
     assert verdict.frame is not None
     assert (verdict.frame.file, verdict.frame.line) == (
-        str(tmp_path / "program.py"), line_of(tmp_path, line),
-    )  # fmt: skip
+        str(tmp_path / "program.py"),
+        line_of(tmp_path, line),
+    )
 
 
 def test_terminal() -> None:

@@ -15,7 +15,11 @@ RECORDED = Path(__file__).parent / "recorded"
 #: By name: of the last process what it does, the user's line, and whether that is sure.
 EXPECTED: dict[str, tuple[Kind, str, str, int, bool]] = {
     "compile": (
-        Kind.compiling, "compiles or builds a graph in a barrier", "compile.py", 7, False,
+        Kind.compiling,
+        "compiles or builds a graph in a barrier",
+        "compile.py",
+        7,
+        False,
     ),
     "compile_native": (Kind.compiling, "compiles a graph", "compile.py", 7, True),
     "item_native": (Kind.transfer, "waits for a value from the device", "item.py", 10, True),
@@ -25,7 +29,7 @@ EXPECTED: dict[str, tuple[Kind, str, str, int, bool]] = {
     "device_loader_native": (Kind.data, "waits for the next batch", "device_loader.py", 8, True),
     "rendezvous": (Kind.collective, "waits in a collective", "rendezvous.py", 7, True),
     "rendezvous_native": (Kind.collective, "waits in a collective", "rendezvous.py", 7, True),
-}  # fmt: skip
+}
 
 
 def recorded(name: str) -> list[Stacks]:

@@ -66,8 +66,9 @@ def decoded(path: Path) -> dict[int, Track]:
 def _describe(descriptor: perfetto.TrackDescriptor, tracks: dict[int, Track]) -> None:
     assert descriptor.uuid not in tracks
     assert not descriptor.parent_uuid or descriptor.parent_uuid in tracks
-    kind = next((kind for kind in ("process", "thread", "counter") if descriptor.HasField(kind)),
-                "track")  # fmt: skip
+    kind = next(
+        (kind for kind in ("process", "thread", "counter") if descriptor.HasField(kind)), "track"
+    )
     name = descriptor.name or descriptor.process.process_name or descriptor.thread.thread_name
     pid = descriptor.process.pid or descriptor.thread.pid
     tracks[descriptor.uuid] = Track(name, descriptor.parent_uuid, kind, pid)

@@ -59,16 +59,25 @@ def events_of(evidence: Evidence, *, depth: bool = True) -> Counter[tuple[Any, .
 def slices_of(tracks: dict[int, Track], *, depth: bool = True) -> Counter[tuple[Any, ...]]:
     """The same of the tracks that are not ours."""
     ours = {number for number, track in tracks.items() if track.name == "xladoctor"}
-    return Counter((track.name, name, begin, lasted, deep if depth else 0)
-                   for track in tracks.values() if track.parent not in ours
-                   for name, begin, lasted, deep in track.slices)  # fmt: skip
+    return Counter(
+        (track.name, name, begin, lasted, deep if depth else 0)
+        for track in tracks.values()
+        if track.parent not in ours
+        for name, begin, lasted, deep in track.slices
+    )
 
 
-@pytest.mark.parametrize("sample", [
-    "scalar_read", "two_threads",
-    *(pytest.param(sample, marks=pytest.mark.thorough)
-      for sample in ("recompiling", "missing_lowering", "dynamic_shape")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "sample",
+    [
+        "scalar_read",
+        "two_threads",
+        *(
+            pytest.param(sample, marks=pytest.mark.thorough)
+            for sample in ("recompiling", "missing_lowering", "dynamic_shape")
+        ),
+    ],
+)
 def test_every_event_of_a_run_is_a_slice(sample: str, tmp_path: Path) -> None:
     evidence, tracks, _ = written(SAMPLES / sample, tmp_path)
     expected = events_of(evidence)
@@ -76,8 +85,9 @@ def test_every_event_of_a_run_is_a_slice(sample: str, tmp_path: Path) -> None:
     assert slices_of(tracks) == expected
 
 
-@pytest.mark.parametrize("space", [devices.tpu(), devices.gpu(), devices.jax_cpu()],
-                         ids=["tpu", "gpu", "cpu"])  # fmt: skip
+@pytest.mark.parametrize(
+    "space", [devices.tpu(), devices.gpu(), devices.jax_cpu()], ids=["tpu", "gpu", "cpu"]
+)
 def test_every_event_of_other_profilers_is_a_slice(space: builder.Space, tmp_path: Path) -> None:
     file = tmp_path / "host.xplane.pb"
     file.write_bytes(space.bytes())
@@ -171,8 +181,11 @@ def test_what_overlaps_is_on_tracks_of_its_own(tmp_path: Path) -> None:
 
 
 def rows_of(tracks: dict[int, Track]) -> list[tuple[str, int, int]]:
-    return sorted((name, begin, lasted) for track in tracks.values()
-                  for name, begin, lasted, _ in track.slices)  # fmt: skip
+    return sorted(
+        (name, begin, lasted)
+        for track in tracks.values()
+        for name, begin, lasted, _ in track.slices
+    )
 
 
 def as_trace(given: Slices, folder: Path) -> tuple[dict[int, Track], PerfettoTrace]:
@@ -184,8 +197,10 @@ def as_trace(given: Slices, folder: Path) -> tuple[dict[int, Track], PerfettoTra
     return decoded(folder / "one"), trace
 
 
-ROWS = st.lists(st.tuples(st.sampled_from(["a", "b", "ö" * 90]), st.integers(0, 50),
-                          st.integers(0, 30)), max_size=60)  # fmt: skip
+ROWS = st.lists(
+    st.tuples(st.sampled_from(["a", "b", "ö" * 90]), st.integers(0, 50), st.integers(0, 30)),
+    max_size=60,
+)
 
 
 @given(ROWS)

@@ -28,8 +28,12 @@ def test_findings_are_legible(tmp_path: Path) -> None:
         page = browser.new_page(viewport={"width": 1400, "height": 900})
         page.goto(viewer.url + _PAGE)
         rows = page.frame_locator("iframe").locator("body")
-        for row in ("/device:CUSTOM:xladoctor", "steps", "calls of python",
-                    "XD201 programs/scalar_read.py:35 Value read from the device"):  # fmt: skip
+        for row in (
+            "/device:CUSTOM:xladoctor",
+            "steps",
+            "calls of python",
+            "XD201 programs/scalar_read.py:35 Value read from the device",
+        ):
             expect(rows).to_contain_text(row, timeout=_PATIENCE_MS)
         picture = b""
         while picture != (picture := page.screenshot()):  # it draws after it has made its rows

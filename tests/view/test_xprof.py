@@ -47,9 +47,11 @@ class Viewer:
         """The trace viewer's events: plane and row -> how often each name is there."""
         (host,) = self.get("hosts", run=run, tag="trace_viewer@")
         given = self.get("data", run=run, tag="trace_viewer@", host=host["hostname"])
-        names = {(event["pid"], event.get("tid"), event["name"]): event["args"]["name"]
-                 for event in given["traceEvents"] if event.get("ph") == "M"
-                 and "name" in event["args"]}  # fmt: skip
+        names = {
+            (event["pid"], event.get("tid"), event["name"]): event["args"]["name"]
+            for event in given["traceEvents"]
+            if event.get("ph") == "M" and "name" in event["args"]
+        }
         rows: dict[str, Counter[str]] = {}
         for event in given["traceEvents"]:
             if event.get("ph") == "X":
@@ -72,10 +74,13 @@ def viewing(path: Path, folder: Path, *options: str, **environment: str) -> Iter
     temporary = folder / "temporary"
     temporary.mkdir()
     with subprocess.Popen(
-        [sys.executable, "-m", "xladoctor", "view", path, *options], text=True, cwd=folder,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        [sys.executable, "-m", "xladoctor", "view", path, *options],
+        text=True,
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(temporary), **environment},
-    ) as process:  # fmt: skip
+    ) as process:
         try:
             assert process.stdout
             line = process.stdout.readline()
@@ -101,8 +106,11 @@ def is_served(url: str) -> bool:
 
 
 def digests(folder: Path) -> dict[str, str]:
-    return {str(path): hashlib.sha256(path.read_bytes()).hexdigest()
-            for path in folder.rglob("*") if path.is_file()}  # fmt: skip
+    return {
+        str(path): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 @pytest.mark.thorough
@@ -115,8 +123,11 @@ def test_pages_of_a_run(tmp_path: Path) -> None:
         overview = viewer.get("data", run="scalar_read", tag="overview_page", host="host_28435")
         assert ended(viewer, signal.SIGINT) == (0, "")
         assert not is_served(viewer.url)
-    ours = {name.removeprefix("/device:CUSTOM:xladoctor "): counted
-            for name, counted in rows.items() if "xladoctor" in name}  # fmt: skip
+    ours = {
+        name.removeprefix("/device:CUSTOM:xladoctor "): counted
+        for name, counted in rows.items()
+        if "xladoctor" in name
+    }
     finding = "XD201 programs/scalar_read.py:35 Value read from the device in the step loop"
     assert list(ours) == ["steps", "loop", finding, "calls of python"]
     assert ours["steps"] == Counter(f"step {number}" for number in range(40))
@@ -131,8 +142,9 @@ def test_pages_of_a_run(tmp_path: Path) -> None:
 def overview_without_ours(folder: Path) -> Any:
     shutil.copytree(SAMPLE / "plugins", folder / "alone" / "plugins")
     with xprof.serving(folder / "alone", folder / "log") as server:
-        return fetched(server.url, "data", run="scalar_read", tag="overview_page",
-                       host="host_28435")  # fmt: skip
+        return fetched(
+            server.url, "data", run="scalar_read", tag="overview_page", host="host_28435"
+        )
 
 
 def test_chrome_trace_in_a_browser(tmp_path: Path) -> None:

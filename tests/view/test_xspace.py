@@ -33,8 +33,11 @@ def written(path: Path, logdir: Path) -> tuple[Evidence, Outcome]:
 
 
 def files(logdir: Path) -> dict[str, bytes]:
-    return {str(file.relative_to(logdir / "plugins/profile")): file.read_bytes()
-            for file in sorted(logdir.rglob("*")) if file.is_file()}  # fmt: skip
+    return {
+        str(file.relative_to(logdir / "plugins/profile")): file.read_bytes()
+        for file in sorted(logdir.rglob("*"))
+        if file.is_file()
+    }
 
 
 def events(content: bytes, *planes: str) -> Counter[tuple[Any, ...]]:
@@ -45,8 +48,9 @@ def events(content: bytes, *planes: str) -> Counter[tuple[Any, ...]]:
         for line in plane.lines if not planes or plane.name in planes else ():
             for event in line.events:
                 begin = line.timestamp_ns * 1000 + event.offset_ps
-                counted[plane.name, line.name, names[event.metadata_id], begin,
-                        event.duration_ps] += 1  # fmt: skip
+                counted[
+                    plane.name, line.name, names[event.metadata_id], begin, event.duration_ps
+                ] += 1
     return counted
 
 
@@ -65,8 +69,10 @@ def test_a_timeline_is_copied_and_followed_by_ours(tmp_path: Path) -> None:
     )[1]
     assert len(rows) == 80
     ours = events(content, OURS)
-    shown = {(line, name, begin // 1000, (begin + lasted) // 1000 - begin // 1000)
-             for _, line, name, begin, lasted in ours}  # fmt: skip
+    shown = {
+        (line, name, begin // 1000, (begin + lasted) // 1000 - begin // 1000)
+        for _, line, name, begin, lasted in ours
+    }
     assert shown >= {(line, name, begin - started, lasted) for line, name, begin, lasted in rows}
 
 
@@ -96,11 +102,17 @@ def test_a_chrome_trace_is_written_anew(tmp_path: Path) -> None:
     evidence, outcome = written(file, tmp_path / "log")
     ((name, content),) = files(tmp_path / "log").items()
     assert name == "rank0.pt.trace.json/rank0.xplane.pb"
-    expected = Counter(map(tuple, evidence.database.table(
-        "SELECT p.name, l.name, e.name, (e.start_ns - t.begin_ns) * 1000, e.duration_ns * 1000"
-        " FROM event e JOIN line l USING (process, line) JOIN plane p ON p.plane = l.plane"
-        " JOIN timeline t ON true"
-    )[1]))  # fmt: skip
+    expected = Counter(
+        map(
+            tuple,
+            evidence.database.table(
+                "SELECT p.name, l.name, e.name, (e.start_ns - t.begin_ns) * 1000,"
+                " e.duration_ns * 1000"
+                " FROM event e JOIN line l USING (process, line) JOIN plane p ON p.plane = l.plane"
+                " JOIN timeline t ON true"
+            )[1],
+        )
+    )
     assert events(content, "/host:CPU", "/device:GPU:0") == expected
     assert [note for note in outcome.notes if "only XProf's trace viewer" in note]
 
@@ -119,12 +131,15 @@ def test_processes_of_one_name_are_kept_apart(tmp_path: Path) -> None:
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "host.xplane.pb").write_bytes(loop().space.bytes())
-    evidence = doctor.load_evidence([str(tmp_path / "a/host.xplane.pb"),
-                                     str(tmp_path / "b/host.xplane.pb")])  # fmt: skip
+    evidence = doctor.load_evidence(
+        [str(tmp_path / "a/host.xplane.pb"), str(tmp_path / "b/host.xplane.pb")]
+    )
     chosen = doctor.selection(Configured(folder=tmp_path))
     write_logdir(evidence, doctor.diagnose(evidence, chosen), tmp_path / "log")
     assert [name.split("/")[1] for name in files(tmp_path / "log")] == [
-        "host-1.xplane.pb", "host.xplane.pb"]  # fmt: skip
+        "host-1.xplane.pb",
+        "host.xplane.pb",
+    ]
 
 
 @pytest.mark.thorough

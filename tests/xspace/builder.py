@@ -149,6 +149,9 @@ class Line:
 
 
 _FIELDS = {
-    int: "int64_value", Unsigned: "uint64_value", float: "double_value", str: "str_value",
+    int: "int64_value",
+    Unsigned: "uint64_value",
+    float: "double_value",
+    str: "str_value",
     bytes: "bytes_value",
-}  # fmt: skip
+}

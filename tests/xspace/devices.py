@@ -40,23 +40,41 @@ TPU = Truth(
     steps=(Step("0", 0, 200), Step("1", 200, 300), Step("2", 300, 400)),
     devices={
         "/device:TPU:0": Device(
-            "TPU", 179,
-            (Gap(0, 110, "compile", 100), Gap(190, 236, "upload", 30),
-             Gap(290, 345, "python", 45), Gap(390, 400, "python", 8)),
-            {(_PROGRAM, "fusion.1"): (3, 30, 30), (_PROGRAM, "while.5"): (3, 134, 6),
-             (_PROGRAM, "fusion.7"): (3, 24, 24), (_PROGRAM, "all-reduce.2"): (3, 104, 104),
-             (_PROGRAM, "copy.3"): (3, 15, 15)},
+            "TPU",
+            179,
+            (
+                Gap(0, 110, "compile", 100),
+                Gap(190, 236, "upload", 30),
+                Gap(290, 345, "python", 45),
+                Gap(390, 400, "python", 8),
+            ),
+            {
+                (_PROGRAM, "fusion.1"): (3, 30, 30),
+                (_PROGRAM, "while.5"): (3, 134, 6),
+                (_PROGRAM, "fusion.7"): (3, 24, 24),
+                (_PROGRAM, "all-reduce.2"): (3, 104, 104),
+                (_PROGRAM, "copy.3"): (3, 15, 15),
+            },
         ),
         "/device:TPU:1": Device(
-            "TPU", 173,
-            (Gap(0, 112, "compile", 100), Gap(190, 238, "upload", 30),
-             Gap(290, 347, "python", 45), Gap(390, 400, "python", 8)),
-            {(_PROGRAM, "fusion.1"): (3, 30, 30), (_PROGRAM, "while.5"): (3, 128, 6),
-             (_PROGRAM, "fusion.7"): (3, 24, 24), (_PROGRAM, "all-reduce.2"): (3, 98, 98),
-             (_PROGRAM, "copy.3"): (3, 15, 15)},
+            "TPU",
+            173,
+            (
+                Gap(0, 112, "compile", 100),
+                Gap(190, 238, "upload", 30),
+                Gap(290, 347, "python", 45),
+                Gap(390, 400, "python", 8),
+            ),
+            {
+                (_PROGRAM, "fusion.1"): (3, 30, 30),
+                (_PROGRAM, "while.5"): (3, 128, 6),
+                (_PROGRAM, "fusion.7"): (3, 24, 24),
+                (_PROGRAM, "all-reduce.2"): (3, 98, 98),
+                (_PROGRAM, "copy.3"): (3, 15, 15),
+            },
         ),
     },
-)  # fmt: skip
+)
 
 
 def tpu() -> Space:
@@ -70,10 +88,15 @@ def tpu() -> Space:
     """
     space = Space("tpu-vm")
     for number, runs in _TPU_RUNS.items():
-        _tpu_core(space.plane(
-            f"/device:TPU:{number}", device_type_string="TPU v6 Lite",
-            peak_teraflops_per_second=918.0, has_megacore=0,
-        ), runs)  # fmt: skip
+        _tpu_core(
+            space.plane(
+                f"/device:TPU:{number}",
+                device_type_string="TPU v6 Lite",
+                peak_teraflops_per_second=918.0,
+                has_megacore=0,
+            ),
+            runs,
+        )
     space.hlo(_TPU_PROGRAM_ID, _PROGRAM, _hlo_proto(_PROGRAM, 1), key=41)
     _tpu_host(space)
     space.started_at(1_700_000_000_000_000_000)
@@ -83,17 +106,28 @@ def tpu() -> Space:
 def _tpu_core(plane: Plane, runs: tuple[tuple[int, int], ...]) -> None:
     steps, modules, ops, asynchronous, trace_me = (
         plane.line(name, number, ORIGIN_NS)
-        for name, number in (("Steps", 1), ("XLA Modules", 2), ("XLA Ops", 3),
-                             ("Async XLA Ops", 4), ("XLA TraceMe", 6))
-    )  # fmt: skip
+        for name, number in (
+            ("Steps", 1),
+            ("XLA Modules", 2),
+            ("XLA Ops", 3),
+            ("Async XLA Ops", 4),
+            ("XLA TraceMe", 6),
+        )
+    )
     plane.line("Overlay", 7, ORIGIN_NS)
     for number, (begin, end) in enumerate(runs):
         steps.event(str(number), begin, end - begin)
         modules.event(
-            f"{_PROGRAM}({_TPU_PROGRAM_ID})", begin, end - begin,
-            run_id=Unsigned(number + 2), replica_id=0, queue_id=Unsigned(0), core_type=Unsigned(0),
-            _ct=12, _c=7_000 + number,
-        )  # fmt: skip
+            f"{_PROGRAM}({_TPU_PROGRAM_ID})",
+            begin,
+            end - begin,
+            run_id=Unsigned(number + 2),
+            replica_id=0,
+            queue_id=Unsigned(0),
+            core_type=Unsigned(0),
+            _ct=12,
+            _c=7_000 + number,
+        )
         _tpu_op(plane, ops, "fusion.1", "loop fusion", begin, 10)
         _tpu_op(plane, ops, "while.5", "while", begin + 10, end - begin - 15)
         _tpu_op(plane, ops, "fusion.7", "convolution fusion", begin + 12, 8)
@@ -102,9 +136,14 @@ def _tpu_core(plane: Plane, runs: tuple[tuple[int, int], ...]) -> None:
         for copy, offset in ((0, 2), (1, 12)):  # they overlap without being nested
             plane.metadata(_COPY_START, display_name="async-copy", hlo_category="copy-start")
             asynchronous.event(
-                _COPY_START, begin + offset, 20, hlo_op=f"copy-done.{copy}", _a=1,
-                flow=Unsigned(copy), id=Unsigned(copy),
-            )  # fmt: skip
+                _COPY_START,
+                begin + offset,
+                20,
+                hlo_op=f"copy-done.{copy}",
+                _a=1,
+                flow=Unsigned(copy),
+                id=Unsigned(copy),
+            )
         trace_me.event("barrier-cores", begin, 0.5).event("dependency-wait", begin + 1, 0.5)
 
 
@@ -113,15 +152,24 @@ def _tpu_op(
 ) -> None:
     text = f"%{name} = f32[8,128]{{1,0:T(8,128)}} {category.rsplit(maxsplit=1)[-1]}(f32[8,128] %p0)"
     plane.metadata(
-        text, display_name=name, hlo_category=category, program_id=Unsigned(_TPU_PROGRAM_ID),
-        symbol_id=Unsigned(21), flops=4096, bytes_accessed=8192, source="/home/ada/train.py:35",
+        text,
+        display_name=name,
+        hlo_category=category,
+        program_id=Unsigned(_TPU_PROGRAM_ID),
+        symbol_id=Unsigned(21),
+        flops=4096,
+        bytes_accessed=8192,
+        source="/home/ada/train.py:35",
         source_stack="/home/ada/train.py:49:2\n/home/ada/train.py:35:11",
         tf_op="jit(train_step)/jit(main)/add:",
-    )  # fmt: skip
+    )
     line.event(  # the device's own clock, which is not the timeline's
-        text, begin, duration, device_offset_ps=Unsigned((begin + 70) * 10**6),
+        text,
+        begin,
+        duration,
+        device_offset_ps=Unsigned((begin + 70) * 10**6),
         device_duration_ps=Unsigned(duration * 10**6),
-    )  # fmt: skip
+    )
 
 
 def _tpu_host(space: Space) -> None:
@@ -145,16 +193,24 @@ GPU = Truth(
     steps=(Step("10", 0, 100), Step("11", 100, 200), Step("12", 200, 300)),
     devices={
         "/device:GPU:0": Device(
-            "GPU", 172,
-            (Gap(0, 20, "python", 12), Gap(84, 145, "python", 50), Gap(165, 170, "dispatch", 5),
-             Gap(194, 210, "dispatch", 10), Gap(274, 300, "python", 20)),
-            {(_PROGRAM, "gemm_fusion_dot.1"): (3, 105, 105),
-             (_PROGRAM, "loop_add_fusion"): (3, 35, 35),
-             (_PROGRAM, "all-reduce-start.1"): (1, 12, 12)},
+            "GPU",
+            172,
+            (
+                Gap(0, 20, "python", 12),
+                Gap(84, 145, "python", 50),
+                Gap(165, 170, "dispatch", 5),
+                Gap(194, 210, "dispatch", 10),
+                Gap(274, 300, "python", 20),
+            ),
+            {
+                (_PROGRAM, "gemm_fusion_dot.1"): (3, 105, 105),
+                (_PROGRAM, "loop_add_fusion"): (3, 35, 35),
+                (_PROGRAM, "all-reduce-start.1"): (1, 12, 12),
+            },
             copies_us=30,
         )
     },
-)  # fmt: skip
+)
 
 #: stream, kernel, instruction, begin, end
 _KERNELS = (
@@ -167,9 +223,11 @@ _KERNELS = (
     (13, "loop_add_fusion", "loop_add_fusion", 260, 270),
 )
 _COPIES = (
-    (15, "MemcpyD2H", 80, 84), (14, "MemcpyH2D", 145, 165), (15, "MemcpyD2H", 192, 194),
+    (15, "MemcpyD2H", 80, 84),
+    (14, "MemcpyH2D", 145, 165),
+    (15, "MemcpyD2H", 192, 194),
     (15, "MemcpyD2H", 270, 274),
-)  # fmt: skip
+)
 
 
 def gpu(derived: bool = True) -> Space:
@@ -183,20 +241,29 @@ def gpu(derived: bool = True) -> Space:
     """
     space = Space("gpu-vm")
     plane = space.plane(
-        "/device:GPU:0", device_vendor="Nvidia", gpu_device_name="NVIDIA H200",
-        compute_cap_major=9, compute_cap_minor=0, memory_size=Unsigned(150_000_000_000),
-    )  # fmt: skip
+        "/device:GPU:0",
+        device_vendor="Nvidia",
+        gpu_device_name="NVIDIA H200",
+        compute_cap_major=9,
+        compute_cap_minor=0,
+        memory_size=Unsigned(150_000_000_000),
+    )
     names = {13: "Compute", 14: "MemcpyH2D", 15: "MemcpyD2H", 17: "Compute"}
-    streams = {number: _gpu_line(plane, f"Stream #{number}({kind})", number)
-               for number, kind in names.items()}  # fmt: skip
+    streams = {
+        number: _gpu_line(plane, f"Stream #{number}({kind})", number)
+        for number, kind in names.items()
+    }
     for correlation, (stream, kernel, operation, begin, end) in enumerate(_KERNELS, start=100):
         _gpu_kernel(streams[stream], kernel, operation, begin, end - begin, correlation)
     for correlation, (stream, name, begin, end) in enumerate(_COPIES, start=200):
         streams[stream].event(
-            name, begin + _GPU_EARLIER_US, end - begin,
-            correlation_id=Unsigned(correlation), context_id="$$1",
+            name,
+            begin + _GPU_EARLIER_US,
+            end - begin,
+            correlation_id=Unsigned(correlation),
+            context_id="$$1",
             memcpy_details=Ref("kind_src:device kind_dst:pinned size:4096 dest:0 async:1"),
-        )  # fmt: skip
+        )
     if derived:
         _gpu_derived(plane)
     space.hlo(6, _PROGRAM, _hlo_proto(_PROGRAM, 6))
@@ -213,27 +280,45 @@ def _gpu_kernel(
     line: Line, kernel: str, operation: str, begin: float, duration: float, correlation: int
 ) -> None:
     line.event(
-        kernel, begin + _GPU_EARLIER_US, duration,
-        correlation_id=Unsigned(correlation), context_id="$$1", theoretical_occupancy_pct=62.5,
-        occupancy_min_grid_size=264, occupancy_suggested_block_size=512,
-        kernel_details=Ref("regs:90 static_shared:0 dynamic_shared:49152 grid:8,4,1 block:128,1,1"
-                           " occ_pct:62.5"),
-        tf_op=Ref("XlaModule:"), hlo_op=Ref(operation), hlo_module=Ref(_PROGRAM), program_id=6,
-    )  # fmt: skip
+        kernel,
+        begin + _GPU_EARLIER_US,
+        duration,
+        correlation_id=Unsigned(correlation),
+        context_id="$$1",
+        theoretical_occupancy_pct=62.5,
+        occupancy_min_grid_size=264,
+        occupancy_suggested_block_size=512,
+        kernel_details=Ref(
+            "regs:90 static_shared:0 dynamic_shared:49152 grid:8,4,1 block:128,1,1 occ_pct:62.5"
+        ),
+        tf_op=Ref("XlaModule:"),
+        hlo_op=Ref(operation),
+        hlo_module=Ref(_PROGRAM),
+        program_id=6,
+    )
 
 
 def _gpu_derived(plane: Plane) -> None:
     first = 0xDEADBEEF - (1 << 32)  # a C++ int
-    lines = {name: _gpu_line(plane, name, first + offset) for name, offset in (
-        ("Steps", 0), ("Launch Stats", 1), ("Framework Name Scope", 2), ("Framework Ops", 3),
-        ("XLA Modules", 4), ("XLA Ops", 5), ("Source code", 7),
-    )}  # fmt: skip
+    lines = {
+        name: _gpu_line(plane, name, first + offset)
+        for name, offset in (
+            ("Steps", 0),
+            ("Launch Stats", 1),
+            ("Framework Name Scope", 2),
+            ("Framework Ops", 3),
+            ("XLA Modules", 4),
+            ("XLA Ops", 5),
+            ("Source code", 7),
+        )
+    }
     for group, (begin, end) in enumerate(((20, 84), (145, 194), (210, 274))):
         where = (begin + _GPU_EARLIER_US, end - begin)
         lines["Steps"].event(str(group), *where, group_id=group, step_name=f"train {10 + group}")
         lines["XLA Modules"].event(f"{_PROGRAM}(6)", *where, group_id=group)
-        lines["Launch Stats"].event(f"Launch Stats for train {10 + group}", *where,
-                                    num_launches=Unsigned(2), group_id=group)  # fmt: skip
+        lines["Launch Stats"].event(
+            f"Launch Stats for train {10 + group}", *where, num_launches=Unsigned(2), group_id=group
+        )
         lines["Framework Name Scope"].event("jit(train_step)", *where, group_id=group)
         lines["Framework Ops"].event("jit(train_step)/dot_general:", *where, group_id=group)
         lines["Source code"].event("/home/ada/train.py:35", *where, group_id=group)
@@ -254,8 +339,14 @@ def _gpu_host(space: Space) -> None:
         line.event("PjitFunction(train_step)", begin, end - begin)
         line.event("CommonPjRtLoadedExecutable::ExecuteHelperOnSingleDevice", begin, end - begin)
         for launch in range(launches):
-            line.event("cuLaunchKernelEx", begin + 1 + 2 * launch, 1, device_id=Unsigned(0),
-                       correlation_id=Unsigned(correlation), context_id="$$1")  # fmt: skip
+            line.event(
+                "cuLaunchKernelEx",
+                begin + 1 + 2 * launch,
+                1,
+                device_id=Unsigned(0),
+                correlation_id=Unsigned(correlation),
+                context_id="$$1",
+            )
             correlation += 1
     for begin, end in ((30, 90), (170, 195), (210, 280)):
         line.event("np.asarray(jax.Array)", begin, end - begin)
@@ -265,15 +356,22 @@ JAX_CPU = Truth(
     steps=(Step("0", 0, 100), Step("1", 100, 200), Step("2", 200, 300)),
     devices={
         "/host:CPU": Device(
-            "CPU", 152,
-            (Gap(0, 30, "dispatch", 18), Gap(90, 138, "upload", 30), Gap(190, 210, "dispatch", 10),
-             Gap(250, 300, "python", 40)),
-            {(_PROGRAM, "dot_general.7"): (2, 82, 82),
-             (_PROGRAM, "wrapped_tanh"): (2, 30, 30),
-             ("jit_convert_element_type", "copy"): (1, 40, 40)},
+            "CPU",
+            152,
+            (
+                Gap(0, 30, "dispatch", 18),
+                Gap(90, 138, "upload", 30),
+                Gap(190, 210, "dispatch", 10),
+                Gap(250, 300, "python", 40),
+            ),
+            {
+                (_PROGRAM, "dot_general.7"): (2, 82, 82),
+                (_PROGRAM, "wrapped_tanh"): (2, 30, 30),
+                ("jit_convert_element_type", "copy"): (1, 40, 40),
+            },
         )
     },
-)  # fmt: skip
+)
 
 
 def jax_cpu(
@@ -309,8 +407,9 @@ def jax_cpu(
 
 
 def _jax_client(host: Plane) -> None:
-    client = host.line("tf_XLAPjRtCpuClient/7040811220752418607", 7_040_811_220_752_418_607,
-                       ORIGIN_NS)  # fmt: skip
+    client = host.line(
+        "tf_XLAPjRtCpuClient/7040811220752418607", 7_040_811_220_752_418_607, ORIGIN_NS
+    )
     eigen = host.line("tf_XLAEigen/-1129444492148430873", -1_129_444_492_148_430_873, ORIGIN_NS)
     for region, (begin, end) in enumerate(((30, 90), (138, 190))):
         client.event("ThreadpoolListener::StartRegion", begin, 0, _ct=15, _c=region)
@@ -326,9 +425,17 @@ def _cpu_op(
     line: Line, name: str, begin: float, duration: float, module: str, program: int, run: int
 ) -> None:
     line.event(
-        name, begin, duration, hlo_op=Ref(name), hlo_module=Ref(module), program_id=program,
-        run_id=run, device_ordinal=0, _pt=0, _p=1 << 32,
-    )  # fmt: skip
+        name,
+        begin,
+        duration,
+        hlo_op=Ref(name),
+        hlo_module=Ref(module),
+        program_id=program,
+        run_id=run,
+        device_ordinal=0,
+        _pt=0,
+        _p=1 << 32,
+    )
     line.event(f"end: {name}", begin + duration, 0, _ct=0, _c=1 << 32)
 
 
@@ -338,13 +445,18 @@ TENSORFLOW = Truth(
     steps=(Step("0", 0, 100), Step("1", 100, 200), Step("2", 200, 300)),
     devices={
         "/device:GPU:0": Device(
-            "GPU", 145,
-            (Gap(0, 50, "input", 40), Gap(90, 155, "input", 48), Gap(190, 210, "python", 11),
-             Gap(280, 300, "python", 20)),
+            "GPU",
+            145,
+            (
+                Gap(0, 50, "input", 40),
+                Gap(90, 155, "input", 48),
+                Gap(190, 210, "python", 11),
+                Gap(280, 300, "python", 20),
+            ),
             {(None, _MATMUL): (3, 115, 115), (None, _UPDATE): (3, 30, 30)},
         )
     },
-)  # fmt: skip
+)
 
 
 def tensorflow(marker: str = "train") -> Space:
@@ -365,9 +477,13 @@ def tensorflow(marker: str = "train") -> Space:
             (_UPDATE, end - 10, end, "SGD/update:ResourceApplyGradientDescent"),
         ):
             stream.event(
-                name, start + _GPU_EARLIER_US, stop - start, context_id="$$1",
-                kernel_details=Ref("regs:57 occ_pct:100"), tf_op=Ref(operation),
-            )  # fmt: skip
+                name,
+                start + _GPU_EARLIER_US,
+                stop - start,
+                context_id="$$1",
+                kernel_details=Ref("regs:57 occ_pct:100"),
+                tf_op=Ref(operation),
+            )
     _tensorflow_host(space, marker)
     space.started_at(1_700_000_000_000_000_000)
     return space

@@ -114,60 +114,99 @@ class _Writer:
         self._ids = st.sampled_from(draw(st.lists(_IDS, min_size=1, max_size=4)))
 
     def space(self) -> bytes:
-        return self._message("XSpace", [
-            *self._some(self._plane, 1, 2), *self._some(self._text, 2, 1),
-            *self._some(self._text, 3, 1), *self._some(self._text, 4, 1),
-        ])  # fmt: skip
+        return self._message(
+            "XSpace",
+            [
+                *self._some(self._plane, 1, 2),
+                *self._some(self._text, 2, 1),
+                *self._some(self._text, 3, 1),
+                *self._some(self._text, 4, 1),
+            ],
+        )
 
     def _plane(self) -> bytes:
-        return self._message("XPlane", [
-            *self._some(self._id, 1, 1), *self._some(self._text, 2, 2),
-            *self._some(self._line, 3, 2), *self._some(self._event_entry, 4, 3),
-            *self._some(self._stat_entry, 5, 3), *self._some(self._stat, 6, 1),
-        ])  # fmt: skip
+        return self._message(
+            "XPlane",
+            [
+                *self._some(self._id, 1, 1),
+                *self._some(self._text, 2, 2),
+                *self._some(self._line, 3, 2),
+                *self._some(self._event_entry, 4, 3),
+                *self._some(self._stat_entry, 5, 3),
+                *self._some(self._stat, 6, 1),
+            ],
+        )
 
     def _line(self) -> bytes:
-        return self._message("XLine", [
-            *self._some(self._id, 1, 1), *self._some(self._text, 2, 1),
-            *self._some(self._time, 3, 1), *self._some(self._event, 4, 6),
-            *self._some(self._time, 9, 1), *self._some(self._id, 10, 1),
-            *self._some(self._text, 11, 1),
-        ])  # fmt: skip
+        return self._message(
+            "XLine",
+            [
+                *self._some(self._id, 1, 1),
+                *self._some(self._text, 2, 1),
+                *self._some(self._time, 3, 1),
+                *self._some(self._event, 4, 6),
+                *self._some(self._time, 9, 1),
+                *self._some(self._id, 10, 1),
+                *self._some(self._text, 11, 1),
+            ],
+        )
 
     def _event(self) -> bytes:
-        return self._message("XEvent", [
-            *self._some(self._id, 1, 2), *self._some(self._time, 2, 2),
-            *self._some(self._time, 3, 2), *self._some(self._stat, 4, 3),
-            *([field(5, self._draw(_INT64))] if self._draw(st.integers(0, 4)) == 0 else []),
-        ])  # fmt: skip
+        return self._message(
+            "XEvent",
+            [
+                *self._some(self._id, 1, 2),
+                *self._some(self._time, 2, 2),
+                *self._some(self._time, 3, 2),
+                *self._some(self._stat, 4, 3),
+                *([field(5, self._draw(_INT64))] if self._draw(st.integers(0, 4)) == 0 else []),
+            ],
+        )
 
     def _stat(self) -> bytes:
-        return self._message("XStat", [
-            *self._some(self._id, 1, 1),
-            *(self._value() for _ in range(self._draw(st.sampled_from([1, 1, 1, 0, 2])))),
-        ])  # fmt: skip
+        return self._message(
+            "XStat",
+            [
+                *self._some(self._id, 1, 1),
+                *(self._value() for _ in range(self._draw(st.sampled_from([1, 1, 1, 0, 2])))),
+            ],
+        )
 
     def _value(self) -> bytes:
         values: dict[int, SearchStrategy[Any]] = {
-            2: _DOUBLES, 3: _UINT64, 4: _INT64, 5: _TEXTS, 6: st.binary(max_size=4),
+            2: _DOUBLES,
+            3: _UINT64,
+            4: _INT64,
+            5: _TEXTS,
+            6: st.binary(max_size=4),
             7: self._ids | _UINT64,
-        }  # fmt: skip
+        }
         number = self._draw(st.sampled_from(list(values)))
         return field(number, self._draw(values[number]), self._draw(st.sampled_from([0, 0, 1, 9])))
 
     def _event_entry(self) -> bytes:
-        value = self._message("XEventMetadata", [
-            *self._some(self._id, 1, 1), *self._some(self._text, 2, 1),
-            *self._some(self._text, 4, 1), *self._some(self._stat, 5, 1),
-            *self._some(self._id, 6, 1), *self._some(lambda: b"\x01\x02", 6, 1),
-        ])  # fmt: skip
+        value = self._message(
+            "XEventMetadata",
+            [
+                *self._some(self._id, 1, 1),
+                *self._some(self._text, 2, 1),
+                *self._some(self._text, 4, 1),
+                *self._some(self._stat, 5, 1),
+                *self._some(self._id, 6, 1),
+                *self._some(lambda: b"\x01\x02", 6, 1),
+            ],
+        )
         return self._message("Entry", [*self._some(self._id, 1, 1), field(2, value)])
 
     def _stat_entry(self) -> bytes:
-        value = self._message("XStatMetadata", [
-            *self._some(self._id, 1, 1), *self._some(self._text, 2, 1),
-            *self._some(self._text, 3, 1),
-        ])  # fmt: skip
+        value = self._message(
+            "XStatMetadata",
+            [
+                *self._some(self._id, 1, 1),
+                *self._some(self._text, 2, 1),
+                *self._some(self._text, 3, 1),
+            ],
+        )
         return self._message("Entry", [*self._some(self._id, 1, 1), field(2, value)])
 
     def _id(self) -> int:

@@ -46,14 +46,25 @@ class TestReference:
     def test_every_kind_of_stat(self) -> None:
         space = Space()
         space.plane("/host:CPU").line("python").event(
-            "a", 0, 1, d=math.inf, u=Unsigned(2**64 - 1), i=-(2**63), s="Größe", b=b"\x00",
+            "a",
+            0,
+            1,
+            d=math.inf,
+            u=Unsigned(2**64 - 1),
+            i=-(2**63),
+            s="Größe",
+            b=b"\x00",
             r=Ref("shared"),
-        )  # fmt: skip
+        )
         (event,) = read(space.bytes())
         assert event.stats == (
-            ("d", "double", math.inf), ("u", "uint64", 2**64 - 1), ("i", "int64", -(2**63)),
-            ("s", "str", "Größe"), ("b", "bytes", b"\x00"), ("r", "ref", "shared"),
-        )  # fmt: skip
+            ("d", "double", math.inf),
+            ("u", "uint64", 2**64 - 1),
+            ("i", "int64", -(2**63)),
+            ("s", "str", "Größe"),
+            ("b", "bytes", b"\x00"),
+            ("r", "ref", "shared"),
+        )
 
     def test_aggregated_event_has_occurrences_and_no_place(self) -> None:
         space = Space()
@@ -122,8 +133,11 @@ def test_nesting(spans: Sequence[Interval], expected: list[tuple[int, float]]) -
 
 
 class TestSampleTraces:
-    @pytest.mark.parametrize("path", sorted(TRACES.glob("*/plugins/profile/*/*.xplane.pb")),
-                             ids=lambda path: str(path.parent.name))  # fmt: skip
+    @pytest.mark.parametrize(
+        "path",
+        sorted(TRACES.glob("*/plugins/profile/*/*.xplane.pb")),
+        ids=lambda path: str(path.parent.name),
+    )
     def test_all_events_are_read_and_self_times_add_up(self, path: Path) -> None:
         data = path.read_bytes()
         space = message("XSpace").FromString(data)
@@ -162,10 +176,12 @@ _PROGRAMS: dict[str, tuple[Callable[[], Space], Truth]] = {
 
 #: What the host's events mean; of those that overlap, the first in this order counts.
 _MEANING = {
-    "compile": {"backend_compile"}, "input": {"IteratorGetNextOp::DoCompute"},
-    "upload": {"DevicePut"}, "wait": {"np.asarray(jax.Array)"},
+    "compile": {"backend_compile"},
+    "input": {"IteratorGetNextOp::DoCompute"},
+    "upload": {"DevicePut"},
+    "wait": {"np.asarray(jax.Array)"},
     "dispatch": {"PjitFunction(train_step)", "PjitFunction(convert_element_type)", "train_step"},
-}  # fmt: skip
+}
 
 _CALLS = _MEANING["dispatch"]
 
@@ -191,25 +207,30 @@ class Trace:
         """What a device ran: operations, kernels and copies; of a host, what has an hlo_op."""
         if plane == "/host:CPU":
             return [event for event in self.on(plane) if event.stat("hlo_op")]
-        return [event for event in self.on(plane)
-                if self.lines[event.line].name.startswith(("XLA Ops", "Stream #"))
-                and self.lines[event.line].id > 0]  # fmt: skip
+        return [
+            event
+            for event in self.on(plane)
+            if self.lines[event.line].name.startswith(("XLA Ops", "Stream #"))
+            and self.lines[event.line].id > 0
+        ]
 
     def operation(self, event: ReferenceEvent) -> Operation:
         if event.display_name:  # a TPU's: the module is the one that runs then
             (module,) = (
-                other.name for other in self.on(self.planes[event.plane])
+                other.name
+                for other in self.on(self.planes[event.plane])
                 if self.lines[other.line].name == "XLA Modules"
                 and _within(self.span(event), self.span(other))
-            )  # fmt: skip
+            )
             return module.partition("(")[0], event.display_name
         return event.stat("hlo_module"), event.stat("hlo_op") or event.name
 
     def steps(self) -> tuple[Step, ...]:
         return tuple(
             Step(str(event.stat("step_num")), *self.span(event))
-            for event in self.on("/host:CPU") if event.stat("step_num") is not None
-        )  # fmt: skip
+            for event in self.on("/host:CPU")
+            if event.stat("step_num") is not None
+        )
 
     def doing(self, gap: Interval) -> dict[str, float]:
         """How long the host did each activity in ``gap``."""
@@ -229,8 +250,9 @@ class Trace:
     def _called_us(self, compiled_us: float) -> float:
         """When the call that compiled then began: it launches only when it has compiled."""
         calls = (self.span(event) for event in self.on("/host:CPU") if event.name in _CALLS)
-        return min((begin for begin, end in calls if begin <= compiled_us < end),
-                   default=compiled_us)  # fmt: skip
+        return min(
+            (begin for begin, end in calls if begin <= compiled_us < end), default=compiled_us
+        )
 
 
 @pytest.fixture(params=_PROGRAMS)

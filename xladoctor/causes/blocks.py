@@ -40,8 +40,14 @@ def by_blocks(
         return None
     work = next(work for work, counted in block.work.items() if all(counted))
     old, new = block.work[work]
-    return Cause("operations", op=work.op, was=_times(old), now=_times(new), role="used",
-                 place=_place(_into_containers(block)))  # fmt: skip
+    return Cause(
+        "operations",
+        op=work.op,
+        was=_times(old),
+        now=_times(new),
+        role="used",
+        place=_place(_into_containers(block)),
+    )
 
 
 def by_size(before: Graph, after: Graph) -> Cause | None:
@@ -98,9 +104,12 @@ def _blocks(counts: Mapping[Work, tuple[int, int]], compilation: Compilation) ->
     for work, counted in counts.items():
         for depth in range(_outside(work.stack, compilation), len(work.stack) + 1):
             below[work.stack[:depth]][work] = counted
-    whole = {call for call, part in below.items()
-             if all(was < now for was, now in part.values())
-             or all(was > now for was, now in part.values())}  # fmt: skip
+    whole = {
+        call
+        for call, part in below.items()
+        if all(was < now for was, now in part.values())
+        or all(was > now for was, now in part.values())
+    }
     for call, part in below.items():
         if call in whole and call[:-1] not in whole and any(all(pair) for pair in part.values()):
             yield _Block(call, part)
@@ -109,8 +118,9 @@ def _blocks(counts: Mapping[Work, tuple[int, int]], compilation: Compilation) ->
 def _outside(stack: Stack, compilation: Compilation) -> int:
     """How deep a call lies at least that does not lead to the barrier too."""
     barrier = compilation.site.file, compilation.function
-    depths = [depth for depth, frame in enumerate(stack, 1)
-              if (frame.file, frame.function) == barrier]  # fmt: skip
+    depths = [
+        depth for depth, frame in enumerate(stack, 1) if (frame.file, frame.function) == barrier
+    ]
     return max(depths, default=1)
 
 
@@ -131,8 +141,10 @@ def _into_containers(block: _Block) -> Stack:
 def _shared(stacks: Sequence[Stack]) -> Stack:
     """What all begin with."""
     first, last = min(stacks), max(stacks)
-    depth = next((n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b),
-                 min(len(first), len(last)))  # fmt: skip
+    depth = next(
+        (n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b),
+        min(len(first), len(last)),
+    )
     return first[:depth]
 
 

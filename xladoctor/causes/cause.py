@@ -73,14 +73,20 @@ def _by_counts(contrast: Contrast, before: Compilation, after: Compilation) -> C
     alike = None in outputs or outputs[0] == outputs[1]
     if alike and len(changes.added) == len(changes.removed):
         return None
-    located = [parameter for parameter in (*changes.added, *changes.removed)
-               if parameter.place.file]  # fmt: skip
+    located = [
+        parameter for parameter in (*changes.added, *changes.removed) if parameter.place.file
+    ]
     lines = {parameter.place.spot for parameter in located if parameter.shape}
     for change in contrast.operations:
         if change.place.spot in lines and change.significant:
             return times_over(change)
-    return Cause("input_count", was=before.numbers, now=after.numbers, role="used",
-                 place=located[0].place if located else NOWHERE)  # fmt: skip
+    return Cause(
+        "input_count",
+        was=before.numbers,
+        now=after.numbers,
+        role="used",
+        place=located[0].place if located else NOWHERE,
+    )
 
 
 def _by_number_of_instructions(contrast: Contrast) -> Cause | None:
@@ -98,8 +104,13 @@ def _by_literals(contrast: Contrast) -> Cause | None:
     now = [row.token for row in literals if row.now > row.was]
     if not was or not now:
         return None
-    return Cause("constant", was=was[0], now=now[0].value,
-                 role="used" if now[0].place.file else None, place=now[0].place)  # fmt: skip
+    return Cause(
+        "constant",
+        was=was[0],
+        now=now[0].value,
+        role="used" if now[0].place.file else None,
+        place=now[0].place,
+    )
 
 
 def _by_other_inputs(contrast: Contrast) -> Cause | None:
@@ -107,8 +118,10 @@ def _by_other_inputs(contrast: Contrast) -> Cause | None:
     functions.
     """
     pairs = zip(contrast.inputs.removed, contrast.inputs.added, strict=False)
-    return next((input_changed(was, now, "input_shape") for was, now in pairs
-                 if was.shape != now.shape), None)  # fmt: skip
+    return next(
+        (input_changed(was, now, "input_shape") for was, now in pairs if was.shape != now.shape),
+        None,
+    )
 
 
 def _by_layout(contrast: Contrast) -> Cause | None:

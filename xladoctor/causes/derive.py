@@ -82,8 +82,9 @@ def _explained(database: Database) -> tuple[Causes, Changes]:
 def _ordered(
     values: Mapping[Compilation, V], compilations: Sequence[Compilation]
 ) -> dict[Compilation, V]:
-    return {compilation: values[compilation] for compilation in compilations
-            if compilation in values}  # fmt: skip
+    return {
+        compilation: values[compilation] for compilation in compilations if compilation in values
+    }
 
 
 def _nearest(sites: Sites, again: Earlier, graphs: Graphs) -> Earlier:
@@ -100,10 +101,14 @@ def _nearest(sites: Sites, again: Earlier, graphs: Graphs) -> Earlier:
 def _contrasts(sites: Sites, nearest: Earlier, graphs: Graphs) -> Iterator[Contrast]:
     """The graphs of each compilation and of the one before it that is nearest."""
     seen = {site: together(graphs.of_all(compiled)) for site, compiled in sites.items()}
-    return contrasts(graphs, [
-        (before, after, seen[new.site]) for new, old in nearest.items()
-        if (before := graphs.of(old)) and (after := graphs.of(new))
-    ])  # fmt: skip
+    return contrasts(
+        graphs,
+        [
+            (before, after, seen[new.site])
+            for new, old in nearest.items()
+            if (before := graphs.of(old)) and (after := graphs.of(new))
+        ],
+    )
 
 
 def _compared(
@@ -129,7 +134,9 @@ def _by_records(sites: Sites, known: Causes, uploads: Uploads) -> Causes:
         for compilation in site[1:]:
             if compilation not in known:
                 causes[compilation] = (
-                    uploads.explain(compilation) or ahead.get(compilation)
-                    or counted.get(compilation) or Cause("unknown")
-                )  # fmt: skip
+                    uploads.explain(compilation)
+                    or ahead.get(compilation)
+                    or counted.get(compilation)
+                    or Cause("unknown")
+                )
     return causes

@@ -36,13 +36,19 @@ def with_first_differences(causes: Causes, compared: Earlier, graphs: Graphs) ->
 
 def with_users(causes: Causes, graphs: Graphs) -> Causes:
     """Name the operation that a changing number goes into, where the number says none."""
-    nameless = [compilation for compilation, cause in causes.items()
-                if cause.kind == "constant" and cause.place.file and not cause.op]  # fmt: skip
+    nameless = [
+        compilation
+        for compilation, cause in causes.items()
+        if cause.kind == "constant" and cause.place.file and not cause.op
+    ]
     if not nameless:
         return causes
     users = graphs.users_of_numbers()
-    ops = {c: users.get((c.process, graph.program, causes[c].place.spot))
-           for c in nameless if (graph := graphs.of(c))}  # fmt: skip
+    ops = {
+        c: users.get((c.process, graph.program, causes[c].place.spot))
+        for c in nameless
+        if (graph := graphs.of(c))
+    }
     return {**causes, **{c: replace(causes[c], op=op) for c, op in ops.items()}}
 
 
@@ -51,32 +57,49 @@ def with_makers(causes: Causes, graphs: Graphs) -> Causes:
 
     Its line so far, the first use in the step after, is kept beside it.
     """
-    used = {c: cause for c, cause in causes.items()
-            if cause.kind == "input_shape" and cause.basis == "hlo" and cause.role == "used"
-            and cause.parameter is not None}  # fmt: skip
-    makers = graphs.makers((c.process, cause.now, cause.value) for c, cause in used.items()
-                           if cause.now and cause.value is not None)  # fmt: skip
+    used = {
+        c: cause
+        for c, cause in causes.items()
+        if cause.kind == "input_shape"
+        and cause.basis == "hlo"
+        and cause.role == "used"
+        and cause.parameter is not None
+    }
+    makers = graphs.makers(
+        (c.process, cause.now, cause.value)
+        for c, cause in used.items()
+        if cause.now and cause.value is not None
+    )
     lines: dict[tuple[int, Line], list[Place]] = defaultdict(list)
     for c, cause in used.items():
         places = makers.get((c.process, cause.now or ""), [NOWHERE])
         itself = any(place.spot == cause.place.spot for place in places)
         lines[c.process, cause.place.spot].append(cause.place if itself else places[-1])
     main = {line: Counter(places).most_common(1)[0][0] for line, places in lines.items()}
-    made = {c: maker for c, cause in used.items()
-            if (maker := main[c.process, cause.place.spot]).file}  # fmt: skip
+    made = {
+        c: maker for c, cause in used.items() if (maker := main[c.process, cause.place.spot]).file
+    }
     return {c: _made_at(cause, made[c]) if c in made else cause for c, cause in causes.items()}
 
 
 def _made_at(cause: Cause, maker: Place) -> Cause:
     used = cause.place if cause.place.spot != maker.spot else NOWHERE
-    return replace(cause, role="made", place=maker, used_file=used.file, used_line=used.line,
-                   used_function=used.function)  # fmt: skip
+    return replace(
+        cause,
+        role="made",
+        place=maker,
+        used_file=used.file,
+        used_line=used.line,
+        used_function=used.function,
+    )
 
 
 def with_growth(causes: Causes, changes: Changes) -> Causes:
     """A graph that grows has the line of the first operation that there is more of."""
-    return {c: _at_growth(cause, changes.get(c, ())) if cause.kind == "growing" else cause
-            for c, cause in causes.items()}  # fmt: skip
+    return {
+        c: _at_growth(cause, changes.get(c, ())) if cause.kind == "growing" else cause
+        for c, cause in causes.items()
+    }
 
 
 def _at_growth(cause: Cause, changes: Sequence[Change]) -> Cause:

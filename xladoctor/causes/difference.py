@@ -128,10 +128,14 @@ def difference(database: Database, process: int, a: int, b: int) -> Difference:
     (contrast,) = contrasts(graphs, [(before, after, together(graphs.of_all(site)))])
     changes = [*contrast.operations, *_nameless(contrast.instructions)]
     return Difference(
-        process, _compiled(old, before), _compiled(new, after), tuple(_inputs(contrast)),
-        tuple(_by_line(changes)), tuple(_placement(contrast, old, new)),
+        process,
+        _compiled(old, before),
+        _compiled(new, after),
+        tuple(_inputs(contrast)),
+        tuple(_by_line(changes)),
+        tuple(_placement(contrast, old, new)),
         number_differing(before.tokens, after.tokens) - len(contrast.instructions),
-    )  # fmt: skip
+    )
 
 
 def _compilation(compilations: Sequence[Compilation], process: int, index: int) -> Compilation:
@@ -156,10 +160,16 @@ def _captured(graphs: Graphs, compilations: Sequence[Compilation]) -> list[Graph
 def _compiled(compilation: Compilation, graph: Graph) -> Compiled:
     c, duration = compilation, compilation.duration_ns
     return Compiled(
-        c.index, c.step, None if duration is None else duration / 1e9, c.graph_hash or "",
-        graph.instructions, len(graph.parameters) if c.inputs is None else c.inputs, c.outputs,
-        c.site.file, c.site.line,
-    )  # fmt: skip
+        c.index,
+        c.step,
+        None if duration is None else duration / 1e9,
+        c.graph_hash or "",
+        graph.instructions,
+        len(graph.parameters) if c.inputs is None else c.inputs,
+        c.outputs,
+        c.site.file,
+        c.site.line,
+    )
 
 
 def _inputs(contrast: Contrast) -> Iterator[InputChange]:

@@ -37,8 +37,10 @@ from xladoctor.evidence.database import Database
 Program = tuple[int, int]  #: process and number of the program
 
 #: Opcodes that only the optimization puts in or that say nothing of their own.
-_PLUMBING = ("'parameter', 'fusion', 'tuple', 'get-tuple-element', 'bitcast', 'copy', 'call',"
-             " 'while', 'conditional'")  # fmt: skip
+_PLUMBING = (
+    "'parameter', 'fusion', 'tuple', 'get-tuple-element', 'bitcast', 'copy', 'call',"
+    " 'while', 'conditional'"
+)
 _TOKEN = "hash(file, line, op_type, opcode, type, shape, literal, attributes)"  # noqa: S105
 _SPOT = "hash(file, line, op_type)"
 _COUNT = f"""
@@ -166,13 +168,19 @@ class Graphs:
         empty = Counted(np.empty(0, np.uint64), none, none)
         self._graphs = {
             (process, graph_hash): Graph(
-                process, program, instructions, _size(name, instructions), _placement(*placed),
-                parameters[process, program], tokens.get((process, program), empty),
+                process,
+                program,
+                instructions,
+                _size(name, instructions),
+                _placement(*placed),
+                parameters[process, program],
+                tokens.get((process, program), empty),
                 spots.get((process, program), empty),
             )
-            for process, program, graph_hash, name, instructions, *placed
-            in database.table(_MODULES)[1]
-        }  # fmt: skip
+            for process, program, graph_hash, name, instructions, *placed in database.table(
+                _MODULES
+            )[1]
+        }
 
     def of(self, compilation: Compilation) -> Graph | None:
         """What was compiled, if its module is in the evidence."""

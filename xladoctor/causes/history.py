@@ -23,9 +23,11 @@ def repeated(compilations: Iterable[Compilation]) -> Iterator[tuple[Compilation,
 
 def by_hash(compilation: Compilation, old: Compilation) -> Cause:
     """The very graph was compiled before: thrown away meanwhile, or by two threads at once."""
-    if compilation.step is not None and compilation.step == old.step and _alongside(
-        compilation, old
-    ):  # fmt: skip
+    if (
+        compilation.step is not None
+        and compilation.step == old.step
+        and _alongside(compilation, old)
+    ):
         return Cause("placement", "hash", old.index, op="thread")
     return Cause("evicted", "hash", old.index)
 

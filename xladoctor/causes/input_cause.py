@@ -28,10 +28,14 @@ def input_changed(before: Parameter, after: Parameter, kind: Kind) -> Cause:
     dimension = differing[0] if comparable else None
     return Cause(
         "input_type" if before.type != after.type and not differing else kind,
-        parameter=after.number, was=before.text, now=after.text, dimension=dimension,
+        parameter=after.number,
+        was=before.text,
+        now=after.text,
+        dimension=dimension,
         value=None if dimension is None else after.shape[dimension],
-        role="made" if after.sent else "used", place=after.place,
-    )  # fmt: skip
+        role="made" if after.sent else "used",
+        place=after.place,
+    )
 
 
 def by_inputs(inputs: InputChanges, dynamic: Set[Line]) -> Cause | None:

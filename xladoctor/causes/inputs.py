@@ -136,8 +136,9 @@ def numbers_by_line(old: Graph, new: Graph) -> tuple[list[Parameter], list[Param
 
     Without a line all count as from one.
     """
-    before, after = ([parameter for parameter in graph.parameters if not parameter.shape]
-                     for graph in (old, new))  # fmt: skip
+    before, after = (
+        [parameter for parameter in graph.parameters if not parameter.shape] for graph in (old, new)
+    )
     lines = [Counter(parameter.place.spot for parameter in side) for side in (before, after)]
     return (_of_lines(before, lines[0] - lines[1]), _of_lines(after, lines[1] - lines[0]))
 
@@ -152,7 +153,10 @@ def layouts(old: Graph, new: Graph) -> Pair | None:
     if len(old.parameters) != len(new.parameters):
         return None
     return next(
-        ((a, b) for a, b in zip(old.parameters, new.parameters, strict=True)
-         if a.kind == b.kind and None not in (a.layout, b.layout) and a.layout != b.layout),
+        (
+            (a, b)
+            for a, b in zip(old.parameters, new.parameters, strict=True)
+            if a.kind == b.kind and None not in (a.layout, b.layout) and a.layout != b.layout
+        ),
         None,
-    )  # fmt: skip
+    )

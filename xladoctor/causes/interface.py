@@ -10,10 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 Kind = Literal[
-    "input_shape", "input_type", "data_dependent_shape", "constant", "operations", "growing",
-    "input_count", "placement", "evicted", "unknown", "function", "member", "weak_type",
-    "configuration", "leftover",
-]  # fmt: skip
+    "input_shape",
+    "input_type",
+    "data_dependent_shape",
+    "constant",
+    "operations",
+    "growing",
+    "input_count",
+    "placement",
+    "evicted",
+    "unknown",
+    "function",
+    "member",
+    "weak_type",
+    "configuration",
+    "leftover",
+]
 #: key: two keys of a function compared. hlo: two modules. upload: a new shape sent in that step.
 #: log: numbers of inputs and outputs. hash: the same graph again.
 Basis = Literal["key", "hlo", "upload", "log", "hash"]
@@ -288,8 +300,9 @@ class InputChanges:
         stale = [pair for pair in self.changed if was_there(pair[1])]
         return InputChanges(
             tuple(pair for pair in self.changed if pair not in stale),
-            (*self.removed, *(old for old, _ in stale)), (*self.added, *(new for _, new in stale)),
-        )  # fmt: skip
+            (*self.removed, *(old for old, _ in stale)),
+            (*self.added, *(new for _, new in stale)),
+        )
 
 
 #: The operations that differ, of those whose graphs were compared.

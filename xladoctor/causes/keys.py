@@ -23,11 +23,18 @@ _CHANGES = """
 """
 #: What differs and what that is called, what makes all others irrelevant first.
 _KINDS: dict[str, Kind] = {
-    "function": "function", "member": "member", "static": "constant", "structure": "input_count",
-    "shape": "input_shape", "type": "input_type", "weak_type": "weak_type",
-    "sharding": "placement", "configuration": "configuration", "nothing": "evicted",
+    "function": "function",
+    "member": "member",
+    "static": "constant",
+    "structure": "input_count",
+    "shape": "input_shape",
+    "type": "input_type",
+    "weak_type": "weak_type",
+    "sharding": "placement",
+    "configuration": "configuration",
+    "nothing": "evicted",
     "guard": "unknown",
-}  # fmt: skip
+}
 
 
 #: Static arguments that are shapes, above all of operations one by one: x[:n] is compiled for n.
@@ -57,9 +64,14 @@ def by_keys(database: Database, compilations: Iterable[Compilation]) -> Causes:
     return {
         compilation: _cause(min(known, key=lambda change: order.index(change.what)))
         for compilation in compilations
-        if (known := [change for change in changes[compilation.process, compilation.index]
-                      if change.what in _KINDS])
-    }  # fmt: skip
+        if (
+            known := [
+                change
+                for change in changes[compilation.process, compilation.index]
+                if change.what in _KINDS
+            ]
+        )
+    }
 
 
 def _cause(change: _Change) -> Cause:
@@ -68,12 +80,19 @@ def _cause(change: _Change) -> Cause:
         kind = "input_shape"
     dimension = _dimension(change.was, change.now) if kind == "input_shape" else None
     return Cause(
-        kind, "key", change.against, was=change.was or None, now=change.now or None,
+        kind,
+        "key",
+        change.against,
+        was=change.was or None,
+        now=change.now or None,
         dimension=dimension,
         value=None if dimension is None else size_in(change.now, dimension),
-        op="sharding" if kind == "placement" else None, argument=change.argument or None,
-        role=change.role, place=change.place, hint=change.hint,
-    )  # fmt: skip
+        op="sharding" if kind == "placement" else None,
+        argument=change.argument or None,
+        role=change.role,
+        place=change.place,
+        hint=change.hint,
+    )
 
 
 def _dimension(was: str, now: str) -> int | None:
@@ -81,5 +100,11 @@ def _dimension(was: str, now: str) -> int | None:
     before, after = (sizes_of(text) or [] for text in (was, now))
     if len(before) != len(after):
         return None
-    return next((number for number, sizes in enumerate(zip(before, after, strict=True))
-                 if sizes[0] != sizes[1]), None)  # fmt: skip
+    return next(
+        (
+            number
+            for number, sizes in enumerate(zip(before, after, strict=True))
+            if sizes[0] != sizes[1]
+        ),
+        None,
+    )

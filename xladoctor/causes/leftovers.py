@@ -33,8 +33,10 @@ def with_leftovers(causes: Causes, changes: Changes, barriers: Functions) -> Cau
     """Name what a line below the barrier left to the step, where the graphs differ in that."""
     if not barriers:
         return causes
-    return {c: _named(c, cause, changes.get(c, ()), barriers) if cause.kind in _KINDS else cause
-            for c, cause in causes.items()}  # fmt: skip
+    return {
+        c: _named(c, cause, changes.get(c, ()), barriers) if cause.kind in _KINDS else cause
+        for c, cause in causes.items()
+    }
 
 
 def _named(
@@ -59,7 +61,13 @@ def _left(
     if cause.kind == "constant" and "input" not in (cause.was, cause.now):
         return None  # a number that changes does so wherever its line stands
     places = [cause.place, *(each.place for each in changes if each.nature in ("added", "removed"))]
-    below = [place for place in places if place.file == site.file and place.function == function
-             and place.line is not None and place.line > site.line]  # fmt: skip
+    below = [
+        place
+        for place in places
+        if place.file == site.file
+        and place.function == function
+        and place.line is not None
+        and place.line > site.line
+    ]
     known = [place for place in places if place.file]
     return below[0] if below and 2 * len(below) > len(known) else None

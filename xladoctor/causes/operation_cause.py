@@ -57,9 +57,11 @@ def tells(change: Change) -> bool:
 def _follows_a_size(change: Change) -> bool:
     """Whether it is a number that the operation itself derives from a size: the n of a mean."""
     texts = (*change.was, *change.now)
-    return change.nature == "value" and not change.number and all(
-        " constant(" in text for text in texts
-    )  # fmt: skip
+    return (
+        change.nature == "value"
+        and not change.number
+        and all(" constant(" in text for text in texts)
+    )
 
 
 def _by_numbers(
@@ -139,11 +141,18 @@ def _constant(change: Change, changes: Sequence[Change]) -> Cause:
     """A number; it is named by the operation that uses it where it is none of its own."""
     op = change.op
     if change.number:
-        users = (user.op for user in changes
-                 if user.place.spot == change.place.spot and user.significant)  # fmt: skip
+        users = (
+            user.op for user in changes if user.place.spot == change.place.spot and user.significant
+        )
         op = next(users, "")
-    return Cause("constant", op=op or None, was=_number(change.was), now=_number(change.now),
-                 role="used", place=change.place)  # fmt: skip
+    return Cause(
+        "constant",
+        op=op or None,
+        was=_number(change.was),
+        now=_number(change.now),
+        role="used",
+        place=change.place,
+    )
 
 
 def _number(texts: tuple[str, ...]) -> str | None:
@@ -187,8 +196,16 @@ def _sized(change: Change, changes: Sequence[Change]) -> Cause:
     if was and now and was.partition("[")[2] == now.partition("[")[2]:  # another type alone
         return replace(replaced(change), was=was, now=now)
     dimension, value = _dimension(was, now)
-    return Cause("input_shape", op=change.op, was=was, now=now, dimension=dimension, value=value,
-                 role="made", place=change.place)  # fmt: skip
+    return Cause(
+        "input_shape",
+        op=change.op,
+        was=was,
+        now=now,
+        dimension=dimension,
+        value=value,
+        role="made",
+        place=change.place,
+    )
 
 
 def _shapes(change: Change) -> tuple[str | None, str | None]:

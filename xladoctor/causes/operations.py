@@ -107,11 +107,18 @@ def _change(rows: list[Uneven], before: int, after: int, vocabulary: Vocabulary)
     was = [row.token for row in rows if row.was > row.now]
     now = [row.token for row in rows if row.now > row.was]
     return Change(
-        _nature(was, now, before > 0, after > 0), token.place, op,
-        tuple(token.text for token in was), tuple(token.text for token in now), before, after,
-        min(row.order for row in rows), token.spot,
-        significant=op not in vocabulary.insignificant, number=op in vocabulary.numbers,
-    )  # fmt: skip
+        _nature(was, now, before > 0, after > 0),
+        token.place,
+        op,
+        tuple(token.text for token in was),
+        tuple(token.text for token in now),
+        before,
+        after,
+        min(row.order for row in rows),
+        token.spot,
+        significant=op not in vocabulary.insignificant,
+        number=op in vocabulary.numbers,
+    )
 
 
 def _nature(was: list[Token], now: list[Token], in_old: bool, in_new: bool) -> Nature:
@@ -121,8 +128,7 @@ def _nature(was: list[Token], now: list[Token], in_old: bool, in_new: bool) -> N
         return "removed"
     if not was or not now:
         return "count"
-    values = [{(token.opcode, token.value) for token in side if token.value}
-              for side in (was, now)]  # fmt: skip
+    values = [{(token.opcode, token.value) for token in side if token.value} for side in (was, now)]
     shapes = [{(token.opcode, token.shape, token.type) for token in side} for side in (was, now)]
     if values[0] != values[1] and (_sliced(was, now) or shapes[0] == shapes[1]):
         return "value"
@@ -137,8 +143,9 @@ def _simplified(was: list[Token], now: list[Token]) -> bool:
 
 def _resized(was: list[Token], now: list[Token]) -> bool:
     """Whether its results have other sizes or types; a scalar beside tensors tells nothing."""
-    sizes = [{(token.opcode, prod(token.shape), token.type) for token in side}
-             for side in (was, now)]  # fmt: skip
+    sizes = [
+        {(token.opcode, prod(token.shape), token.type) for token in side} for side in (was, now)
+    ]
     scalars = [not any(token.shape for token in side) for side in (was, now)]
     return sizes[0] != sizes[1] and scalars[0] == scalars[1]
 
@@ -169,8 +176,9 @@ def with_origins(
         changes: as :func:`operations` returns them.
         made_of: gives for spots the types and shapes that they are made of in either graph.
     """
-    candidates = [change for change in changes
-                  if change.place.file and change.nature in ("value", "shape")]  # fmt: skip
+    candidates = [
+        change for change in changes if change.place.file and change.nature in ("value", "shape")
+    ]
     if not any(change.nature == "shape" for change in candidates):
         return changes
     operands = made_of([change.spot for change in candidates])

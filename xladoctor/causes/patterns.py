@@ -18,9 +18,12 @@ _LARGE = 8  # instructions: an operation of a step and what its gradient comes t
 
 
 def add_patterns(
-    causes: Causes, sites: Iterable[Sequence[Compilation]], size: Size, periods: Periods,
+    causes: Causes,
+    sites: Iterable[Sequence[Compilation]],
+    size: Size,
+    periods: Periods,
     loaders: Loaders,
-) -> Causes:  # fmt: skip
+) -> Causes:
     """The causes with their ``pattern``, ``seen`` and ``possible``.
 
     What grows by the same number of instructions each time becomes of the kind ``growing``.
@@ -55,8 +58,11 @@ def _alike(site: Sequence[Compilation], causes: Causes) -> Iterable[dict[Compila
 
 def _in_turn(compiled: Sequence[Compilation], period: int) -> bool:
     """Whether each of these launches came right after the one before, with none between."""
-    return all(b.ordinal - a.ordinal <= period for a, b in pairwise(compiled)
-               if a.ordinal is not None and b.ordinal is not None)  # fmt: skip
+    return all(
+        b.ordinal - a.ordinal <= period
+        for a, b in pairwise(compiled)
+        if a.ordinal is not None and b.ordinal is not None
+    )
 
 
 def _with_sizes(group: Causes, period: int, loaders: Loaders) -> dict[Compilation, Cause]:
@@ -73,10 +79,14 @@ def _with_sizes(group: Causes, period: int, loaders: Loaders) -> dict[Compilatio
     if pattern == "last_batch":
         possible = len(distinct)
     return {
-        compilation: replace(cause, pattern=pattern, seen=len(distinct),
-                             possible=None if pattern == "grows" else possible)
+        compilation: replace(
+            cause,
+            pattern=pattern,
+            seen=len(distinct),
+            possible=None if pattern == "grows" else possible,
+        )
         for compilation, cause in group.items()
-    }  # fmt: skip
+    }
 
 
 def _pattern(values: list[int], dimension: int, in_turn: bool) -> Pattern | None:
@@ -117,8 +127,16 @@ def _counting(
     for before, compilation in _rising(site, number, 1, period):
         cause = causes.get(compilation)
         if cause and cause.kind in ("input_count", "operations", "constant"):
-            yield compilation, replace(cause, kind="input_count", pattern="grows",
-                                       was=before.numbers, now=compilation.numbers)  # fmt: skip
+            yield (
+                compilation,
+                replace(
+                    cause,
+                    kind="input_count",
+                    pattern="grows",
+                    was=before.numbers,
+                    now=compilation.numbers,
+                ),
+            )
 
 
 def _rising(

@@ -15,9 +15,10 @@ def recompilation(causes: Causes) -> Columns:
     """A row for each cause."""
     names = [field.name for field in fields(Cause) if field.name != "place"]
     return {
-        **_numbers([*causes]), **_places([cause.place for cause in causes.values()]),
+        **_numbers([*causes]),
+        **_places([cause.place for cause in causes.values()]),
         **{name: [getattr(cause, name) for cause in causes.values()] for name in names},
-    }  # fmt: skip
+    }
 
 
 def graph_change(changes: Mapping[Compilation, Sequence[Change]]) -> Columns:
@@ -25,13 +26,16 @@ def graph_change(changes: Mapping[Compilation, Sequence[Change]]) -> Columns:
     rows = [(c, nth, change) for c, of_one in changes.items() for nth, change in enumerate(of_one)]
     kept = [change for _, _, change in rows]
     return {
-        **_numbers([compilation for compilation, _, _ in rows]), "nth": [nth for _, nth, _ in rows],
+        **_numbers([compilation for compilation, _, _ in rows]),
+        "nth": [nth for _, nth, _ in rows],
         **_places([change.place for change in kept]),
-        **{name: [getattr(change, name) for change in kept]
-           for name in ("nature", "op", "was_count", "now_count")},
+        **{
+            name: [getattr(change, name) for change in kept]
+            for name in ("nature", "op", "was_count", "now_count")
+        },
         "was": [_text(change.was) for change in kept],
         "now": [_text(change.now) for change in kept],
-    }  # fmt: skip
+    }
 
 
 def _numbers(compilations: Sequence[Compilation]) -> Columns:

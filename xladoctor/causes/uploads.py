@@ -128,5 +128,8 @@ def _goes_along(shapes: Sequence[_Upload], compiling: set[int | None]) -> bool:
 
 def _alike(old: _Upload, new: _Upload) -> bool:
     """Whether it may be the same tensor, sent in a step before, of another size."""
-    return (old.step < new.step and len(old.tensor.shape) == len(new.tensor.shape)
-            and old.tensor.type == new.tensor.type)  # fmt: skip
+    return (
+        old.step < new.step
+        and len(old.tensor.shape) == len(new.tensor.shape)
+        and old.tensor.type == new.tensor.type
+    )

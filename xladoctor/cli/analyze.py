@@ -68,8 +68,9 @@ def analyze(
     outputs = parse_outputs(formats, detail=Detail(show_ignored, verbose, top))
     chosen = doctor.selection(configured(Asked(config, select, ignore, rules=rules)))
     with progress_bar() as bar:
-        diagnosis = doctor.examine(paths, chosen, total_steps, session=session, progress=bar,
-                                   pictures=draws(outputs))  # fmt: skip
+        diagnosis = doctor.examine(
+            paths, chosen, total_steps, session=session, progress=bar, pictures=draws(outputs)
+        )
     deliver([Report(diagnosis)], outputs, color)
     if adds_ignores:
         add_ignores([diagnosis])

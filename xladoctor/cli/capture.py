@@ -46,7 +46,8 @@ def capture(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o",
+            "--output",
+            "-o",
             help="Run directory to create (default: xladoctor-runs/DATE-capture).",
         ),
     ] = None,
@@ -57,7 +58,8 @@ def capture(
     server_directory: Annotated[
         str | None,
         typer.Option(
-            metavar="DIR", show_default=False,
+            metavar="DIR",
+            show_default=False,
             help="Where servers that cannot send their profile write it: a folder on their machine"
             " or gs://… (default: the run directory's path).",
         ),
@@ -73,7 +75,7 @@ def capture(
     formats: FormatOption = [],  # noqa: B006  # typer reads it
     color: ColorOption = Color.auto,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
-) -> None:  # fmt: skip
+) -> None:
     """Record a program that is already running, and print what costs it time.
 
     The program must have called start_server(PORT), of torch_xla.debug.profiler or jax.profiler.
@@ -102,8 +104,9 @@ def capture(
     )
     directory = fetch(request, _Progress(quiet)).directory
     with progress_bar() as bar:
-        diagnosis = doctor.examine_run(directory, chosen, total_steps, progress=bar,
-                                       pictures=draws(outputs))  # fmt: skip
+        diagnosis = doctor.examine_run(
+            directory, chosen, total_steps, progress=bar, pictures=draws(outputs)
+        )
     deliver([Report(diagnosis)], outputs, color)
 
 

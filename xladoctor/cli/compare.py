@@ -29,35 +29,49 @@ _FORMATS = (Format.terminal, Format.html, Format.json, Format.markdown)
 
 
 def compare(
-    a: Annotated[str, typer.Argument(metavar="A", help="The run before, such as last~1, or"
-                                     " anything else that `analyze` reads.")],
+    a: Annotated[
+        str,
+        typer.Argument(
+            metavar="A",
+            help="The run before, such as last~1, or anything else that `analyze` reads.",
+        ),
+    ],
     b: Annotated[str, typer.Argument(metavar="B", help="The run after, such as last.")],
     fail_on: FailOnOption = None,
     max_slowdown: Annotated[
         str | None,
-        typer.Option(metavar="PERCENT", show_default=False,
-                     help="Also fail if the step is slower by more than this, such as 10%,"
-                     " with 95% confidence."),
+        typer.Option(
+            metavar="PERCENT",
+            show_default=False,
+            help="Also fail if the step is slower by more than this, such as 10%,"
+            " with 95% confidence.",
+        ),
     ] = None,
     despite: Annotated[
         list[str],
-        typer.Option(metavar="WHAT", show_default=False,
-                     help="Judge despite this difference between the runs, named as in the"
-                     " output. May be repeated."),
+        typer.Option(
+            metavar="WHAT",
+            show_default=False,
+            help="Judge despite this difference between the runs, named as in the"
+            " output. May be repeated.",
+        ),
     ] = [],  # noqa: B006  # typer reads it
     formats: Annotated[
         list[str],
-        typer.Option("--format", metavar="FORMAT[=FILE]",
-                     show_default="terminal",
-                     help="Output format, and the file to write it to (default: standard"
-                     f" output). May be repeated. Formats: {', '.join(_FORMATS)}."),
+        typer.Option(
+            "--format",
+            metavar="FORMAT[=FILE]",
+            show_default="terminal",
+            help="Output format, and the file to write it to (default: standard"
+            f" output). May be repeated. Formats: {', '.join(_FORMATS)}.",
+        ),
     ] = [],  # noqa: B006
     color: ColorOption = Color.auto,
     config: ConfigOption = None,
     rules: RulesOption = [],  # noqa: B006
     select: SelectOption = [],  # noqa: B006
     ignore: IgnoreOption = [],  # noqa: B006
-) -> None:  # fmt: skip
+) -> None:
     """Compare two runs: whether they are comparable, and what is worse or better in B.
 
     Exit status: 0 nothing is worse; 1 a finding is new or worse, or the step is slower than
@@ -99,8 +113,9 @@ def _share(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 < value < 10_000:
-        raise typer.BadParameter(f"{text}: expected a percentage above 0, such as 10%",
-                                 param_hint="--max-slowdown")  # fmt: skip
+        raise typer.BadParameter(
+            f"{text}: expected a percentage above 0, such as 10%", param_hint="--max-slowdown"
+        )
     return value / 100
 
 
@@ -108,8 +123,9 @@ def _grounds(names: list[str]) -> frozenset[Ground]:
     from xladoctor.comparison.interface import GROUNDS
 
     if unknown := [name for name in names if name not in GROUNDS]:
-        raise typer.BadParameter(f"{unknown[0]}: expected one of {', '.join(GROUNDS)}",
-                                 param_hint="--despite")  # fmt: skip
+        raise typer.BadParameter(
+            f"{unknown[0]}: expected one of {', '.join(GROUNDS)}", param_hint="--despite"
+        )
     return frozenset(ground for ground in GROUNDS if ground in names)
 
 

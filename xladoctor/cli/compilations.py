@@ -115,8 +115,13 @@ def _of_site(rows: list[Row], site: str) -> list[Row]:
     if not file or not line.isdigit():
         raise typer.BadParameter("expected FILE:LINE, such as train.py:41", param_hint="--site")
     wanted = f"/{Path(file).as_posix()}"
-    kept = [row for row in rows if row["file"] and row["line"] == int(line) and (
-        wanted.endswith(f"/{row['file']}") or f"/{row['file']}".endswith(wanted))]  # fmt: skip
+    kept = [
+        row
+        for row in rows
+        if row["file"]
+        and row["line"] == int(line)
+        and (wanted.endswith(f"/{row['file']}") or f"/{row['file']}".endswith(wanted))
+    ]
     if not kept:
         known = {f"{row['file']}:{row['line']}": None for row in rows if row["file"]}
         raise XladoctorError(f"nothing was compiled at {site}", f"call sites: {', '.join(known)}")
@@ -130,9 +135,13 @@ def _sites_of(rows: list[Row], sites: list[Row]) -> list[Row]:
 
 
 def _compare(
-    evidence: Evidence, rows: list[Row], pair: tuple[int, int], layout: Layout, limit: int,
+    evidence: Evidence,
+    rows: list[Row],
+    pair: tuple[int, int],
+    layout: Layout,
+    limit: int,
     color: Color,
-) -> None:  # fmt: skip
+) -> None:
     from xladoctor.causes.difference import difference
     from xladoctor.report import graph_diff
 

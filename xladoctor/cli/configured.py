@@ -15,40 +15,53 @@ if TYPE_CHECKING:
 ConfigOption = Annotated[
     Path | None,
     typer.Option(
-        "--config", envvar="XLADOCTOR_CONFIG", show_default=False,
+        "--config",
+        envvar="XLADOCTOR_CONFIG",
+        show_default=False,
         help="Configuration file (default: the nearest xladoctor.toml, or pyproject.toml with"
         " [tool.xladoctor]).",
     ),
-]  # fmt: skip
+]
 FailOnOption = Annotated[
     Literal["error", "warning", "info", "never"] | None,
     typer.Option(
-        "--fail-on", envvar="XLADOCTOR_FAIL_ON", show_default="warning",
+        "--fail-on",
+        envvar="XLADOCTOR_FAIL_ON",
+        show_default="warning",
         help="Lowest severity, judged by counts, at which a finding fails.",
     ),
-]  # fmt: skip
+]
 RulesOption = Annotated[
     list[Path],
     typer.Option(
-        "--rules", envvar="XLADOCTOR_RULES", metavar="DIR", show_default=False,
+        "--rules",
+        envvar="XLADOCTOR_RULES",
+        metavar="DIR",
+        show_default=False,
         help="Folder of more rules, besides those of the configuration. May be repeated.",
     ),
-]  # fmt: skip
+]
 SelectOption = Annotated[
     list[str],
     typer.Option(
-        "--select", envvar="XLADOCTOR_SELECT", metavar="RULES", show_default=False,
+        "--select",
+        envvar="XLADOCTOR_SELECT",
+        metavar="RULES",
+        show_default=False,
         help="Rules or families to judge, separated by commas; a family is the beginning of an id.",
     ),
-]  # fmt: skip
+]
 IgnoreOption = Annotated[
     list[str],
     typer.Option(
-        "--ignore", envvar="XLADOCTOR_IGNORE", metavar="RULES[:GLOB]", show_default=False,
+        "--ignore",
+        envvar="XLADOCTOR_IGNORE",
+        metavar="RULES[:GLOB]",
+        show_default=False,
         help="Rules or families not to judge, separated by commas. RULE:GLOB leaves out its"
         " findings in the files that match, such as third_party/**.",
     ),
-]  # fmt: skip
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +102,9 @@ def configured(asked: Asked) -> Configured:
     gate.update({key: value for key, value in asked.gate.items() if value is not None})
     levels = _pairs("--level", "RULE=warning", asked.levels)
     of_file = changes.get("levels", {})  # an option for a family overrides the file
-    changes["levels"] = {name: level for name, level in of_file.items()
-                         if not name.startswith(tuple(levels))} | levels  # fmt: skip
+    changes["levels"] = {
+        name: level for name, level in of_file.items() if not name.startswith(tuple(levels))
+    } | levels
     budgets = _pairs("--budget", "max_host_syncs_per_step=0.1", asked.budgets)
     if budgets:
         gate["budgets"] = {**gate.get("budgets", {}), **budgets}
@@ -113,8 +127,9 @@ def configured(asked: Asked) -> Configured:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        raise ConfigurationError(f"option for {where}: {message_of(first, Configuration)}"
-                                 ) from error  # fmt: skip
+        raise ConfigurationError(
+            f"option for {where}: {message_of(first, Configuration)}"
+        ) from error
     if configuration.settings != Configuration():  # before a program runs for hours
         doctor.selection(configuration)
     return configuration

@@ -58,42 +58,61 @@ def gate(
     fail_on: FailOnOption = None,
     level: Annotated[
         list[str],
-        typer.Option("--level", metavar="RULE=off|info|warning|error", show_default=False,
-                     envvar="XLADOCTOR_LEVEL",
-                     help="How to treat a rule or family, whatever its severity."),
+        typer.Option(
+            "--level",
+            metavar="RULE=off|info|warning|error",
+            show_default=False,
+            envvar="XLADOCTOR_LEVEL",
+            help="How to treat a rule or family, whatever its severity.",
+        ),
     ] = [],  # noqa: B006  # typer reads it
     budget: Annotated[
         list[str],
-        typer.Option("--budget", metavar="NAME=LIMIT", show_default=False,
-                     envvar="XLADOCTOR_BUDGET",
-                     help="A budget, such as max_host_syncs_per_step=0.1."),
+        typer.Option(
+            "--budget",
+            metavar="NAME=LIMIT",
+            show_default=False,
+            envvar="XLADOCTOR_BUDGET",
+            help="A budget, such as max_host_syncs_per_step=0.1.",
+        ),
     ] = [],  # noqa: B006
     time: Annotated[
         bool | None,
-        typer.Option("--time", envvar="XLADOCTOR_TIME",
-                     help="Also judge the rules that go by time."),
+        typer.Option(
+            "--time", envvar="XLADOCTOR_TIME", help="Also judge the rules that go by time."
+        ),
     ] = None,
     allow_missing: Annotated[
         bool | None,
-        typer.Option("--allow-missing", envvar="XLADOCTOR_ALLOW_MISSING",
-                     help="Pass even if a rule or budget could not be judged."),
+        typer.Option(
+            "--allow-missing",
+            envvar="XLADOCTOR_ALLOW_MISSING",
+            help="Pass even if a rule or budget could not be judged.",
+        ),
     ] = None,
     baseline: Annotated[
         str | None,
-        typer.Option(envvar="XLADOCTOR_BASELINE", show_default=".xladoctor/baseline.json",
-                     help="Baseline file: the known findings."),
+        typer.Option(
+            envvar="XLADOCTOR_BASELINE",
+            show_default=".xladoctor/baseline.json",
+            help="Baseline file: the known findings.",
+        ),
     ] = None,
     update_baseline: Annotated[
         bool, typer.Option("--update-baseline", help="Write the current findings to the baseline.")
     ] = False,
     runs: Annotated[
-        int, typer.Option(min=1, help="Run the command N times: findings by majority, counts and"
-                          " times by median.")
+        int,
+        typer.Option(
+            min=1, help="Run the command N times: findings by majority, counts and times by median."
+        ),
     ] = 1,
     script: Annotated[
         str | None,
-        typer.Option(show_default="its path in the repository", help="Name of the program in"
-                     " the baseline and in budgets."),
+        typer.Option(
+            show_default="its path in the repository",
+            help="Name of the program in the baseline and in budgets.",
+        ),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Run directory to create for a command.")
@@ -117,7 +136,7 @@ def gate(
     formats: FormatOption = [],  # noqa: B006
     color: ColorOption = Color.auto,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no status line.")] = False,
-) -> None:  # fmt: skip
+) -> None:
     """Judge a program before it is merged, by what it does and not by how fast the machine is.
 
     Counts decide (compilations after warm-up; reads, fallbacks and barriers per step): they are the
@@ -140,11 +159,16 @@ def gate(
         repeat = _Repeat(tuple(words), output, timeout, runs, quiet)
         diagnoses = _run(repeat, options, configuration, pictures=draws(outputs))
     else:
-        of_command = {"--runs": runs > 1, "--output": output, "--stop-after": stop_after,
-                      "--timeout": timeout}  # fmt: skip
+        of_command = {
+            "--runs": runs > 1,
+            "--output": output,
+            "--stop-after": stop_after,
+            "--timeout": timeout,
+        }
         if needless := [option for option, given in of_command.items() if given]:
-            raise typer.BadParameter("only valid with a command: -- python train.py",
-                                     param_hint=needless[0])  # fmt: skip
+            raise typer.BadParameter(
+                "only valid with a command: -- python train.py", param_hint=needless[0]
+            )
         diagnoses = [[_of_directory(words, configuration, pictures=draws(outputs))]]
     judged = programs(diagnoses, script)
     if update_baseline:
@@ -165,8 +189,7 @@ def _named(baseline: str | None, *, new: bool) -> Path | None:
     from xladoctor.gate.interface import GateError
 
     if baseline and not new and not Path(baseline).exists():
-        raise GateError(f"{baseline}: no such baseline",
-                        "create it with --update-baseline")  # fmt: skip
+        raise GateError(f"{baseline}: no such baseline", "create it with --update-baseline")
     return Path(baseline) if baseline else None
 
 
@@ -249,14 +272,17 @@ def _run(
         output = repeat.output
         if output is not None and repeat.times > 1:
             output = output.with_name(f"{output.name}-{number}")
-        request = request_for(_with_python(repeat.command), output, options, repeat.timeout,
-                              own_command=True)  # fmt: skip
+        request = request_for(
+            _with_python(repeat.command), output, options, repeat.timeout, own_command=True
+        )
         outcome = launcher.run(request, progress.observer(repeat.quiet), hang.end)
         sys.stdout.flush()
         if outcome.status:
             where = quoted(str(outcome.runs[0].path))
-            raise GateError(f"the command ended with status {outcome.status}: not judged",
-                            f"to see what was captured: xladoctor analyze {where}")  # fmt: skip
+            raise GateError(
+                f"the command ended with status {outcome.status}: not judged",
+                f"to see what was captured: xladoctor analyze {where}",
+            )
         with launcher.signals_kept():
             made = doctor.examine_outcome(outcome, selection, pictures=pictures)
             diagnoses.append(list(made))
@@ -274,16 +300,20 @@ def _of_directory(words: Sequence[str], configuration: Configured, *, pictures: 
     from xladoctor.cli.progress_bar import progress_bar
 
     if len(words) > 1:
-        raise typer.BadParameter(f"expected one run, or -- and a command: -- {quoted(*words)}",
-                                 param_hint="RUN")  # fmt: skip
+        raise typer.BadParameter(
+            f"expected one run, or -- and a command: -- {quoted(*words)}", param_hint="RUN"
+        )
     if words and words[0].endswith(".py"):
-        raise typer.BadParameter(f"put -- before a program: -- python {quoted(words[0])}",
-                                 param_hint="RUN")  # fmt: skip
+        raise typer.BadParameter(
+            f"put -- before a program: -- python {quoted(words[0])}", param_hint="RUN"
+        )
     with progress_bar() as bar:
         return doctor.examine(
-            words[0] if words else "last", doctor.selection(configuration), progress=bar,
+            words[0] if words else "last",
+            doctor.selection(configuration),
+            progress=bar,
             pictures=pictures,
-        )  # fmt: skip
+        )
 
 
 def _written(policy: Policy, judged: Sequence[Program]) -> str:

@@ -27,11 +27,14 @@ class PlainFormat(StrEnum):
 FormatOption = Annotated[
     list[str],
     typer.Option(
-        "--format", envvar="XLADOCTOR_FORMAT", metavar="FORMAT[=FILE]", show_default="terminal",
+        "--format",
+        envvar="XLADOCTOR_FORMAT",
+        metavar="FORMAT[=FILE]",
+        show_default="terminal",
         help="Report format, and the file to write it to (default: standard output). May be"
         f" repeated. Formats: {', '.join(Format)}.",
     ),
-]  # fmt: skip
+]
 PlainOption = Annotated[PlainFormat, typer.Option("--format", help="Output format.")]
 ColorOption = Annotated[
     Color,
@@ -42,10 +45,12 @@ ColorOption = Annotated[
 TotalStepsOption = Annotated[
     int | None,
     typer.Option(
-        "--total-steps", min=1, show_default=False,
+        "--total-steps",
+        min=1,
+        show_default=False,
         help="Say what each fix saves in a run of N steps.",
     ),
-]  # fmt: skip
+]
 
 
 ShowIgnoredOption = Annotated[
@@ -55,11 +60,12 @@ ShowIgnoredOption = Annotated[
 VerboseOption = Annotated[
     bool,
     typer.Option(
-        "--verbose", "-v",
+        "--verbose",
+        "-v",
         help="Show all that is known: values of causes, examples, each rule that was not"
         " evaluated.",
     ),
-]  # fmt: skip
+]
 TopOption = Annotated[
     int | None,
     typer.Option(min=1, show_default=False, help="Show the first N findings in full."),
@@ -73,7 +79,7 @@ AddIgnoresOption = Annotated[
         help="Write a comment into the program's files for each finding, so that it is ignored from"
         " now on.",
     ),
-]  # fmt: skip
+]
 
 
 def add_ignores(diagnoses: Sequence[Diagnosis]) -> None:
@@ -102,8 +108,11 @@ def parse_outputs(
     if twice := next((place for place in places if places.count(place) > 1), False):
         raise typer.BadParameter(f"two formats for {twice}", param_hint="--format")
     if twice is None:
-        raise typer.BadParameter("two formats for standard output: write one of them to a file:"
-                                 " --format sarif=out.sarif", param_hint="--format")  # fmt: skip
+        raise typer.BadParameter(
+            "two formats for standard output: write one of them to a file:"
+            " --format sarif=out.sarif",
+            param_hint="--format",
+        )
     return [replace(output, detail=detail) for output in outputs]
 
 
@@ -115,6 +124,8 @@ def draws(outputs: Sequence[Output]) -> bool:
 def _output(word: str, known: Sequence[Format]) -> Output:
     name, equals, file = word.partition("=")
     if name not in known or (equals and not file):
-        raise typer.BadParameter(f"{word}: expected FORMAT or FORMAT=FILE, where FORMAT is one of"
-                                 f" {', '.join(known)}", param_hint="--format")  # fmt: skip
+        raise typer.BadParameter(
+            f"{word}: expected FORMAT or FORMAT=FILE, where FORMAT is one of {', '.join(known)}",
+            param_hint="--format",
+        )
     return Output(Format(name), Path(file) if file else None)

@@ -158,8 +158,9 @@ def temporary_folder() -> tempfile.TemporaryDirectory[str]:
     try:
         return tempfile.TemporaryDirectory(prefix="xladoctor-")
     except OSError as error:
-        raise XladoctorError(f"cannot write temporary files: {error.strerror}",
-                             "name a folder for them with TMPDIR") from error  # fmt: skip
+        raise XladoctorError(
+            f"cannot write temporary files: {error.strerror}", "name a folder for them with TMPDIR"
+        ) from error
 
 
 def _closed(evidence: Evidence, text: str, timeout: float, writable: Path | None = None) -> Query:

@@ -36,6 +36,13 @@ def report(
     Exit status: 0 written, 2 the input cannot be read or the file not be written.
     """
     analyze(
-        paths, session=session, total_steps=total_steps, config=config, rules=rules, select=select,
-        ignore=ignore, show_ignored=show_ignored, formats=[f"html={html}"],
-    )  # fmt: skip
+        paths,
+        session=session,
+        total_steps=total_steps,
+        config=config,
+        rules=rules,
+        select=select,
+        ignore=ignore,
+        show_ignored=show_ignored,
+        formats=[f"html={html}"],
+    )

@@ -23,9 +23,14 @@ def after_dashes(arguments: Sequence[str]) -> bool:
 
 
 def request_for(
-    arguments: Sequence[str], output: Path | None, options: Options, timeout: str | None,
-    *, module: bool = False, own_command: bool = False,
-) -> RunRequest:  # fmt: skip
+    arguments: Sequence[str],
+    output: Path | None,
+    options: Options,
+    timeout: str | None,
+    *,
+    module: bool = False,
+    own_command: bool = False,
+) -> RunRequest:
     """The program to run.
 
     Args:
@@ -39,7 +44,10 @@ def request_for(
         raise typer.BadParameter("name a script, -m MODULE, or -- COMMAND", param_hint="SCRIPT")
     prefix = [] if own_command else [sys.executable, *(["-m"] if module else [])]
     return RunRequest(
-        command=(*prefix, *arguments), script=arguments[0], output=output,
-        needs_framework=not own_command, options=options,
+        command=(*prefix, *arguments),
+        script=arguments[0],
+        output=output,
+        needs_framework=not own_command,
+        options=options,
         timeout_s=None if timeout is None else parse_duration(timeout),
-    )  # fmt: skip
+    )

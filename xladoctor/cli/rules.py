@@ -13,14 +13,18 @@ from xladoctor.foreign import as_json
 from xladoctor.report.output import emit, say
 
 app = typer.Typer(
-    rich_markup_mode=None, pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
     help="List the rules; write, check and test rules of your own.",
-)  # fmt: skip
+)
 Paths = Annotated[
     list[Path] | None,
-    typer.Argument(metavar="PATH...", show_default=False,
-                   help="Rule files, or folders of them; by default the working directory."),
-]  # fmt: skip
+    typer.Argument(
+        metavar="PATH...",
+        show_default=False,
+        help="Rule files, or folders of them; by default the working directory.",
+    ),
+]
 
 
 @app.callback(invoke_without_command=True)
@@ -122,16 +126,24 @@ def try_rules(
     paths: Paths = None,
     cases: Annotated[
         Path | None,
-        typer.Option("--cases", metavar="DIR", show_default=False,
-                     help="Folder with a folder of cases for each rule, if not beside the rule."),
+        typer.Option(
+            "--cases",
+            metavar="DIR",
+            show_default=False,
+            help="Folder with a folder of cases for each rule, if not beside the rule.",
+        ),
     ] = None,
     known_good: Annotated[
         Path | None,
-        typer.Option("--known-good", metavar="DIR", show_default=False,
-                     help="Folder with evidence of healthy programs, in which no rule may find"
-                     " anything above info (default: the programs that come with xladoctor)."),
+        typer.Option(
+            "--known-good",
+            metavar="DIR",
+            show_default=False,
+            help="Folder with evidence of healthy programs, in which no rule may find"
+            " anything above info (default: the programs that come with xladoctor).",
+        ),
     ] = None,
-) -> None:  # fmt: skip
+) -> None:
     """Run the cases of rules, and rules that pass them on evidence of healthy programs.
 
     A case is judged by its rule alone. Exit status: 0 all as expected, 1 something is not, 2 there
@@ -163,8 +175,9 @@ def _healthy(folder: Path | None) -> list[Path]:
     try:
         found = sorted(path for path in place.iterdir() if not path.name.startswith("."))
     except OSError as error:
-        raise XladoctorError(f"{place}: {error.strerror}", "name a folder of run directories,"
-                             " timelines or reports") from error  # fmt: skip
+        raise XladoctorError(
+            f"{place}: {error.strerror}", "name a folder of run directories, timelines or reports"
+        ) from error
     if not found:
         raise XladoctorError(f"{place}: nothing in it", "name a folder of run directories")
     return found

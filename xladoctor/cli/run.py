@@ -135,12 +135,21 @@ def run(
         selection = doctor.selection(configuration)
         policy = policy_of(configuration) if gate else None
     options = Options(
-        trace_steps=trace_steps, trace_after=trace_after, trace_seconds=trace_seconds,
-        trace_bytes=parse_size(trace_bytes), stop_after=stop_after or 0,
-    )  # fmt: skip
+        trace_steps=trace_steps,
+        trace_after=trace_after,
+        trace_seconds=trace_seconds,
+        trace_bytes=parse_size(trace_bytes),
+        stop_after=stop_after or 0,
+    )
     words = arguments or []
-    request = request_for(words, output, options, timeout, module=module,
-                          own_command=not module and after_dashes(words))  # fmt: skip
+    request = request_for(
+        words,
+        output,
+        options,
+        timeout,
+        module=module,
+        own_command=not module and after_dashes(words),
+    )
     outcome = launcher.run(request, progress.observer(quiet), hang.end)
     sys.stdout.flush()
     diagnoses: list[Diagnosis] = []

@@ -42,25 +42,44 @@ def finding_changes(
     ]
     return sorted(
         changes,
-        key=lambda change: (_STATES.index(change.state), -LEVELS.index(change.severity),
-                            change.judged_by, change.rule, change.fingerprint),
-    )  # fmt: skip
+        key=lambda change: (
+            _STATES.index(change.state),
+            -LEVELS.index(change.severity),
+            change.judged_by,
+            change.rule,
+            change.fingerprint,
+        ),
+    )
 
 
 def _change(
-    a: Seen | None, b: Seen | None, runs: tuple[Run, Run], judged_by: Mapping[str, JudgedBy],
+    a: Seen | None,
+    b: Seen | None,
+    runs: tuple[Run, Run],
+    judged_by: Mapping[str, JudgedBy],
     demand: Demand,
-) -> FindingChange:  # fmt: skip
+) -> FindingChange:
     finding = b if isinstance(b, Finding) else a
     assert isinstance(finding, Finding)  # noqa: S101  # one of the runs reports it
     by = judged_by.get(finding.rule, "counts")
     state, reason = _became(a, b, runs, by)
     fails = (
-        state in ("new", "worse") and by == "counts"
+        state in ("new", "worse")
+        and by == "counts"
         and reaches(finding.severity_by_counts, demand.fail_on)
-    )  # fmt: skip
-    return FindingChange(state, finding.rule, finding.name, finding.title, finding.fingerprint, by,
-                         reason, fails, _occurrence(a), _occurrence(b))  # fmt: skip
+    )
+    return FindingChange(
+        state,
+        finding.rule,
+        finding.name,
+        finding.title,
+        finding.fingerprint,
+        by,
+        reason,
+        fails,
+        _occurrence(a),
+        _occurrence(b),
+    )
 
 
 def _became(
@@ -81,8 +100,10 @@ def _in_one(state: State, finding: Finding, lacking: Run, having: Run) -> tuple[
     for skipped in diagnosis.not_checked:
         if skipped.rule == finding.rule:
             return "unknown", f"not judged in {name}: {skipped.reason}"
-    if any(other.rule == finding.rule and bool(other.locations) != bool(finding.locations)
-           for other in diagnosis.findings):  # fmt: skip
+    if any(
+        other.rule == finding.rule and bool(other.locations) != bool(finding.locations)
+        for other in diagnosis.findings
+    ):
         return "unknown", "one of the runs names no line"
     if reason := broke_off(lacking, having, name):
         return "unknown", reason
@@ -93,8 +114,9 @@ def _occurrence(finding: Seen | None) -> Occurrence | None:
     if not isinstance(finding, Finding):
         return None
     place = finding.locations[0] if finding.locations else None
-    return Occurrence(finding.severity, finding.severity_by_counts, finding.count, finding.per_step,
-                      place)  # fmt: skip
+    return Occurrence(
+        finding.severity, finding.severity_by_counts, finding.count, finding.per_step, place
+    )
 
 
 def _in_both(a: Finding, b: Finding, runs: tuple[Run, Run], by: JudgedBy) -> tuple[State, str]:
@@ -138,8 +160,11 @@ def _count(a: Count, b: Count, a_steps: int | None, b_steps: int | None) -> Coun
 
 
 def _absent(a: Count, b: Count) -> str:
-    reasons = {name: count.reason or "not known" for name, count in (("A", a), ("B", b))
-               if count.value is None}  # fmt: skip
+    reasons = {
+        name: count.reason or "not known"
+        for name, count in (("A", a), ("B", b))
+        if count.value is None
+    }
     if len(reasons) == 2 and len(set(reasons.values())) == 1:
         return f"A and B: {reasons['A']}"
     return "; ".join(f"{name}: {reason}" for name, reason in reasons.items())

@@ -38,8 +38,14 @@ def summary(run: Run) -> RunSummary:
     """The facts about a run to show."""
     python = _version(run, "python")
     tool = run.evidence.origin.get("tool") or {}
-    return RunSummary(run.diagnosis.run, _of_processes(run, "host"), python, tool.get("version"),
-                      complete(run), run.diagnosis.steps)  # fmt: skip
+    return RunSummary(
+        run.diagnosis.run,
+        _of_processes(run, "host"),
+        python,
+        tool.get("version"),
+        complete(run),
+        run.diagnosis.steps,
+    )
 
 
 def complete(run: Run) -> bool:
@@ -78,10 +84,12 @@ def differences(a: Run, b: Run, demand: Demand) -> list[Difference]:
         )
     needed = {name for run in (a, b) for name in vocabulary(run.evidence.frontend).requires}
     unknown = [
-        ground for ground in GROUNDS
-        if a_grounds[ground] is None and b_grounds[ground] is None
+        ground
+        for ground in GROUNDS
+        if a_grounds[ground] is None
+        and b_grounds[ground] is None
         and (ground not in PACKAGES or ground in needed)
-    ]  # fmt: skip
+    ]
     order = ("everything", "times", "nothing")
     differing.sort(key=lambda difference: order.index(difference.forbids))
     return [*differing, *_remarks(a, b), *_unknown(unknown)]
@@ -121,14 +129,17 @@ def _grounds(run: Run) -> dict[Ground, frozenset[str] | None]:
     facts, origin = run.diagnosis.run, run.evidence.origin
     samples = step_samples(run.evidence)
     texts: dict[Ground, str | None] = {
-        "script": facts.script, "device": _of_processes(run, "device_kind"),
+        "script": facts.script,
+        "device": _of_processes(run, "device_kind"),
         "devices": str(facts.devices) if facts.devices else None,
         "processes": str(facts.processes) if facts.processes else None,
-        "host": _of_processes(run, "host"), "python": _version(run, "python"),
+        "host": _of_processes(run, "host"),
+        "python": _version(run, "python"),
         **{package: _version(run, package) for package in PACKAGES},
-        "xladoctor": (origin.get("tool") or {}).get("version"), "evidence": facts.kind,
+        "xladoctor": (origin.get("tool") or {}).get("version"),
+        "evidence": facts.kind,
         "profiler": ("on" if samples.traced else "off") if samples.ms else None,
-    }  # fmt: skip
+    }
     sets = {"settings": _settings(run), "shapes": _shapes(run)}
     return {
         ground: sets[ground] if ground in sets else _single(texts[ground]) for ground in GROUNDS
@@ -164,10 +175,12 @@ def _settings(run: Run) -> frozenset[str] | None:
     kinds = vocabulary(run.evidence.frontend).settings
     place, device = kinds["place"], kinds["device"]  # which `device` and `devices` compare
     return frozenset(
-        row["name"] if re.search(place, row["name"])
+        row["name"]
+        if re.search(place, row["name"])
         else f"{row['name']}={' '.join((row['value'] or '').split())}"
-        for row in rows if not re.search(device, row["name"])
-    )  # fmt: skip
+        for row in rows
+        if not re.search(device, row["name"])
+    )
 
 
 def _shapes(run: Run) -> frozenset[str] | None:

@@ -43,9 +43,19 @@ def compare(a: Run, b: Run, rules: Sequence[Rule], demand: Demand | None = None)
         findings = [replace(each, state="unknown") for each in findings]
         counts = [replace(each, direction="unknown", reason=_UNLIKE) for each in counts]
     return Comparison(
-        SCHEMA_VERSION, Tool("xladoctor", __version__), summary(a), summary(b), outcome, differing,
-        findings, missing, counts, step, status(outcome, grounds), _warnings(a, b),
-    )  # fmt: skip
+        SCHEMA_VERSION,
+        Tool("xladoctor", __version__),
+        summary(a),
+        summary(b),
+        outcome,
+        differing,
+        findings,
+        missing,
+        counts,
+        step,
+        status(outcome, grounds),
+        _warnings(a, b),
+    )
 
 
 def _judged(run: Run) -> set[str]:

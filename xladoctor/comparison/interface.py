@@ -28,13 +28,23 @@ LEAST = 12
 #: Differences between two runs that make comparing them, or their times, misleading.
 Ground = str
 #: Packages whose versions differ are grounds of their own.
-PACKAGES = tuple(dict.fromkeys(
-    package for each in vocabularies().values() for package in each.requires
-))  # fmt: skip
+PACKAGES = tuple(
+    dict.fromkeys(package for each in vocabularies().values() for package in each.requires)
+)
 GROUNDS: tuple[Ground, ...] = (
-    "script", "device", "devices", "processes", "host", *PACKAGES, "python", "xladoctor",
-    "settings", "shapes", "evidence", "profiler",
-)  # fmt: skip
+    "script",
+    "device",
+    "devices",
+    "processes",
+    "host",
+    *PACKAGES,
+    "python",
+    "xladoctor",
+    "settings",
+    "shapes",
+    "evidence",
+    "profiler",
+)
 #: What is good to know, but leaves times comparable.
 Remark = Literal["arguments", "capture", "ending", "steps", "unknown"]
 State = Literal["new", "worse", "fixed", "better", "same", "unknown"]

@@ -27,10 +27,18 @@ def step_time(
     verdict, statement = _judge(medians, interval, forbidden, floor)
     worth = [int(effective(ms)) if ms else 0 for ms in (first, second)]
     return StepTime(
-        medians[0], medians[1], len(first), len(second), worth[0], worth[1], interval, verdict,
-        floor, statement,
+        medians[0],
+        medians[1],
+        len(first),
+        len(second),
+        worth[0],
+        worth[1],
+        interval,
+        verdict,
+        floor,
+        statement,
         fails=verdict == "slower" and demand.max_slowdown is not None,
-    )  # fmt: skip
+    )
 
 
 def _judge(

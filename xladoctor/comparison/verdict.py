@@ -58,13 +58,18 @@ def verdict(grounds: Grounds) -> Verdict:
     ]
     if any(not difference.accepted for difference in programs):
         named = f"{programs[0].a} and {programs[0].b}"
-        return Verdict("unclear", f"The runs are of different programs, {named}: nothing is judged."
-                                  " --despite script judges them anyway.")  # fmt: skip
+        return Verdict(
+            "unclear",
+            f"The runs are of different programs, {named}: nothing is judged."
+            " --despite script judges them anyway.",
+        )
     parts = [_more_or_less(grounds.counts), step_text(grounds.step)]
     tail = "".join(f"; {part}" for part in parts if part) + "."
     if not grounds.judged and not grounds.step.fails:
-        return Verdict("unclear", "Too little evidence: no rule that goes by counts could be judged"
-                                  f" in both runs{tail}")  # fmt: skip
+        return Verdict(
+            "unclear",
+            f"Too little evidence: no rule that goes by counts could be judged in both runs{tail}",
+        )
     told = {state: _number(grounds, state) for state in _COUNTED}
     changes = ", ".join(_named(state, told[state]) for state in told if told[state])
     if told["new"] or told["worse"] or grounds.step.fails:
@@ -139,8 +144,9 @@ def change_text(step: StepTime) -> str:
     """As ``+15.7% (95% interval +12.0 … +19.1%)``; empty without an interval."""
     if step.interval is None:
         return ""
-    change, low, high = (signed(v) for v in (step.interval.change, step.interval.low,
-                                             step.interval.high))  # fmt: skip
+    change, low, high = (
+        signed(v) for v in (step.interval.change, step.interval.low, step.interval.high)
+    )
     return f"{change}% (95% interval {low} … {high}%)"
 
 

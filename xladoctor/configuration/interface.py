@@ -80,11 +80,15 @@ Limit = Annotated[float, Field(ge=0, allow_inf_nan=False), BeforeValidator(_numb
 Size = Annotated[
     Limit,
     BeforeValidator(_size),
-    WithJsonSchema({"anyOf": [
-        {"type": "number", "minimum": 0},
-        {"type": "string", "pattern": f"^{SIZE}$"},
-    ]}),
-]  # fmt: skip
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "number", "minimum": 0},
+                {"type": "string", "pattern": f"^{SIZE}$"},
+            ]
+        }
+    ),
+]
 Finite = Annotated[float, Field(allow_inf_nan=False), BeforeValidator(_number)]
 _MODEL = ConfigDict(extra="forbid", frozen=True)
 
@@ -115,8 +119,11 @@ class Budgets(BaseModel):
 
     def given(self) -> dict[str, float]:
         """Those that are set, by name."""
-        return {name: getattr(self, name) for name in Budgets.model_fields
-                if getattr(self, name) is not None}  # fmt: skip
+        return {
+            name: getattr(self, name)
+            for name in Budgets.model_fields
+            if getattr(self, name) is not None
+        }
 
 
 class Gate(BaseModel):

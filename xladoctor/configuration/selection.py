@@ -80,8 +80,10 @@ def _is_on(rule: str, settings: Configuration) -> bool:
     if level_of(rule, settings.levels) == "off":
         return False
     everywhere = [name for name in settings.ignore if ":" not in name]
-    chosen, left_out = (max((fit(rule, name) for name in names), default=0)
-                        for names in (settings.select, everywhere))  # fmt: skip
+    chosen, left_out = (
+        max((fit(rule, name) for name in names), default=0)
+        for names in (settings.select, everywhere)
+    )
     return chosen > left_out
 
 
@@ -89,11 +91,14 @@ def _check(rules: Sequence[Rule], settings: Configuration, where: str) -> None:
     known = {rule.id: rule for rule in rules}
     defects = [
         f"{where}: {key}: no rule begins with {name}"
-        for key, names in (("select", settings.select),
-                           ("ignore", [entry.partition(":")[0] for entry in settings.ignore]),
-                           ("levels", settings.levels))
-        for name in names if not any(fit(rule, name) for rule in known)
-    ]  # fmt: skip
+        for key, names in (
+            ("select", settings.select),
+            ("ignore", [entry.partition(":")[0] for entry in settings.ignore]),
+            ("levels", settings.levels),
+        )
+        for name in names
+        if not any(fit(rule, name) for rule in known)
+    ]
     for name, thresholds in settings.thresholds.items():
         if name not in known:
             defects.append(f"{where}: thresholds: no rule {name}")
@@ -102,7 +107,8 @@ def _check(rules: Sequence[Rule], settings: Configuration, where: str) -> None:
         defects += [
             f"{where}: thresholds.{name}: no threshold {threshold}; there is:"
             f" {', '.join(has) or 'none'}"
-            for threshold in thresholds if threshold not in has
-        ]  # fmt: skip
+            for threshold in thresholds
+            if threshold not in has
+        ]
     if defects:
         raise ConfigurationError(defects, "`xladoctor rules` lists the rules")

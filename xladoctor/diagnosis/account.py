@@ -33,18 +33,25 @@ _OVERHEAD: tuple[PartName, ...] = ("startup", "after", "capture")
 _WAITS: tuple[PartName, ...] = ("read", "barrier")
 #: What a claim is about -> the parts that its time is taken from, in this order.
 _PARTS_OF: dict[str, tuple[PartName, ...]] = {
-    "compile": ("compile", "warmup_compile"), "read": ("read",), "upload": ("upload",),
-    "input": ("input",), "save": ("save",), "barrier": ("barrier", "dispatch"),
-    "tracing": ("tracing", "python"), "other": ("python",),
+    "compile": ("compile", "warmup_compile"),
+    "read": ("read",),
+    "upload": ("upload",),
+    "input": ("input",),
+    "save": ("save",),
+    "barrier": ("barrier", "dispatch"),
+    "tracing": ("tracing", "python"),
+    "other": ("python",),
     "cut": ("tracing", "python", "read", "barrier"),
-}  # fmt: skip
+}
 #: The same for findings whose rule claims nothing, by its category.
 _PARTS_OF_CATEGORY: dict[str, tuple[PartName, ...]] = {
-    "recompilation": ("compile", "warmup_compile"), "synchronization": ("read",),
+    "recompilation": ("compile", "warmup_compile"),
+    "synchronization": ("read",),
     "barriers": ("compile", "warmup_compile", "barrier", "dispatch", "tracing", "python"),
-    "lowering": _PARTS_OF["cut"], "input": ("input", "save", "tracing", "python"),
+    "lowering": _PARTS_OF["cut"],
+    "input": ("input", "save", "tracing", "python"),
     "device": ("python", "tracing", "dispatch"),
-}  # fmt: skip
+}
 
 
 def time_spent(evidence: Evidence) -> TimeSpent:
@@ -55,8 +62,11 @@ def time_spent(evidence: Evidence) -> TimeSpent:
     if not rows:
         return _of_timeline(evidence, total)
     row = rows[0]
-    seconds = {name.removesuffix("_ns"): (value or 0) / 1e9 for name, value in row.items()
-               if name.endswith("_ns")}  # fmt: skip
+    seconds = {
+        name.removesuffix("_ns"): (value or 0) / 1e9
+        for name, value in row.items()
+        if name.endswith("_ns")
+    }
     warmup = 0.0
     if seconds["compile"]:
         expected = _warmup_compile(evidence, row["process"]) - seconds["earlier_compile"]
@@ -66,12 +76,17 @@ def time_spent(evidence: Evidence) -> TimeSpent:
     python -= eager
     of_loop = told_apart(evidence, row).of(seconds["barrier"], python, seconds["upload"])
     parts = TimeParts(
-        warmup_compile_s=warmup, compile_s=seconds["compile"] - warmup + eager,
-        read_s=seconds["read"], barrier_s=of_loop["barrier"],
-        input_s=seconds["input"], upload_s=of_loop["upload"],
-        save_s=seconds["save"], dispatch_s=of_loop["dispatch"], tracing_s=of_loop["tracing"],
+        warmup_compile_s=warmup,
+        compile_s=seconds["compile"] - warmup + eager,
+        read_s=seconds["read"],
+        barrier_s=of_loop["barrier"],
+        input_s=seconds["input"],
+        upload_s=of_loop["upload"],
+        save_s=seconds["save"],
+        dispatch_s=of_loop["dispatch"],
+        tracing_s=of_loop["tracing"],
         python_s=of_loop["python"],
-    )  # fmt: skip
+    )
     loop = sum(asdict(parts).values())
     began = evidence.origin.get("began_ns")
     if total and began is not None:
@@ -82,10 +97,13 @@ def time_spent(evidence: Evidence) -> TimeSpent:
         last = min(after, _last_turn_compile(evidence, row["process"]))
         after, loop = after - last, loop + last
         parts = replace(
-            parts, startup_s=before + seconds["setup"], after_s=after,
-            warmup_compile_s=warmup, compile_s=parts.compile_s + last,
+            parts,
+            startup_s=before + seconds["setup"],
+            after_s=after,
+            warmup_compile_s=warmup,
+            compile_s=parts.compile_s + last,
             capture_s=max(0.0, total - before - after - seconds["setup"] - loop),
-        )  # fmt: skip
+        )
         total = sum(asdict(parts).values())
     else:
         total = None
@@ -119,11 +137,12 @@ class Shares(NamedTuple):
         """The parts that the loop's barriers, its Python and its uploads consist of."""
         dispatch = barrier * self.launching
         return {
-            "dispatch": dispatch + python * self.calling, "tracing": python * self.recording,
+            "dispatch": dispatch + python * self.calling,
+            "tracing": python * self.recording,
             "barrier": barrier - dispatch + python * self.waiting,
             "upload": upload + python * self.sending,
             "python": python * (1 - sum(self[1:])),
-        }  # fmt: skip
+        }
 
 
 def told_apart(evidence: Evidence, loop: dict[str, Any]) -> Shares:
@@ -221,8 +240,17 @@ def _busy_share(evidence: Evidence, process: int, waited: float) -> float | None
 
 def _of_timeline(evidence: Evidence, total: float | None) -> TimeSpent:
     """The same from the timeline's steps, if there is no step log."""
-    parts = ("compile", "wait", "upload", "input", "save", "dispatch", "tracing", "unrecorded",
-             "other")  # fmt: skip
+    parts = (
+        "compile",
+        "wait",
+        "upload",
+        "input",
+        "save",
+        "dispatch",
+        "tracing",
+        "unrecorded",
+        "other",
+    )
     sums = ", ".join(f"coalesce(sum({part}_ns), 0) / 1e9 AS {part}" for part in parts)
     rows = evidence.database.rows(f"""
         SELECT process, sum(duration_ns) / 1e9 AS loop_s, {sums},
@@ -239,11 +267,17 @@ def _of_timeline(evidence: Evidence, total: float | None) -> TimeSpent:
         row["dispatch"] += row["tracing"]
         row["tracing"] = 0.0
     spent = TimeParts(
-        warmup_compile_s=row["warmup"], compile_s=row["compile"] - row["warmup"],
-        barrier_s=row["wait"], input_s=row["input"], upload_s=row["upload"],
-        save_s=row["save"], dispatch_s=row["dispatch"], tracing_s=row["tracing"],
-        python_s=row["other"], unrecorded_s=row["unrecorded"],
-    )  # fmt: skip
+        warmup_compile_s=row["warmup"],
+        compile_s=row["compile"] - row["warmup"],
+        barrier_s=row["wait"],
+        input_s=row["input"],
+        upload_s=row["upload"],
+        save_s=row["save"],
+        dispatch_s=row["dispatch"],
+        tracing_s=row["tracing"],
+        python_s=row["other"],
+        unrecorded_s=row["unrecorded"],
+    )
     busy = _waits(evidence, int(row["process"]))["busy"]
     device = None if busy is None else busy * spent.barrier_s
     return TimeSpent(None, row["loop_s"], spent, row["warmup"], device)
@@ -305,10 +339,12 @@ def explain(
         rest.append(Unexplained("after", time.parts.after_s, after))
     known = overhead + claimed + device + named
     return replace(
-        time, unexplained=[row for row in rest if row.seconds >= _WORTH_NAMING * whole],
-        explained=Explained(device, overhead, claimed, named,
-                            round(min(1.0, known / whole), 4) if whole else 1.0),
-    )  # fmt: skip
+        time,
+        unexplained=[row for row in rest if row.seconds >= _WORTH_NAMING * whole],
+        explained=Explained(
+            device, overhead, claimed, named, round(min(1.0, known / whole), 4) if whole else 1.0
+        ),
+    )
 
 
 def _take(left: dict[PartName, float], finding: Finding, category: str) -> float:
@@ -319,8 +355,9 @@ def _take(left: dict[PartName, float], finding: Finding, category: str) -> float
 
 def _about(finding: Finding, category: str) -> Iterable[PartName]:
     """The parts of the time that a finding is about, in the order in which they are taken."""
-    claimed = dict.fromkeys(part for claim in finding.saving.assumes
-                            for part in _PARTS_OF[claim.what])  # fmt: skip
+    claimed = dict.fromkeys(
+        part for claim in finding.saving.assumes for part in _PARTS_OF[claim.what]
+    )
     return claimed or _PARTS_OF_CATEGORY.get(category, ())
 
 
@@ -344,10 +381,13 @@ class _Lines:
         """A few lines, each with its share of the seconds."""
         rows = self._evidence.database.rows(
             "SELECT file, line, share FROM time_line WHERE part = $part"
-            " ORDER BY share DESC, file, line", {"part": part}
-        )  # fmt: skip
-        places = [(self._evidence.shown(row["file"]) or row["file"], row["line"], row["share"])
-                  for row in rows]  # fmt: skip
+            " ORDER BY share DESC, file, line",
+            {"part": part},
+        )
+        places = [
+            (self._evidence.shown(row["file"]) or row["file"], row["line"], row["share"])
+            for row in rows
+        ]
         others = [place for place in places if (part, *place[:2]) not in self._known] or places
         return [
             LineTime(file, line, round(share * seconds, 4))
@@ -359,7 +399,14 @@ class _Lines:
         """The lines that took longest after the loop, with their own seconds."""
         rows = self._evidence.database.rows(
             "SELECT file, line, duration_ns / 1e9 AS seconds FROM line_after_loop"
-            " ORDER BY seconds DESC, file, line LIMIT $most", {"most": _MOST_LINES}
-        )  # fmt: skip
-        return [LineTime(self._evidence.shown(row["file"]) or row["file"], row["line"],
-                         round(row["seconds"], 4)) for row in rows]  # fmt: skip
+            " ORDER BY seconds DESC, file, line LIMIT $most",
+            {"most": _MOST_LINES},
+        )
+        return [
+            LineTime(
+                self._evidence.shown(row["file"]) or row["file"],
+                row["line"],
+                round(row["seconds"], 4),
+            )
+            for row in rows
+        ]

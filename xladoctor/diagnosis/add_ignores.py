@@ -48,26 +48,34 @@ def add_ignores(programs: Iterable[tuple[Evidence, Iterable[Finding]]]) -> list[
         for finding in findings:
             places = [place for place in finding.locations if place.role in ASKING]
             files = [posixpath.join(evidence.cwd or "", place.file) for place in places]
-            own = [(file, place) for file, place in zip(files, places, strict=True)
-                   if not installed(file) and is_own(evidence, Path(file))]  # fmt: skip
+            own = [
+                (file, place)
+                for file, place in zip(files, places, strict=True)
+                if not installed(file) and is_own(evidence, Path(file))
+            ]
             if not own:
                 where = f" at {places[0].file}:{places[0].line}" if places else ""
-                told.append(f"{finding.rule}{where}: not written: no line of a file in this"
-                            " repository, of a run of this machine")  # fmt: skip
+                told.append(
+                    f"{finding.rule}{where}: not written: no line of a file in this"
+                    " repository, of a run of this machine"
+                )
                 continue
             file, place = own[0]
             shown[file] = place.file
             if is_unchanged(evidence, file):
                 wanted[file].append((finding.rule, place))
             else:
-                told.append(f"{finding.rule} at {place.file}:{place.line}: not written: the file"
-                            " has changed since the run; run it again")  # fmt: skip
+                told.append(
+                    f"{finding.rule} at {place.file}:{place.line}: not written: the file"
+                    " has changed since the run; run it again"
+                )
     for file, asked in wanted.items():
         try:
             lines = _write(Path(file), asked)
-            told.append(f"{shown[file]}: wrote comments in line{'s' * (len(lines) != 1)}"
-                        f" {', '.join(map(str, lines))}; they count from the next run on"
-                        )  # fmt: skip
+            told.append(
+                f"{shown[file]}: wrote comments in line{'s' * (len(lines) != 1)}"
+                f" {', '.join(map(str, lines))}; they count from the next run on"
+            )
         except (UnfitSourceError, OSError) as error:
             why = error.strerror if isinstance(error, OSError) else error
             told.append(f"{shown[file]}: not written: {why}")
@@ -147,8 +155,9 @@ def _with_comments(rows: list[str], rules: Mapping[int, Set[str]]) -> dict[int, 
         at = next(iter(about), line if line in room else min(e for e in ends if e >= line))
         missing[at] |= ids
     texts = {asked.line: asked.text for asked in there}
-    return {line: _with_comment(rows[line - 1], texts.get(line), ids)
-            for line, ids in missing.items()}  # fmt: skip
+    return {
+        line: _with_comment(rows[line - 1], texts.get(line), ids) for line, ids in missing.items()
+    }
 
 
 def _line_ends(lines: list[str]) -> tuple[set[int], set[int]]:

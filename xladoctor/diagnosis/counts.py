@@ -23,8 +23,10 @@ _COUNTED: dict[CountName, tuple[tuple[str, ...], Any]] = {
 }
 _ABSENT = {
     "compilation": "no record of compilations (analysis log or step log)",
-    "host_sync": "no record of reads", "step": "no steps", "counter": "no counters",
-}  # fmt: skip
+    "host_sync": "no record of reads",
+    "step": "no steps",
+    "counter": "no counters",
+}
 
 
 def counts(evidence: Evidence, steps: Steps | None) -> list[Count]:
@@ -43,8 +45,9 @@ def _count(name: CountName, evidence: Evidence) -> Count:
     loops: dict[tuple[int, int], list[dict[str, Any]]] = defaultdict(list)
     for row in evidence.database.rows(
         "SELECT * FROM consumer WHERE name = $name ORDER BY process, thread, value DESC, file,"
-        " line, what", {"name": name},
-    ):  # fmt: skip
+        " line, what",
+        {"name": name},
+    ):
         loops[row["process"], row["thread"]].append(row)
     if not loops:
         if name == "peak_memory":
@@ -53,8 +56,9 @@ def _count(name: CountName, evidence: Evidence) -> Count:
     values = {loop: whole(row["value"] for row in rows) for loop, rows in loops.items()}
     most = max(values, key=lambda loop: values[loop])  # the first of equals
     reason = _graphs_unknown(evidence) if name == "peak_memory" else None
-    return Count(name, _rounded(values[most]), reason,
-                 [_consumer(row, evidence) for row in loops[most]])  # fmt: skip
+    return Count(
+        name, _rounded(values[most]), reason, [_consumer(row, evidence) for row in loops[most]]
+    )
 
 
 def _graphs_unknown(evidence: Evidence) -> str | None:
@@ -80,6 +84,11 @@ def _consumer(row: dict[str, Any], evidence: Evidence) -> Consumer:
     file, line = row["file"], row["line"]
     place = None
     if file is not None and line is not None:
-        place = Location(evidence.shown(file) or file, line, row["function"] or None, "guilty",
-                         source_line(evidence, file, line))  # fmt: skip
+        place = Location(
+            evidence.shown(file) or file,
+            line,
+            row["function"] or None,
+            "guilty",
+            source_line(evidence, file, line),
+        )
     return Consumer(place, _rounded(row["value"]), row["times"], row["what"])

@@ -9,8 +9,17 @@ from xladoctor.diagnosis.kernels import kernels_of
 from xladoctor.evidence.interface import Evidence
 from xladoctor.frontends.vocabulary import vocabulary
 
-_REASONS = ("compile", "wait", "upload", "input", "save", "dispatch", "tracing",
-            "unrecorded", "other")  # fmt: skip
+_REASONS = (
+    "compile",
+    "wait",
+    "upload",
+    "input",
+    "save",
+    "dispatch",
+    "tracing",
+    "unrecorded",
+    "other",
+)
 _TOP = 5
 
 
@@ -43,12 +52,17 @@ def _use(row: dict[str, Any], evidence: Evidence) -> DeviceUse:
     if not vocabulary(evidence.frontend).records_steps:  # then the framework's Python launches
         idle["dispatch"] += idle.pop("tracing")
     return DeviceUse(
-        process=str(row["process"]), device=row["device"], name=row["name"], kind=row["kind"],
-        steps=row["steps"], busy=float(row["busy"]) / total,
+        process=str(row["process"]),
+        device=row["device"],
+        name=row["name"],
+        kind=row["kind"],
+        steps=row["steps"],
+        busy=float(row["busy"]) / total,
         idle={reason: share for reason, share in idle.items() if share > 0},
-        top_ops=_top(row, evidence), top_scopes=_scopes(row, evidence),
+        top_ops=_top(row, evidence),
+        top_scopes=_scopes(row, evidence),
         kernels=kernels_of(row, evidence),
-    )  # fmt: skip
+    )
 
 
 def _top(device: dict[str, Any], evidence: Evidence) -> list[DeviceOp]:
@@ -58,8 +72,9 @@ def _top(device: dict[str, Any], evidence: Evidence) -> list[DeviceOp]:
         " ORDER BY self_ns DESC, op, file, line LIMIT $top",
         {"process": device["process"], "device": device["device"], "top": _TOP},
     )
-    return [DeviceOp(**row | {"file": row["file"] and evidence.portable(row["file"])})
-            for row in rows]  # fmt: skip
+    return [
+        DeviceOp(**row | {"file": row["file"] and evidence.portable(row["file"])}) for row in rows
+    ]
 
 
 def _scopes(device: dict[str, Any], evidence: Evidence) -> list[DeviceScope]:

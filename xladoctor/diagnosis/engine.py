@@ -41,10 +41,15 @@ _BUSY = 0.5  # of the steps: below, no device can be what limits them
 
 
 def diagnose(
-    evidence: Evidence, rules: Sequence[Rule], total_steps: int | None = None,
-    off: Sequence[str] = (), errors: Collection[str] = (),
-    ignored_in: Mapping[str, Sequence[str]] = MappingProxyType({}), *, strict: bool = True,
-) -> Diagnosis:  # fmt: skip
+    evidence: Evidence,
+    rules: Sequence[Rule],
+    total_steps: int | None = None,
+    off: Sequence[str] = (),
+    errors: Collection[str] = (),
+    ignored_in: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    *,
+    strict: bool = True,
+) -> Diagnosis:
     """Judge the evidence by each rule that applies to the program's frontend, in its words.
 
     A rule that others wrote is not evaluated if it fails.
@@ -66,21 +71,40 @@ def diagnose(
     so_far = reach(run, steps, waited_share(evidence.database))
     time = account.explain(evidence, time, ordered, pack)
     basis = Basis(
-        time, ordered, judged.to_fix, pack, judged.counted, judged.limit, busy, so_far,
+        time,
+        ordered,
+        judged.to_fix,
+        pack,
+        judged.counted,
+        judged.limit,
+        busy,
+        so_far,
         unjudged(evidence, list(pack.values()), judged.not_checked),
-        vocabulary(evidence.frontend).words.get("dispatch"), len(off),
-        once=steps is None and "launch" in evidence.available, steps=steps,
+        vocabulary(evidence.frontend).words.get("dispatch"),
+        len(off),
+        once=steps is None and "launch" in evidence.available,
+        steps=steps,
         reported="" if time.parts else facts.reported(evidence),
-    )  # fmt: skip
+    )
     return Diagnosis(
-        schema_version=SCHEMA_VERSION, tool=Tool("xladoctor", __version__),
-        run=run, verdict=verdict(basis), time=time, steps=steps, devices=used,
-        counts=counts(evidence, steps), findings=ordered,
-        rules=judged.outcomes, not_checked=judged.not_checked, ignored=judged.ignored,
+        schema_version=SCHEMA_VERSION,
+        tool=Tool("xladoctor", __version__),
+        run=run,
+        verdict=verdict(basis),
+        time=time,
+        steps=steps,
+        devices=used,
+        counts=counts(evidence, steps),
+        findings=ordered,
+        rules=judged.outcomes,
+        not_checked=judged.not_checked,
+        ignored=judged.ignored,
         warnings=[*evidence.notes, *judged.notes],
-        total_steps=total_steps, labels=label_times(evidence),
-        step_groups=facts.step_groups(evidence), pack=pack,
-    )  # fmt: skip
+        total_steps=total_steps,
+        labels=label_times(evidence),
+        step_groups=facts.step_groups(evidence),
+        pack=pack,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +138,15 @@ class Judged:
 
 
 def judge_all(
-    evidence: Evidence, rules: Sequence[Rule], total_steps: int | None = None,
-    off: Sequence[str] = (), errors: Collection[str] = (),
-    ignored_in: Mapping[str, Sequence[str]] = MappingProxyType({}), *, strict: bool = True,
-) -> Judged:  # fmt: skip
+    evidence: Evidence,
+    rules: Sequence[Rule],
+    total_steps: int | None = None,
+    off: Sequence[str] = (),
+    errors: Collection[str] = (),
+    ignored_in: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    *,
+    strict: bool = True,
+) -> Judged:
     """The findings of all rules; as :func:`diagnose`, which describes the run around them."""
     evidence.database.close_to_the_outside()
     known = [*(rule.id for rule in rules), *off]
@@ -139,9 +168,19 @@ def judge_all(
     ordered, _ = savings.in_order(ranked)
     to_fix, limit = savings.in_order([each for each in ranked if each.severity != "info"])
     outcomes = _outcomes(judged, not_checked, off)
-    return Judged(time, steps, savings, ordered, to_fix, limit, ignored,
-                  suppression.notes(outcomes.judged, known), outcomes, not_checked,
-                  {rule.id: rule for rule in rules})  # fmt: skip
+    return Judged(
+        time,
+        steps,
+        savings,
+        ordered,
+        to_fix,
+        limit,
+        ignored,
+        suppression.notes(outcomes.judged, known),
+        outcomes,
+        not_checked,
+        {rule.id: rule for rule in rules},
+    )
 
 
 def _what_if(evidence: Evidence) -> WhatIf:

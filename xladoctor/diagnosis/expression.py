@@ -84,16 +84,23 @@ def expression(source: str, names: Collection[str]) -> Expression | None:
         return None
     tree, line, shift = found
     calls = {call for name in names for call in _READS.get(name, (name,))}
-    nodes: list[ast.expr] = [node for node in ast.walk(tree)
-                             if isinstance(node, ast.Call) and _called(node) in calls]  # fmt: skip
+    nodes: list[ast.expr] = [
+        node for node in ast.walk(tree) if isinstance(node, ast.Call) and _called(node) in calls
+    ]
     if not nodes and "bool" in names:
-        nodes = [node.test for node in ast.walk(tree)
-                 if isinstance(node, ast.If | ast.While | ast.Assert | ast.IfExp)]  # fmt: skip
+        nodes = [
+            node.test
+            for node in ast.walk(tree)
+            if isinstance(node, ast.If | ast.While | ast.Assert | ast.IfExp)
+        ]
     if not nodes and names:
         nodes = [node for node in ast.walk(tree) if _has_number(node, names)]
     elif not names:
-        nodes = [value for statement in tree.body
-                 if isinstance(value := getattr(statement, "value", None), ast.expr)]  # fmt: skip
+        nodes = [
+            value
+            for statement in tree.body
+            if isinstance(value := getattr(statement, "value", None), ast.expr)
+        ]
     nodes = [node for node in nodes if node.lineno == node.end_lineno == line]
     if len(nodes) != 1 or not text.isascii():  # columns of a tree are bytes
         return None
@@ -104,7 +111,7 @@ def expression(source: str, names: Collection[str]) -> Expression | None:
     span = (begin + indent, end + indent)
     return Expression(
         text, text[begin:end], _value(node), _number(node), target, adds, collects, span
-    )  # fmt: skip
+    )
 
 
 def _parsed(text: str) -> tuple[ast.Module, int, int] | None:

@@ -66,14 +66,21 @@ def run(evidence: Evidence) -> RunFacts:
     first = rows[0] if rows else {}
     written_in = evidence.database.scalar("SELECT any_value(frontend) FROM timeline")
     return RunFacts(
-        kind=origin["kind"], path=origin["path"], command=list(origin.get("command", [])),
-        status=ended.get("status"), signal=ended.get("signal"), processes=_processes(evidence),
-        device=first.get("device_kind"), devices=sum(row["devices"] or 0 for row in rows),
+        kind=origin["kind"],
+        path=origin["path"],
+        command=list(origin.get("command", [])),
+        status=ended.get("status"),
+        signal=ended.get("signal"),
+        processes=_processes(evidence),
+        device=first.get("device_kind"),
+        devices=sum(row["devices"] or 0 for row in rows),
         frontend=first.get("frontend") or written_in,
         versions=_versions(evidence, first.get("process")),
-        script=_script(evidence, first.get("main")), cwd=evidence.cwd, root=evidence.root,
+        script=_script(evidence, first.get("main")),
+        cwd=evidence.cwd,
+        root=evidence.root,
         incomplete=list(evidence.lost),
-    )  # fmt: skip
+    )
 
 
 def reported(evidence: Evidence) -> str:
@@ -117,8 +124,9 @@ def _processes(evidence: Evidence) -> int:
 
 
 def _versions(evidence: Evidence, process: int | None) -> dict[str, str]:
-    rows = evidence.database.rows("SELECT * FROM version WHERE process = $process",
-                                  {"process": process})  # fmt: skip
+    rows = evidence.database.rows(
+        "SELECT * FROM version WHERE process = $process", {"process": process}
+    )
     return {row["package"]: row["version"] for row in rows}
 
 
@@ -151,9 +159,10 @@ def steps(evidence: Evidence) -> Steps | None:
     median = row["median_ns"]
     warmup = row["warmup"] if (row["period"] or 1) == 1 else WARMUP  # else turns, not barriers
     return Steps(
-        count=row["steps"], warmup=min(warmup, row["steps"]),
+        count=row["steps"],
+        warmup=min(warmup, row["steps"]),
         median_ms=None if median is None else round(median * (row["period"] or 1) / 1e6, 4),
-    )  # fmt: skip
+    )
 
 
 def _steps_of_timeline(evidence: Evidence) -> Steps | None:
@@ -168,8 +177,7 @@ def _steps_of_timeline(evidence: Evidence) -> Steps | None:
     if not rows:
         return None
     median = rows[0]["median_ms"]
-    return Steps(rows[0]["count"], rows[0]["warmup"],
-                 None if median is None else round(median, 4))  # fmt: skip
+    return Steps(rows[0]["count"], rows[0]["warmup"], None if median is None else round(median, 4))
 
 
 def step_groups(evidence: Evidence) -> list[StepGroup]:
@@ -177,6 +185,13 @@ def step_groups(evidence: Evidence) -> list[StepGroup]:
     for steps in (_STEPS_OF_LOG, _STEPS_OF_TIMELINE):
         query = _GROUPED.format(steps=steps)
         if rows := evidence.database.rows(query, {"groups": _GROUPS}):
-            return [StepGroup(row["first"], row["count"], round(row["longest_ms"], 4),
-                              round(row["compile_ms"], 4)) for row in rows]  # fmt: skip
+            return [
+                StepGroup(
+                    row["first"],
+                    row["count"],
+                    round(row["longest_ms"], 4),
+                    round(row["compile_ms"], 4),
+                )
+                for row in rows
+            ]
     return []

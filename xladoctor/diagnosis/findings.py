@@ -50,12 +50,17 @@ def from_rows(
         places[row.get("file"), row.get("line"), _subject(row)].append(row)
     groups = list(places.values())
     told = [_told(_worst(group), evidence) for group in groups]
-    messages = (stranger.messages_of(rule, told) if rule.foreign
-                else [_rendered(rule, rule.message, values) for values in told])  # fmt: skip
-    return distinct([
-        _finding(rule, group, message, evidence, time, savings)
-        for group, message in zip(groups, messages, strict=True)
-    ])  # fmt: skip
+    messages = (
+        stranger.messages_of(rule, told)
+        if rule.foreign
+        else [_rendered(rule, rule.message, values) for values in told]
+    )
+    return distinct(
+        [
+            _finding(rule, group, message, evidence, time, savings)
+            for group, message in zip(groups, messages, strict=True)
+        ]
+    )
 
 
 def _worst(rows: list[Row]) -> Row:
@@ -68,19 +73,28 @@ def _subject(row: Row) -> str:
 
 
 def _finding(
-    rule: Rule, rows: list[Row], message: str, evidence: Evidence, time: TimeSpent,
+    rule: Rule,
+    rows: list[Row],
+    message: str,
+    evidence: Evidence,
+    time: TimeSpent,
     savings: Savings,
-) -> Finding:  # fmt: skip
+) -> Finding:
     worst = _worst(rows)
     cost = _cost(worst, time)
     saving = savings.saving(cost, _effect(rule, worst)) if rule.curable else NO_SAVING
     locations = located(worst, evidence)
     return Finding(
-        rule=rule.id, name=rule.name, title=rule.title, locations=locations,
+        rule=rule.id,
+        name=rule.name,
+        title=rule.title,
+        locations=locations,
         severity=ranking.severity(
             _lost(saving.seconds if saving.basis == "estimate" else cost.seconds, worst, time),
-            stalls=bool(worst.get("stalls")), unbounded=bool(worst.get("unbounded")),
-            healthy=bool(worst.get("healthy")), settled=bool(worst.get("settled")),
+            stalls=bool(worst.get("stalls")),
+            unbounded=bool(worst.get("unbounded")),
+            healthy=bool(worst.get("healthy")),
+            settled=bool(worst.get("settled")),
             ceiling=worst.get("highest") or rule.severity,
         ),
         severity_by_counts=max(
@@ -89,21 +103,33 @@ def _finding(
         count=max(int(row["count"]) for row in rows),
         per_step=_rounded(max((row.get("per_step") or 0 for row in rows), default=0) or None),
         processes=sorted({str(row.get("process", 0)) for row in rows}),
-        cost=cost, saving=saving, cause=_cause(worst, evidence),
-        consequences=list(worst.get("consequences") or []), message=message,
-        why=rule.why.strip(), fix=_fix_of(rule, worst, locations, evidence),
+        cost=cost,
+        saving=saving,
+        cause=_cause(worst, evidence),
+        consequences=list(worst.get("consequences") or []),
+        message=message,
+        why=rule.why.strip(),
+        fix=_fix_of(rule, worst, locations, evidence),
         example=rule.example.after.strip("\n"),
         fingerprint=fingerprint(rule.id, _subject(worst), locations, evidence),
-        subject=_subject(worst), recurs=rule.recurs, about=rule.about,
+        subject=_subject(worst),
+        recurs=rule.recurs,
+        about=rule.about,
         compilations=list(worst.get("compilations") or []),
-        place=None if locations else place_of(
-            rule, int(worst.get("process") or 0), worst.get("compilations") or [], evidence),
-    )  # fmt: skip
+        place=None
+        if locations
+        else place_of(
+            rule, int(worst.get("process") or 0), worst.get("compilations") or [], evidence
+        ),
+    )
 
 
 def _cause(row: Row, evidence: Evidence) -> dict[str, Any]:
-    return {key: _shown(value, evidence) for key, value in (row.get("cause") or {}).items()
-            if value is not None}  # fmt: skip
+    return {
+        key: _shown(value, evidence)
+        for key, value in (row.get("cause") or {}).items()
+        if value is not None
+    }
 
 
 def _shown(value: Any, evidence: Evidence) -> Any:
@@ -111,8 +137,10 @@ def _shown(value: Any, evidence: Evidence) -> Any:
     if isinstance(value, list):
         return [_shown(item, evidence) for item in value]
     if isinstance(value, dict):
-        return {key: evidence.shown(item) if key == "file" else _shown(item, evidence)
-                for key, item in value.items()}  # fmt: skip
+        return {
+            key: evidence.shown(item) if key == "file" else _shown(item, evidence)
+            for key, item in value.items()
+        }
     return value
 
 
@@ -120,9 +148,13 @@ def _severity_by_counts(rule: Rule, row: Row) -> Severity:
     if row.get("by_counts"):  # `healthy` may depend on a time
         return row["by_counts"]  # type: ignore[no-any-return]
     return ranking.severity(
-        None, stalls=bool(row.get("stalls")), unbounded=bool(row.get("unbounded")),
-        healthy=bool(row.get("healthy")), settled=bool(row.get("settled")), ceiling=rule.severity,
-    )  # fmt: skip
+        None,
+        stalls=bool(row.get("stalls")),
+        unbounded=bool(row.get("unbounded")),
+        healthy=bool(row.get("healthy")),
+        settled=bool(row.get("settled")),
+        ceiling=rule.severity,
+    )
 
 
 def _fix_of(rule: Rule, row: Row, locations: list[Location], evidence: Evidence) -> str:
@@ -163,9 +195,12 @@ def _names(row: Row) -> list[str]:
 
 def _effect(rule: Rule, row: Row) -> Fix:
     return Fix(
-        int(row.get("process") or 0), claims_of(rule.id, row.get("claim")), int(row["count"]),
-        settled=bool(row.get("settled")), at_most=row.get("at_most"),
-    )  # fmt: skip
+        int(row.get("process") or 0),
+        claims_of(rule.id, row.get("claim")),
+        int(row["count"]),
+        settled=bool(row.get("settled")),
+        at_most=row.get("at_most"),
+    )
 
 
 def _lost(seconds: float | None, row: Row, time: TimeSpent) -> float | None:

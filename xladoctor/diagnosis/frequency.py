@@ -38,8 +38,9 @@ def growth(before: Often, after: Often) -> int:
     by_count = sign(before.count, after.count)
     if before.steps == after.steps or not before.steps or not after.steps:
         return by_count
-    by_rate = rate_growth(_rate(before, before.steps), _rate(after, after.steps),
-                          before.steps, after.steps)  # fmt: skip
+    by_rate = rate_growth(
+        _rate(before, before.steps), _rate(after, after.steps), before.steps, after.steps
+    )
     rated = before.rate is not None and after.rate is not None
     return by_rate if rated or by_rate == by_count else 0
 

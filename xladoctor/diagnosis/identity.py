@@ -75,25 +75,37 @@ class Sighting:
 def sightings(diagnosis: Diagnosis) -> list[Sighting]:
     """All findings of a program, ignored or not."""
     run = diagnosis.run
-    return [*(_reported(finding, run) for finding in diagnosis.findings),
-            *(_ignored(ignored, run) for ignored in diagnosis.ignored)]  # fmt: skip
+    return [
+        *(_reported(finding, run) for finding in diagnosis.findings),
+        *(_ignored(ignored, run) for ignored in diagnosis.ignored),
+    ]
 
 
 def _reported(finding: Finding, run: RunFacts) -> Sighting:
     place = finding.locations[0] if finding.locations else None
     return Sighting(
-        finding.fingerprint, finding.rule, finding.subject,
+        finding.fingerprint,
+        finding.rule,
+        finding.subject,
         portable(place.file, run.cwd, run.root) if place else None,
-        place.function if place else None, (place.source if place else None) or "",
-        finding.count, finding.per_step,
-    )  # fmt: skip
+        place.function if place else None,
+        (place.source if place else None) or "",
+        finding.count,
+        finding.per_step,
+    )
 
 
 def _ignored(ignored: Ignored, run: RunFacts) -> Sighting:
     return Sighting(
-        ignored.fingerprint, ignored.rule, None, portable(ignored.file, run.cwd, run.root),
-        ignored.function, ignored.source or "", ignored.count, ignored.per_step,
-    )  # fmt: skip
+        ignored.fingerprint,
+        ignored.rule,
+        None,
+        portable(ignored.file, run.cwd, run.root),
+        ignored.function,
+        ignored.source or "",
+        ignored.count,
+        ignored.per_step,
+    )
 
 
 def same(then: Sequence[Sighting], now: Sequence[Sighting]) -> dict[str, str]:
@@ -104,8 +116,10 @@ def same(then: Sequence[Sighting], now: Sequence[Sighting]) -> dict[str, str]:
     subjects: dict[str, set[str]] = defaultdict(lambda: {""})
     for seen in (*then, *now):
         subjects[seen.rule].add(seen.subject or "")
-    pairing = _Pairing([_with_subject(seen, subjects[seen.rule]) for seen in then],
-                       [_with_subject(seen, subjects[seen.rule]) for seen in now])  # fmt: skip
+    pairing = _Pairing(
+        [_with_subject(seen, subjects[seen.rule]) for seen in then],
+        [_with_subject(seen, subjects[seen.rule]) for seen in now],
+    )
     pairing.pair(lambda seen: (*_stem(seen), seen.frequency))
     pairing.pair(_stem)
     pairing.rename(_file, _in_file)
@@ -124,8 +138,11 @@ def _with_subject(seen: Sighting, subjects: set[str]) -> Sighting:
     if seen.file and seen.code is None:  # its fingerprint is of a line's number
         return replace(seen, subject="") if subjects == {""} else seen
     place = [seen.file, seen.function or "", seen.code or ""] if seen.file else []
-    made_of = [subject for subject in subjects
-               if digest(seen.rule, subject, *place) == seen.fingerprint[:DIGITS]]  # fmt: skip
+    made_of = [
+        subject
+        for subject in subjects
+        if digest(seen.rule, subject, *place) == seen.fingerprint[:DIGITS]
+    ]
     return replace(seen, subject=made_of[0]) if made_of else seen
 
 
@@ -150,8 +167,7 @@ class _Pairing:
 
     def rename(self, scope: Callable[[Sighting], Scope | None], content: Key) -> None:
         """Give the files (or functions) then the names that they have now."""
-        names = _renamed(_contents(self.then, scope, content),
-                         _contents(self.now, scope, content))  # fmt: skip
+        names = _renamed(_contents(self.then, scope, content), _contents(self.now, scope, content))
         self.then = [
             _placed(seen, names[old]) if (old := scope(seen)) in names else seen
             for seen in self.then
@@ -196,10 +212,10 @@ def _renamed(
             if shared and shared >= _HALF * min(then[old].total(), now[new].total()):
                 fits[old, new] = shared, PurePosixPath(old[-1]).name == PurePosixPath(new[-1]).name
     return {
-        old: new for (old, new), fit in fits.items()
-        if all(fit > other for pair, other in fits.items()
-               if (pair[0] == old) != (pair[1] == new))
-    }  # fmt: skip
+        old: new
+        for (old, new), fit in fits.items()
+        if all(fit > other for pair, other in fits.items() if (pair[0] == old) != (pair[1] == new))
+    }
 
 
 def _number(seen: Sighting) -> tuple[int, str]:

@@ -145,8 +145,11 @@ class Saving:
     def is_next_to_nothing(self) -> bool:
         """Whether it is known that neither the run nor a step after warm-up gets shorter."""
         of_step = 1.0 - self.after_ms / self.now_ms if self.now_ms and self.after_ms else 0.0
-        return (self.basis == "estimate" and self.share is not None
-                and max(self.share, of_step) < NEXT_TO_NOTHING)  # fmt: skip
+        return (
+            self.basis == "estimate"
+            and self.share is not None
+            and max(self.share, of_step) < NEXT_TO_NOTHING
+        )
 
 
 NO_SAVING = Saving(None, None, None, "none")
@@ -240,9 +243,13 @@ class Consumer:
 
 
 CountName = Literal[
-    "compilations_after_warmup", "host_syncs_per_step", "fallbacks_per_step", "barriers_per_step",
-    "step_ms", "peak_memory",
-]  # fmt: skip
+    "compilations_after_warmup",
+    "host_syncs_per_step",
+    "fallbacks_per_step",
+    "barriers_per_step",
+    "step_ms",
+    "peak_memory",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,9 +325,21 @@ class TimeParts:
 
 
 PartName = Literal[
-    "startup", "warmup_compile", "compile", "read", "barrier", "input", "upload", "save",
-    "dispatch", "tracing", "python", "unrecorded", "after", "capture",
-]  # fmt: skip
+    "startup",
+    "warmup_compile",
+    "compile",
+    "read",
+    "barrier",
+    "input",
+    "upload",
+    "save",
+    "dispatch",
+    "tracing",
+    "python",
+    "unrecorded",
+    "after",
+    "capture",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -550,8 +569,11 @@ class RuleOutcomes:
 
     def judged(self, name: str) -> bool:
         """Whether there are rules that a name means, and all of them were judged."""
-        meant = [rule for rule in (*self.fired, *self.clear, *self.not_evaluated, *self.off)
-                 if fit(rule, name)]  # fmt: skip
+        meant = [
+            rule
+            for rule in (*self.fired, *self.clear, *self.not_evaluated, *self.off)
+            if fit(rule, name)
+        ]
         return bool(meant) and {*self.fired, *self.clear}.issuperset(meant)
 
 

@@ -33,11 +33,16 @@ def all_rules(folders: Iterable[Path] = ()) -> tuple[list[Rule], list[str]]:
     rules, notes = {rule.id: rule for rule in load_rules()}, []
     for folder in dict.fromkeys(folder.resolve() for folder in folders):
         if not folder.is_dir():
-            raise RuleError(f"{from_here(folder)}: no such folder of rules",
-                            "see rules in the configuration, and --rules")  # fmt: skip
+            raise RuleError(
+                f"{from_here(folder)}: no such folder of rules",
+                "see rules in the configuration, and --rules",
+            )
         if not (found := load_rules(folder)):
-            raise RuleError(f"{from_here(folder)}: no rules in it: expected files such as"
-                            " ACME012-odd-thing.yaml", _HINT)  # fmt: skip
+            raise RuleError(
+                f"{from_here(folder)}: no rules in it: expected files such as"
+                " ACME012-odd-thing.yaml",
+                _HINT,
+            )
         _add(rules, found)
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, entry.value)):
         try:
@@ -54,16 +59,23 @@ def _add(rules: dict[str, Rule], more: Sequence[Rule]) -> None:
     """Add rules, all or none."""
     clashes = [rule for rule in more if rule.id in rules]
     if clashes:
-        raise RuleError([f"{rule.owner}:1: {rules[rule.id].owner} has a rule {rule.id} too"
-                         for rule in clashes], "give it another id, such as ACME012")  # fmt: skip
+        raise RuleError(
+            [
+                f"{rule.owner}:1: {rules[rule.id].owner} has a rule {rule.id} too"
+                for rule in clashes
+            ],
+            "give it another id, such as ACME012",
+        )
     rules.update({rule.id: rule for rule in more})
 
 
 def _of_package(entry: EntryPoint) -> list[Rule]:
     """The rules that a package brings. It is found, not imported."""
     spec = find_spec(entry.module)
-    folders = [Path(place, *entry.attr.split(".") if entry.attr else ())
-               for place in (spec and spec.submodule_search_locations) or ()]  # fmt: skip
+    folders = [
+        Path(place, *entry.attr.split(".") if entry.attr else ())
+        for place in (spec and spec.submodule_search_locations) or ()
+    ]
     found = [folder for folder in folders if folder.is_dir()]
     rules = [rule for folder in found for rule in load_rules(folder)]
     if not rules:

@@ -51,8 +51,10 @@ def few_steps(rule: Rule, evidence: Evidence) -> str | None:
     steps, kind = _steps(rule, evidence) if rule.needs_steps else (None, "")
     if not steps or steps >= rule.needs_steps:
         return None
-    return (f"the timeline has {_counted(steps, kind)}, and what recurs takes {rule.needs_steps} to"
-            " show")  # fmt: skip
+    return (
+        f"the timeline has {_counted(steps, kind)}, and what recurs takes {rule.needs_steps} to"
+        " show"
+    )
 
 
 def _steps(rule: Rule, evidence: Evidence) -> tuple[int | None, str]:
@@ -72,8 +74,11 @@ def unjudged(evidence: Evidence, pack: Sequence[Rule], not_checked: Sequence[Not
     if warming_up:
         return f"{_counted(warming_up)} of warm-up {_show_nothing(warming_up)}: record later ones"
     reasons = {skipped.rule: skipped.reason for skipped in not_checked}
-    few = [rule for rule in pack
-           if rule.id in reasons and reasons[rule.id] == few_steps(rule, evidence)]  # fmt: skip
+    few = [
+        rule
+        for rule in pack
+        if rule.id in reasons and reasons[rule.id] == few_steps(rule, evidence)
+    ]
     if not few:
         return ""
     most = max(few, key=lambda rule: rule.needs_steps)

@@ -160,9 +160,16 @@ class Rule(BaseModel):
     name: str = Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$", examples=["odd-thing"])
     title: Title
     category: Literal[
-        "recompilation", "synchronization", "barriers", "lowering", "input", "device",
-        "environment", "multi-device", "capture",
-    ]  # fmt: skip
+        "recompilation",
+        "synchronization",
+        "barriers",
+        "lowering",
+        "input",
+        "device",
+        "environment",
+        "multi-device",
+        "capture",
+    ]
     severity: Severity
     confidence: Literal["high", "medium", "low"]
     judged_by: Literal["counts", "time"]
@@ -222,8 +229,9 @@ class Rule(BaseModel):
     def _known_tables(cls, value: list[str]) -> list[str]:
         unknown = [name for need in value for name in need.split("|") if name not in TABLES]
         if unknown:
-            raise ValueError(f"no such table: {', '.join(unknown)}"
-                             " (`xladoctor query --schema` lists them)")  # fmt: skip
+            raise ValueError(
+                f"no such table: {', '.join(unknown)} (`xladoctor query --schema` lists them)"
+            )
         return value
 
     @field_validator("needs_rows")
@@ -251,9 +259,10 @@ class Rule(BaseModel):
             where = f" (line {at[1]} of the query)" if at else ""
             raise ValueError(f"not SQL: {str(error).splitlines()[0]}{where}") from error
         if others:
-            raise ValueError("may name only tables, views and macros of the evidence, not"
-                             f" {', '.join(others)} (`xladoctor query --schema` lists them)"
-                             )  # fmt: skip
+            raise ValueError(
+                "may name only tables, views and macros of the evidence, not"
+                f" {', '.join(others)} (`xladoctor query --schema` lists them)"
+            )
         return value
 
     @model_validator(mode="after")
@@ -264,8 +273,9 @@ class Rule(BaseModel):
         for name, texts in self.per_frontend.items():
             for key in ("not_evaluated", "needs_rows"):
                 if unknown := sorted(set(getattr(texts, key)) - set(getattr(self, key))):
-                    raise ValueError(f"per_frontend.{name}.{key} has what {key} has not:"
-                                     f" {', '.join(unknown)}")  # fmt: skip
+                    raise ValueError(
+                        f"per_frontend.{name}.{key} has what {key} has not: {', '.join(unknown)}"
+                    )
         given = {*self.thresholds, *(key for key in ("causes", "reads") if getattr(self, key))}
         if unknown := sorted(self._parameters - given):
             raise ValueError(f"the query has ${', $'.join(unknown)}, not among its thresholds")

@@ -18,10 +18,13 @@ from xladoctor.repository import from_here
 Model = TypeVar("Model", bound=BaseModel)
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # faster, if PyYAML has it
 _WORDS = {
-    "missing": "is missing", "extra_forbidden": "no such key", "list_type": "expected a list",
-    "dict_type": "expected a mapping", "model_type": "expected a mapping",
+    "missing": "is missing",
+    "extra_forbidden": "no such key",
+    "list_type": "expected a list",
+    "dict_type": "expected a mapping",
+    "model_type": "expected a mapping",
     "string_type": "expected a text (in quotes if it looks like a number)",
-}  # fmt: skip
+}
 _LARGEST, _DEEPEST = 1 << 18, 16  # bytes and levels of a file
 
 
@@ -133,9 +136,12 @@ def read_model(path: Path, model: type[Model], context: str | None = None) -> Re
         return Read(document, model.model_validate(data, context=context), faults)
     except ValidationError as error:
         whole = model.__name__.lower()
-        wrong = [document.fault(item["loc"], f"{'.'.join(map(str, item['loc'])) or whole}:"
-                                             f" {told(item, model)}")
-                 for item in error.errors()]  # fmt: skip
+        wrong = [
+            document.fault(
+                item["loc"], f"{'.'.join(map(str, item['loc'])) or whole}: {told(item, model)}"
+            )
+            for item in error.errors()
+        ]
         return Read(document, None, [*faults, *wrong])
 
 

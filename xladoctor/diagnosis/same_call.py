@@ -40,7 +40,7 @@ def _joined(rows: list[Row], evidence: Evidence) -> Row:
         "stalls": any(row.get("stalls") for row in rows),
         "healthy": all(row.get("healthy") for row in rows),
         "consequences": [*(first.get("consequences") or []), _also(others, evidence)],
-    }  # fmt: skip
+    }
 
 
 def _claims(row: Row) -> list[Any]:
@@ -52,7 +52,8 @@ def _also(others: list[Row], evidence: Evidence) -> str:
     files = defaultdict[str, list[Row]](list)
     for row in others:
         files[evidence.shown(row["file"]) or ""].append(row)
-    places = [f"{file}:{', '.join(str(row['line']) for row in rows)}"
-              for file, rows in files.items()]  # fmt: skip
+    places = [
+        f"{file}:{', '.join(str(row['line']) for row in rows)}" for file, rows in files.items()
+    ]
     count = sum(row["count"] for row in others)
     return f"{count} of these times at {'; '.join(places)}"

@@ -49,8 +49,16 @@ class Savings:
         step_s = self.whatif.step_s(fix.process) if basis == "estimate" else None
         now = 1e3 * step_s if step_s else None
         after = None if now is None or each is None else max(0.0, now - each)
-        return Saving(cost.seconds, each, cost.share, basis, now, after, assumes=list(fix.claims),
-                      next_1000_s=0.0 if fix.settled else each)  # fmt: skip
+        return Saving(
+            cost.seconds,
+            each,
+            cost.share,
+            basis,
+            now,
+            after,
+            assumes=list(fix.claims),
+            next_1000_s=0.0 if fix.settled else each,
+        )
 
     def in_order(self, findings: Sequence[Finding]) -> tuple[list[Finding], str | None]:
         """Add to each finding, in rank order, what it saves after those before it.
@@ -71,11 +79,18 @@ class Savings:
         recurring = max(0.0, estimate.steady_s + estimate.late_s)
         gone = self._each(recurring)
         return Saving(
-            seconds, each, min(1.0, seconds / self.time.whole_s) if self.time.whole_s else None,
-            "estimate", now, None if now is None or gone is None else max(0.0, now - gone),
-            estimate.limited_by, projected_s=self._projected(estimate, fix),
-            next_1000_s=self._next(estimate, fix), process=fix.process, assumes=list(fix.claims),
-        )  # fmt: skip
+            seconds,
+            each,
+            min(1.0, seconds / self.time.whole_s) if self.time.whole_s else None,
+            "estimate",
+            now,
+            None if now is None or gone is None else max(0.0, now - gone),
+            estimate.limited_by,
+            projected_s=self._projected(estimate, fix),
+            next_1000_s=self._next(estimate, fix),
+            process=fix.process,
+            assumes=list(fix.claims),
+        )
 
     def _projected(self, estimate: Estimate, fix: Fix) -> float | None:
         if not self.total_steps or not self.steps or not self.steps.count:
@@ -86,8 +101,9 @@ class Savings:
         """What another thousand steps lose; None if one compilation is all that is known of."""
         if not self.steps or not self.steps.count or (fix.once and estimate.late_s):
             return None
-        now, later = (estimate.projected(fix, self.steps.count, self.steps.count + more)
-                      for more in (0, 1000))  # fmt: skip
+        now, later = (
+            estimate.projected(fix, self.steps.count, self.steps.count + more) for more in (0, 1000)
+        )
         return max(0.0, later - now)
 
     def _each(self, seconds: float) -> float | None:

@@ -61,5 +61,7 @@ def _checked(rule: Rule, row: Any) -> Row:
     except ValidationError as error:
         first = error.errors()[0]
         column = ".".join(map(str, first["loc"])) or "its columns"
-        raise RuleError(f"{rule.id}: its query returns a row whose {column} cannot be used:"
-                        f" {first['msg'].removeprefix('Value error, ')}") from error  # fmt: skip
+        raise RuleError(
+            f"{rule.id}: its query returns a row whose {column} cannot be used:"
+            f" {first['msg'].removeprefix('Value error, ')}"
+        ) from error

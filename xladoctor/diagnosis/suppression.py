@@ -19,10 +19,11 @@ from xladoctor.repository import installed, matches
 #: Roles of the lines whose comments count.
 ASKING = ("guilty", "caller")
 _RAN = " UNION ALL ".join(
-    f"SELECT {prefix}line AS line FROM \"{name}\" WHERE {prefix}file = $file"  # noqa: S608
-    for name, table in TABLES.items() for prefix in ("", "user_")
+    f'SELECT {prefix}line AS line FROM "{name}" WHERE {prefix}file = $file'  # noqa: S608
+    for name, table in TABLES.items()
+    for prefix in ("", "user_")
     if {f"{prefix}file", f"{prefix}line"} <= set(table.columns) and name != "ignore_comment"
-)  # fmt: skip
+)
 
 
 class Suppression:
@@ -39,22 +40,38 @@ class Suppression:
         """The findings to report, and those to ignore."""
         kept, ignored = [], []
         for finding in findings:
-            reasons = [reason for place in finding.locations if place.role in ASKING
-                       for reason in self._reasons(finding.rule, place)]  # fmt: skip
+            reasons = [
+                reason
+                for place in finding.locations
+                if place.role in ASKING
+                for reason in self._reasons(finding.rule, place)
+            ]
             if not reasons:
                 kept.append(finding)
                 continue
             place = finding.locations[0]
-            ignored.append(Ignored(
-                finding.rule, place.file, place.line, reasons[0], finding.fingerprint,
-                place.function, place.source, finding.count, finding.per_step,
-            ))  # fmt: skip
+            ignored.append(
+                Ignored(
+                    finding.rule,
+                    place.file,
+                    place.line,
+                    reasons[0],
+                    finding.fingerprint,
+                    place.function,
+                    place.source,
+                    finding.count,
+                    finding.per_step,
+                )
+            )
         return kept, ignored
 
     def _reasons(self, rule: str, place: Location) -> Iterator[str]:
         file = posixpath.join(self._evidence.cwd or "", place.file)
-        asked = [(each.line, each.text) for each in self._of(file)
-                 if each.first <= place.line <= each.last]  # fmt: skip
+        asked = [
+            (each.line, each.text)
+            for each in self._of(file)
+            if each.first <= place.line <= each.last
+        ]
         for line, text in (*asked, (place.line, comment(place.source or ""))):
             names, reason = parsed(text)
             fitting = [name for name in names if fit(rule, name)]
@@ -62,8 +79,9 @@ class Suppression:
             if fitting:
                 yield reason
         path = self._evidence.portable(place.file)
-        yield from (f"as configured for {glob}" for glob in self._globs.get(rule, ())
-                    if matches(glob, path))  # fmt: skip
+        yield from (
+            f"as configured for {glob}" for glob in self._globs.get(rule, ()) if matches(glob, path)
+        )
 
     def notes(self, judged: Callable[[str], bool], known: Sequence[str]) -> list[str]:
         """What is wrong with the comments in the program's own files: they cannot be understood,
@@ -75,26 +93,40 @@ class Suppression:
             judged: whether all rules were judged that a comment means by a name.
             known: ids of all rules.
         """
-        files = [row["file"] for row in self._evidence.database.rows(
-            "SELECT file FROM ignore_comment UNION SELECT file FROM source_line ORDER BY file"
-        )]  # fmt: skip
+        files = [
+            row["file"]
+            for row in self._evidence.database.rows(
+                "SELECT file FROM ignore_comment UNION SELECT file FROM source_line ORDER BY file"
+            )
+        ]
         root = posixpath.join(self._evidence.root or "", "")
         told = []
         for file in files:
             if not (file and root and file.startswith(root)) or installed(file):
                 continue
-            idle = [(asked, names) for asked in self._of(file)
-                    if (names := [name for name in parsed(asked.text)[0] if judged(name)
-                                  and (file, asked.line, name) not in self._used])]  # fmt: skip
+            idle = [
+                (asked, names)
+                for asked in self._of(file)
+                if (
+                    names := [
+                        name
+                        for name in parsed(asked.text)[0]
+                        if judged(name) and (file, asked.line, name) not in self._used
+                    ]
+                )
+            ]
             ran = self._ran(file) if idle else set()
             shown = self._evidence.shown(file)
-            told += [f"unclear ignore at {shown}:{asked.line}: {fault}" for asked in self._of(file)
-                     if (fault := _fault(asked.text, known))]  # fmt: skip
             told += [
-                f"unused ignore at {shown}:{asked.line}:"
-                f" {', '.join(names)} did not fire"
-                for asked, names in idle if any(asked.first <= line <= asked.last for line in ran)
-            ]  # fmt: skip
+                f"unclear ignore at {shown}:{asked.line}: {fault}"
+                for asked in self._of(file)
+                if (fault := _fault(asked.text, known))
+            ]
+            told += [
+                f"unused ignore at {shown}:{asked.line}: {', '.join(names)} did not fire"
+                for asked, names in idle
+                if any(asked.first <= line <= asked.last for line in ran)
+            ]
         return told
 
     def _ran(self, file: str) -> set[int]:

@@ -37,10 +37,16 @@ _STEADY = 0.25  # of the loop: as many median steps make up no less of it
 _IDLE = 0.5  # of the waits for the device: with more, the host does not wait for its work
 #: What can limit a step, in words.
 LIMITS = {
-    "compilation": "compiling", "host_sync": "reads from the device", "input": "input",
-    "upload": "uploads", "checkpoint": "saving checkpoints", "dispatch": "dispatch",
-    "tracing": "tracing on the host", "host": "other Python on the host", "device": "the device",
-}  # fmt: skip
+    "compilation": "compiling",
+    "host_sync": "reads from the device",
+    "input": "input",
+    "upload": "uploads",
+    "checkpoint": "saving checkpoints",
+    "dispatch": "dispatch",
+    "tracing": "tracing on the host",
+    "host": "other Python on the host",
+    "device": "the device",
+}
 _UNKNOWN = "This evidence has no times of steps, so what limits the program is not known"
 _REPORTED = "{}, but no times of steps"
 _NOTHING, _NO_CURE = "nothing to fix", "no rule knows a cure"
@@ -144,8 +150,9 @@ def verdict(basis: Basis) -> Verdict:
         limit, todo = replace(limit, bound_by="device"), _WITHIN
     else:
         limit, todo = _nothing(basis, limit)
-    return Verdict(limit.bound_by, f"{limit.text}; {todo}.", speedup, kind,
-                   basis.limit if speedup else None)  # fmt: skip
+    return Verdict(
+        limit.bound_by, f"{limit.text}; {todo}.", speedup, kind, basis.limit if speedup else None
+    )
 
 
 def _to_fix(basis: Basis, speedup: float | None, kind: SavingBasis) -> str:

@@ -54,7 +54,7 @@ class Probe:
 
     def __init__(
         self, steps: Sequence[str], child: subprocess.Popen[bytes], pipe: int, output: IO[bytes]
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._steps = steps
         self._child = child
         self._pipe = pipe
@@ -132,9 +132,13 @@ def probing(steps: Sequence[str], program: Sequence[Path], unset: Sequence[str])
         try:
             child = subprocess.Popen(
                 [sys.executable, *map(str, program), str(for_child)],
-                stdin=subprocess.DEVNULL, stdout=output, stderr=output, pass_fds=[for_child],
-                env=_environment(unset), start_new_session=True,
-            )  # fmt: skip
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                pass_fds=[for_child],
+                env=_environment(unset),
+                start_new_session=True,
+            )
         finally:
             os.close(for_child)
         try:

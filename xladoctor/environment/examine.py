@@ -47,9 +47,14 @@ def _none_installed() -> list[Check]:
     if any(framework.installed for framework in FRAMEWORKS):
         return []
     titles = " nor ".join(each.title for each in captured())
-    return [failure("framework", f"neither {titles} is installed for {sys.executable}",
-                    f"{install_lines()}\nor check the Python that has one:"
-                    " /path/to/python -m xladoctor env")]  # fmt: skip
+    return [
+        failure(
+            "framework",
+            f"neither {titles} is installed for {sys.executable}",
+            f"{install_lines()}\nor check the Python that has one:"
+            " /path/to/python -m xladoctor env",
+        )
+    ]
 
 
 def _before() -> list[Check]:

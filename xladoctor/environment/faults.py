@@ -14,13 +14,17 @@ _HELD = "another program holds the device: wait for it or stop it, then check ag
 #: The first that matches counts.
 _KNOWN = (
     ("XLA_FLAGS", "fix XLA_FLAGS or unset it"),
-    ("GLIBC", "this system's C library is too old for the package: use a newer system or"
-     " container"),
-    ("cannot open shared object file", "a library is missing or cannot be found: reinstall the"
-     " package, and check LD_LIBRARY_PATH"),
+    (
+        "GLIBC",
+        "this system's C library is too old for the package: use a newer system or container",
+    ),
+    (
+        "cannot open shared object file",
+        "a library is missing or cannot be found: reinstall the package, and check LD_LIBRARY_PATH",
+    ),
     ("already in use", _HELD),
     ("is busy", _HELD),
-)  # fmt: skip
+)
 
 
 def advice(outcome: Outcome, statement: str, known: Known = ()) -> str:

@@ -25,8 +25,12 @@ def not_of_the_evidence(query: str) -> list[str]:
         duckdb.Error: it is not SQL.
     """
     nodes = list(_nodes(syntax(query)))
-    own = {entry["key"].lower() for node in nodes for entry in node.get("map", [])
-           if isinstance(entry, dict) and "key" in entry}  # fmt: skip
+    own = {
+        entry["key"].lower()
+        for node in nodes
+        for entry in node.get("map", [])
+        if isinstance(entry, dict) and "key" in entry
+    }
     found = [name for node in nodes for name in _foreign(node, own)]
     return list(dict.fromkeys(found))
 

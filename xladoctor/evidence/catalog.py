@@ -26,8 +26,10 @@ _MACRO = re.compile(
 def view_files(*below: str) -> list[str]:
     """The texts of ``views/*.sql``, or of a folder below, in the order of their names."""
     folder = resources.files("xladoctor.evidence").joinpath("views", *below)
-    files = sorted((file for file in folder.iterdir() if file.name.endswith(".sql")),
-                   key=lambda file: file.name)  # fmt: skip
+    files = sorted(
+        (file for file in folder.iterdir() if file.name.endswith(".sql")),
+        key=lambda file: file.name,
+    )
     return [file.read_text(encoding="utf-8") for file in files]
 
 
@@ -78,8 +80,9 @@ def public_views() -> dict[str, str]:
 
 def public_macros() -> dict[str, Macro]:
     """The macros that rules and queries may rely on."""
-    return {name: macro for name, macro in macro_heads().items()
-            if not macro.text.startswith(_INTERNAL)}  # fmt: skip
+    return {
+        name: macro for name, macro in macro_heads().items() if not macro.text.startswith(_INTERNAL)
+    }
 
 
 class Macro(NamedTuple):

@@ -18,8 +18,7 @@ from xladoctor.ingest.gathered import Repeated
 from xladoctor.ingest.interface import Interned
 
 Array = np.ndarray[Any, Any]
-_NUMPY = {"INTEGER": np.int64, "BIGINT": np.int64, "DOUBLE": np.float64,
-          "BOOLEAN": np.bool_}  # fmt: skip
+_NUMPY = {"INTEGER": np.int64, "BIGINT": np.int64, "DOUBLE": np.float64, "BOOLEAN": np.bool_}
 #: Rows times texts up to which texts are looked up in one list, which costs nothing unless a query
 #: wants the column, and keeps the rows in order. DuckDB copies the list for each 2,048 rows: 5
 #: million rows are grouped by 20,000 texts in 0.3 s, but by a million in 5 s, or 1.5 s by a join.

@@ -221,8 +221,10 @@ class Database:
     def _register(self, name: str, table: str, columns: Columns) -> dict[str, Source]:
         """Make columns scannable under a name; the columns of the table by their sources."""
         described = TABLES[table].columns
-        sources = {column: source(column, values, described[column].type, f"{name} {column}")
-                   for column, values in columns.items()}  # fmt: skip
+        sources = {
+            column: source(column, values, described[column].type, f"{name} {column}")
+            for column, values in columns.items()
+        }
         for column, scanned in sources.items():
             if scanned.texts is not None:
                 self._register_texts(f"{name} {column}", scanned.texts, scanned.listed)
@@ -253,8 +255,10 @@ class Database:
 @cache
 def _tables() -> dict[str, str]:
     """What creates each table."""
-    columns = {name: ", ".join(f'"{column}" {c.type}' for column, c in table.columns.items())
-               for name, table in TABLES.items()}  # fmt: skip
+    columns = {
+        name: ", ".join(f'"{column}" {c.type}' for column, c in table.columns.items())
+        for name, table in TABLES.items()
+    }
     return {name: f'CREATE TABLE "{name}" ({described})' for name, described in columns.items()}
 
 

@@ -74,8 +74,16 @@ def build(ingested: Ingested, origin: dict[str, Any]) -> Evidence:
     available = frozenset(ingested.tables) | frozenset(ingested.lazy)
     notes, lost = (tuple(map(clean, told)) for told in (ingested.notes, ingested.lost))
     origin = {**_encodable(origin), "path": origin.get("path")}  # that is what commands must name
-    return Evidence(database, available, notes, origin, origin.get("cwd"), lost, frontend,
-                    {table: clean(note) for table, note in ingested.cut.items()})  # fmt: skip
+    return Evidence(
+        database,
+        available,
+        notes,
+        origin,
+        origin.get("cwd"),
+        lost,
+        frontend,
+        {table: clean(note) for table, note in ingested.cut.items()},
+    )
 
 
 def _encodable(value: Any) -> Any:
@@ -89,7 +97,8 @@ def _encodable(value: Any) -> Any:
 
 def _frontend(ingested: Ingested, origin: dict[str, Any]) -> str:
     """What the program is written in, as far as the evidence says so."""
-    processes, timelines = (ingested.tables.get(table, {}).get("frontend", ())
-                            for table in ("process", "timeline"))  # fmt: skip
+    processes, timelines = (
+        ingested.tables.get(table, {}).get("frontend", ()) for table in ("process", "timeline")
+    )
     named = (*processes, origin.get("frontend"), *timelines)
     return next((str(name) for name in named if name), DEFAULT)

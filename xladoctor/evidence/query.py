@@ -109,10 +109,14 @@ class Query:
 
     def _finite(self) -> str:
         _, columns = self._run(f"DESCRIBE {self._within()}")
-        names = ['"{}"'.format(name.replace('"', '""')) for name, kind, *_ in columns
-                 if kind in ("DOUBLE", "FLOAT")]  # fmt: skip
-        finite = ", ".join(f"CASE WHEN isfinite({name}) THEN {name} END AS {name}"
-                           for name in names)  # fmt: skip
+        names = [
+            '"{}"'.format(name.replace('"', '""'))
+            for name, kind, *_ in columns
+            if kind in ("DOUBLE", "FLOAT")
+        ]
+        finite = ", ".join(
+            f"CASE WHEN isfinite({name}) THEN {name} END AS {name}" for name in names
+        )
         return f"SELECT * {f'REPLACE ({finite})' if names else ''} {self._within()}"
 
     def _run(self, statement: str) -> tuple[list[str], list[tuple[Any, ...]]]:
@@ -126,13 +130,15 @@ def _refusals(query: str, database: Database, lines_before: int = 0) -> Iterator
     try:
         yield
     except TimeoutError as error:
-        raise QueryError("the query took too long and was ended",
-                         "let it read or join fewer rows, or give it more time with --timeout"
-                         ) from error  # fmt: skip
+        raise QueryError(
+            "the query took too long and was ended",
+            "let it read or join fewer rows, or give it more time with --timeout",
+        ) from error
     except duckdb.OutOfMemoryException as error:
         first = str(error).splitlines()[0]
-        raise QueryError(f"the query needs too much memory: {first}",
-                         "let it read or join fewer rows") from error  # fmt: skip
+        raise QueryError(
+            f"the query needs too much memory: {first}", "let it read or join fewer rows"
+        ) from error
     except duckdb.Error as error:
         first, *others = [line for line in str(error).splitlines() if line.strip()]
         missing = re.search(r"Table with name (\S+) does not exist", first)

@@ -86,8 +86,9 @@ def locate(word: str) -> str:
         raise IngestError(f"{word}: there {only} of that name in {RUNS}/")
     if exists or name == _LAST:
         of_it, script = (" of it", quoted(word)) if exists else ("", "your_script.py")
-        raise IngestError(f"{word}: no run{of_it} in {RUNS}/",
-                          f"to make one: xladoctor run {script}")  # fmt: skip
+        raise IngestError(
+            f"{word}: no run{of_it} in {RUNS}/", f"to make one: xladoctor run {script}"
+        )
     raise IngestError(f"{word}: no such file or directory", _EXPECTED)
 
 
@@ -117,8 +118,10 @@ def refuse_several(places: Sequence[Path]) -> None:
         return
     named = quoted(*map(str, places))
     if len(places) > 1 and len(runs) == 1:
-        raise IngestError(f"{named}: a run is read by itself, not with other evidence",
-                          f"xladoctor analyze {quoted(str(runs[0].path))}")  # fmt: skip
+        raise IngestError(
+            f"{named}: a run is read by itself, not with other evidence",
+            f"xladoctor analyze {quoted(str(runs[0].path))}",
+        )
     several = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
     lines = [line for run in runs[:_MOST_LISTED] for line in _described(run)]
     if len(runs) > _MOST_LISTED:
@@ -178,8 +181,11 @@ def _object(file: Path) -> dict[str, Any]:
 def _described(run: KeptRun) -> list[str]:
     began = f"{datetime.fromtimestamp(run.began_s):%Y-%m-%d %H:%M}"
     steps = [] if run.steps is None else [f"{run.steps:,} steps"]
-    return [str(run.path), "    " + ", ".join([run.script, began, *steps]),
-            "    " + shorten(run.verdict, 74, placeholder=" …")]  # fmt: skip
+    return [
+        str(run.path),
+        "    " + ", ".join([run.script, began, *steps]),
+        "    " + shorten(run.verdict, 74, placeholder=" …"),
+    ]
 
 
 def _exists(word: str) -> bool:
@@ -191,9 +197,12 @@ def _exists(word: str) -> bool:
 
 def _elsewhere(url: str, scheme: str) -> IngestError:
     if scheme == "file":
-        return IngestError(f"{url}: name the path itself",
-                           f"xladoctor analyze {quoted(url.partition('://')[2])}")  # fmt: skip
+        return IngestError(
+            f"{url}: name the path itself", f"xladoctor analyze {quoted(url.partition('://')[2])}"
+        )
     name = url.rstrip("/").rpartition("/")[2]
     copy = _COPY.get(scheme, "copy {url} to {name}").format(url=quoted(url), name=quoted(name))
-    return IngestError(f"{url}: xladoctor reads only files on this machine; copy it first",
-                       f"{copy}\nxladoctor analyze {quoted(name)}")  # fmt: skip
+    return IngestError(
+        f"{url}: xladoctor reads only files on this machine; copy it first",
+        f"{copy}\nxladoctor analyze {quoted(name)}",
+    )

@@ -43,16 +43,18 @@ def lines_around(evidence: Evidence, file: str, line: int, around: int) -> list[
         return []
     lines = linecache.getlines(file)
     first, end = max(1, line - around), min(len(lines), line + around)
-    return [(number, redact_code(lines[number - 1].rstrip("\n")))
-            for number in range(first, end + 1)]  # fmt: skip
+    return [
+        (number, redact_code(lines[number - 1].rstrip("\n"))) for number in range(first, end + 1)
+    ]
 
 
 def ignores_in(evidence: Evidence, file: str) -> list[Ignore]:
     """The comments in a file, as far as they can be known."""
     rows = evidence.database.rows(
         "SELECT DISTINCT line, first_line, last_line, text FROM ignore_comment WHERE file = $file"
-        " ORDER BY ALL", {"file": file},
-    )  # fmt: skip
+        " ORDER BY ALL",
+        {"file": file},
+    )
     if rows or not is_as_it_ran(evidence, file):
         return [Ignore(*row.values()) for row in rows]
     found = ignores(linecache.getlines(file))

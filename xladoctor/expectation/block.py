@@ -43,9 +43,11 @@ class Block:
         return _Counted(session, looks, before)
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
         traceback: TracebackType | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Compare, unless the block raised an exception."""
         __tracebackhide__ = True
         entered = self._entered.pop()
@@ -57,8 +59,10 @@ class Block:
         happened = _happened(entered)
         if "host_syncs" in self._bounds:
             _require_reads()
-        if any(sum(each.count(kind) for _, each in happened) > bound
-               for kind, bound in self._bounds.items()):  # fmt: skip
+        if any(
+            sum(each.count(kind) for _, each in happened) > bound
+            for kind, bound in self._bounds.items()
+        ):
             from xladoctor.expectation.failure import message
 
             raise UnmetExpectation(message(happened, self._bounds))
@@ -80,15 +84,19 @@ def _require_reads() -> None:
     known = [vocabulary(name) for name in sessions.running()]
     if known and not any(each.records_reads for each in known):
         titles = " and ".join(each.title for each in known)
-        raise XladoctorError(f"host_syncs cannot be expected: reads in programs of {titles} alone"
-                             " are not recorded", "leave host_syncs out")  # fmt: skip
+        raise XladoctorError(
+            f"host_syncs cannot be expected: reads in programs of {titles} alone are not recorded",
+            "leave host_syncs out",
+        )
 
 
 def _begun_since(entered: dict[str, _Counted]) -> list[_Counted]:
     """Of frameworks that were imported, and used, in the block."""
-    return [_Counted(session, False, session.tally.at_start)
-            for name, session in sessions.running().items()
-            if name not in entered and session.awake]  # fmt: skip
+    return [
+        _Counted(session, False, session.tally.at_start)
+        for name, session in sessions.running().items()
+        if name not in entered and session.awake
+    ]
 
 
 def expect(

@@ -38,9 +38,22 @@ class FindingBuilder:
     def without_rule(self, title: str, row: Row, message: str, fix: str, rule: str = "") -> Finding:
         """In these words; the row has the lines and the count."""
         return Finding(
-            rule=rule, name="", severity="info", severity_by_counts="info", title=title,
-            locations=located(row, self.evidence), count=row["count"], per_step=None,
-            processes=["0"], cost=Cost(None, None, "none"),
-            saving=Saving(None, None, None, "none"), cause={}, consequences=[],
-            message=" ".join(message.split()), why="", fix=fix, example="", fingerprint="",
-        )  # fmt: skip
+            rule=rule,
+            name="",
+            severity="info",
+            severity_by_counts="info",
+            title=title,
+            locations=located(row, self.evidence),
+            count=row["count"],
+            per_step=None,
+            processes=["0"],
+            cost=Cost(None, None, "none"),
+            saving=Saving(None, None, None, "none"),
+            cause={},
+            consequences=[],
+            message=" ".join(message.split()),
+            why="",
+            fix=fix,
+            example="",
+            fingerprint="",
+        )

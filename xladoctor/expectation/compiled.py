@@ -64,8 +64,11 @@ def explain_compilations(
     late = (Path(builder.evidence.origin["path"]) / _EARLIER).exists()
     explained = _by_rules(builder, rows, late)
     known = {index for indices, _ in explained for index in indices}
-    explained += [([index], _without_rule(builder, row, late))
-                  for index, row in rows.items() if index not in known]  # fmt: skip
+    explained += [
+        ([index], _without_rule(builder, row, late))
+        for index, row in rows.items()
+        if index not in known
+    ]
     explained.sort(key=lambda pair: pair[0][0])
     return [finding for _, finding in explained], _notes(database, rows.values(), happened)
 
@@ -99,10 +102,12 @@ def _without_rule(builder: FindingBuilder, row: Row, late: bool) -> Finding:
     change = phrase({**row, "file": row["made_file"]})
     by_operator = rule.events == "fallbacks"  # whose findings count its runs, not the graphs
     return builder.without_rule(
-        rule.title if by_operator else "Graph compiled again", {**_guilty(row), "count": 1},
-        (_DEPENDENT if by_operator else _AGAIN).format(change), rule.fix,
+        rule.title if by_operator else "Graph compiled again",
+        {**_guilty(row), "count": 1},
+        (_DEPENDENT if by_operator else _AGAIN).format(change),
+        rule.fix,
         rule.id if by_operator else "",
-    )  # fmt: skip
+    )
 
 
 def _is_nowhere(row: Row) -> bool:
@@ -116,8 +121,7 @@ def _guilty(row: Row) -> Row:
         return row
     names = ("file", "line", "function")
     made = {name: row[f"made_{name}"] for name in (*names, *(f"user_{name}" for name in names))}
-    return {**made, **{f"related_{name}": row[name] for name in names},
-            "related_role": "compiled"}  # fmt: skip
+    return {**made, **{f"related_{name}": row[name] for name in names}, "related_role": "compiled"}
 
 
 def _notes(database: Database, rows: Collection[Row], happened: Happened) -> list[str]:
@@ -127,6 +131,8 @@ def _notes(database: Database, rows: Collection[Row], happened: Happened) -> lis
         notes.append(f"Nothing more is known about {missing} of the compilations.")
     unknown = any(row["kind"] == "unknown" for row in rows)
     if unknown and not database.has_rows("hlo_module"):
-        notes.append("The compiled graphs could not be fetched: the program has a profiler session"
-                     " of its own open.")  # fmt: skip
+        notes.append(
+            "The compiled graphs could not be fetched: the program has a profiler session"
+            " of its own open."
+        )
     return notes

@@ -50,8 +50,15 @@ def _evidence(folder: Path, happened: Happened, place: Places) -> Evidence:
     read_process(folder, [], 0, ingested, None)
     ingested.tables.pop("host_sync", None)
     for (site, kind), count in happened.waits.items():
-        ingested.add("host_sync", process=0, tail=True, kind=kind, closure=False, count=count,
-                     **columns(place(site)))  # fmt: skip
+        ingested.add(
+            "host_sync",
+            process=0,
+            tail=True,
+            kind=kind,
+            closure=False,
+            count=count,
+            **columns(place(site)),
+        )
     block = Period(happened.began_ns, happened.ended_ns)
     origin = {"kind": "run", "path": str(folder), "cwd": str(Path.cwd())}
     return evidence_of(ingested, block, **origin, began_ns=happened.began_ns)

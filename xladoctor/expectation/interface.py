@@ -58,10 +58,14 @@ class Happened:
     def between(cls, before: Any, after: Any) -> Happened:
         """What happened from one reading of the counts to the next."""
         return cls(
-            before.at_ns, after.at_ns, after.compiled - before.compiled,
-            _grown(before.waits, after.waits), _grown(before.fallbacks, after.fallbacks),
-            _grown(before.lines, after.lines), after.lines,
-        )  # fmt: skip
+            before.at_ns,
+            after.at_ns,
+            after.compiled - before.compiled,
+            _grown(before.waits, after.waits),
+            _grown(before.fallbacks, after.fallbacks),
+            _grown(before.lines, after.lines),
+            after.lines,
+        )
 
     def count(self, kind: Kind) -> int:
         """How often something happened."""

@@ -56,8 +56,9 @@ def active() -> dict[str, Any]:
 def check(session: Any) -> None:
     """Raises XladoctorError if the session no longer counts."""
     if not session.awake or session.tally.off:
-        raise XladoctorError("this block cannot be counted: the session that counts has ended"
-                             " or failed")  # fmt: skip
+        raise XladoctorError(
+            "this block cannot be counted: the session that counts has ended or failed"
+        )
 
 
 def running() -> dict[str, Any]:
@@ -72,8 +73,13 @@ def running() -> dict[str, Any]:
 
 def _all() -> dict[str, Any]:
     own = [session for started in _started for session in started.capture.sessions]
-    others = [session for name in _PACKAGES if name in sys.modules
-              for session in sys.modules[name].running() if session not in own]  # fmt: skip
+    others = [
+        session
+        for name in _PACKAGES
+        if name in sys.modules
+        for session in sys.modules[name].running()
+        if session not in own
+    ]
     return {session.framework: session for session in (*own, *others)}
 
 

@@ -50,8 +50,11 @@ def equivalent(call: str, template: str, instead: str, given: str) -> tuple[list
             new = f"{name}_" if name in taken else name
             before.append(f"{new} = {ast.unparse(value)}")
             values[name] = ast.Name(new)
-    module = (actual.func.value if isinstance(actual.func, ast.Attribute)
-              and isinstance(formal.func, ast.Name) else None)  # fmt: skip
+    module = (
+        actual.func.value
+        if isinstance(actual.func, ast.Attribute) and isinstance(formal.func, ast.Name)
+        else None
+    )
     named = _Named(values, module)
     before += [_written(named, each) for each in given.split(";") if each.strip()]
     return before, _written(named, instead)
@@ -82,10 +85,15 @@ def _bound(
 ) -> dict[str, ast.expr] | None:
     """The value of each of the template's names; numbers in there are defaults of keywords."""
     keys = [ast.unparse(name) for name in formal[0]] + [str(key) for key in formal[1]]
-    names = [name.id if isinstance(name, ast.Name) else key for key, name in
-             zip(keys, [*formal[0], *formal[1].values()], strict=True)]  # fmt: skip
-    values: dict[str, ast.expr] = {str(key): value for key, value in formal[1].items()
-              if isinstance(value, ast.Constant | ast.UnaryOp)}  # fmt: skip
+    names = [
+        name.id if isinstance(name, ast.Name) else key
+        for key, name in zip(keys, [*formal[0], *formal[1].values()], strict=True)
+    ]
+    values: dict[str, ast.expr] = {
+        str(key): value
+        for key, value in formal[1].items()
+        if isinstance(value, ast.Constant | ast.UnaryOp)
+    }
     if len(actual[0]) > len(keys) or not all(name.isidentifier() for name in names):
         return None
     values |= zip(keys, actual[0], strict=False)

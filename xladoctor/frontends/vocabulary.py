@@ -21,14 +21,42 @@ from pydantic import BaseModel, ConfigDict
 #: For evidence that does not name its frontend: metrics reports, timelines of other profilers.
 DEFAULT = "torch_xla"
 
-Trait = Literal["constant", "device_data", "insignificant", "reads_scalar", "sized_by_data",
-                "takes_numbers"]  # fmt: skip
-Meaning = Literal["compile", "execute", "read", "upload", "sent", "eager_compile", "eager_execute",
-                  "compiled", "launched_again", "barrier", "graph_size", "fetch",
-                  "handles"]  # fmt: skip
-Event = Literal["barrier", "graph", "launch", "execution", "compilation", "client_compilation",
-                "fetch", "send", "call", "step",
-                "backward", "operator", "compiled", "update", "collective", "part"]  # fmt: skip
+Trait = Literal[
+    "constant", "device_data", "insignificant", "reads_scalar", "sized_by_data", "takes_numbers"
+]
+Meaning = Literal[
+    "compile",
+    "execute",
+    "read",
+    "upload",
+    "sent",
+    "eager_compile",
+    "eager_execute",
+    "compiled",
+    "launched_again",
+    "barrier",
+    "graph_size",
+    "fetch",
+    "handles",
+]
+Event = Literal[
+    "barrier",
+    "graph",
+    "launch",
+    "execution",
+    "compilation",
+    "client_compilation",
+    "fetch",
+    "send",
+    "call",
+    "step",
+    "backward",
+    "operator",
+    "compiled",
+    "update",
+    "collective",
+    "part",
+]
 Activity = Literal["compile", "wait", "upload", "input", "save", "dispatch"]
 Word = Literal["barrier", "breaks", "dispatch", "unused", "idle", "log", "install", "server"]
 SettingKind = Literal["place", "device"]
@@ -211,9 +239,11 @@ class Vocabulary(BaseModel):
 @cache
 def vocabularies() -> dict[str, Vocabulary]:
     """All vocabularies by name, the default first."""
-    files = {file.name.removesuffix(".yaml"): file
-             for file in resources.files("xladoctor.frontends").iterdir()
-             if file.name.endswith(".yaml")}  # fmt: skip
+    files = {
+        file.name.removesuffix(".yaml"): file
+        for file in resources.files("xladoctor.frontends").iterdir()
+        if file.name.endswith(".yaml")
+    }
     return {
         name: Vocabulary.model_validate(yaml.load(files[name].read_text("utf-8"), _Loader))  # noqa: S506  # safe
         for name in sorted(files, key=lambda name: (name != DEFAULT, name))
@@ -258,8 +288,15 @@ def part_of(event: str) -> str | None:
 @cache
 def phase_of(event: str) -> str | None:
     """The phase of compiling that an event is of, in any frontend; None for other events."""
-    return next((phase for each in vocabularies().values() for phase, names in each.phases.items()
-                 if re.fullmatch(names, event)), None)  # fmt: skip
+    return next(
+        (
+            phase
+            for each in vocabularies().values()
+            for phase, names in each.phases.items()
+            if re.fullmatch(names, event)
+        ),
+        None,
+    )
 
 
 def written_in(names: Collection[str], categories: frozenset[str] = frozenset()) -> str | None:
@@ -267,15 +304,18 @@ def written_in(names: Collection[str], categories: frozenset[str] = frozenset())
     its events; or else whose events it has; or else whose modules.
     """
     of: tuple[Callable[[Vocabulary], Iterable[str]], ...] = (
-        lambda words: chain(*words.events.values()), lambda words: words.modules,
-    )  # fmt: skip
+        lambda words: chain(*words.events.values()),
+        lambda words: words.modules,
+    )
     by_category = (
         name for name, words in vocabularies().items() if categories & {*words.categories}
     )
     by_name = (
-        name for begins in of for name, words in vocabularies().items()
+        name
+        for begins in of
+        for name, words in vocabularies().items()
         if any(map(methodcaller("startswith", tuple(begins(words))), names))
-    )  # fmt: skip
+    )
     return next(by_category, None) or next(by_name, None)
 
 
@@ -295,8 +335,11 @@ def of_known_runtime() -> re.Pattern[str]:
 def strange_runtime(categories: Iterable[str]) -> str | None:
     """What a runtime is called whose calls are not understood, by the categories of its events."""
     runtimes = chain(*(each.strange_runtimes.items() for each in vocabularies().values()))
-    found = (name for name, pattern in runtimes
-             if any(re.fullmatch(pattern, category) for category in categories))  # fmt: skip
+    found = (
+        name
+        for name, pattern in runtimes
+        if any(re.fullmatch(pattern, category) for category in categories)
+    )
     return next(found, None)
 
 
@@ -325,8 +368,11 @@ def tables(frontend: str) -> dict[str, dict[str, list[Any]]]:
     words = vocabulary(frontend)
     traits = [(op, trait) for trait, ops in words.operators.items() for op in ops]
     helpers = [(helper, kind) for helper in words.reading_helpers for kind in helper.reads]
-    meanings = [(name, meaning, rank) for meaning, names in words.metrics.items()
-                for rank, name in enumerate(names)]  # fmt: skip
+    meanings = [
+        (name, meaning, rank)
+        for meaning, names in words.metrics.items()
+        for rank, name in enumerate(names)
+    ]
     return {
         "operator_trait": {
             "op": [op for op, _ in traits],

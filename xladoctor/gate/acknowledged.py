@@ -51,17 +51,23 @@ class Acknowledged(BaseModel):
     @field_validator("budgets")
     @classmethod
     def _known_budgets(cls, value: dict[str, dict[str, AcceptedOverrun]]) -> object:
-        unknown = sorted({name for names in value.values() for name in names}
-                         - set(Budgets.model_fields))  # fmt: skip
+        unknown = sorted(
+            {name for names in value.values() for name in names} - set(Budgets.model_fields)
+        )
         if unknown:
-            raise ValueError(f"no such budget: {', '.join(unknown)}; expected one of"
-                             f" {', '.join(Budgets.model_fields)}")  # fmt: skip
+            raise ValueError(
+                f"no such budget: {', '.join(unknown)}; expected one of"
+                f" {', '.join(Budgets.model_fields)}"
+            )
         return value
 
     def overrun(self, script: str, budget: str) -> AcceptedOverrun | None:
         """What is accepted for a budget of a program."""
-        fitting = [names[budget] for glob, names in self.budgets.items()
-                   if matches(glob, script) and budget in names]  # fmt: skip
+        fitting = [
+            names[budget]
+            for glob, names in self.budgets.items()
+            if matches(glob, script) and budget in names
+        ]
         return fitting[-1] if fitting else None
 
 

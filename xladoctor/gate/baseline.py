@@ -45,8 +45,16 @@ class Known(BaseModel):
     @property
     def sighting(self) -> Sighting:
         """What identifies the finding."""
-        return Sighting(self.fingerprint, self.rule, None, self.file, self.function, self.code,
-                        self.count, self.per_step)  # fmt: skip
+        return Sighting(
+            self.fingerprint,
+            self.rule,
+            None,
+            self.file,
+            self.function,
+            self.code,
+            self.count,
+            self.per_step,
+        )
 
 
 class Script(BaseModel):
@@ -88,16 +96,19 @@ def read(path: Path) -> Baseline:
     try:
         document = json.loads(text, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
-        raise GateError(f"{path}: the baseline is not JSON: {error}",
-                        f"a merge may have corrupted it; {_AGAIN}") from error  # fmt: skip
+        raise GateError(
+            f"{path}: the baseline is not JSON: {error}", f"a merge may have corrupted it; {_AGAIN}"
+        ) from error
     if not isinstance(document, dict) or document.get("tool") != "xladoctor":
         raise GateError(f"{path}: not an xladoctor baseline", _AGAIN)
     version = document.get("schema_version")
     if type(version) is not int or version < 1:
         raise GateError(f"{path}: not a baseline: schema_version: {version!r}", _AGAIN)
     if version > VERSION:
-        raise GateError(f"{path}: the baseline has version {version}; this xladoctor reads"
-                        f" version {VERSION}", "install the xladoctor that wrote it")  # fmt: skip
+        raise GateError(
+            f"{path}: the baseline has version {version}; this xladoctor reads version {VERSION}",
+            "install the xladoctor that wrote it",
+        )
     try:
         return Baseline.model_validate(document)
     except ValidationError as error:
@@ -142,12 +153,15 @@ def entry(finding: Finding, severity: Severity, run: RunFacts) -> Known:
     """A finding as the baseline stores it."""
     place = finding.locations[0] if finding.locations else None
     return Known(
-        fingerprint=finding.fingerprint, rule=finding.rule, severity=severity,
+        fingerprint=finding.fingerprint,
+        rule=finding.rule,
+        severity=severity,
         file=portable(place.file, run.cwd, run.root) if place else None,
         function=place.function if place else None,
         code=" ".join((place.source or "").split()) if place else "",
-        count=finding.count, per_step=finding.per_step,
-    )  # fmt: skip
+        count=finding.count,
+        per_step=finding.per_step,
+    )
 
 
 def known(script: Script | None, diagnosis: Diagnosis) -> dict[str, Known]:
@@ -163,8 +177,9 @@ def gone(script: Script | None, diagnosis: Diagnosis) -> list[Gone]:
     judged = set() if unseen(diagnosis) else {*diagnosis.rules.fired, *diagnosis.rules.clear}
     return [
         Gone(entry.fingerprint, entry.rule, entry.file, entry.code, entry.rule in judged)
-        for entry in (script.findings if script else ()) if entry.fingerprint not in present
-    ]  # fmt: skip
+        for entry in (script.findings if script else ())
+        if entry.fingerprint not in present
+    ]
 
 
 def is_more(finding: Finding, known: Known, steps: int | None, known_steps: int | None) -> bool:
@@ -174,9 +189,12 @@ def is_more(finding: Finding, known: Known, steps: int | None, known_steps: int 
 
 
 def merged(
-    baseline: Baseline, name: str, diagnosis: Diagnosis, entries: Sequence[Known],
+    baseline: Baseline,
+    name: str,
+    diagnosis: Diagnosis,
+    entries: Sequence[Known],
     judges: Callable[[str], bool] = lambda rule: True,
-) -> Baseline:  # fmt: skip
+) -> Baseline:
     """The baseline with one program's entries replaced; those that could not be judged stay.
 
     Args:
@@ -186,8 +204,12 @@ def merged(
     before = baseline.scripts.get(name)
     unknown = {entry.fingerprint for entry in gone(before, diagnosis) if not entry.certain}
     unknown -= {entry.fingerprint for entry in entries}
-    kept = [entry for entry in (before.findings if before else ())
-            if entry.fingerprint in unknown or not judges(entry.rule)]  # fmt: skip
-    script = Script(steps=diagnosis.steps.count if diagnosis.steps else None,
-                    findings=[*entries, *kept])  # fmt: skip
+    kept = [
+        entry
+        for entry in (before.findings if before else ())
+        if entry.fingerprint in unknown or not judges(entry.rule)
+    ]
+    script = Script(
+        steps=diagnosis.steps.count if diagnosis.steps else None, findings=[*entries, *kept]
+    )
     return baseline.model_copy(update={"scripts": {**baseline.scripts, name: script}})

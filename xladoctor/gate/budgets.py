@@ -38,5 +38,4 @@ def _outcome(name: str, limit: float, count: Count) -> BudgetOutcome:
         if count.reason:
             return BudgetOutcome(name, count.name, limit, count.value, "unknown", count.reason)
         return BudgetOutcome(name, count.name, limit, count.value, "within")
-    return BudgetOutcome(name, count.name, limit, count.value, "over", "",
-                         count.consumers[:_LINES])  # fmt: skip
+    return BudgetOutcome(name, count.name, limit, count.value, "over", "", count.consumers[:_LINES])

@@ -87,28 +87,37 @@ def judge(diagnosis: Diagnosis, terms: Terms) -> GateOutcome:
     outcomes = diagnosis.rules
     rules = [*outcomes.fired, *outcomes.clear, *outcomes.not_evaluated]
     if not limits and not any(map(terms.judges, rules)):
-        raise GateError(f"{terms.script}: nothing to judge: no selected rule goes by counts,"
-                        " and there is no budget", "see select, ignore and levels in the"
-                        " configuration and on the command line; --time judges times too"
-                        )  # fmt: skip
+        raise GateError(
+            f"{terms.script}: nothing to judge: no selected rule goes by counts,"
+            " and there is no budget",
+            "see select, ignore and levels in the"
+            " configuration and on the command line; --time judges times too",
+        )
     known = baselines.known(terms.baseline, diagnosis)
     judgements = [_judgement(finding, known, diagnosis, terms) for finding in diagnosis.findings]
     kept = [_accepted(budget, terms) for budget in budgets.kept(diagnosis, limits)]
     missing = _missing(diagnosis, kept, terms)
-    failed = (any(judgement.fails for judgement in judgements)
-              or any(budget.state == "over" for budget in kept))  # fmt: skip
+    failed = any(judgement.fails for judgement in judgements) or any(
+        budget.state == "over" for budget in kept
+    )
     status: Literal["passed", "failed", "missing"] = "passed"
     if failed:
         status = "failed"
     elif missing and not terms.settings.gate.allow_missing:
         status = "missing"
     return GateOutcome(
-        status=status, script=terms.script, fail_on=terms.settings.gate.fail_on,
-        baseline=terms.baseline_path if terms.baseline else None, judgements=judgements,
-        budgets=kept, missing=missing, gone=baselines.gone(terms.baseline, diagnosis),
-        notes=_notes(diagnosis, known, kept, terms), runs=list(terms.runs),
+        status=status,
+        script=terms.script,
+        fail_on=terms.settings.gate.fail_on,
+        baseline=terms.baseline_path if terms.baseline else None,
+        judgements=judgements,
+        budgets=kept,
+        missing=missing,
+        gone=baselines.gone(terms.baseline, diagnosis),
+        notes=_notes(diagnosis, known, kept, terms),
+        runs=list(terms.runs),
         acknowledged=terms.settings.gate.acknowledged,
-    )  # fmt: skip
+    )
 
 
 def entries(diagnosis: Diagnosis, terms: Terms) -> list[baselines.Known]:
@@ -118,15 +127,21 @@ def entries(diagnosis: Diagnosis, terms: Terms) -> list[baselines.Known]:
         baselines.entry(finding, terms.severity(finding), diagnosis.run)
         for finding in diagnosis.findings
         if terms.fails(finding) and _acceptance(_names(finding, known), terms) is None
-    ]  # fmt: skip
+    ]
 
 
 def _judgement(
     finding: Finding, known: Mapping[str, baselines.Known], diagnosis: Diagnosis, terms: Terms
 ) -> Judgement:
     before = known.get(finding.fingerprint)
-    made = Judgement(finding.fingerprint, finding.rule, fails=False, state="tolerated", reason="",
-                     known_as=_known_as(finding, before, diagnosis))  # fmt: skip
+    made = Judgement(
+        finding.fingerprint,
+        finding.rule,
+        fails=False,
+        state="tolerated",
+        reason="",
+        known_as=_known_as(finding, before, diagnosis),
+    )
     if not terms.judges(finding.rule):
         return replace(made, state="not_judged", reason="judged by time; use --time to include it")
     if not terms.fails(finding):
@@ -158,13 +173,18 @@ def _against(
     before = terms.baseline.steps if terms.baseline else None
     severity = terms.severity(finding)
     if not reaches(known.severity, severity):
-        return replace(made, state="worse", fails=True,
-                       reason=f"{severity}, in the baseline {known.severity}")  # fmt: skip
+        return replace(
+            made, state="worse", fails=True, reason=f"{severity}, in the baseline {known.severity}"
+        )
     of = "" if before in (None, steps) else f" in {before} step{'s' * (before != 1)}"
     was = f"{_times(known.count)}{of}"
     if baselines.is_more(finding, known, steps, before):
-        return replace(made, state="worse", fails=True,
-                       reason=f"{_times(finding.count)}, in the baseline {was}")  # fmt: skip
+        return replace(
+            made,
+            state="worse",
+            fails=True,
+            reason=f"{_times(finding.count)}, in the baseline {was}",
+        )
     less = known.count > finding.count and before == steps
     as_was = _as_was(known, baselines.entry(finding, severity, diagnosis.run))
     return replace(made, state="known", reason=f"in the baseline{as_was}{f', there {was}' * less}")
@@ -192,8 +212,9 @@ def _why_new(finding: Finding, terms: Terms) -> str:
 
 def _acceptance(names: Sequence[str], terms: Terms) -> str | None:
     """In words, if a finding with one of these fingerprints is accepted by hand and still is."""
-    accepted = [terms.acknowledged.findings[name] for name in names
-                if name in terms.acknowledged.findings]  # fmt: skip
+    accepted = [
+        terms.acknowledged.findings[name] for name in names if name in terms.acknowledged.findings
+    ]
     valid = [each for each in accepted if not each.expired(terms.today)]
     return f"{valid[0].reason} (until {valid[0].expires})" if valid else None
 
@@ -209,29 +230,39 @@ def _accepted(outcome: BudgetOutcome, terms: Terms) -> BudgetOutcome:
 
 
 def _missing(diagnosis: Diagnosis, kept: Sequence[BudgetOutcome], terms: Terms) -> list[Missing]:
-    rules = [Missing(skipped.rule, skipped.reason) for skipped in diagnosis.not_checked
-             if terms.could_fail(diagnosis.pack[skipped.rule])]  # fmt: skip
+    rules = [
+        Missing(skipped.rule, skipped.reason)
+        for skipped in diagnosis.not_checked
+        if terms.could_fail(diagnosis.pack[skipped.rule])
+    ]
     unknown = [Missing(budget.name, budget.reason) for budget in kept if budget.state == "unknown"]
     return [*unseen(diagnosis), *rules, *unknown]
 
 
 def _notes(
-    diagnosis: Diagnosis, known: Mapping[str, baselines.Known], kept: Sequence[BudgetOutcome],
+    diagnosis: Diagnosis,
+    known: Mapping[str, baselines.Known],
+    kept: Sequence[BudgetOutcome],
     terms: Terms,
-) -> list[str]:  # fmt: skip
+) -> list[str]:
     """Budgets for other programs only; expired acknowledgements of findings in this run."""
     by_hand, globs = terms.acknowledged, terms.settings.gate.scripts
     meant = [glob for glob in globs if _alike(glob, terms.script)]
     of_others = meant and not any(matches(glob, terms.script) for glob in globs)
-    names = [name for finding in diagnosis.findings
-             for name in dict.fromkeys(_names(finding, known))]  # fmt: skip
+    names = [
+        name for finding in diagnosis.findings for name in dict.fromkeys(_names(finding, known))
+    ]
     findings = [(name, by_hand.findings.get(name)) for name in names]
-    over = [(budget.name, by_hand.overrun(terms.script, budget.name)) for budget in kept
-            if budget.state == "over"]  # fmt: skip
+    over = [
+        (budget.name, by_hand.overrun(terms.script, budget.name))
+        for budget in kept
+        if budget.state == "over"
+    ]
     expired = [
         f"the acknowledgement of {name} expired on {accepted.expires}: {accepted.reason}"
-        for name, accepted in (*findings, *over) if accepted and accepted.expired(terms.today)
-    ]  # fmt: skip
+        for name, accepted in (*findings, *over)
+        if accepted and accepted.expired(terms.today)
+    ]
     others = [f"the budgets for {', '.join(meant)} do not apply to this program"] * bool(of_others)
     return [*others, *expired]
 

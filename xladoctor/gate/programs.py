@@ -58,13 +58,16 @@ def programs(runs: Sequence[Sequence[Diagnosis]], name: str | None = None) -> li
     if any(other != names[0] for other in names):
         raise GateError(f"the runs ran different programs: {'; '.join(map(', '.join, names))}")
     if name is not None and len(names[0]) > 1:
-        raise GateError(f"--script names one program, but {len(names[0])} ran:"
-                        f" {', '.join(names[0])}")  # fmt: skip
+        raise GateError(
+            f"--script names one program, but {len(names[0])} ran: {', '.join(names[0])}"
+        )
     if not names[0]:
         raise GateError("no program to judge")
     each = zip(names[0], zip(*runs, strict=True), strict=True)
-    return [Program(name or script, list(diagnoses), names[0][: at + 1].count(script))
-            for at, (script, diagnoses) in enumerate(each)]  # fmt: skip
+    return [
+        Program(name or script, list(diagnoses), names[0][: at + 1].count(script))
+        for at, (script, diagnoses) in enumerate(each)
+    ]
 
 
 def _refuse(diagnosis: Diagnosis) -> None:
@@ -80,8 +83,10 @@ def _refuse(diagnosis: Diagnosis) -> None:
         raise GateError(f"{run.path}: the program {how} {after}: not judged", again)
     if run.status is None:
         raise GateError(f"{run.path}: the run was cut short {after}: not judged", again)
-    compiled = next((count.value for count in diagnosis.counts
-                     if count.name == "compilations_after_warmup"), None)  # fmt: skip
+    compiled = next(
+        (count.value for count in diagnosis.counts if count.name == "compilations_after_warmup"),
+        None,
+    )
     idle = not diagnosis.time.loop_s or compiled is None
     if not steps and idle and not in_loop(diagnosis):
         raise GateError(f"{run.path}: an empty run: the program ran no step on a device", again)
@@ -120,9 +125,12 @@ class Policy:
     def _terms(self, program: Program) -> Terms:
         pack = program.diagnosis.pack
         return Terms(
-            script=program.name, settings=self.settings,
+            script=program.name,
+            settings=self.settings,
             by_time=frozenset(name for name, rule in pack.items() if rule.judged_by == "time"),
-            baseline=self.baseline.scripts.get(program.entry), baseline_path=str(self.path),
-            acknowledged=self.acknowledged, today=self.today,
+            baseline=self.baseline.scripts.get(program.entry),
+            baseline_path=str(self.path),
+            acknowledged=self.acknowledged,
+            today=self.today,
             runs=repeated(program.diagnoses) if len(program.diagnoses) > 1 else (),
-        )  # fmt: skip
+        )

@@ -38,12 +38,14 @@ def aggregate(diagnoses: Sequence[Diagnosis]) -> Diagnosis:
     said = dict.fromkeys(text for each in diagnoses for text in each.warnings)
     lost = dict.fromkeys(text for each in diagnoses for text in each.run.incomplete)
     return replace(
-        middle, run=replace(middle.run, incomplete=list(lost)),
+        middle,
+        run=replace(middle.run, incomplete=list(lost)),
         findings=[_typical(finding, diagnoses) for finding in findings],
         counts=[_aggregated(count, diagnoses) for count in middle.counts],
-        rules=_outcomes(middle.rules, findings, skipped), not_checked=skipped,
+        rules=_outcomes(middle.rules, findings, skipped),
+        not_checked=skipped,
         warnings=[*said, *_seldom(diagnoses, seen, most), *_different(diagnoses)],
-    )  # fmt: skip
+    )
 
 
 def _not_checked(diagnoses: Sequence[Diagnosis], fired: set[str]) -> list[NotChecked]:
@@ -52,17 +54,28 @@ def _not_checked(diagnoses: Sequence[Diagnosis], fired: set[str]) -> list[NotChe
     for each in diagnoses:
         for skipped in each.not_checked:
             reasons[skipped.rule].append(skipped)
-    return [same[0] for rule, same in sorted(reasons.items())
-            if 2 * len(same) >= len(diagnoses) and rule not in fired]  # fmt: skip
+    return [
+        same[0]
+        for rule, same in sorted(reasons.items())
+        if 2 * len(same) >= len(diagnoses) and rule not in fired
+    ]
 
 
 def _typical(finding: Finding, diagnoses: Sequence[Diagnosis]) -> Finding:
     """With the median count of the runs that have it."""
-    same = [other for each in diagnoses for other in each.findings
-            if other.fingerprint == finding.fingerprint]  # fmt: skip
+    same = [
+        other
+        for each in diagnoses
+        for other in each.findings
+        if other.fingerprint == finding.fingerprint
+    ]
     middle = sorted(same, key=lambda other: other.count)[(len(same) - 1) // 2]
-    return replace(finding, count=middle.count, per_step=middle.per_step,
-                   severity_by_counts=middle.severity_by_counts)  # fmt: skip
+    return replace(
+        finding,
+        count=middle.count,
+        per_step=middle.per_step,
+        severity_by_counts=middle.severity_by_counts,
+    )
 
 
 def _aggregated(count: Count, diagnoses: Sequence[Diagnosis]) -> Count:
@@ -88,10 +101,11 @@ def _outcomes(
     not_evaluated = [rule.rule for rule in skipped]
     every = sorted({*rules.fired, *rules.clear, *rules.not_evaluated, *fired})
     return replace(
-        rules, fired=[rule for rule in every if rule in fired],
+        rules,
+        fired=[rule for rule in every if rule in fired],
         clear=[rule for rule in every if rule not in fired and rule not in not_evaluated],
         not_evaluated=not_evaluated,
-    )  # fmt: skip
+    )
 
 
 def _seldom(diagnoses: Sequence[Diagnosis], seen: Counter[str], most: set[str]) -> list[str]:
@@ -99,15 +113,17 @@ def _seldom(diagnoses: Sequence[Diagnosis], seen: Counter[str], most: set[str]) 
     return [
         f"{finding.rule} at {_place(finding)} in only {seen[name]} of {len(diagnoses)} runs:"
         " not counted"
-        for name, finding in findings.items() if name not in most
-    ]  # fmt: skip
+        for name, finding in findings.items()
+        if name not in most
+    ]
 
 
 def _different(diagnoses: Sequence[Diagnosis]) -> list[str]:
     return [
         f"{row.name} differs between the runs: {', '.join(_text(value) for value in row.values)}"
-        for row in repeated(diagnoses) if row.name != "step_ms" and len(set(row.values)) > 1
-    ]  # fmt: skip
+        for row in repeated(diagnoses)
+        if row.name != "step_ms" and len(set(row.values)) > 1
+    ]
 
 
 def _place(finding: Finding) -> str:

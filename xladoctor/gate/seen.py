@@ -22,8 +22,13 @@ def _loop(diagnosis: Diagnosis) -> list[Missing]:
         if steady >= _LEAST:
             return []
         warmup = "all of them" if not steady else f"{steps.warmup} of them"
-        return [Missing("steps", f"only {steps.count} step{'s' * (steps.count != 1)}, {warmup}"
-                        " warm-up: the steady state was not seen")]  # fmt: skip
+        return [
+            Missing(
+                "steps",
+                f"only {steps.count} step{'s' * (steps.count != 1)}, {warmup}"
+                " warm-up: the steady state was not seen",
+            )
+        ]
     if diagnosis.run.kind != "run" or in_loop(diagnosis):
         return []
     barrier = vocabulary(diagnosis.run.frontend).words.get("barrier")

@@ -25,8 +25,9 @@ _UNWRITTEN_NS = 2_000_000_000  # lines are written four times a second
 _LONGER = 10  # times as many steps may be in the next line, which a kill leaves unwritten
 
 
-def check(path: Path, logged: Logged, record: ProcessRecord, number: int,
-          ingested: Ingested) -> None:  # fmt: skip
+def check(
+    path: Path, logged: Logged, record: ProcessRecord, number: int, ingested: Ingested
+) -> None:
     """Lose what lies behind the end of a step log, where it is certain that something does.
 
     Args:
@@ -40,8 +41,9 @@ def check(path: Path, logged: Logged, record: ProcessRecord, number: int,
     if told := _counted(logged, record, number, ingested) or _recorded(
         logged, record, number, ingested
     ):
-        ingested.lose(f"{path}: is cut off: {told}; what came after it is lost",
-                      *tables_of(path.name))  # fmt: skip
+        ingested.lose(
+            f"{path}: is cut off: {told}; what came after it is lost", *tables_of(path.name)
+        )
 
 
 def _counted(logged: Logged, record: ProcessRecord, number: int, ingested: Ingested) -> str:
@@ -49,8 +51,9 @@ def _counted(logged: Logged, record: ProcessRecord, number: int, ingested: Inges
     if not record.ended or logged.ended is not False:
         return ""
     table = ingested.tables.get("counter", {})
-    for process, name, value in zip(*(table.get(key, ()) for key in ("process", "name", "value")),
-                                    strict=True):  # fmt: skip
+    for process, name, value in zip(
+        *(table.get(key, ()) for key in ("process", "name", "value")), strict=True
+    ):
         known = logged.counters.get(name, 0)
         if process == number and (value or 0) - known > max(_BESIDES, _BESIDES_SHARE * known):
             return f"the metrics report counts {name} {value:,} times, the log {known:,}"
@@ -62,18 +65,24 @@ def _recorded(logged: Logged, record: ProcessRecord, number: int, ingested: Inge
     table = ingested.tables.get("timeline", {})
     names = ("process", "file", "begin_ns", "steps_from")
     rows = zip(*(table.get(name, ()) for name in names), strict=True)
-    own = [(Path(file), begin) for process, file, begin, source in rows
-           if process == number and source in events("barrier")]  # fmt: skip
+    own = [
+        (Path(file), begin)
+        for process, file, begin, source in rows
+        if process == number and source in events("barrier")
+    ]
     if not own:
         return ""
     ((file, begin),) = own
-    (ends,) = (columns["end_ns"] for name, columns in ingested.batches
-               if name == "timeline_step" and columns["process"][0] == number)  # fmt: skip
-    last = (logged.end_ns + _CLOCKS_NS if record.ended
-            else max(logged.end_ns, begin) + _UNWRITTEN_NS)  # fmt: skip
+    (ends,) = (
+        columns["end_ns"]
+        for name, columns in ingested.batches
+        if name == "timeline_step" and columns["process"][0] == number
+    )
+    last = logged.end_ns + _CLOCKS_NS if record.ended else max(logged.end_ns, begin) + _UNWRITTEN_NS
     # The log's clock leaves out how far the system's was set before the window
-    started = next((window.begin_ns for window in record.windows
-                    if window.session == file.parent.name), begin)  # fmt: skip
+    started = next(
+        (window.begin_ns for window in record.windows if window.session == file.parent.name), begin
+    )
     after = np.count_nonzero(ends > last + max(0, begin - started))
     if after <= logged.longest * (1 if record.ended else _LONGER):
         return ""

@@ -69,8 +69,11 @@ def join(
     for index, row in enumerate(_unlogged(len(hashes), pairs), len(logged)):
         timed = _Timed.at(times, hashes, row)
         site = locate.known(CallSite(*(times[name][row] for name in CallSite.__dataclass_fields__)))
-        counts = (by_steps(site, timed.thread, timed.step) if timed.ordinal is None
-                  else (timed.ordinal, timed.launches))  # fmt: skip
+        counts = (
+            by_steps(site, timed.thread, timed.step)
+            if timed.ordinal is None
+            else (timed.ordinal, timed.launches)
+        )
         place = {**site.columns(), "callers": None}
         _add(process, index, None, timed, place, counts, rows)
     executed = (block for block in blocks if block.kind == "execution")
@@ -124,8 +127,11 @@ class _Locator:
 
     def callers(self, block: Block) -> str | None:
         """The program's lines below the call site of a stack; None if the log has no frames."""
-        lines = [f"{frame.file}:{frame.line}" for frame in block.frames
-                 if self._folders.is_user(frame.file)]  # fmt: skip
+        lines = [
+            f"{frame.file}:{frame.line}"
+            for frame in block.frames
+            if self._folders.is_user(frame.file)
+        ]
         return " ".join(lines[1:]) if lines else None
 
     def known(self, site: CallSite) -> CallSite:
@@ -149,8 +155,13 @@ def with_unfinished(log: AnalysisLog, times: Columns, lived: tuple[int, int]) ->
     if more <= 0:
         return times
     began, ended = lived
-    row = {"thread": None, "step": None, "during": "other", **CallSite().columns(),
-           **{name: values[-1] for name, values in times.items()}}  # fmt: skip
+    row = {
+        "thread": None,
+        "step": None,
+        "during": "other",
+        **CallSite().columns(),
+        **{name: values[-1] for name, values in times.items()},
+    }
     began = max(began, row.get("end_ns", began))
     row |= {"end_ns": ended, "duration_ns": max(0, ended - began) // more}
     return {name: [*times.get(name, ()), *[value] * more] for name, value in row.items()}
@@ -161,8 +172,11 @@ def _hashes(times: Columns, compiled: Sequence[Compiled]) -> list[str | None]:
     given: list[str | None] = list(times.get("graph_hash", ()))
     durations = times.get("duration_ns", ())
     hashes = given or [None] * len(durations)
-    events = ((compilation.client_ns, compilation.graph_hash) for compilation in compiled
-              if compilation.client_ns is not None and compilation.graph_hash)  # fmt: skip
+    events = (
+        (compilation.client_ns, compilation.graph_hash)
+        for compilation in compiled
+        if compilation.client_ns is not None and compilation.graph_hash
+    )
     event = next(events, None)
     for row, duration in enumerate(durations if event else ()):
         if event and abs(event[0] - duration) <= _SAME_DURATION * duration:
@@ -172,9 +186,13 @@ def _hashes(times: Columns, compiled: Sequence[Compiled]) -> list[str | None]:
 
 
 def _pair(
-    blocks: list[Block], times: Columns, hashes: list[str | None], process: int,
-    ingested: Ingested, modules: Sequence[Numbers],
-) -> list[int | None]:  # fmt: skip
+    blocks: list[Block],
+    times: Columns,
+    hashes: list[str | None],
+    process: int,
+    ingested: Ingested,
+    modules: Sequence[Numbers],
+) -> list[int | None]:
     """The timed row of each block, None where it is not known."""
     count = len(hashes)
     if len(blocks) == count:
@@ -189,8 +207,9 @@ def _pair(
     for row, graph_hash in enumerate(hashes):
         if graph_hash:
             by_hash[graph_hash].append(row)
-    pairs = [rows.popleft() if (rows := by_hash.get(block.graph_hash)) else None
-             for block in blocks]  # fmt: skip
+    pairs = [
+        rows.popleft() if (rows := by_hash.get(block.graph_hash)) else None for block in blocks
+    ]
     _pair_by_step(blocks, steps, times, count, pairs)
     return pairs
 
@@ -235,9 +254,12 @@ def _step_of(block: Block, ends: list[tuple[int, int]]) -> int | None:
 
 
 def _pair_by_step(
-    blocks: list[Block], steps: list[int | None], times: Columns, count: int,
+    blocks: list[Block],
+    steps: list[int | None],
+    times: Columns,
+    count: int,
     pairs: list[int | None],
-) -> None:  # fmt: skip
+) -> None:
     """Pair what is in the same step with the same kind of cause, where the numbers match."""
     groups: dict[Any, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for index, (block, step) in enumerate(zip(blocks, steps, strict=True)):
@@ -265,23 +287,44 @@ def _log_ends(process: int, steps: Columns) -> list[tuple[int, int]]:
 
 
 def _add(
-    process: int, index: int, block: Block | None, timed: _Timed,
-    place: dict[str, Any], counts: tuple[int, int | None], rows: Gathered,
-) -> None:  # fmt: skip
+    process: int,
+    index: int,
+    block: Block | None,
+    timed: _Timed,
+    place: dict[str, Any],
+    counts: tuple[int, int | None],
+    rows: Gathered,
+) -> None:
     rows.add(
-        "compilation", process=process, thread=timed.thread, index=index, step=timed.step,
-        ordinal=counts[0], launches=counts[1],
+        "compilation",
+        process=process,
+        thread=timed.thread,
+        index=index,
+        step=timed.step,
+        ordinal=counts[0],
+        launches=counts[1],
         graph_hash=block.graph_hash if block else timed.graph_hash,
         cause=block.true_cause() if block else timed.cause,
-        inputs=block.inputs if block else None, outputs=block.outputs if block else None,
+        inputs=block.inputs if block else None,
+        outputs=block.outputs if block else None,
         memory_bytes=block.memory_bytes if block else timed.memory_bytes,
-        callbacks=timed.callbacks, cached=timed.cached, compile_id=None,
-        end_ns=timed.end_ns, duration_ns=timed.duration_ns, **place,
-    )  # fmt: skip
+        callbacks=timed.callbacks,
+        cached=timed.cached,
+        compile_id=None,
+        end_ns=timed.end_ns,
+        duration_ns=timed.duration_ns,
+        **place,
+    )
 
 
 def _add_execution(process: int, index: int, block: Block, site: CallSite, rows: Gathered) -> None:
     rows.add(
-        "execution", process=process, index=index, graph_hash=block.graph_hash,
-        cause=block.true_cause(), inputs=block.inputs, outputs=block.outputs, **site.columns(),
-    )  # fmt: skip
+        "execution",
+        process=process,
+        index=index,
+        graph_hash=block.graph_hash,
+        cause=block.true_cause(),
+        inputs=block.inputs,
+        outputs=block.outputs,
+        **site.columns(),
+    )

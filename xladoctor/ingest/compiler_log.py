@@ -11,9 +11,22 @@ from xladoctor.ingest.frames import CallSite
 from xladoctor.ingest.interface import Ingested
 
 _UNTOLD = dict.fromkeys(
-    ("thread", "step", "launches", "graph_hash", "inputs", "outputs", "memory_bytes", "callbacks",
-     "cached", "compile_id", "end_ns", "duration_ns", "callers")
-)  # fmt: skip
+    (
+        "thread",
+        "step",
+        "launches",
+        "graph_hash",
+        "inputs",
+        "outputs",
+        "memory_bytes",
+        "callbacks",
+        "cached",
+        "compile_id",
+        "end_ns",
+        "duration_ns",
+        "callers",
+    )
+)
 
 _MANY = 30  # compilations, as people paste them: fewer are a part of the log
 _FEW = "the log shows too few compilations to say that nothing else is compiled again"
@@ -67,8 +80,17 @@ def add_process(
     Args:
         frontend: the framework whose compiler wrote the log.
     """
-    ingested.add("process", process=number, pid=pid, rank=rank, host=None, frontend=frontend,
-                 device_kind=None, devices=None, ended=True)  # fmt: skip
+    ingested.add(
+        "process",
+        process=number,
+        pid=pid,
+        rank=rank,
+        host=None,
+        frontend=frontend,
+        device_kind=None,
+        devices=None,
+        ended=True,
+    )
 
 
 def compilation(
@@ -81,8 +103,15 @@ def compilation(
         ordinal: earlier compilations from the same place.
         told: other columns that the log has.
     """
-    return {"process": process, "index": index, "ordinal": ordinal, "cause": f"jit({function})",
-            **_UNTOLD, **site.columns(), **told}  # fmt: skip
+    return {
+        "process": process,
+        "index": index,
+        "ordinal": ordinal,
+        "cause": f"jit({function})",
+        **_UNTOLD,
+        **site.columns(),
+        **told,
+    }
 
 
 def note_few(compilations: int, ingested: Ingested) -> None:

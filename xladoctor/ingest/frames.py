@@ -17,8 +17,19 @@ from xladoctor.frontends.vocabulary import DEFAULT, vocabulary
 _LONGEST_NUMBER = 10  # digits, which no line has
 _INSTALLED = ("/site-packages/", "/dist-packages/")
 #: What decorators call the function that they return, for frames that the capture did not judge.
-_PASSING = frozenset(("wrapper", "wrapped", "_wrapper", "_wrapped", "decorated", "inner",
-                      "inner_wrapper", "wrapped_function", "wrapped_func"))  # fmt: skip
+_PASSING = frozenset(
+    (
+        "wrapper",
+        "wrapped",
+        "_wrapper",
+        "_wrapped",
+        "decorated",
+        "inner",
+        "inner_wrapper",
+        "wrapped_function",
+        "wrapped_func",
+    )
+)
 
 
 class Frame(NamedTuple):
@@ -57,10 +68,14 @@ class CallSite:
     def columns(self) -> dict[str, str | int | None]:
         """The columns that every table with a call site shares."""
         return {
-            "file": self.file, "line": self.line, "function": self.function,
-            "user_file": self.user_file, "user_line": self.user_line,
-            "user_function": self.user_function, "via": self.via,
-        }  # fmt: skip
+            "file": self.file,
+            "line": self.line,
+            "function": self.function,
+            "user_file": self.user_file,
+            "user_line": self.user_line,
+            "user_function": self.user_function,
+            "via": self.via,
+        }
 
 
 NOWHERE = CallSite()

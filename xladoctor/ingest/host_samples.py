@@ -36,8 +36,14 @@ def read_host_samples(path: Path, sites: CallSites, process: int, ingested: Inge
 
 def _row(sample: Sample, sites: CallSites, process: int) -> dict[str, Any]:
     return {
-        "process": process, "phase": sample.phase, "thread": sample.thread, "main": sample.main,
-        "doing": sample.doing, "in_framework": sample.in_framework,
-        "tracing": sample.in_framework, "generator": sample.generator, "count": sample.count,
+        "process": process,
+        "phase": sample.phase,
+        "thread": sample.thread,
+        "main": sample.main,
+        "doing": sample.doing,
+        "in_framework": sample.in_framework,
+        "tracing": sample.in_framework,
+        "generator": sample.generator,
+        "count": sample.count,
         **sites[sample.site].columns(),
-    }  # fmt: skip
+    }

@@ -14,18 +14,56 @@ from pathlib import Path
 from xladoctor.ingest.interface import Ingested
 
 _OF_STEPS = (
-    "step", "cut", "step_period", "host_sync", "data_wait", "transfer", "upload", "state_save",
-    "optimizer", "idle_optimizer", "loader", "empty_pass", "fallback_count", "outlier",
-    "compilation", "counter",
-    "recompilation", "compile_phase", "graph_break", "compile_limit",
-)  # fmt: skip
-_OF_MODULES = ("hlo_module", "hlo_instruction", "hlo_parameter", "hlo_frame", "recompilation",
-               "graph_change")  # fmt: skip
+    "step",
+    "cut",
+    "step_period",
+    "host_sync",
+    "data_wait",
+    "transfer",
+    "upload",
+    "state_save",
+    "optimizer",
+    "idle_optimizer",
+    "loader",
+    "empty_pass",
+    "fallback_count",
+    "outlier",
+    "compilation",
+    "counter",
+    "recompilation",
+    "compile_phase",
+    "graph_break",
+    "compile_limit",
+)
+_OF_MODULES = (
+    "hlo_module",
+    "hlo_instruction",
+    "hlo_parameter",
+    "hlo_frame",
+    "recompilation",
+    "graph_change",
+)
 _OF_TIMELINE = (
-    "timeline", "plane", "line", "event", "event_stat", "timeline_step", "host_segment", "region",
-    "compiled_part", "split_call", "device", "device_step", "device_execution", "device_op",
-    "idle_gap", "host_op", "eager_op", "kernel_site", "device_launch",
-)  # fmt: skip
+    "timeline",
+    "plane",
+    "line",
+    "event",
+    "event_stat",
+    "timeline_step",
+    "host_segment",
+    "region",
+    "compiled_part",
+    "split_call",
+    "device",
+    "device_step",
+    "device_execution",
+    "device_op",
+    "idle_gap",
+    "host_op",
+    "eager_op",
+    "kernel_site",
+    "device_launch",
+)
 #: Tables that have rows of a file, by the pattern of its name; no table has rows of other files.
 TABLES: dict[str, tuple[str, ...]] = {
     "steps.jsonl": _OF_STEPS,
@@ -34,14 +72,26 @@ TABLES: dict[str, tuple[str, ...]] = {
     "modules*.xplane.pb": _OF_MODULES,
     "*.xplane.pb": (*_OF_TIMELINE, *_OF_MODULES),
     "*.trace.json.gz": _OF_TIMELINE,
-    "call_sites.json": ("enclosing_loop", "fallback", "ignore_comment", "read_origin",
-                        "source_line"),
+    "call_sites.json": (
+        "enclosing_loop",
+        "fallback",
+        "ignore_comment",
+        "read_origin",
+        "source_line",
+    ),
     "host_samples.json": ("host_sample",),
     "processor.jsonl": ("processor_use",),
     "faults.log": ("capture_fault",),
-    "process.json": ("process", "version", "environment", "capture_window", *_OF_STEPS, "metric",
-                     *_OF_MODULES),
-}  # fmt: skip
+    "process.json": (
+        "process",
+        "version",
+        "environment",
+        "capture_window",
+        *_OF_STEPS,
+        "metric",
+        *_OF_MODULES,
+    ),
+}
 
 
 def tables_of(file: str) -> tuple[str, ...]:
@@ -63,5 +113,8 @@ def check(path: Path, files: Mapping[str, int], ingested: Ingested) -> None:
             ingested.lose(f"{path / file}: is gone; what was in it is lost", *tables_of(file))
             continue
         if now < size:
-            ingested.lose(f"{path / file}: is cut off after {now:,} of {size:,} bytes; what was in"
-                          " the rest is lost", *tables_of(file))  # fmt: skip
+            ingested.lose(
+                f"{path / file}: is cut off after {now:,} of {size:,} bytes; what was in"
+                " the rest is lost",
+                *tables_of(file),
+            )

@@ -38,8 +38,11 @@ def from_blocks(
 def from_steps(process: int, steps: Columns, reads: Columns) -> Launches:
     """From the step log of a process; without one, from the compilations seen so far."""
     by_reads = _from_reads(process, reads)
-    own = [row for row, owner in enumerate(steps.get("process", ()))
-           if owner == process and not steps["tail"][row]]  # fmt: skip
+    own = [
+        row
+        for row, owner in enumerate(steps.get("process", ()))
+        if owner == process and not steps["tail"][row]
+    ]
     at: dict[tuple[int, int], int] = {}
     totals: Counter[Any] = Counter()
     last: dict[Any, int] = {}
@@ -77,8 +80,9 @@ def _from_reads(
             key = reads["thread"][row], *_place(reads, row)
             counts.setdefault(key, Counter())[reads["step"][row]] += reads["count"][row]
     ordered = {key: sorted(of_steps) for key, of_steps in counts.items()}
-    until = {key: [0, *accumulate(counts[key][step] for step in steps)]
-             for key, steps in ordered.items()}  # fmt: skip
+    until = {
+        key: [0, *accumulate(counts[key][step] for step in steps)] for key, steps in ordered.items()
+    }
     seen: Counter[Any] = Counter()
 
     def launches(site: CallSite, thread: int, step: int) -> tuple[int, int] | None:

@@ -46,9 +46,12 @@ class CompiledModules:
     @property
     def made(self) -> list[Numbers]:
         """Inputs and outputs of those that were compiled under capture, in order."""
-        return [(module.inputs, module.outputs)
-                for file in self.files if file.until != 0 and not file.numbered
-                for module in file.modules]  # fmt: skip
+        return [
+            (module.inputs, module.outputs)
+            for file in self.files
+            if file.until != 0 and not file.numbered
+            for module in file.modules
+        ]
 
     def add(self, process: int, ingested: Ingested) -> None:
         """Fill their tables, and ``graph_hash`` where the analysis log does not give it."""
@@ -89,8 +92,7 @@ def read_modules(
             module for module in _decode(path, folders, ingested) if module.program not in known
         ]
         known.update(module.program for module in fresh)
-        files.append(_File(fresh, noted.get(path.name, _count(path.name)),
-                           path.name in numbered))  # fmt: skip
+        files.append(_File(fresh, noted.get(path.name, _count(path.name)), path.name in numbered))
     return CompiledModules(folder, tuple(files))
 
 
@@ -130,8 +132,12 @@ def _in_order(table: Columns, process: int) -> list[int]:
 
 def _by_number(modules: list[hlo.Module], process: int, table: Columns) -> list[int | None]:
     """The compilation of each module, by its number; it learns its inputs and outputs."""
-    of = {(owner, index): row for row, (owner, index) in enumerate(
-        zip(table.get("process", ()), table.get("index", ()), strict=True))}  # fmt: skip
+    of = {
+        (owner, index): row
+        for row, (owner, index) in enumerate(
+            zip(table.get("process", ()), table.get("index", ()), strict=True)
+        )
+    }
     rows = [of.get((process, module.program - 1)) for module in modules]
     for module, row in zip(modules, rows, strict=True):
         if row is not None:

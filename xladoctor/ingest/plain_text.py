@@ -62,8 +62,9 @@ def _of_notebook(content: bytes) -> Iterator[str]:
     try:
         cells = json.loads(content)["cells"]
         outputs = [output for cell in cells for output in cell.get("outputs", ())]
-        texts = [output.get("text") or output.get("data", {}).get("text/plain", "")
-                 for output in outputs]  # fmt: skip
+        texts = [
+            output.get("text") or output.get("data", {}).get("text/plain", "") for output in outputs
+        ]
         yield from _shown("\n".join("".join(text) for text in texts).encode())
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         yield from _shown(content)

@@ -14,12 +14,17 @@ from xladoctor.recording.bootstrap._xladoctor.redaction import redact_text
 
 #: Tables that a hook of the capture fills.
 _OF_HOOK = {
-    "launches": ("step", "cut", "launch"), "compilations": ("compilation",),
-    "keys": ("key_change",), "reads": ("host_sync",), "memory reads": ("host_sync",),
+    "launches": ("step", "cut", "launch"),
+    "compilations": ("compilation",),
+    "keys": ("key_change",),
+    "reads": ("host_sync",),
+    "memory reads": ("host_sync",),
     "graph breaks": ("graph_break",),
     "timelines": tables_of(".xplane.pb"),
-    "uploads": ("upload", "transfer"), "input": ("data_wait",), "saves": ("state_save",),
-}  # fmt: skip
+    "uploads": ("upload", "transfer"),
+    "input": ("data_wait",),
+    "saves": ("state_save",),
+}
 _FEW = 10  # steps of a window, from which on it needs no other
 _FAR = 0.5  # of the limit
 
@@ -32,8 +37,7 @@ def read_process_record(path: Path, ingested: Ingested) -> ProcessRecord | None:
         why = "not written, as on a full disk, or removed"
     except (OSError, UnicodeError, DamagedRecord) as error:
         why = defect(error)
-    ingested.lose(f"{path}: cannot be read ({why}); the process is left out",
-                  *tables_of(path.name))  # fmt: skip
+    ingested.lose(f"{path}: cannot be read ({why}); the process is left out", *tables_of(path.name))
     return None
 
 
@@ -49,30 +53,52 @@ def add_process(record: ProcessRecord, number: int, folder: Path, ingested: Inge
     devices = record.devices
     kind = devices[0].split(":")[0] if devices else record.settings.get("PJRT_DEVICE")
     ingested.add(
-        "process", process=number, pid=record.pid, rank=record.rank, host=record.host,
-        processors=record.processors, frontend=record.frontend, device_kind=kind,
-        devices=len(devices), accelerators=record.accelerators, ended=record.ended,
-        main=record.main, cwd=record.cwd,
-        began_ns=record.began_ns, exit_ns=record.exit_ns, ended_ns=record.ended_ns,
+        "process",
+        process=number,
+        pid=record.pid,
+        rank=record.rank,
+        host=record.host,
+        processors=record.processors,
+        frontend=record.frontend,
+        device_kind=kind,
+        devices=len(devices),
+        accelerators=record.accelerators,
+        ended=record.ended,
+        main=record.main,
+        cwd=record.cwd,
+        began_ns=record.began_ns,
+        exit_ns=record.exit_ns,
+        ended_ns=record.ended_ns,
         uncaught=record.uncaught,
-    )  # fmt: skip
+    )
     for package, version in record.versions.items():
         ingested.add("version", process=number, package=package, version=version)
     ingested.table("environment")
     for name, value in record.settings.items():
         file, line, function = record.settings_lines.get(name, (None, None, None))
-        ingested.add("environment", process=number, name=name, value=redact_text(value),
-                     set_by="program" if file else "environment", file=file, line=line,
-                     function=function)  # fmt: skip
+        ingested.add(
+            "environment",
+            process=number,
+            name=name,
+            value=redact_text(value),
+            set_by="program" if file else "environment",
+            file=file,
+            line=line,
+            function=function,
+        )
     _add_windows(record, number, folder, ingested)
     if not record.ended:
-        ingested.lose(f"{folder.name}: the process was cut short; its last moments and the"
-                      " source lines that are written at its end are missing")  # fmt: skip
+        ingested.lose(
+            f"{folder.name}: the process was cut short; its last moments and the"
+            " source lines that are written at its end are missing"
+        )
     _add_fault(number, folder, ingested)
     for hook, why in record.missing.items():
-        ingested.lose(f"{folder.name}: {hook} are not recorded: this release of"
-                      f" {record.frontend} has no place for the hook ({redact_text(why)})",
-                      *_OF_HOOK.get(hook, ()))  # fmt: skip
+        ingested.lose(
+            f"{folder.name}: {hook} are not recorded: this release of"
+            f" {record.frontend} has no place for the hook ({redact_text(why)})",
+            *_OF_HOOK.get(hook, ()),
+        )
 
 
 def _add_fault(number: int, folder: Path, ingested: Ingested) -> None:
@@ -107,20 +133,31 @@ def profile_of_program(
         return None
     if taken.session is None or taken.file is None:
         end = "was not ended" if taken.ended_by != "the program" else "left no file here"
-        ingested.notes.append(f"{folder.name}: the program's own profile {end}; nothing else can"
-                              " be recorded while it lasts")  # fmt: skip
+        ingested.notes.append(
+            f"{folder.name}: the program's own profile {end}; nothing else can"
+            " be recorded while it lasts"
+        )
         return None
     path = folder.parent / "plugins" / "profile" / taken.session / taken.file
     steps = f"{taken.steps} step{'s' if taken.steps != 1 else ''}"
-    captured = next((window.steps for window in record.windows if ours and window is not taken
-                     and window.session == ours.parent.name), -1)  # fmt: skip
+    captured = next(
+        (
+            window.steps
+            for window in record.windows
+            if ours and window is not taken and window.session == ours.parent.name
+        ),
+        -1,
+    )
     if captured >= min(taken.steps, _FEW):
         option = f"--session {quoted(taken.session)}"
-        ingested.notes.append(f"{folder.name}: the program profiled itself, too ({steps}):"
-                              f" {option} reads that timeline")  # fmt: skip
+        ingested.notes.append(
+            f"{folder.name}: the program profiled itself, too ({steps}):"
+            f" {option} reads that timeline"
+        )
         return None
-    ingested.notes.append(f"{folder.name}: the timeline is the profile that the program took of"
-                          f" itself ({steps})")  # fmt: skip
+    ingested.notes.append(
+        f"{folder.name}: the timeline is the profile that the program took of itself ({steps})"
+    )
     return path
 
 
@@ -128,13 +165,17 @@ def without_jumps(
     record: ProcessRecord, folder: Path, timeline: Path, ingested: Ingested
 ) -> Path | None:
     """The timeline; None, with a note, if the clock that its profiler reads was set meanwhile."""
-    jumped = next((window.jumped_ns for window in record.windows
-                   if window.session == timeline.parent.name), 0)  # fmt: skip
+    jumped = next(
+        (window.jumped_ns for window in record.windows if window.session == timeline.parent.name), 0
+    )
     if not jumped:
         return timeline
-    ingested.lose(f"{folder.name}: the timeline is left out: the system's clock was set"
-                  f" {'ahead' if jumped > 0 else 'back'} by {abs(jumped) / 1e9:.6g} s while it was"
-                  " recorded", *tables_of(timeline.name))  # fmt: skip
+    ingested.lose(
+        f"{folder.name}: the timeline is left out: the system's clock was set"
+        f" {'ahead' if jumped > 0 else 'back'} by {abs(jumped) / 1e9:.6g} s while it was"
+        " recorded",
+        *tables_of(timeline.name),
+    )
     return None
 
 
@@ -159,14 +200,24 @@ def note_windows_closed_early(limit: object, path: Path, ingested: Ingested) -> 
             )
 
 
-def _add_windows(
-    record: ProcessRecord, number: int, folder: Path, ingested: Ingested
-) -> None:  # fmt: skip
-    names = ("session", "begin_ns", "end_ns", "steps", "ended_by", "bytes", "stop_ns", "write_ns",
-             "of_program")  # fmt: skip
+def _add_windows(record: ProcessRecord, number: int, folder: Path, ingested: Ingested) -> None:
+    names = (
+        "session",
+        "begin_ns",
+        "end_ns",
+        "steps",
+        "ended_by",
+        "bytes",
+        "stop_ns",
+        "write_ns",
+        "of_program",
+    )
     for window in record.windows:
-        ingested.add("capture_window", process=number,
-                     **{name: getattr(window, name) for name in names})  # fmt: skip
+        ingested.add(
+            "capture_window", process=number, **{name: getattr(window, name) for name in names}
+        )
     if record.modules_too_large:
-        ingested.notes.append(f"{folder.name}: the modules of later compilations are left out:"
-                              " they would exceed --trace-bytes")  # fmt: skip
+        ingested.notes.append(
+            f"{folder.name}: the modules of later compilations are left out:"
+            " they would exceed --trace-bytes"
+        )

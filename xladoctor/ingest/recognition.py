@@ -80,9 +80,11 @@ def unreadable_traces(directory: Path, traces: list[Path]) -> list[Path]:
     named = (
         file
         for file in sorted(directory.rglob("*.json*"))
-        if file.name.endswith(_OF_TRACES) and file not in known and file.is_file()
+        if file.name.endswith(_OF_TRACES)
+        and file not in known
+        and file.is_file()
         and (rank_of(file) is not None or _ENDINGS[0] in file.name)
-    )  # fmt: skip
+    )
     return [file for _, file in zip(range(_MOST_FILES), named, strict=False)]
 
 
@@ -99,8 +101,10 @@ def newest_traces(traces: list[Path], ingested: Ingested) -> list[Path]:
         parts.setdefault(worker, []).append((int(part[2]) if part else 0, file))
     earlier = len(traces) - len(parts)
     if earlier:
-        ingested.notes.append(f"{traces[0].parent}: {earlier} traces of earlier parts of the run"
-                              " are left out; name a file to read it")  # fmt: skip
+        ingested.notes.append(
+            f"{traces[0].parent}: {earlier} traces of earlier parts of the run"
+            " are left out; name a file to read it"
+        )
     return [max(files)[1] for files in parts.values()]
 
 

@@ -72,8 +72,10 @@ def read_elsewhere(
         texts += _sort(path, session, held, ingested)
     traces = held[Kind.TRACE] if not held[Kind.TIMELINE] else []
     timelines = [*held[Kind.TIMELINE], *traces]
-    read = [_read(file, number, file in traces, ingested, progress)
-            for number, file in enumerate(timelines)]  # fmt: skip
+    read = [
+        _read(file, number, file in traces, ingested, progress)
+        for number, file in enumerate(timelines)
+    ]
     times = [each.times for each in read]
     nothing_else = not (texts or held[Kind.MODULE] or held[Kind.COMPILER])
     if timelines and "process" not in ingested.tables and nothing_else:
@@ -109,8 +111,10 @@ def _sort(path: Path, session: str | None, held: ByKind, ingested: Ingested) -> 
     for kind in (Kind.MODULE, Kind.COMPILER):
         held[kind] += below[kind]
     held[Kind.TRACE] += newest_traces(below[Kind.TRACE], ingested)
-    ingested.notes += [f"{file}: no Chrome trace, or cut off before its events; left out"
-                       for file in unreadable_traces(path, below[Kind.TRACE])]  # fmt: skip
+    ingested.notes += [
+        f"{file}: no Chrome trace, or cut off before its events; left out"
+        for file in unreadable_traces(path, below[Kind.TRACE])
+    ]
     for file in below[Kind.TEXT]:
         with suppress(IngestError):  # a file of another kind beside them
             yield read_text_file(file)
@@ -152,16 +156,22 @@ def _whose(origin: _Origin, processes: dict[int, _Origin], alone: bool) -> int |
     """The process that a log is of; if there is one of each, they need not say it themselves."""
     same: list[int] = []
     for number, other in processes.items():
-        told = [mine == its for mine, its in zip(origin, other, strict=True)
-                if mine is not None and its is not None]  # fmt: skip
+        told = [
+            mine == its
+            for mine, its in zip(origin, other, strict=True)
+            if mine is not None and its is not None
+        ]
         if all(told) and (told or alone):
             same.append(number)
     return same[0] if len(same) == 1 else None
 
 
 def _no_timeline(origin: _Origin) -> str:
-    named = [f"{what} {number}" for what, number in zip(("process", "rank"), origin, strict=True)
-             if number is not None]  # fmt: skip
+    named = [
+        f"{what} {number}"
+        for what, number in zip(("process", "rank"), origin, strict=True)
+        if number is not None
+    ]
     return f"no timeline is of its {', '.join(named)}" if named else "not told whose it is"
 
 
@@ -170,8 +180,10 @@ def _add_modules(modules: list[Path], ingested: Ingested) -> None:
     if not modules:
         return
     if any(ingested.tables.get("compilation", {}).values()):
-        ingested.notes.append(f"{modules[0].parent}: {len(modules)} modules that XLA dumped; not"
-                              " used, as the other evidence has the compilations")  # fmt: skip
+        ingested.notes.append(
+            f"{modules[0].parent}: {len(modules)} modules that XLA dumped; not"
+            " used, as the other evidence has the compilations"
+        )
         return
     process = len(ingested.tables.get("timeline", {}).get("process", ()))
     add_dumped(modules, 0 if process <= 1 else process, ingested)
@@ -237,8 +249,10 @@ def _disagreement(told: Sequence[dict[str, int]], times: Sequence[Columns | None
         counts["the timeline"] = in_timeline
     if len(set(counts.values())) > 1:
         said = ", ".join(f"{count:,} in {kind}" for kind, count in counts.items())
-        yield (f"compilations: {said}; one of them is cut, or of another part of the program;"
-               " both are shown as they are")  # fmt: skip
+        yield (
+            f"compilations: {said}; one of them is cut, or of another part of the program;"
+            " both are shown as they are"
+        )
 
 
 def _together(
@@ -262,8 +276,9 @@ def _of_one_session(
         return []
     newest = max(folders, key=lambda folder: (folder.stat().st_mtime, folder))
     if len(folders) > 1:
-        ingested.notes.append(f"{path}: {len(folders)} folders with timelines; the newest is read,"
-                              f" {newest}")  # fmt: skip
+        ingested.notes.append(
+            f"{path}: {len(folders)} folders with timelines; the newest is read, {newest}"
+        )
     return session_files(newest, session, ingested)
 
 
@@ -288,13 +303,24 @@ def _add_process(file: Path, number: int, ingested: Ingested) -> None:
     table = ingested.tables.get("timeline", {})
     told = {name: values[table["process"].index(number)] for name, values in table.items()}
     rows = ingested.tables.get("device", {})
-    kinds = [kind for owner, kind in zip(rows.get("process", ()), rows.get("kind", ()), strict=True)
-             if owner == number]  # fmt: skip
+    kinds = [
+        kind
+        for owner, kind in zip(rows.get("process", ()), rows.get("kind", ()), strict=True)
+        if owner == number
+    ]
     host = told["host"] or named_after(file) or file.name.removesuffix(PACKED).removesuffix(SUFFIX)
     rank = rank_of(file) if told["rank"] is None else told["rank"]
-    ingested.add("process", process=number, pid=told["pid"], rank=rank, host=host,
-                 frontend=None, device_kind=kinds[0] if kinds else None, devices=len(kinds),
-                 ended=True)  # fmt: skip
+    ingested.add(
+        "process",
+        process=number,
+        pid=told["pid"],
+        rank=rank,
+        host=host,
+        frontend=None,
+        device_kind=kinds[0] if kinds else None,
+        devices=len(kinds),
+        ended=True,
+    )
 
 
 def _only_empty_logs(path: Path) -> bool:

@@ -34,8 +34,10 @@ def read_remote_capture(
     if not any(folder.parent.glob("*/*.xplane.pb")):
         raise IngestError([f"{path}: no timeline in it", *missing])
     if links := [str(each) for each in path.rglob("*") if not lies_in(each, path)]:
-        raise IngestError(f"{', '.join(links)}: a link or not a plain file, which a run directory"
-                          " does not hold", "remove it and analyze again")  # fmt: skip
+        raise IngestError(
+            f"{', '.join(links)}: a link or not a plain file, which a run directory does not hold",
+            "remove it and analyze again",
+        )
     ingested = read_elsewhere([path], session, progress)
     ingested.notes += [*missing, _UNSEEN]
     check(path, manifest.files, ingested)

@@ -63,8 +63,16 @@ if TYPE_CHECKING:
     from xladoctor.ingest.timeline.compiling import Compiled
 
 #: What the step log always has; other tables of it only if the capture wrote them.
-_OF_STEPS = ("step", "step_period", "data_wait", "transfer", "optimizer",
-             "idle_optimizer", "empty_pass", "fallback_count")  # fmt: skip
+_OF_STEPS = (
+    "step",
+    "step_period",
+    "data_wait",
+    "transfer",
+    "optimizer",
+    "idle_optimizer",
+    "empty_pass",
+    "fallback_count",
+)
 _HINT = "a run directory holds run.json and a folder process-<pid> for each process"
 _HINT_WHERE_LOST = (
     f"{_HINT}; if the disk was full, or something removed these files, run it again with --output"
@@ -96,8 +104,15 @@ def read_run_directory(
     timelines = own_files(path, timelines, ingested)
     number = 0
     for folder in folders:
-        if read_process(folder, timelines, number, ingested, progress, _end(manifest),
-                        asked_for=session is not None):  # fmt: skip
+        if read_process(
+            folder,
+            timelines,
+            number,
+            ingested,
+            progress,
+            _end(manifest),
+            asked_for=session is not None,
+        ):
             number += 1
     note_windows_closed_early(manifest.options.get("trace_bytes"), path, ingested)
     _add_sources(path / "sources.json", ingested)
@@ -114,8 +129,9 @@ def read_run_directory(
     elif ended and ended.timeout_s:
         files = ", ".join(sorted(file.name for file in path.glob("stacks-*.txt")))
         stood = f"; where its threads stood: {files}" if files else ""
-        ingested.notes.append(f"{path}: the program was ended after {ended.timeout_s:g} s, as"
-                              f" --timeout asks{stood}")  # fmt: skip
+        ingested.notes.append(
+            f"{path}: the program was ended after {ended.timeout_s:g} s, as --timeout asks{stood}"
+        )
     elif ended and ended.status == 0:
         _note_failed_processes(ingested)
     return manifest, ingested
@@ -127,9 +143,12 @@ def _listed_by_processes(folders: list[Path]) -> dict[str, int]:
 
 
 def _with_unfinished(
-    log: AnalysisLog, times: dict[str, Any], lived: tuple[int, int], number: int,
+    log: AnalysisLog,
+    times: dict[str, Any],
+    lived: tuple[int, int],
+    number: int,
     ingested: Ingested,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """The compilations and that which was under way when the program was stopped, if there was one;
     the step log did not get to know its time.
     """
@@ -165,8 +184,10 @@ def _add_sources(path: Path, ingested: Ingested) -> None:
     except FileNotFoundError:
         return
     except (OSError, UnicodeError, DamagedRecord) as error:
-        ingested.lose(f"{path}: cannot be read ({defect(error)}); texts of lines may be missing",
-                      "source_line")  # fmt: skip
+        ingested.lose(
+            f"{path}: cannot be read ({defect(error)}); texts of lines may be missing",
+            "source_line",
+        )
         return
     for row in rows:
         ingested.add("source_line", file=row.file, line=row.line, text=redact_code(row.text))
@@ -237,9 +258,14 @@ def _read_manifest(path: Path) -> Manifest | RemoteManifest:
 
 
 def read_process(
-    folder: Path, timelines: list[Path], number: int, ingested: Ingested,
-    progress: Progress | None, ended_ns: int | None = None, asked_for: bool = False,
-) -> bool:  # fmt: skip
+    folder: Path,
+    timelines: list[Path],
+    number: int,
+    ingested: Ingested,
+    progress: Progress | None,
+    ended_ns: int | None = None,
+    asked_for: bool = False,
+) -> bool:
     """Everything that a process, even a running one, left; False if it used no device.
 
     Args:
@@ -256,8 +282,10 @@ def read_process(
     active = steps.exists() and steps.stat().st_size > 0  # a process cut short never said so
     if record is None or not (record.used_device or active):
         if fault := first_fault(folder, ingested):
-            ingested.lose(f"{folder.name}: the capture switched itself off before it recorded"
-                          f" anything: {fault}")  # fmt: skip
+            ingested.lose(
+                f"{folder.name}: the capture switched itself off before it recorded"
+                f" anything: {fault}"
+            )
         return False
     sites = _read_sites(folder / "call_sites.json", ingested)
     with _lines(steps, Ingested()) as lines:
@@ -286,8 +314,13 @@ def read_process(
     if timeline is not None:
         from xladoctor.ingest.timeline.read import TimelineFile, read_timeline  # loads numba
 
-        file = TimelineFile(timeline, number, record.host, modules=not modules.files,
-                            for_viewers=not timeline.name.endswith(SUFFIX))  # fmt: skip
+        file = TimelineFile(
+            timeline,
+            number,
+            record.host,
+            modules=not modules.files,
+            for_viewers=not timeline.name.endswith(SUFFIX),
+        )
         compiled = read_timeline(file, folders, ingested, progress).found
     if log and not record.ended and ended_ns:
         times = _with_unfinished(log, times, (record.began_ns, ended_ns), number, ingested)
@@ -304,8 +337,13 @@ def read_process(
 
 def _folders(record: ProcessRecord, sites: CallSites) -> Folders:
     folders = record.folders
-    return Folders(folders.standard, folders.installed, record.main,
-                   vocabulary(record.frontend).packages, sites.passing)  # fmt: skip
+    return Folders(
+        folders.standard,
+        folders.installed,
+        record.main,
+        vocabulary(record.frontend).packages,
+        sites.passing,
+    )
 
 
 def _add_sites(sites: CallSites, number: int, ingested: Ingested) -> None:
@@ -314,29 +352,59 @@ def _add_sites(sites: CallSites, number: int, ingested: Ingested) -> None:
     ingested.table("enclosing_loop")
     for site, loops in zip(sites.sites, sites.loops, strict=True):
         for depth, (file, first, last, function) in enumerate(loops):
-            ingested.add("enclosing_loop", process=number, file=site.file, line=site.line,
-                         via=site.via, depth=depth, loop_file=file, first_line=first,
-                         last_line=last, loop_function=function)  # fmt: skip
+            ingested.add(
+                "enclosing_loop",
+                process=number,
+                file=site.file,
+                line=site.line,
+                via=site.via,
+                depth=depth,
+                loop_file=file,
+                first_line=first,
+                last_line=last,
+                loop_function=function,
+            )
     ingested.table("ignore_comment")
     for asked in sites.ignores:
-        ingested.add("ignore_comment", file=asked.file, line=asked.line, first_line=asked.first,
-                     last_line=asked.last, text=redact_code(asked.text))  # fmt: skip
+        ingested.add(
+            "ignore_comment",
+            file=asked.file,
+            line=asked.line,
+            first_line=asked.first,
+            last_line=asked.last,
+            text=redact_code(asked.text),
+        )
     if sites.launched:
         ingested.table("key_change")
     for index, count, work, steps in sites.launched:
         ended = 0 if index in sites.light else steps
         parts = None if sites.parts is None else sites.parts.get(index, 0)
         single = None if sites.operations is None else index in sites.operations
-        ingested.add("launch", process=number, count=count, work=work, steps=ended, parts=parts,
-                     operations=single, **sites[index].columns())  # fmt: skip
+        ingested.add(
+            "launch",
+            process=number,
+            count=count,
+            work=work,
+            steps=ended,
+            parts=parts,
+            operations=single,
+            **sites[index].columns(),
+        )
     for index, known, late in sites.origins:
-        ingested.add("read_origin", process=number, count=known, late=late,
-                     **sites[index].columns())  # fmt: skip
+        ingested.add(
+            "read_origin", process=number, count=known, late=late, **sites[index].columns()
+        )
     ingested.table("fallback")
     for row in sites.fallbacks:
-        ingested.add("fallback", process=number, op=row.op, count=row.count,
-                     duration_ns=max(0, row.duration_ns - row.compile_ns),
-                     compile_ns=row.compile_ns, **sites[row.site].columns())  # fmt: skip
+        ingested.add(
+            "fallback",
+            process=number,
+            op=row.op,
+            count=row.count,
+            duration_ns=max(0, row.duration_ns - row.compile_ns),
+            compile_ns=row.compile_ns,
+            **sites[row.site].columns(),
+        )
 
 
 def _read_steps(
@@ -356,8 +424,9 @@ def _read_steps(
 
 def _read_log(folder: Path, ingested: Ingested) -> AnalysisLog:
     """The analysis log; a long one is in parts, named by the number of bytes before them."""
-    begins = sorted(int(path.stem[9:]) for path in folder.glob("analysis-*.log")
-                    if path.stem[9:].isdecimal())  # fmt: skip
+    begins = sorted(
+        int(path.stem[9:]) for path in folder.glob("analysis-*.log") if path.stem[9:].isdecimal()
+    )
     parts = [(begin, folder / f"analysis-{begin}.log") for begin in begins]
     end = parts[-1][0] + parts[-1][1].stat().st_size if parts else 0
     blocks: list[Block] = []
@@ -368,8 +437,9 @@ def _read_log(folder: Path, ingested: Ingested) -> AnalysisLog:
         blocks += log.blocks
         torn += log.torn
     if torn:
-        ingested.notes.append(f"{folder / 'analysis.log'}: {torn} blocks torn by threads that wrote"
-                              " at once")  # fmt: skip
+        ingested.notes.append(
+            f"{folder / 'analysis.log'}: {torn} blocks torn by threads that wrote at once"
+        )
     return AnalysisLog(tuple(blocks), torn)
 
 
@@ -401,8 +471,10 @@ def _read_sites(path: Path, ingested: Ingested) -> CallSites:
     except FileNotFoundError:
         return CallSites()
     except (OSError, UnicodeError, DamagedRecord) as error:
-        ingested.lose(f"{path}: cannot be read ({defect(error)}); lines of reads are missing",
-                      *tables_of(path.name))  # fmt: skip
+        ingested.lose(
+            f"{path}: cannot be read ({defect(error)}); lines of reads are missing",
+            *tables_of(path.name),
+        )
         return CallSites()
 
 

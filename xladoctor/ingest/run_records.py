@@ -279,8 +279,9 @@ class HostSamplesFile(Record, frozen=True):
 
 
 #: A line of ``processor.jsonl``: thread, instant, ns on a processor, ns in its queue.
-ProcessorUse = tuple[Identity, Instant, Annotated[int, Meta(ge=0, le=2**62)],
-                     Annotated[int, Meta(ge=0, le=2**62)]]  # fmt: skip
+ProcessorUse = tuple[
+    Identity, Instant, Annotated[int, Meta(ge=0, le=2**62)], Annotated[int, Meta(ge=0, le=2**62)]
+]
 
 
 # -- steps.jsonl -----------------------------------------------------------------------------------
@@ -502,8 +503,22 @@ class Limit(Struct, frozen=True, tag_field="event", tag="limit"):
     hint: str = ""
 
 
-StepLine = (Step | Tail | Cut | Compile | Upload | Optimizer | IdleOptimizer | Loader | EmptyPass
-            | Outlier | Phases | Break | Unbroken | Limit)  # fmt: skip
+StepLine = (
+    Step
+    | Tail
+    | Cut
+    | Compile
+    | Upload
+    | Optimizer
+    | IdleOptimizer
+    | Loader
+    | EmptyPass
+    | Outlier
+    | Phases
+    | Break
+    | Unbroken
+    | Limit
+)
 #: Every file of records by the pattern of its name, with the type of the file or of a line of it.
 FILES: dict[str, Any] = {
     "run.json": Manifest,
@@ -585,5 +600,6 @@ def schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "The records of a run directory of xladoctor",
         "description": "Under files: each file by its name; of .jsonl, each line.",
-        "files": files, "$defs": definitions,
-    }  # fmt: skip
+        "files": files,
+        "$defs": definitions,
+    }

@@ -13,14 +13,21 @@ from xladoctor.ingest.interface import Ingested, IngestError
 from xladoctor.ingest.recognition import CAPTURED, SUFFIX, is_timeline
 
 #: A log directory, a folder of sessions, or a session.
-_PATTERNS = (f"plugins/profile/*/*{SUFFIX}*", f"profile/*/*{SUFFIX}*", f"*/*{SUFFIX}*",
-             f"*{SUFFIX}*")  # fmt: skip
+_PATTERNS = (
+    f"plugins/profile/*/*{SUFFIX}*",
+    f"profile/*/*{SUFFIX}*",
+    f"*/*{SUFFIX}*",
+    f"*{SUFFIX}*",
+)
 
 
 def session_files(
-    path: Path, session: str | None, ingested: Ingested, main: str | None = None,
+    path: Path,
+    session: str | None,
+    ingested: Ingested,
+    main: str | None = None,
     captured: bool = False,
-) -> list[Path]:  # fmt: skip
+) -> list[Path]:
     """The timelines of one session: the one asked for (an unambiguous beginning of its name is
     enough), else the main one, else the newest, with a note; ``captured``: in a run directory.
 
@@ -31,8 +38,10 @@ def session_files(
     alike = [name for name in sessions if session and name.startswith(session)]
     session = alike[0] if len(alike) == 1 else session
     if session is not None and session not in sessions:
-        raise IngestError(f"{path}: no session {session} with a timeline in it",
-                          f"there are: {', '.join(sessions) or 'none'}")  # fmt: skip
+        raise IngestError(
+            f"{path}: no session {session} with a timeline in it",
+            f"there are: {', '.join(sessions) or 'none'}",
+        )
     if not sessions:
         return []
     main = main if main in sessions else None

@@ -39,8 +39,9 @@ def sites_of_set_up(lines: Iterable[str], sites: CallSites) -> frozenset[int | N
         lines: of the step log; read only where needed.
         sites: of the process.
     """
-    ended = {site: steps for site, _, _, steps in sites.launched
-             if steps and site not in sites.light}  # fmt: skip
+    ended = {
+        site: steps for site, _, _, steps in sites.launched if steps and site not in sites.light
+    }
     few = {site for site, steps in ended.items() if steps < _FEW}
     some = {site for site, steps in ended.items() if _FEW <= steps < _SOME and sites[site].via}
     if not few and not some:

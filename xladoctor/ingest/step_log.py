@@ -47,9 +47,20 @@ from xladoctor.ingest.run_records import (
 )
 from xladoctor.warmup import LEAST_OF_STEP
 
-_HLO_TYPES = {"bool": "pred", "uint8": "u8", "int8": "s8", "int16": "s16", "int32": "s32",
-              "int64": "s64", "float16": "f16", "bfloat16": "bf16", "float32": "f32",
-              "float64": "f64", "complex64": "c64", "complex128": "c128"}  # fmt: skip
+_HLO_TYPES = {
+    "bool": "pred",
+    "uint8": "u8",
+    "int8": "s8",
+    "int16": "s16",
+    "int32": "s32",
+    "int64": "s64",
+    "float16": "f16",
+    "bfloat16": "bf16",
+    "float32": "f32",
+    "float64": "f64",
+    "complex64": "c64",
+    "complex128": "c128",
+}
 _MAX_PERIOD = 16
 _PERIODIC = 0.9
 _ONE_UPDATE = 1.1
@@ -120,18 +131,35 @@ class Logged:
 def read_call_sites(text: str) -> CallSites:
     """Parse ``call_sites.json``. Raises DamagedRecord for any other file."""
     data = read_record(text, CallSitesFile)
-    sites = tuple(CallSite(site.file, site.line, site.function, site.user_file, site.user_line,
-                           site.user_function, site.via) for site in data.sites)  # fmt: skip
+    sites = tuple(
+        CallSite(
+            site.file,
+            site.line,
+            site.function,
+            site.user_file,
+            site.user_line,
+            site.user_function,
+            site.via,
+        )
+        for site in data.sites
+    )
     passing: dict[tuple[str, int], bool] = {}
     for file, line, passes in data.passing:
         passing[file, line] = passes and passing.get((file, line), True)
-    return CallSites(sites, tuple(site.source for site in data.sites), data.fallbacks,
-                     tuple(site.loops for site in data.sites), passing, data.ignores,
-                     {site: count for site, count, _, _ in data.launches}, data.launches,
-                     _not_of_loops(data.launches) | frozenset(data.beside),
-                     None if data.parts is None else dict(data.parts),
-                     data.origins,
-                     None if data.operations is None else frozenset(data.operations))  # fmt: skip
+    return CallSites(
+        sites,
+        tuple(site.source for site in data.sites),
+        data.fallbacks,
+        tuple(site.loops for site in data.sites),
+        passing,
+        data.ignores,
+        {site: count for site, count, _, _ in data.launches},
+        data.launches,
+        _not_of_loops(data.launches) | frozenset(data.beside),
+        None if data.parts is None else dict(data.parts),
+        data.origins,
+        None if data.operations is None else frozenset(data.operations),
+    )
 
 
 def read_step_log(
@@ -149,8 +177,10 @@ def read_step_log(
             reader.take(decode(line))
         except DamagedRecord as error:
             if line.endswith("\n"):
-                ingested.lose(f"{path}, line {number}: not a line of a step log ({error}); skipped",
-                              *tables_of(path))  # fmt: skip
+                ingested.lose(
+                    f"{path}, line {number}: not a line of a step log ({error}); skipped",
+                    *tables_of(path),
+                )
             else:
                 ingested.lose(f"{path}, line {number}: cut off; skipped")
     reader.finish().move(ingested)
@@ -173,13 +203,21 @@ class _StepLogReader:
         self._folded: dict[int | None, int] = defaultdict(int)  # steps of a thread that were none
         self._was_none: dict[int | None, bool] = defaultdict(bool)  # its last one
         self._handlers: dict[type, Callable[[Any], None]] = {
-            Step: self._step, Tail: self._step, Cut: self._cut, Compile: self._compile,
-            Upload: self._upload, Optimizer: self._optimizer, Loader: self._loader,
-            EmptyPass: self._empty_pass, IdleOptimizer: self._idle_optimizer,
+            Step: self._step,
+            Tail: self._step,
+            Cut: self._cut,
+            Compile: self._compile,
+            Upload: self._upload,
+            Optimizer: self._optimizer,
+            Loader: self._loader,
+            EmptyPass: self._empty_pass,
+            IdleOptimizer: self._idle_optimizer,
             Outlier: self._outlier,
-            Phases: self._phases, Break: self._breaks.append, Limit: self._limit,
+            Phases: self._phases,
+            Break: self._breaks.append,
+            Limit: self._limit,
             Unbroken: lambda line: self._unbroken.add((line.site, line.function)),
-        }  # fmt: skip
+        }
 
     def take(self, line: StepLine) -> None:
         if isinstance(line, Part):
@@ -213,14 +251,26 @@ class _StepLogReader:
     def _part(self, line: Part) -> None:
         """A row of ``cut``: from one launch of the thread to the next, whatever caused it."""
         self._rows.add(
-            "cut", process=self._process, thread=line.thread, step=line.index,
-            ended_by="read" if isinstance(line, Cut)
-            else "barrier" if isinstance(line, Step) else "end",
-            main=line.main, begin_ns=line.end_ns - line.duration_ns, end_ns=line.end_ns,
-            duration_ns=line.duration_ns, launches=line.launches + line.executions,
-            compilations=line.compilations, optimizer_steps=_updates(line),
-            optimizers=len(line.optimizers), **_parts(line), site=line.site,
-        )  # fmt: skip
+            "cut",
+            process=self._process,
+            thread=line.thread,
+            step=line.index,
+            ended_by="read"
+            if isinstance(line, Cut)
+            else "barrier"
+            if isinstance(line, Step)
+            else "end",
+            main=line.main,
+            begin_ns=line.end_ns - line.duration_ns,
+            end_ns=line.end_ns,
+            duration_ns=line.duration_ns,
+            launches=line.launches + line.executions,
+            compilations=line.compilations,
+            optimizer_steps=_updates(line),
+            optimizers=len(line.optimizers),
+            **_parts(line),
+            site=line.site,
+        )
 
     def _step(self, line: Step | Tail) -> None:
         tail, site, thread = isinstance(line, Tail), line.site, line.thread
@@ -235,63 +285,115 @@ class _StepLogReader:
             barrier = (-1 if site is None else site, _updates(line), fed)
             self._barriers.setdefault(thread, []).append(barrier)
         self._rows.add(
-            "step", process=self._process, thread=thread, main=line.main, tail=tail,
-            index=line.index, barriers=line.steps, ordinal=ordinal,
-            begin_ns=line.end_ns - line.duration_ns, end_ns=line.end_ns,
-            duration_ns=line.duration_ns, **_parts(line), capture_ns=line.capture_ns,
-            executions=line.executions, launches=line.launches,
-            compilations=line.compilations, optimizer_steps=_updates(line),
-            log_offset=line.log, traced=line.traced, probed=line.probed, site=site,
-        )  # fmt: skip
+            "step",
+            process=self._process,
+            thread=thread,
+            main=line.main,
+            tail=tail,
+            index=line.index,
+            barriers=line.steps,
+            ordinal=ordinal,
+            begin_ns=line.end_ns - line.duration_ns,
+            end_ns=line.end_ns,
+            duration_ns=line.duration_ns,
+            **_parts(line),
+            capture_ns=line.capture_ns,
+            executions=line.executions,
+            launches=line.launches,
+            compilations=line.compilations,
+            optimizer_steps=_updates(line),
+            log_offset=line.log,
+            traced=line.traced,
+            probed=line.probed,
+            site=site,
+        )
         self._reads(line, tail)
         self._uploads(line, tail)
         self._saves(line, tail)
         if line.input[0]:
-            self._rows.add("data_wait", process=self._process, thread=thread,
-                               step=line.index, count=line.input[0],
-                               duration_ns=line.input[1])  # fmt: skip
+            self._rows.add(
+                "data_wait",
+                process=self._process,
+                thread=thread,
+                step=line.index,
+                count=line.input[0],
+                duration_ns=line.input[1],
+            )
         if not (line.counters or line.fallbacks):
             return
         counters = self.logged.counters
         for name, delta in (*line.counters.items(), *line.fallbacks.items()):
             counters[name] = counters.get(name, 0) + delta
         for name, delta in line.fallbacks.items():
-            self._rows.add("fallback_count", process=self._process, step=line.index,
-                               tail=tail, name=name, value=delta)  # fmt: skip
+            self._rows.add(
+                "fallback_count",
+                process=self._process,
+                step=line.index,
+                tail=tail,
+                name=name,
+                value=delta,
+            )
 
     def _reads(self, line: Part, tail: bool) -> None:
         for site, kind, closure, count, nanoseconds, compiling in line.reads:
             self._rows.add(
-                "host_sync", process=self._process, thread=line.thread, step=line.index,
-                tail=tail, kind=kind, closure=bool(closure), count=count,
-                duration_ns=max(0, nanoseconds - compiling), compile_ns=compiling,
+                "host_sync",
+                process=self._process,
+                thread=line.thread,
+                step=line.index,
+                tail=tail,
+                kind=kind,
+                closure=bool(closure),
+                count=count,
+                duration_ns=max(0, nanoseconds - compiling),
+                compile_ns=compiling,
                 site=site,
-            )  # fmt: skip
+            )
 
     def _uploads(self, line: Part, tail: bool) -> None:
         for site, count, size, nanoseconds in line.uploads:
             self._rows.add(
-                "upload", process=self._process, thread=line.thread, step=line.index,
-                tail=tail, count=count, bytes=size, duration_ns=nanoseconds,
+                "upload",
+                process=self._process,
+                thread=line.thread,
+                step=line.index,
+                tail=tail,
+                count=count,
+                bytes=size,
+                duration_ns=nanoseconds,
                 site=site,
-            )  # fmt: skip
+            )
 
     def _saves(self, line: Part, tail: bool) -> None:
         for site, count, nanoseconds in line.saves:
             self._rows.add(
-                "state_save", process=self._process, thread=line.thread, step=line.index,
-                tail=tail, count=count, duration_ns=nanoseconds, site=site,
-            )  # fmt: skip
+                "state_save",
+                process=self._process,
+                thread=line.thread,
+                step=line.index,
+                tail=tail,
+                count=count,
+                duration_ns=nanoseconds,
+                site=site,
+            )
 
     def _compile(self, line: Compile) -> None:
         self._rows.add(
-            "compile_time", process=self._process, thread=line.thread, step=line.step,
-            during=line.during, end_ns=line.end_ns, duration_ns=line.duration_ns,
-            ordinal=line.ordinal, launches=self._sites.launches.get(line.site),
-            compiled=line.function, memory_bytes=_memory(line.memory),
-            callbacks=line.callbacks if line.function else None, cached=line.cached,
+            "compile_time",
+            process=self._process,
+            thread=line.thread,
+            step=line.step,
+            during=line.during,
+            end_ns=line.end_ns,
+            duration_ns=line.duration_ns,
+            ordinal=line.ordinal,
+            launches=self._sites.launches.get(line.site),
+            compiled=line.function,
+            memory_bytes=_memory(line.memory),
+            callbacks=line.callbacks if line.function else None,
+            cached=line.cached,
             site=line.site,
-        )  # fmt: skip
+        )
         self._add_phases(self._compilations, line.phases)
         if line.function is not None:  # its key is known
             self._rows.table("key_change")
@@ -303,16 +405,31 @@ class _StepLogReader:
                 site = line.used if made is None else made
                 role = None if site is None else "used" if made is None else "made"
                 self._rows.add(
-                    "key_change", process=self._process, index=self._compilations, nth=nth,
-                    against=line.against - 1, what=what, argument=argument, was=_as_hlo(was),
-                    now=_as_hlo(now), hint=line.hint or None, role=role, site=site,
-                )  # fmt: skip
+                    "key_change",
+                    process=self._process,
+                    index=self._compilations,
+                    nth=nth,
+                    against=line.against - 1,
+                    what=what,
+                    argument=argument,
+                    was=_as_hlo(was),
+                    now=_as_hlo(now),
+                    hint=line.hint or None,
+                    role=role,
+                    site=site,
+                )
         if line.repeated is not None:
             site, op, copies, operations, part = line.repeated
             self._rows.add(
-                "repeated_line", process=self._process, index=self._compilations, op=op,
-                copies=copies, operations=operations, part=min(1.0, part), site=site,
-            )  # fmt: skip
+                "repeated_line",
+                process=self._process,
+                index=self._compilations,
+                op=op,
+                copies=copies,
+                operations=operations,
+                part=min(1.0, part),
+                site=site,
+            )
         self._compilations += 1
 
     def _phases(self, line: Phases) -> None:
@@ -326,8 +443,13 @@ class _StepLogReader:
 
     def _add_phases(self, compilation: int | None, phases: Mapping[str, int]) -> None:
         for phase, nanoseconds in phases.items():
-            self._rows.add("compile_phase", process=self._process, compilation=compilation,
-                           phase=phase, duration_ns=nanoseconds)  # fmt: skip
+            self._rows.add(
+                "compile_phase",
+                process=self._process,
+                compilation=compilation,
+                phase=phase,
+                duration_ns=nanoseconds,
+            )
 
     def _break(self, line: Break) -> None:
         calls = self._sites.launches.get(line.site)
@@ -337,61 +459,105 @@ class _StepLogReader:
         if count and parts is not None and unbroken and not line.whole:  # split: one part more
             count = min(count, max(0, parts - (calls or 0)))
         self._rows.add(
-            "graph_break", process=self._process, compiled=line.function, reason=line.reason,
-            hint=line.hint or None, whole=line.whole, count=count,
+            "graph_break",
+            process=self._process,
+            compiled=line.function,
+            reason=line.reason,
+            hint=line.hint or None,
+            whole=line.whole,
+            count=count,
             per_call=None if not calls or parts is None else max(0.0, parts / calls - 1),
-            frame=None, site=line.place,
-        )  # fmt: skip
+            frame=None,
+            site=line.place,
+        )
 
     def _limit(self, line: Limit) -> None:
         what, argument, was, now = line.changes[0] if line.changes else (None,) * 4
         defined, used = self._sites[line.defined], self._sites[line.used]
         self._rows.add(
-            "compile_limit", process=self._process, compiled=line.function,
-            defined_file=defined.file, defined_line=defined.line, name=line.name, size=line.size,
-            ordinal=line.ordinal, launches=self._sites.launches.get(line.site), what=what,
-            argument=argument, was=was and _as_hlo(was),
-            now=now and _as_hlo(now), dynamic=line.dynamic, aborts=line.aborts,
-            hint=line.hint or None, used_file=used.file, used_line=used.line,
-            used_function=used.function, site=line.site,
-        )  # fmt: skip
+            "compile_limit",
+            process=self._process,
+            compiled=line.function,
+            defined_file=defined.file,
+            defined_line=defined.line,
+            name=line.name,
+            size=line.size,
+            ordinal=line.ordinal,
+            launches=self._sites.launches.get(line.site),
+            what=what,
+            argument=argument,
+            was=was and _as_hlo(was),
+            now=now and _as_hlo(now),
+            dynamic=line.dynamic,
+            aborts=line.aborts,
+            hint=line.hint or None,
+            used_file=used.file,
+            used_line=used.line,
+            used_function=used.function,
+            site=line.site,
+        )
 
     def _upload(self, line: Upload) -> None:
         self._rows.add(
-            "transfer", process=self._process, thread=line.thread, step=line.step,
-            direction="to_device", shape=self._shapes.setdefault(line.shape, list(line.shape)),
-            dtype=_HLO_TYPES.get(line.dtype, line.dtype), site=line.site,
-        )  # fmt: skip
+            "transfer",
+            process=self._process,
+            thread=line.thread,
+            step=line.step,
+            direction="to_device",
+            shape=self._shapes.setdefault(line.shape, list(line.shape)),
+            dtype=_HLO_TYPES.get(line.dtype, line.dtype),
+            site=line.site,
+        )
 
     def _outlier(self, line: Outlier) -> None:
         self._rows.add(
-            "outlier", process=self._process, thread=line.thread, step=line.step,
-            end_ns=line.end_ns, duration_ns=line.duration_ns, typical_ns=line.typical_ns,
+            "outlier",
+            process=self._process,
+            thread=line.thread,
+            step=line.step,
+            end_ns=line.end_ns,
+            duration_ns=line.duration_ns,
+            typical_ns=line.typical_ns,
             traced=line.traced,
-        )  # fmt: skip
+        )
 
     def _optimizer(self, line: Optimizer) -> None:
         closure = self._sites[line.closure]
-        self._rows.add("optimizer", process=self._process, thread=line.thread,
-                       closure_file=closure.file, closure_line=closure.line,
-                       closure_function=closure.function, site=line.site)  # fmt: skip
+        self._rows.add(
+            "optimizer",
+            process=self._process,
+            thread=line.thread,
+            closure_file=closure.file,
+            closure_line=closure.line,
+            closure_function=closure.function,
+            site=line.site,
+        )
 
     def _loader(self, line: Loader) -> None:
         collate = self._sites[line.collate]
         self._rows.add(
-            "loader", process=self._process, batch_size=line.batch_size,
-            drop_last=line.drop_last, workers=line.workers, collate_file=collate.file,
-            collate_line=collate.line, collate_function=collate.function,
+            "loader",
+            process=self._process,
+            batch_size=line.batch_size,
+            drop_last=line.drop_last,
+            workers=line.workers,
+            collate_file=collate.file,
+            collate_line=collate.line,
+            collate_function=collate.function,
             site=line.site,
-        )  # fmt: skip
+        )
 
     def _empty_pass(self, line: EmptyPass) -> None:
-        self._rows.add("empty_pass", process=self._process, batch_size=line.batch_size,
-                       drop_last=line.drop_last, site=line.site)  # fmt: skip
+        self._rows.add(
+            "empty_pass",
+            process=self._process,
+            batch_size=line.batch_size,
+            drop_last=line.drop_last,
+            site=line.site,
+        )
 
     def _idle_optimizer(self, line: IdleOptimizer) -> None:
-        self._rows.add("idle_optimizer", process=self._process, thread=line.thread,
-                       site=line.site)  # fmt: skip
+        self._rows.add("idle_optimizer", process=self._process, thread=line.thread, site=line.site)
 
     def finish(self) -> Gathered:
         """The tables, after the last line."""
@@ -405,8 +571,12 @@ class _StepLogReader:
             self._rows.table(table)
         for thread, barriers in self._barriers.items():
             sequences = np.asarray(barriers).T
-            self._rows.add("step_period", process=self._process, thread=thread,
-                               barriers=barriers_a_step(*sequences))  # fmt: skip
+            self._rows.add(
+                "step_period",
+                process=self._process,
+                thread=thread,
+                barriers=barriers_a_step(*sequences),
+            )
         self._rows.replace("site", lambda index: self._sites[index].columns())
         return self._rows
 
@@ -423,13 +593,25 @@ def extend_tail(
         compile_ns: how long the compilation took until then.
     """
     steps = ingested.tables["step"]
-    own = [row for row, (owner, main, tail) in enumerate(
-        zip(*(steps.get(name, ()) for name in ("process", "main", "tail")), strict=True)
-    ) if owner == process and main and tail]  # fmt: skip
+    own = [
+        row
+        for row, (owner, main, tail) in enumerate(
+            zip(*(steps.get(name, ()) for name in ("process", "main", "tail")), strict=True)
+        )
+        if owner == process and main and tail
+    ]
     thread = steps["thread"][own[-1]] if own else None
     reader = _StepLogReader(CallSites(), process)
-    reader.take(Cut(thread=thread, main=True, index=0, end_ns=ended_ns,
-                    duration_ns=ended_ns - began_ns, compile_ns=compile_ns))  # fmt: skip
+    reader.take(
+        Cut(
+            thread=thread,
+            main=True,
+            index=0,
+            end_ns=ended_ns,
+            duration_ns=ended_ns - began_ns,
+            compile_ns=compile_ns,
+        )
+    )
     rows = reader.finish()
     rows.move(ingested, "cut")
     if own:
@@ -444,8 +626,11 @@ def _not_of_loops(launches: Iterable[Launches]) -> frozenset[int | None]:
     """Sites that ended steps before the loop that does most was met, and do next to nothing."""
     loops = [(count * work, work, site) for site, count, work, steps in launches if steps]
     most, main, _ = max(loops, key=lambda loop: loop[0], default=(0.0, 0.0, None))
-    return frozenset(site for total, work, site in loops
-                     if work < LEAST_OF_STEP * main and total < LEAST_OF_STEP * most)  # fmt: skip
+    return frozenset(
+        site
+        for total, work, site in loops
+        if work < LEAST_OF_STEP * main and total < LEAST_OF_STEP * most
+    )
 
 
 def _memory(memory: Memory | None) -> int | None:
@@ -465,11 +650,13 @@ def _parts(line: Part) -> dict[str, int]:
     """Nanoseconds by what the thread did."""
     reads, uploads, saves = line.reads, line.uploads, line.saves
     return {
-        "compile_ns": line.compile_ns, "barrier_ns": line.barrier_ns,
+        "compile_ns": line.compile_ns,
+        "barrier_ns": line.barrier_ns,
         "read_ns": sum([max(0, row[4] - row[5]) for row in reads]) if reads else 0,
-        "input_ns": line.input[1], "upload_ns": sum([row[3] for row in uploads]) if uploads else 0,
+        "input_ns": line.input[1],
+        "upload_ns": sum([row[3] for row in uploads]) if uploads else 0,
         "save_ns": sum([row[2] for row in saves]) if saves else 0,
-    }  # fmt: skip
+    }
 
 
 def _updates(line: Part) -> int:
@@ -479,8 +666,16 @@ def _updates(line: Part) -> int:
 
 #: What identifies a row of these lists; the other values add up.
 _KEYS = {"reads": 3, "uploads": 1, "saves": 1, "optimizers": 1}
-_SUMS = ("duration_ns", "steps", "barrier_ns", "compile_ns", "capture_ns", "executions",
-         "compilations", "launches")  # fmt: skip
+_SUMS = (
+    "duration_ns",
+    "steps",
+    "barrier_ns",
+    "compile_ns",
+    "capture_ns",
+    "executions",
+    "compilations",
+    "launches",
+)
 
 
 def _sum(cuts: Cut, line: _Part) -> _Part:
@@ -498,9 +693,13 @@ def _sum(cuts: Cut, line: _Part) -> _Part:
         for key, value in getattr(line, name).items():
             counts[key] = counts.get(key, 0) + value
         total[name] = counts
-    return msgspec.structs.replace(line, **total, log=line.log or cuts.log,
-                                   traced=line.traced or cuts.traced,
-                                   probed=line.probed or cuts.probed)  # fmt: skip
+    return msgspec.structs.replace(
+        line,
+        **total,
+        log=line.log or cuts.log,
+        traced=line.traced or cuts.traced,
+        probed=line.probed or cuts.probed,
+    )
 
 
 def barriers_a_step(sites: Numbers, updates: Numbers, fed: Numbers) -> int:

@@ -11,11 +11,14 @@ from xladoctor.recording.interface import CaptureError
 
 def require_installed() -> None:
     """Raises CaptureError, saying how to install one, if this interpreter has no framework."""
-    missing = {each.title: [name for name in each.requires if find_spec(name) is None]
-               for each in captured()}  # fmt: skip
+    missing = {
+        each.title: [name for name in each.requires if find_spec(name) is None]
+        for each in captured()
+    }
     if all(missing.values()):
-        lacks = "; ".join(f"{title} needs {' and '.join(names)}"
-                          for title, names in missing.items())  # fmt: skip
+        lacks = "; ".join(
+            f"{title} needs {' and '.join(names)}" for title, names in missing.items()
+        )
         raise CaptureError(
             f"{sys.executable} has no framework whose programs can be captured: {lacks}",
             f"{install_lines()}\nor use another environment's Python:"

@@ -33,8 +33,14 @@ _BOOTSTRAP = Path(__file__).parent / "bootstrap"
 _TIMED_OUT = 124  # as timeout(1) ends
 _TICK_MS = 100
 _TICKS_A_LOOK = 5
-_FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1,
-              signal.SIGUSR2)  # fmt: skip
+_FORWARDED = (
+    signal.SIGINT,
+    signal.SIGTERM,
+    signal.SIGHUP,
+    signal.SIGQUIT,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+)
 _SENT_BY_KERNEL = 0x80  # si_code of a signal from the terminal: the child got it as well
 
 
@@ -84,8 +90,9 @@ def run(request: RunRequest, observer: Observer, end: End) -> RunOutcome:
     seconds = time.monotonic() - began
     lost: list[str] = []
     try:
-        manifest.finish(directory, record, status, seconds,
-                        request.timeout_s if timed_out else None)  # fmt: skip
+        manifest.finish(
+            directory, record, status, seconds, request.timeout_s if timed_out else None
+        )
         runs = programs.split(directory)
     except Exception as error:  # whatever it is, the program's status outlives it
         runs = [directory]

@@ -43,9 +43,12 @@ def begin(directory: RunDirectory, request: RunRequest) -> dict[str, Any]:
 
 
 def finish(
-    directory: RunDirectory, record: dict[str, Any], status: int, seconds: float,
+    directory: RunDirectory,
+    record: dict[str, Any],
+    status: int,
+    seconds: float,
     timeout_s: float | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """Add how the program ended: its exit status, or the signal that ended it.
 
     Args:
@@ -67,8 +70,11 @@ def inventory(path: Path) -> dict[str, int]:
     Without those that other parts of the command write again later.
     """
     files = (file for file in sorted(path.rglob("*")) if file.is_file())
-    return {str(file.relative_to(path)): file.stat().st_size for file in files
-            if file.name not in _REWRITTEN}  # fmt: skip
+    return {
+        str(file.relative_to(path)): file.stat().st_size
+        for file in files
+        if file.name not in _REWRITTEN
+    }
 
 
 def write(directory: RunDirectory, record: dict[str, Any]) -> None:

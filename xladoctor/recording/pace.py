@@ -75,11 +75,12 @@ class Logs:
             lead.lately.popleft()
         steps, compilations, reads = (sum(row[n] for row in lead.lately) for n in (1, 2, 3))
         return Pace(
-            lead.steps, sum(log.compilations for log in self._logs.values()),
+            lead.steps,
+            sum(log.compilations for log in self._logs.values()),
             (steps, compilations, reads),
             lead.last_ns / 1e6 if lead.steps else None,
             median(lead.usual) / 1e6 if lead.usual else None,
-        )  # fmt: skip
+        )
 
     def _follow(self, path: Path, log: _Log) -> None:
         try:

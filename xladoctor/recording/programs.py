@@ -24,8 +24,11 @@ def split(directory: RunDirectory) -> list[RunDirectory]:
     Raises:
         OSError: the run directory is gone, or its disk full.
     """
-    records = [(folder, record) for folder in directory.processes()
-               if (record := _record(folder)) is not None]  # fmt: skip
+    records = [
+        (folder, record)
+        for folder in directory.processes()
+        if (record := _record(folder)) is not None
+    ]
     forked = {record["pid"]: record["parent"] for _, record in records}
     parents = forked | _parents(directory.path / LOG)
     groups: dict[int, list[tuple[Path, dict[str, Any]]]] = {}
@@ -39,9 +42,11 @@ def split(directory: RunDirectory) -> list[RunDirectory]:
 
 
 def _move(
-    directory: RunDirectory, run: dict[str, Any], number: int,
+    directory: RunDirectory,
+    run: dict[str, Any],
+    number: int,
     group: list[tuple[Path, dict[str, Any]]],
-) -> RunDirectory:  # fmt: skip
+) -> RunDirectory:
     main = group[0][1]["main"]
     own = RunDirectory(directory.path / f"{number}-{Path(main).stem if main else 'program'}")
     own.path.mkdir()
@@ -53,9 +58,16 @@ def _move(
             timeline.rename(target)
         folder.rename(own.path / folder.name)
     command = group[0][1].get("argv") or run["command"]
-    manifest.write(own, {**run, "command": command, "script": main or run["script"],
-                         "part_of": directory.path.name,
-                         "files": manifest.inventory(own.path)})  # fmt: skip
+    manifest.write(
+        own,
+        {
+            **run,
+            "command": command,
+            "script": main or run["script"],
+            "part_of": directory.path.name,
+            "files": manifest.inventory(own.path),
+        },
+    )
     return own
 
 

@@ -64,17 +64,22 @@ def _refuse_script(words: Sequence[str]) -> None:
             f" && xladoctor run {as_script}",
         )
     if Path(script).is_file() and Path(script).suffix in (".sh", ".bash"):
-        raise CaptureError(f"{script} is not a Python script; for a command put -- before it:",
-                           f"xladoctor run -- bash {quoted(*words)}")  # fmt: skip
+        raise CaptureError(
+            f"{script} is not a Python script; for a command put -- before it:",
+            f"xladoctor run -- bash {quoted(*words)}",
+        )
     if Path(script).exists():
         return
     if _is_python(script) and words[1:]:
-        raise CaptureError(f"{script}: leave it out, or put -- before it:",
-                           f"xladoctor run {quoted(*words[1:])}\n"
-                           f"xladoctor run -- {quoted(*words)}")  # fmt: skip
+        raise CaptureError(
+            f"{script}: leave it out, or put -- before it:",
+            f"xladoctor run {quoted(*words[1:])}\nxladoctor run -- {quoted(*words)}",
+        )
     if shutil.which(script) or shutil.which(script, path=str(Path(sys.executable).parent)):
-        raise CaptureError(f"{script} is a command, not a script; put -- before it:",
-                           f"xladoctor run -- {quoted(*words)}")  # fmt: skip
+        raise CaptureError(
+            f"{script} is a command, not a script; put -- before it:",
+            f"xladoctor run -- {quoted(*words)}",
+        )
     raise CaptureError(f"{script}: no such script", _alike(script))
 
 
@@ -91,8 +96,9 @@ def _refuse_module(module: str) -> None:
     """Looks for the package alone: to look into it would import it."""
     top = module.partition(".")[0]
     if module.endswith(".py") and Path(module).exists():
-        raise CaptureError(f"{module} is a script, not a module; leave out -m:",
-                           f"xladoctor run {quoted(module)}")  # fmt: skip
+        raise CaptureError(
+            f"{module} is a script, not a module; leave out -m:", f"xladoctor run {quoted(module)}"
+        )
     if find_spec(top) is None and PathFinder.find_spec(top, [str(Path.cwd())]) is None:
         raise CaptureError(f"no module named {module}")
 

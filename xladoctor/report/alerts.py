@@ -84,10 +84,15 @@ def missing(report: Report) -> Iterator[Alert]:
         return
     for missed in outcome.missing:
         yield Alert(
-            missed.name, "missing", "error" if outcome.status == "missing" else "warning",
-            "Could not be judged", [_said(missed.reason)], None,
-            digest("missing", missed.name, outcome.script), name_of(report.diagnosis.run),
-        )  # fmt: skip
+            missed.name,
+            "missing",
+            "error" if outcome.status == "missing" else "warning",
+            "Could not be judged",
+            [_said(missed.reason)],
+            None,
+            digest("missing", missed.name, outcome.script),
+            name_of(report.diagnosis.run),
+        )
 
 
 def _of_finding(finding: Finding, judgement: Judgement | None, diagnosis: Diagnosis) -> Alert:
@@ -97,11 +102,18 @@ def _of_finding(finding: Finding, judgement: Judgement | None, diagnosis: Diagno
     text += [f"Fixed: {gain}."] if gain else []
     text += [f"Gate: {STATES[judgement.state]}, {judgement.reason}."] if judgement else []
     return Alert(
-        finding.rule, finding.name, level(finding, judgement), finding.title, text,
+        finding.rule,
+        finding.name,
+        level(finding, judgement),
+        finding.title,
+        text,
         primary(finding.locations, diagnosis),
-        (judgement and judgement.known_as) or finding.fingerprint, name_of(diagnosis.run),
-        finding.locations, finding, judgement,
-    )  # fmt: skip
+        (judgement and judgement.known_as) or finding.fingerprint,
+        name_of(diagnosis.run),
+        finding.locations,
+        finding,
+        judgement,
+    )
 
 
 def _over(report: Report) -> Iterator[Alert]:
@@ -112,12 +124,16 @@ def _over(report: Report) -> Iterator[Alert]:
         if budget.state in ("over", "acknowledged"):
             locations = [consumer.location for consumer in budget.consumers if consumer.location]
             yield Alert(
-                budget.name, "budget", "error" if budget.state == "over" else "note",
-                "Budget exceeded", budget_text(budget, report.diagnosis),
+                budget.name,
+                "budget",
+                "error" if budget.state == "over" else "note",
+                "Budget exceeded",
+                budget_text(budget, report.diagnosis),
                 primary(locations, report.diagnosis),
                 digest("budget", budget.name, outcome.script),
-                name_of(report.diagnosis.run), locations,
-            )  # fmt: skip
+                name_of(report.diagnosis.run),
+                locations,
+            )
 
 
 def budget_text(budget: BudgetOutcome, diagnosis: Diagnosis) -> list[str]:

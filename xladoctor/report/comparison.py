@@ -30,8 +30,14 @@ ADVICE = (
     " several times (xladoctor gate --runs)."
 )
 _VERDICT = {"worse": "bold red", "better": "bold green", "same": "bold", "unclear": "bold yellow"}
-_STATE = {"new": "bold red", "worse": "bold red", "fixed": "bold green", "better": "bold green",
-          "unknown": "bold yellow", "same": "dim"}  # fmt: skip
+_STATE = {
+    "new": "bold red",
+    "worse": "bold red",
+    "fixed": "bold green",
+    "better": "bold green",
+    "unknown": "bold yellow",
+    "same": "dim",
+}
 _STEP = {"slower": "bold red", "faster": "bold green"}
 
 
@@ -88,8 +94,10 @@ def comparability(comparison: Comparison) -> str:
         names = ", ".join(difference.what for difference in stopping)
         despite = " ".join(f"--despite {difference.what}" for difference in stopping)
         timed = step.a_ms is not None and step.b_ms is not None
-        return (f"Times are not comparable, because the runs differ in {names}. What the program"
-                f" does is still judged{f'; to judge times too: {despite}' * timed}.")  # fmt: skip
+        return (
+            f"Times are not comparable, because the runs differ in {names}. What the program"
+            f" does is still judged{f'; to judge times too: {despite}' * timed}."
+        )
     accepted = ", ".join(difference.what for difference in differences if difference.accepted)
     if accepted:
         return f"Compared despite these differences: {accepted}."
@@ -237,6 +245,8 @@ def step_notes(comparison: Comparison) -> str:
         return ""
     text = f"Medians of {step.a_samples} and {step.b_samples} steady steps"
     if step.verdict == "too_few":
-        text += (f", worth {step.a_worth} and {step.b_worth} independent ones; at least {LEAST}"
-                 " of each are needed")  # fmt: skip
+        text += (
+            f", worth {step.a_worth} and {step.b_worth} independent ones; at least {LEAST}"
+            " of each are needed"
+        )
     return f"{text}. {ADVICE}" if step.verdict in ("slower", "faster") else f"{text}."

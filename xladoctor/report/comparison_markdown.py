@@ -70,10 +70,14 @@ def _lines(comparison: Comparison, style: Style) -> Iterator[str]:
 
 def _count_rows(comparison: Comparison, style: Style) -> list[tuple[str, ...]]:
     return [
-        (counted(count.name), *(inline(plain(text, style)) for text in values(count)),
-         "" if count.direction == "same" else count.direction)
-        for count in comparison.counts if count.direction != "unknown"
-    ]  # fmt: skip
+        (
+            counted(count.name),
+            *(inline(plain(text, style)) for text in values(count)),
+            "" if count.direction == "same" else count.direction,
+        )
+        for count in comparison.counts
+        if count.direction != "unknown"
+    ]
 
 
 def _finding_row(finding: FindingChange, style: Style) -> tuple[str, ...]:

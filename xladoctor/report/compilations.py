@@ -17,9 +17,11 @@ from xladoctor.report.text import FittedText, plain, write
 Row = dict[str, Any]
 _NARROW = 64  # columns; below them a cause stands under its compilation
 _KINDS = {
-    "data_dependent_shape": "data-dependent shape", "constant": "number",
-    "input_count": "number of inputs", "growing": "growing graph",
-}  # fmt: skip
+    "data_dependent_shape": "data-dependent shape",
+    "constant": "number",
+    "input_count": "number of inputs",
+    "growing": "growing graph",
+}
 _PLACEMENT = {"thread": "two threads compiled it at once", "donated": "donated inputs"}
 _LONGEST = 40  # letters of a value
 
@@ -47,8 +49,18 @@ def _shown(row: Row, evidence: Evidence) -> Row:
 def render(rows: list[Row], shown: int, sites: list[Row], output: TextIO, style: Style) -> None:
     """Write the first ``shown`` of the compilations, then all call sites; both as in the JSON."""
     several = len({row["process"] for row in rows}) > 1
-    write([_heading(rows, sites), Text(), *_list(rows[:shown], several, style), Text(),
-           *_sites(sites, several, style), *_hint(rows)], output, style)  # fmt: skip
+    write(
+        [
+            _heading(rows, sites),
+            Text(),
+            *_list(rows[:shown], several, style),
+            Text(),
+            *_sites(sites, several, style),
+            *_hint(rows),
+        ],
+        output,
+        style,
+    )
 
 
 def seconds(value: float | None) -> str:
@@ -104,11 +116,14 @@ def _list(rows: list[Row], several: bool, style: Style) -> list[RenderableType]:
 def _cells(row: Row, several: bool) -> list[str]:
     against = (row["cause"] or {}).get("against")
     return [
-        *[str(row["process"])] * several, str(row["index"]),
-        "?" if row["step"] is None else str(row["step"]), seconds(row["seconds"]),
-        "w" * row["warmup"], (row["graph_hash"] or "?")[:8],
+        *[str(row["process"])] * several,
+        str(row["index"]),
+        "?" if row["step"] is None else str(row["step"]),
+        seconds(row["seconds"]),
+        "w" * row["warmup"],
+        (row["graph_hash"] or "?")[:8],
         "" if against is None else str(against),
-    ]  # fmt: skip
+    ]
 
 
 def _cause(row: Row, room: int, style: Style) -> Text:
@@ -143,17 +158,26 @@ def _listed(
 
 def _labelled(names: list[str], cells: list[str]) -> Text:
     """A row on a line of its own, each value behind its name."""
-    parts = [Text.assemble((name, "dim"), " " * bool(name), cell)
-             for name, cell in zip(names, cells, strict=True) if cell]  # fmt: skip
+    parts = [
+        Text.assemble((name, "dim"), " " * bool(name), cell)
+        for name, cell in zip(names, cells, strict=True)
+        if cell
+    ]
     return Text(" ").join(parts)
 
 
 def _sites(sites: list[Row], several: bool, style: Style) -> list[RenderableType]:
     names = [*["process"] * several, "compiled", "graphs", "seconds", "after warm-up"]
     cells = [
-        [*[str(site["process"])] * several, str(site["compilations"]), str(site["graphs"]),
-         seconds(site["seconds"]), seconds(site["seconds_after_warmup"])] for site in sites
-    ]  # fmt: skip
+        [
+            *[str(site["process"])] * several,
+            str(site["compilations"]),
+            str(site["graphs"]),
+            seconds(site["seconds"]),
+            seconds(site["seconds_after_warmup"]),
+        ]
+        for site in sites
+    ]
     texts = [FittedText(partial(_site, site, style=style)) for site in sites]
     return _listed(names, "call site", cells, texts, style)
 
@@ -205,7 +229,7 @@ def phrase(cause: Row) -> str:
         "weak_type": f"a Python number {'now' if cause['now'] == 'True' else 'no more'}",
         "configuration": f"configuration{change}",
         "unknown": f"unknown: {same if cause['basis'] == 'hlo' else 'not in the timeline'}",
-    }  # fmt: skip
+    }
     return texts.get(cause["kind"], str(cause["kind"]))
 
 

@@ -9,10 +9,16 @@ from xladoctor.diagnosis.interface import DeviceOp, DeviceUse
 from xladoctor.quantities import percent
 
 _WORDS = {
-    "compile": "compiling", "wait": "waiting", "upload": "uploads", "input": "input",
-    "save": "saving", "dispatch": "dispatch", "tracing": "tracing", "other": "Python",
+    "compile": "compiling",
+    "wait": "waiting",
+    "upload": "uploads",
+    "input": "input",
+    "save": "saving",
+    "dispatch": "dispatch",
+    "tracing": "tracing",
+    "other": "Python",
     "unrecorded": "what is not recorded",
-}  # fmt: skip
+}
 _TOP = 3
 _MOST_OF_NAME = 60
 _WITHIN = " > "  # between the names of scopes
@@ -45,17 +51,27 @@ def describe(devices: list[DeviceUse]) -> list[str]:
         part += f" (without {without} device{'s' * (without > 1)} that ran nothing in it)"
     text = f"{whose} busy {percent(least.busy)} {part}"
     reasons = sorted(least.idle.items(), key=lambda item: -item[1])
-    named = [f"{doing(reason)} {percent(share)}" for reason, share in reasons
-             if share >= _WORTH_NAMING]  # fmt: skip
+    named = [
+        f"{doing(reason)} {percent(share)}" for reason, share in reasons if share >= _WORTH_NAMING
+    ]
     if named:
         text += f"; idle during {', '.join(named)}"
-    ops = [f"{_operation(op, least.top_ops)} {percent(op.share)}" for op in least.top_ops[:_TOP]
-           if op.share >= _WORTH_NAMING]  # fmt: skip
-    scopes = [f"{_inner(scope.scope)} {percent(scope.share)}" for scope in least.top_scopes[:_TOP]
-              if scope.share >= _WORTH_NAMING]  # fmt: skip
+    ops = [
+        f"{_operation(op, least.top_ops)} {percent(op.share)}"
+        for op in least.top_ops[:_TOP]
+        if op.share >= _WORTH_NAMING
+    ]
+    scopes = [
+        f"{_inner(scope.scope)} {percent(scope.share)}"
+        for scope in least.top_scopes[:_TOP]
+        if scope.share >= _WORTH_NAMING
+    ]
     longest = {"longest operations": ops, "longest named scopes": scopes}
-    told = [f"{what} (share of the device's time): {', '.join(named)}"
-            for what, named in longest.items() if named]  # fmt: skip
+    told = [
+        f"{what} (share of the device's time): {', '.join(named)}"
+        for what, named in longest.items()
+        if named
+    ]
     return [text, *told, *launched(least)]
 
 
@@ -65,9 +81,16 @@ def launched(device: DeviceUse) -> list[str]:
     if kernels is None:
         return []
     each = " a step" if device.steps else ""
-    count, inside, lost, graphs, made = (_mean(number, device.steps) for number in (
-        kernels.count, kernels.in_graphs, kernels.unknown, kernels.graph_launches,
-        kernels.graphs_made))  # fmt: skip
+    count, inside, lost, graphs, made = (
+        _mean(number, device.steps)
+        for number in (
+            kernels.count,
+            kernels.in_graphs,
+            kernels.unknown,
+            kernels.graph_launches,
+            kernels.graphs_made,
+        )
+    )
     recorded = f"{graphs} CUDA graph{'s' * (graphs != '1')}"
     if not kernels.graph_launches:  # known of the kernels alone
         recorded = "CUDA graphs"
@@ -78,8 +101,8 @@ def launched(device: DeviceUse) -> list[str]:
         "recorded": ", launched one by one",
         "recorded anew": f", {inside} of them in {recorded}",
         None: "; whether in CUDA graphs is not known, as the calls that launch them are not in the"
-              " timeline",
-    }[kernels.cuda_graphs]  # fmt: skip
+        " timeline",
+    }[kernels.cuda_graphs]
     if kernels.graphs_made:
         how += f"; {made} graph{'s' * (made != '1')} recorded{each}"
     if kernels.cuda_graphs and kernels.unknown:

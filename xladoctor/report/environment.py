@@ -17,8 +17,12 @@ from xladoctor.report.interface import Style
 from xladoctor.report.text import plain, write
 
 #: Status -> its mark, the mark where only ASCII goes, and its colour.
-_MARKS = {"ok": ("✓", "+", "green"), "warning": ("!", "!", "bold yellow"),
-          "failure": ("✗", "x", "bold red"), "skipped": ("-", "-", "dim")}  # fmt: skip
+_MARKS = {
+    "ok": ("✓", "+", "green"),
+    "warning": ("!", "!", "bold yellow"),
+    "failure": ("✗", "x", "bold red"),
+    "skipped": ("-", "-", "dim"),
+}
 
 
 def render(examination: Examination, output: TextIO, style: Style) -> None:
@@ -60,8 +64,13 @@ def _summary(examination: Examination) -> Text:
         return Text(
             f"No problems found: {_counted(counts['ok'], 'check')} ok{skipped}.", style="bold"
         )
-    text = ", ".join([f"{counts['ok']} ok", _counted(counts["warning"], "warning"),
-                       _counted(counts["failure"], "failure")])  # fmt: skip
+    text = ", ".join(
+        [
+            f"{counts['ok']} ok",
+            _counted(counts["warning"], "warning"),
+            _counted(counts["failure"], "failure"),
+        ]
+    )
     return Text(f"{text}{skipped}", style="bold red" if counts["failure"] else "bold")
 
 

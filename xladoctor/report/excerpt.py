@@ -10,8 +10,9 @@ def excerpt(location: Location, pictures: Pictures | None) -> list[tuple[int, st
     """The line with those around it, as far as they are known."""
     around = pictures.excerpts.get(f"{location.file}:{location.line}") if pictures else None
     if around:
-        indent = min((len(text) - len(text.lstrip()) for _, text in around if text.strip()),
-                     default=0)  # fmt: skip
+        indent = min(
+            (len(text) - len(text.lstrip()) for _, text in around if text.strip()), default=0
+        )
         return [(number, text[indent:]) for number, text in around]
     source = (location.source or "").strip()
     return [(location.line, source)] if source else []

@@ -27,9 +27,11 @@ class Unmet:
 
 
 def render(
-    unmet: Sequence[Unmet], findings: Mapping[str, Sequence[Finding]], notes: Sequence[str],
+    unmet: Sequence[Unmet],
+    findings: Mapping[str, Sequence[Finding]],
+    notes: Sequence[str],
     style: Style,
-) -> str:  # fmt: skip
+) -> str:
     """The text of the failure.
 
     Args:
@@ -58,5 +60,7 @@ def headline(unmet: Unmet) -> str:
 def _event(number: int, finding: Finding, style: Style) -> RenderableType:
     rule = f"{finding.rule}  " if finding.rule else ""
     times = f"  ({finding.count} times)" if finding.count > 1 else ""
-    return Group(Text(f"{number:>2}  {rule}{finding.title}{times}", style="bold"),
-                 indented(explained(finding, style), style))  # fmt: skip
+    return Group(
+        Text(f"{number:>2}  {rule}{finding.title}{times}", style="bold"),
+        indented(explained(finding, style), style),
+    )

@@ -45,8 +45,11 @@ def passed_by(report: Report, style: Style) -> list[RenderableType]:
 
 def _judged(report: Report) -> list[tuple[Finding, Judgement]]:
     made = judgements(report)
-    return [(finding, made[finding.fingerprint]) for finding in report.diagnosis.findings
-            if finding.fingerprint in made]  # fmt: skip
+    return [
+        (finding, made[finding.fingerprint])
+        for finding in report.diagnosis.findings
+        if finding.fingerprint in made
+    ]
 
 
 def decision(report: Report, outcome: GateOutcome, style: Style) -> RenderableType:
@@ -65,10 +68,12 @@ def verdict(outcome: GateOutcome) -> str:
 def summary(outcome: GateOutcome) -> str:
     """What decided, in one phrase."""
     parts = [
-        _number(sum(made.fails and made.state == state for made in outcome.judgements),
-                f"{state} finding")
+        _number(
+            sum(made.fails and made.state == state for made in outcome.judgements),
+            f"{state} finding",
+        )
         for state in ("new", "worse")
-    ]  # fmt: skip
+    ]
     parts.append(
         _number(sum(budget.state == "over" for budget in outcome.budgets), "budget", " over")
     )
@@ -166,6 +171,8 @@ def _exact(value: float | None) -> str:
 
 def _block(what: str, lines: list[str], style: Style) -> RenderableType:
     """Lines to copy: never broken, however long."""
-    copied = [Text(plain(f"    {line}", style), style="dim", no_wrap=True, overflow="ignore")
-              for line in lines]  # fmt: skip
+    copied = [
+        Text(plain(f"    {line}", style), style="dim", no_wrap=True, overflow="ignore")
+        for line in lines
+    ]
     return Group(Text(plain(f"  {what}", style), style="dim"), *copied)

@@ -42,8 +42,9 @@ def render(diff: Difference, evidence: Evidence, limit: int, output: TextIO, sty
         style: width, colours, characters.
     """
     parts: list[RenderableType] = [
-        _compiled("- A", diff.a, evidence, style), _compiled("+ B", diff.b, evidence, style),
-    ]  # fmt: skip
+        _compiled("- A", diff.a, evidence, style),
+        _compiled("+ B", diff.b, evidence, style),
+    ]
     if diff.same:
         parts += [Text(), Text("the graphs are the same after optimization", style="bold")]
     if diff.inputs:
@@ -102,8 +103,12 @@ def _inputs(
             text = (
                 f"{change.a} → {change.b}" if change.a and change.b else str(change.a or change.b)
             )
-            grid.add_row(*(Text(plain(cell, style), style=_COLORS[mark])
-                           for cell in (f"{mark} parameter {change.parameter}", text)))  # fmt: skip
+            grid.add_row(
+                *(
+                    Text(plain(cell, style), style=_COLORS[mark])
+                    for cell in (f"{mark} parameter {change.parameter}", text)
+                )
+            )
         yield Padding(grid, (0, 0, 0, 4))
     yield from _more(len(inputs) - limit if limit else 0, "inputs", style)
 

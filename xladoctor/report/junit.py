@@ -87,13 +87,15 @@ def _fails(alert: Alert, report: Report) -> bool:
 def _text(said: Sequence[Alert]) -> str:
     """Each with its line, what was found and the fix."""
     return "\n\n".join(
-        "\n".join([
-            f"{alert.place.file}:{alert.place.line}" if alert.place else "no line known",
-            *alert.text,
-            *([f"Fix: {' '.join(alert.finding.fix.split())}"] if alert.finding else []),
-        ])
+        "\n".join(
+            [
+                f"{alert.place.file}:{alert.place.line}" if alert.place else "no line known",
+                *alert.text,
+                *([f"Fix: {' '.join(alert.finding.fix.split())}"] if alert.finding else []),
+            ]
+        )
         for alert in said
-    )  # fmt: skip
+    )
 
 
 def _budgets(report: Report, name: str) -> Iterator[ET.Element]:

@@ -31,18 +31,21 @@ _ALWAYS = ("host", "device")
 def table(labels: Sequence[LabelTime], style: Style) -> RenderableType:
     """The labels that took longest, nested as in the program: totals over all calls."""
     longest = sorted(labels, key=lambda label: -label.host_s)[:_MOST]
-    columns = {name: column for name, column in _COLUMNS.items()
-               if style.width >= _NARROW or name in _ALWAYS}  # fmt: skip
+    columns = {
+        name: column
+        for name, column in _COLUMNS.items()
+        if style.width >= _NARROW or name in _ALWAYS
+    }
     overflow: OverflowMethod = "ellipsis" if style.unicode else "crop"
-    widths = [max(len(name), *(len(cell(label)) for label in longest))
-              for name, cell in columns.items()]  # fmt: skip
+    widths = [
+        max(len(name), *(len(cell(label)) for label in longest)) for name, cell in columns.items()
+    ]
     rest = style.width - sum(width + _BETWEEN for width in widths)
     grid = Table.grid(padding=(0, _BETWEEN))
     grid.add_column(overflow=overflow, no_wrap=True, max_width=max(1, rest))
     for width in widths:
         grid.add_column(justify="right", no_wrap=True, overflow=overflow, width=width)
-    grid.add_row(Text("labels", style="bold"),
-                 *(Text(name, style="dim") for name in columns))  # fmt: skip
+    grid.add_row(Text("labels", style="bold"), *(Text(name, style="dim") for name in columns))
     for label in (label for label in labels if label in longest):
         *outer, name = label.path.split(_WITHIN)
         cells = ["  " * (len(outer) + 1) + name, *(cell(label) for cell in columns.values())]

@@ -20,8 +20,10 @@ def next_command(diagnosis: Diagnosis) -> tuple[str, str] | None:
         return "for an example of the fix", f"xladoctor explain {diagnosis.findings[0].rule}"
     has_timeline = run.kind == "timeline" or bool(diagnosis.devices)
     if has_timeline and diagnosis.steps is None and _has_server(run.frontend):
-        return ("for a timeline with whole steps, of a program that runs",
-                "xladoctor capture HOST:PORT --duration 10s")  # fmt: skip
+        return (
+            "for a timeline with whole steps, of a program that runs",
+            "xladoctor capture HOST:PORT --duration 10s",
+        )
     findings = diagnosis.findings
     lacking = {
         "lines": not findings or any(not finding.locations for finding in findings),

@@ -15,8 +15,11 @@ def page(rule: Rule) -> str:
         f" {rule.judged_by} · {rule.status} since {rule.since} · needs"
         f" {', '.join(f'`{table}`' for table in rule.needs)}"
     ]
-    others = {name: own for name in rule.applies_to.frontend
-              if name != DEFAULT and (own := rule.for_frontend(name))}  # fmt: skip
+    others = {
+        name: own
+        for name in rule.applies_to.frontend
+        if name != DEFAULT and (own := rule.for_frontend(name))
+    }
     if others:
         titles = [vocabulary(name).title for name in rule.applies_to.frontend]
         about[0] += f" · for {' and '.join(titles)}"
@@ -54,8 +57,11 @@ def _example(example: Example) -> str:
 def _other_words(frontend: str, rule: Rule, own: Rule) -> list[str]:
     """What is said otherwise in a frontend: under a heading of its own."""
     title = f"{own.title}." if own.title != rule.title else ""
-    different = [part.replace("## ", "### ", 1) for part, general in
-                 zip(_words(own), _words(rule), strict=True) if part != general]  # fmt: skip
+    different = [
+        part.replace("## ", "### ", 1)
+        for part, general in zip(_words(own), _words(rule), strict=True)
+        if part != general
+    ]
     if own.untried != rule.untried:
         different += _untried(own)
     if not title and not different:

@@ -58,17 +58,21 @@ def _run(report: Report, category: str) -> dict[str, Any]:
     rules = descriptors(report)
     index = {rule["id"]: number for number, rule in enumerate(rules)}
     return {
-        "tool": {"driver": {
-            "name": diagnosis.tool.name, "version": diagnosis.tool.version,
-            "semanticVersion": diagnosis.tool.version, "rules": rules,
-        }},
+        "tool": {
+            "driver": {
+                "name": diagnosis.tool.name,
+                "version": diagnosis.tool.version,
+                "semanticVersion": diagnosis.tool.version,
+                "rules": rules,
+            }
+        },
         "automationDetails": {"id": f"{category}/"},
         "originalUriBaseIds": _BASES,
         "invocations": [_invocation(report, all_alerts, index)],
         "results": [
             _result(alert, alert.place, report, index) for alert in all_alerts if alert.place
         ],
-    }  # fmt: skip
+    }
 
 
 def _result(alert: Alert, place: Location, report: Report, index: dict[str, int]) -> dict[str, Any]:
@@ -81,13 +85,14 @@ def _result(alert: Alert, place: Location, report: Report, index: dict[str, int]
         "message": message(alert, places),
         "locations": [primary(place)],
         "partialFingerprints": {
-            "primaryLocationLineHash": alert.fingerprint, "xladoctor/v1": alert.fingerprint,
+            "primaryLocationLineHash": alert.fingerprint,
+            "xladoctor/v1": alert.fingerprint,
         },
         "relatedLocations": places,
         "codeFlows": code_flows(alert, run),
         **_of_finding(alert),
         **_of_gate(alert, report),
-    }  # fmt: skip
+    }
     return {key: value for key, value in result.items() if value != []}
 
 
@@ -98,10 +103,13 @@ def _of_finding(alert: Alert) -> dict[str, Any]:
         return {}
     share = finding.saving.share
     figures = {
-        "count": finding.count, "perStep": finding.per_step, "costSeconds": finding.cost.seconds,
-        "savingSeconds": finding.saving.seconds, "savingBasis": finding.saving.basis,
+        "count": finding.count,
+        "perStep": finding.per_step,
+        "costSeconds": finding.cost.seconds,
+        "savingSeconds": finding.saving.seconds,
+        "savingBasis": finding.saving.basis,
         "severity": finding.severity,
-    }  # fmt: skip
+    }
     return {
         **({} if share is None else {"rank": round(min(max(share, 0.0), 1.0) * 100, 2)}),
         "properties": {key: value for key, value in figures.items() if value is not None},

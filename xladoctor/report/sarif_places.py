@@ -88,10 +88,12 @@ def code_flows(alert: Alert, run: RunFacts) -> list[dict[str, Any]]:
     if alert.finding is None or len(steps) < 2:
         return []
     flow = [
-        {"location": _of(place, run, message={"text": _FLOW[place.role] or alert.title}),
-         "importance": "essential" if place.role == "guilty" else "important"}
+        {
+            "location": _of(place, run, message={"text": _FLOW[place.role] or alert.title}),
+            "importance": "essential" if place.role == "guilty" else "important",
+        }
         for place in steps
-    ]  # fmt: skip
+    ]
     return [{"threadFlows": [{"locations": flow}]}]
 
 

@@ -28,8 +28,10 @@ def render(stacks: Stacks, output: TextIO, style: Style, everything: bool = Fals
     pairs = [(thread, of_thread(thread, stacks)) for thread in stacks.threads]
     shown = [pair for pair in pairs if everything or _telling(*pair, stacks)]
     parts: list[RenderableType] = [_heading(stacks, style), _verdict(of_process(stacks), style)]
-    parts += [Padding(Text(plain(f"note: {note}", style), style="dim"), (0, 0, 0, 2))
-              for note in stacks.notes]  # fmt: skip
+    parts += [
+        Padding(Text(plain(f"note: {note}", style), style="dim"), (0, 0, 0, 2))
+        for note in stacks.notes
+    ]
     for thread, verdict in shown:
         parts += [Text(), _thread(thread, verdict, style)]
     waiting = [thread.name for thread, _ in pairs if not thread.own]
@@ -44,20 +46,29 @@ def record(stacks: Stacks) -> dict[str, Any]:
     """A process and all its threads, with the verdicts, for JSON."""
     threads = [
         {
-            "id": thread.id, "name": thread.name, "running": thread.running,
-            "holds_gil": thread.holds_gil, "own": thread.own,
+            "id": thread.id,
+            "name": thread.name,
+            "running": thread.running,
+            "holds_gil": thread.holds_gil,
+            "own": thread.own,
             "call": asdict(thread.call) if thread.call else None,
             "verdict": asdict(of_thread(thread, stacks)),
             "frames": [asdict(frame) for frame in thread.frames],
         }
         for thread in stacks.threads
-    ]  # fmt: skip
+    ]
     return {
-        "pid": stacks.pid, "command": stacks.command, "state": stacks.state,
-        "forked": stacks.forked, "tasks": stacks.tasks, "native": stacks.native,
-        "verdict": asdict(of_process(stacks)), "threads": threads,
-        "children": [asdict(child) for child in stacks.children], "notes": list(stacks.notes),
-    }  # fmt: skip
+        "pid": stacks.pid,
+        "command": stacks.command,
+        "state": stacks.state,
+        "forked": stacks.forked,
+        "tasks": stacks.tasks,
+        "native": stacks.native,
+        "verdict": asdict(of_process(stacks)),
+        "threads": threads,
+        "children": [asdict(child) for child in stacks.children],
+        "notes": list(stacks.notes),
+    }
 
 
 def _telling(thread: Thread, verdict: Verdict, stacks: Stacks) -> bool:

@@ -41,13 +41,21 @@ from xladoctor.report.words import (
 
 #: How the bar draws each part: with blocks, in ASCII, and its colour.
 _DRAWN: dict[PartName, tuple[str, str, str]] = {
-    "startup": ("▁", "_", "bright_black"), "warmup_compile": ("▆", "w", "red"),
-    "compile": ("█", "#", "red"), "read": ("▓", "x", "magenta"), "barrier": ("▞", "=", "green"),
-    "input": ("▒", "i", "yellow"), "upload": ("▚", "u", "cyan"), "save": ("▖", "s", "cyan"),
-    "dispatch": ("▗", "d", "cyan"), "tracing": ("░", "t", "blue"), "python": ("▪", ".", "blue"),
-    "unrecorded": ("╌", "?", "bright_black"), "after": ("▔", "-", "bright_black"),
+    "startup": ("▁", "_", "bright_black"),
+    "warmup_compile": ("▆", "w", "red"),
+    "compile": ("█", "#", "red"),
+    "read": ("▓", "x", "magenta"),
+    "barrier": ("▞", "=", "green"),
+    "input": ("▒", "i", "yellow"),
+    "upload": ("▚", "u", "cyan"),
+    "save": ("▖", "s", "cyan"),
+    "dispatch": ("▗", "d", "cyan"),
+    "tracing": ("░", "t", "blue"),
+    "python": ("▪", ".", "blue"),
+    "unrecorded": ("╌", "?", "bright_black"),
+    "after": ("▔", "-", "bright_black"),
     "capture": ("·", ":", "bright_black"),
-}  # fmt: skip
+}
 _WORTH_SHOWING, _WORTH_SAYING = 0.005, 0.02  # of the whole
 _SEVERITY = {"error": "bold red", "warning": "bold yellow", "info": "bold cyan"}
 _NARROW = 60
@@ -79,8 +87,10 @@ def _sections(raw: Report, style: Style) -> list[RenderableType]:
     if len(shown) >= _MANY and style.width >= _NARROW:
         sections.append(ranking(shown, style))
     in_full = shown[: style.detail.top]
-    sections += [_finding(number, finding, report, style)
-                 for number, finding in enumerate(_without_repetition(in_full), 1)]  # fmt: skip
+    sections += [
+        _finding(number, finding, report, style)
+        for number, finding in enumerate(_without_repetition(in_full), 1)
+    ]
     if left := shown[len(in_full) :]:
         sections.append(Text(f"{len(left)} more, which --top {len(shown)} shows", style="dim"))
     if rest := unexplained(diagnosis.time):
@@ -119,13 +129,24 @@ def _verdict(diagnosis: Diagnosis) -> Text:
 
 def _time(diagnosis: Diagnosis, parts: TimeParts, style: Style) -> Group:
     least = _WORTH_SHOWING * diagnosis.time.whole_s
-    spent = [(part, seconds, seconds / diagnosis.time.whole_s) for part in PARTS
-             if (seconds := getattr(parts, f"{part}_s")) >= least]  # fmt: skip
+    spent = [
+        (part, seconds, seconds / diagnosis.time.whole_s)
+        for part in PARTS
+        if (seconds := getattr(parts, f"{part}_s")) >= least
+    ]
     rows: list[RenderableType] = [_bar(spent, style), _legend(spent, diagnosis, style)]
     device, waited = diagnosis.time.device_s, parts.read_s + parts.barrier_s
     if device is not None and waited >= _WORTH_SAYING * diagnosis.time.whole_s:
-        rows.append(Text(plain(f"the device worked for {duration(device)} of the time that"
-                               " the host waited for it", style), style="dim"))  # fmt: skip
+        rows.append(
+            Text(
+                plain(
+                    f"the device worked for {duration(device)} of the time that"
+                    " the host waited for it",
+                    style,
+                ),
+                style="dim",
+            )
+        )
     return Group(*rows)
 
 
@@ -225,8 +246,9 @@ def explained(
 
 def _known(finding: Finding, style: Style) -> list[RenderableType]:
     """What the finding rests on: the values of its cause, and its rule's example."""
-    values = [f"{name}: {value}" for name, value in finding.cause.items()
-              if value not in (None, [], "")]  # fmt: skip
+    values = [
+        f"{name}: {value}" for name, value in finding.cause.items() if value not in (None, [], "")
+    ]
     rows: list[RenderableType] = [Hanging(Text(plain(text, style), style="dim")) for text in values]
     example = finding.example.rstrip().splitlines()
     rows += [Text(plain(f"  {line}", style), style="dim") for line in example]
@@ -247,8 +269,12 @@ def ranking(findings: Sequence[Finding], style: Style) -> RenderableType:
     grid.add_column(no_wrap=True, overflow=ends, width=widths[0])
     grid.add_column(no_wrap=True, overflow=ends, width=widths[1], justify="right")
     for number, finding in enumerate(listed, 1):
-        grid.add_row(Text(str(number)), Text(finding.title, style=_SEVERITY[finding.severity]),
-                     Text(places[number - 1], style="cyan"), Text(gains[number - 1]))  # fmt: skip
+        grid.add_row(
+            Text(str(number)),
+            Text(finding.title, style=_SEVERITY[finding.severity]),
+            Text(places[number - 1], style="cyan"),
+            Text(gains[number - 1]),
+        )
     more = len(findings) - _LISTED
     rest = [Text(f"   and {more} more", style="dim")] if more > 0 else []
     return Group(grid, *rest)
@@ -298,8 +324,12 @@ def _source(location: Location, pictures: Pictures | None, style: Style) -> Iter
     for number, code in lines:
         guilty = number == location.line
         margin = f"{'>' if guilty else ' '}{number:>5} {edge}" if len(lines) > 1 else edge
-        text = Text(f"{margin} {code}".rstrip(), overflow=cast(OverflowMethod, overflow),
-                    no_wrap=True, style="" if guilty else "dim")  # fmt: skip
+        text = Text(
+            f"{margin} {code}".rstrip(),
+            overflow=cast(OverflowMethod, overflow),
+            no_wrap=True,
+            style="" if guilty else "dim",
+        )
         yield text
         if guilty and location.span and location.source and _is_a_part(location.span, code):
             yield _caret(location.source, location.span, code, margin, style)
@@ -323,6 +353,7 @@ def _labelled(label: str, text: str, style: Style) -> RenderableType:
     grid = Table.grid(padding=(0, 1))
     grid.add_column(width=4)
     grid.add_column(ratio=1)
-    grid.add_row(Text(label, style="bold green" if label == "fix" else "bold"),
-                 Text(plain(text, style)))  # fmt: skip
+    grid.add_row(
+        Text(label, style="bold green" if label == "fix" else "bold"), Text(plain(text, style))
+    )
     return grid

@@ -15,8 +15,17 @@ from rich.text import Text
 from xladoctor.foreign import clean
 from xladoctor.report.interface import Style
 
-_PLAIN = (("·", "-"), ("×", "x"), ("µ", "u"), ("…", "..."), ("→", "->"), ("—", "-"), ("–", "-"),
-          ("│", "|"), ("─", "-"))  # fmt: skip
+_PLAIN = (
+    ("·", "-"),
+    ("×", "x"),
+    ("µ", "u"),
+    ("…", "..."),
+    ("→", "->"),
+    ("—", "-"),
+    ("–", "-"),
+    ("│", "|"),
+    ("─", "-"),
+)
 
 #: Fields that hold texts of rules.
 _OF_RULES = {"why", "fix", "example"}
@@ -28,10 +37,15 @@ def write(parts: Iterable[RenderableType], output: TextIO, style: Style) -> None
     """Write parts one under the other."""
     text = io.StringIO()
     console = Console(
-        file=text, width=style.width, no_color=not style.color, force_terminal=style.color,
-        color_system="standard" if style.color else None, highlight=False, emoji=False,
+        file=text,
+        width=style.width,
+        no_color=not style.color,
+        force_terminal=style.color,
+        color_system="standard" if style.color else None,
+        highlight=False,
+        emoji=False,
         markup=False,
-    )  # fmt: skip
+    )
     console.print(_Cleaned(Group(*parts)), crop=False)  # what is to be copied may be longer
     output.writelines(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
 
@@ -103,10 +117,14 @@ def _printable(value: Any, style: Style, *, lines: bool) -> Any:
     if type(value) in (list, tuple):
         return type(value)(_printable(item, style, lines=lines) for item in value)
     if isinstance(value, dict):
-        return {_printable(key, style, lines=False): _printable(item, style, lines=lines)
-                for key, item in value.items()}  # fmt: skip
+        return {
+            _printable(key, style, lines=False): _printable(item, style, lines=lines)
+            for key, item in value.items()
+        }
     if is_dataclass(value) and not isinstance(value, type):
-        told = {f.name: _printable(getattr(value, f.name), style, lines=f.name in _OF_RULES)
-                for f in fields(value)}  # fmt: skip
+        told = {
+            f.name: _printable(getattr(value, f.name), style, lines=f.name in _OF_RULES)
+            for f in fields(value)
+        }
         return replace(value, **told)
     return value

@@ -38,15 +38,31 @@ ROLES = {
     "collated": "batches are put together at",
 }
 #: What the gate made of a finding.
-STATES = {"new": "new", "worse": "worse", "known": "known", "acknowledged": "acknowledged",
-          "tolerated": "let pass", "not_judged": "not judged"}  # fmt: skip
+STATES = {
+    "new": "new",
+    "worse": "worse",
+    "known": "known",
+    "acknowledged": "acknowledged",
+    "tolerated": "let pass",
+    "not_judged": "not judged",
+}
 #: The parts of the time, in the order of reports.
 PARTS: dict[PartName, str] = {
-    "startup": "start-up", "warmup_compile": "warm-up compile", "compile": "compile",
-    "read": "reads", "barrier": "device", "input": "input", "upload": "uploads", "save": "saves",
-    "dispatch": "dispatch", "tracing": "tracing", "python": "Python",
-    "unrecorded": "not recorded", "after": "after the loop", "capture": "xladoctor",
-}  # fmt: skip
+    "startup": "start-up",
+    "warmup_compile": "warm-up compile",
+    "compile": "compile",
+    "read": "reads",
+    "barrier": "device",
+    "input": "input",
+    "upload": "uploads",
+    "save": "saves",
+    "dispatch": "dispatch",
+    "tracing": "tracing",
+    "python": "Python",
+    "unrecorded": "not recorded",
+    "after": "after the loop",
+    "capture": "xladoctor",
+}
 #: What is counted, and the unit behind its value.
 COUNTS: dict[CountName, tuple[str, str]] = {
     "compilations_after_warmup": ("compilations after warm-up", ""),
@@ -58,8 +74,13 @@ COUNTS: dict[CountName, tuple[str, str]] = {
 }
 _FIRST_PART = re.compile(r"[,;:]| \(")  # of a reason: what is lacking, without what it would tell
 _REASONS = 3
-_BASIS = {"measured": "", "estimate": "about ", "bound": "at most ", "least": "at least ",
-          "none": ""}  # fmt: skip
+_BASIS = {
+    "measured": "",
+    "estimate": "about ",
+    "bound": "at most ",
+    "least": "at least ",
+    "none": "",
+}
 _LESS = 0.8  # of a saving that better fixes leave, below which the report says so
 
 

@@ -23,11 +23,14 @@ _MARKED = re.compile(r"^LINE (\d+): ")
 _BEFORE = "DESCRIBE "
 #: What DuckDB calls the types of a row's columns, and what those are.
 _TYPES = {
-    **dict.fromkeys(("integer", "number"),
-                    (r"(U?(TINY|SMALL|BIG|HUGE)?(INT|INTEGER)|DOUBLE|FLOAT|DECIMAL.*)", "number")),
-    "boolean": ("BOOLEAN", "true or false"), "string": ("VARCHAR", "text"),
+    **dict.fromkeys(
+        ("integer", "number"),
+        (r"(U?(TINY|SMALL|BIG|HUGE)?(INT|INTEGER)|DOUBLE|FLOAT|DECIMAL.*)", "number"),
+    ),
+    "boolean": ("BOOLEAN", "true or false"),
+    "string": ("VARCHAR", "text"),
     "object": ("STRUCT.*", "struct"),
-}  # fmt: skip
+}
 _COLUMNS = RuleRow.model_json_schema(mode="validation")["properties"]
 
 
@@ -36,8 +39,10 @@ def rule_files(places: Iterable[Path]) -> list[Path]:
     files: list[Path] = []
     for place in places:
         if not place.exists():
-            raise RuleError(f"{place}: no such file or directory",
-                            "name rule files (*.yaml), or folders of them")  # fmt: skip
+            raise RuleError(
+                f"{place}: no such file or directory",
+                "name rule files (*.yaml), or folders of them",
+            )
         found = sorted(place.glob("*.yaml")) if place.is_dir() else [place]
         if not found:
             raise RuleError(f"{place}: no rule in it", "rule files are named *.yaml")
@@ -75,9 +80,9 @@ def _unsaid(read: Read, cases: Iterable[Read]) -> Iterator[Fault]:
     apart = [(case.document, list[Any](), case.value) for case in cases if case.document]
     for document, at, case in [*own, *apart]:
         for index, words in unsaid(rule, case) if case else ():
-            yield document.fault([*at, "tries", index],
-                                 f"tries: no sentence of false_positives has “{words}”"
-                                 )  # fmt: skip
+            yield document.fault(
+                [*at, "tries", index], f"tries: no sentence of false_positives has “{words}”"
+            )
 
 
 def nothing() -> Evidence:
@@ -100,10 +105,15 @@ def check_query(read: Read, evidence: Evidence) -> list[Fault]:
         return [_refused(document, error)]
     wrong = [*_misfits(columns), *(["returns no column count"] if "count" not in columns else [])]
     faults = [document.fault(["query"], f"query: {text}") for text in wrong]
-    faults += [document.fault_within(["query"], line, column, f"query: {text}")
-               for select in selects for line, column, text in _miswritten(select)]  # fmt: skip
-    of_frontends = ((["per_frontend", name, "message"], texts.message)
-                    for name, texts in rule.per_frontend.items())  # fmt: skip
+    faults += [
+        document.fault_within(["query"], line, column, f"query: {text}")
+        for select in selects
+        for line, column, text in _miswritten(select)
+    ]
+    of_frontends = (
+        (["per_frontend", name, "message"], texts.message)
+        for name, texts in rule.per_frontend.items()
+    )
     for location, message in ((["message"], rule.message), *of_frontends):
         if message:
             faults += _unknown_in_message(document, location, message, set(columns), fields)
@@ -147,8 +157,11 @@ def _expected(described: dict[str, Any]) -> tuple[str, str]:
 
 def _kind(described: dict[str, Any]) -> tuple[str, str]:
     if described.get("type") == "array":
-        items = [part for part in described["items"].get("anyOf", [described["items"]])
-                 if part.get("type") != "null"]  # fmt: skip
+        items = [
+            part
+            for part in described["items"].get("anyOf", [described["items"]])
+            if part.get("type") != "null"
+        ]
         pattern, name = _TYPES[items[0].get("type", "object")]
         return rf"{pattern}\[\]", f"a list of {name}s"
     pattern, name = _TYPES[described.get("type", "object")]
@@ -165,8 +178,9 @@ def _miswritten(select: Iterable[Column]) -> Iterator[tuple[int, int, str]]:
         words = _words(column.name)
         yield from (
             (line, at, f"{column.name} is {text}: expected {', '.join(words[:-1])} or {words[-1]}")
-            for text, line, at in column.texts if words and text not in words
-        )  # fmt: skip
+            for text, line, at in column.texts
+            if words and text not in words
+        )
 
 
 def _words(column: str) -> list[str]:
@@ -185,22 +199,25 @@ def _refused(document: Document, error: duckdb.Error) -> Fault:
             column = others[number + 1].find("^") - mark.end()
             column -= len(_BEFORE) if line == 1 else 0
             known = column >= 0 and not shown.startswith("...")  # not cut at its beginning
-            return document.fault_within(["query"], line, column if known else None,
-                                         f"query: {first}{hint}")  # fmt: skip
+            return document.fault_within(
+                ["query"], line, column if known else None, f"query: {first}{hint}"
+            )
     return document.fault(["query"], f"query: {first}{hint}")
 
 
 def _unknown_in_message(
-    document: Document, location: Sequence[str], message: str, columns: set[str],
+    document: Document,
+    location: Sequence[str],
+    message: str,
+    columns: set[str],
     fields: set[str],
-) -> Iterator[Fault]:  # fmt: skip
+) -> Iterator[Fault]:
     """Names in a message that the query does not return."""
     try:
         tree = TEMPLATES.parse(message)
         names = meta.find_undeclared_variables(tree)
     except TemplateAssertionError as error:  # a filter or test that does not exist
-        yield document.fault_within(location, error.lineno, None,
-                                    f"message: {error.message}")  # fmt: skip
+        yield document.fault_within(location, error.lineno, None, f"message: {error.message}")
         return
     # Of files the message has what reports show, also where the query has none.
     always = {"cause", "file", "user_file", "related_file", "also_file"}
@@ -214,9 +231,10 @@ def _unknown_in_message(
         for part in tree.find_all((nodes.Getattr, nodes.Getitem))
         if (field := _field_of_cause(part)) is not None and field not in fields
     ]
-    found += [(part.lineno, "", "there is nothing to include, import or extend")
-              for part in tree.find_all((nodes.Include, nodes.Import, nodes.FromImport,
-                                         nodes.Extends))]  # fmt: skip
+    found += [
+        (part.lineno, "", "there is nothing to include, import or extend")
+        for part in tree.find_all((nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends))
+    ]
     lines = re.split(r"\r\n|\r|\n", message)  # as Jinja counts them
     for line, word, text in found:
         code = lines[line - 1].find("{")  # what is before it is no name
@@ -226,8 +244,11 @@ def _unknown_in_message(
 
 def _field_of_cause(part: nodes.Node) -> str | None:
     """The field that ``cause.field`` or ``cause['field']`` names."""
-    if not (isinstance(part, nodes.Getattr | nodes.Getitem)
-            and isinstance(part.node, nodes.Name) and part.node.name == "cause"):  # fmt: skip
+    if not (
+        isinstance(part, nodes.Getattr | nodes.Getitem)
+        and isinstance(part.node, nodes.Name)
+        and part.node.name == "cause"
+    ):
         return None
     if isinstance(part, nodes.Getattr):
         return part.attr

@@ -15,19 +15,37 @@ BASE: Row = {"process": 0, "thread": 1, "file": "train.py", "function": "train",
 #: ends with a barrier at train.py:40.
 DEFAULTS: dict[str, Row] = {
     "step": {
-        "main": True, "tail": False, "index": 0, "barriers": 1, "ordinal": 0,
-        "duration_ns": 1_000_000, "compile_ns": 0, "read_ns": 0, "input_ns": 0, "barrier_ns": 0,
-        "upload_ns": 0, "executions": 1, "compilations": 0, "optimizer_steps": 1, "log_offset": 0,
-        "traced": False, "probed": False, "line": 40,
+        "main": True,
+        "tail": False,
+        "index": 0,
+        "barriers": 1,
+        "ordinal": 0,
+        "duration_ns": 1_000_000,
+        "compile_ns": 0,
+        "read_ns": 0,
+        "input_ns": 0,
+        "barrier_ns": 0,
+        "upload_ns": 0,
+        "executions": 1,
+        "compilations": 0,
+        "optimizer_steps": 1,
+        "log_offset": 0,
+        "traced": False,
+        "probed": False,
+        "line": 40,
     },
     "host_sync": {"tail": False, "closure": False, "count": 1, "duration_ns": 0, "compile_ns": 0},
-    "compilation": {"line": 40, "cause": f"user {vocabulary().words.get('barrier', 'barrier')}",
-                    "inputs": 2, "outputs": 1},
+    "compilation": {
+        "line": 40,
+        "cause": f"user {vocabulary().words.get('barrier', 'barrier')}",
+        "inputs": 2,
+        "outputs": 1,
+    },
     "transfer": {"direction": "to_device"},
     "fallback": {"count": 1, "duration_ns": 0, "compile_ns": 0},
     "fallback_count": {"tail": False},
     "environment": {"file": None, "function": None, "set_by": "environment"},
-}  # fmt: skip
+}
 
 
 def defaults(table: str) -> Row:

@@ -36,18 +36,25 @@ def tables_of(modules: Iterable[Row]) -> dict[str, list[Row]]:
     tables: dict[str, list[Row]] = {"hlo_module": [], "hlo_parameter": [], "hlo_instruction": []}
     for program, given in enumerate(modules):
         columns = dict(given)
-        origin = {"process": columns.pop("process", 0), "program_id": program,
-                  "graph_hash": columns.pop("hash")}  # fmt: skip
+        origin = {
+            "process": columns.pop("process", 0),
+            "program_id": program,
+            "graph_hash": columns.pop("hash"),
+        }
         inputs = [_input(text) for text in columns.pop("inputs", ())]
-        instructions = [row for nth, text in enumerate(columns.pop("instructions", ()))
-                        for row in _instruction(text, nth + 1)]  # fmt: skip
+        instructions = [
+            row
+            for nth, text in enumerate(columns.pop("instructions", ()))
+            for row in _instruction(text, nth + 1)
+        ]
         count = len(inputs) + len(instructions)
         tables["hlo_module"].append(
             {**origin, "name": "SyncTensorsGraph", "instructions": count, **columns}
         )
         tables["hlo_parameter"] += [{**origin, "number": n, **row} for n, row in enumerate(inputs)]
-        tables["hlo_instruction"] += [{**origin, "id": n, **row}
-                                      for n, row in enumerate(instructions)]  # fmt: skip
+        tables["hlo_instruction"] += [
+            {**origin, "id": n, **row} for n, row in enumerate(instructions)
+        ]
     return tables
 
 
@@ -67,15 +74,24 @@ def _instruction(text: str, frame: int) -> list[Row]:
             f"{text!r} is not an instruction: expected such as f32[16] add @train.py:38"
         )
     op = match["op"] and match["op"].replace("::", "__")
-    row = {**_shaped(match), **_placed(match), "op_type": op, "opcode": match["opcode"],
-           "literal": match["literal"], "attributes": match["attributes"],
-           "frame": frame}  # fmt: skip
+    row = {
+        **_shaped(match),
+        **_placed(match),
+        "op_type": op,
+        "opcode": match["opcode"],
+        "literal": match["literal"],
+        "attributes": match["attributes"],
+        "frame": frame,
+    }
     return [row] * int(match["times"] or 1)
 
 
 def _shaped(match: re.Match[str]) -> Row:
-    return {"type": match["type"], "shape": _numbers(match["shape"]),
-            "layout": None if match["layout"] is None else _numbers(match["layout"])}  # fmt: skip
+    return {
+        "type": match["type"],
+        "shape": _numbers(match["shape"]),
+        "layout": None if match["layout"] is None else _numbers(match["layout"]),
+    }
 
 
 def _placed(match: re.Match[str]) -> Row:

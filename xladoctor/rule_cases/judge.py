@@ -54,8 +54,7 @@ def judge(case: Case, rule: str, rules: Sequence[Rule]) -> Outcome:
     skipped = [skip.reason for skip in judged.not_checked if skip.rule == rule]
     reasons = [case.not_evaluated] if case.not_evaluated is not None else []
     beside = [*wanted, *({} for _ in judged.findings[len(wanted) :])]
-    found = [shown(finding, row)
-             for finding, row in zip(judged.findings, beside, strict=False)]  # fmt: skip
+    found = [shown(finding, row) for finding, row in zip(judged.findings, beside, strict=False)]
     return Outcome([*_reasons(reasons), *wanted], [*_reasons(skipped), *found])
 
 
@@ -67,8 +66,10 @@ def judged_by(case: Case, rules: Sequence[Rule]) -> Judged:
     try:
         evidence = complete(tables, frontend=case.frontend)
     except (duckdb.Error, ValueError, TypeError, OverflowError) as error:
-        raise CaseError(f"its tables cannot be filled: {str(error).splitlines()[0]}",
-                        "docs/evidence.md has the types of the columns") from error  # fmt: skip
+        raise CaseError(
+            f"its tables cannot be filled: {str(error).splitlines()[0]}",
+            "docs/evidence.md has the types of the columns",
+        ) from error
     return judge_all(evidence, rules)
 
 
@@ -82,8 +83,9 @@ def repeated(row: Row) -> list[Row]:
     pattern = dict(row)
     count = pattern.pop("rows", 1)
     varying = {key: value for key, value in pattern.items() if isinstance(value, (list, dict))}
-    return [{**pattern, **{key: _at(value, i) for key, value in varying.items()}}
-            for i in range(count)]  # fmt: skip
+    return [
+        {**pattern, **{key: _at(value, i) for key, value in varying.items()}} for i in range(count)
+    ]
 
 
 def _at(value: Any, i: int) -> Any:
@@ -100,15 +102,20 @@ def shown(finding: Finding, wanted: Row) -> Row:
     place = finding.locations[0] if finding.locations else None
     message = str(wanted.get("message"))
     flat: Row = {
-        "rule": finding.rule, "severity": finding.severity, "count": finding.count,
-        "file": place and place.file, "line": place and place.line,
-        "per_step": finding.per_step, "processes": finding.processes,
-        "cost_s": finding.cost.seconds, "basis": finding.cost.basis,
+        "rule": finding.rule,
+        "severity": finding.severity,
+        "count": finding.count,
+        "file": place and place.file,
+        "line": place and place.line,
+        "per_step": finding.per_step,
+        "processes": finding.processes,
+        "cost_s": finding.cost.seconds,
+        "basis": finding.cost.basis,
         "consequences": finding.consequences,
         "related": [f"{p.role} {p.file}:{p.line}" for p in finding.locations[1:]],
         "cause": {key: finding.cause.get(key) for key in wanted.get("cause") or {}},
         "message": message if message in finding.message else finding.message,
-    }  # fmt: skip
+    }
     return {key: flat[key] for key in wanted or _TELLING}
 
 

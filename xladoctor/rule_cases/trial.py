@@ -33,7 +33,7 @@ class Trial(NamedTuple):
 
 def trials(
     files: Sequence[Path], cases: Path | None, healthy: Sequence[Path], load: Load
-) -> Iterator[Trial]:  # fmt: skip
+) -> Iterator[Trial]:
     """Try each rule, on the healthy programs if nothing is wrong so far.
 
     Args:
@@ -74,12 +74,17 @@ def _of_cases(read: Read, path: Path, folder: Path | None) -> Iterator[Trial]:
         else:
             known.append(own.value)
             yield _of_case(own.value, rule, f"{file.name}: {own.value.case}")
-    judged = [[expect.rule or rule.id for expect in case.expect or ()]
-              for case in known if case.not_evaluated is None]  # fmt: skip
+    judged = [
+        [expect.rule or rule.id for expect in case.expect or ()]
+        for case in known
+        if case.not_evaluated is None
+    ]
     firing = sum(rule.id in ids for ids in judged)
-    lacking = [f"no case that {must} trigger it"
-               for must, count in (("must", firing), ("must not", len(judged) - firing))
-               if not count]  # fmt: skip
+    lacking = [
+        f"no case that {must} trigger it"
+        for must, count in (("must", firing), ("must not", len(judged) - firing))
+        if not count
+    ]
     if lacking:
         yield Trial(rule.id, "its cases", lacking)
 
@@ -111,8 +116,11 @@ def _of_evidence(evidence: Evidence, what: str, rules: Sequence[Rule]) -> Iterat
     for rule in rules:
         try:
             found = diagnose(evidence, [rule]).findings
-            faults = [f"found {each.severity}{_where(each)}: {each.message}"
-                      for each in found if each.severity != "info"]  # fmt: skip
+            faults = [
+                f"found {each.severity}{_where(each)}: {each.message}"
+                for each in found
+                if each.severity != "info"
+            ]
         except XladoctorError as error:
             faults = error.what.splitlines()
         yield Trial(rule.id, what, faults)

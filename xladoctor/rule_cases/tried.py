@@ -14,8 +14,9 @@ _BETWEEN_SENTENCES = re.compile(r"(?<=\.) (?=[A-Z])")
 def statements(rule: Rule) -> list[str]:
     """The sentences that say when the rule is wrong, each in a line of its own."""
     texts = [rule.false_positives, *(own.false_positives for own in rule.per_frontend.values())]
-    return [sentence for text in texts if text
-            for sentence in _BETWEEN_SENTENCES.split(_one_line(text))]  # fmt: skip
+    return [
+        sentence for text in texts if text for sentence in _BETWEEN_SENTENCES.split(_one_line(text))
+    ]
 
 
 def unsaid(rule: Rule, case: Case) -> Iterator[tuple[int, str]]:

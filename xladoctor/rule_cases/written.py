@@ -35,8 +35,10 @@ def written(query: str) -> Iterator[list[Column]]:
     """
     content = query.encode()
     for select in _selects(syntax(query)["statements"][0]["node"]):
-        yield [Column(_name(item), *_at(content, item), list(_texts(content, item)))
-               for item in select["select_list"]]  # fmt: skip
+        yield [
+            Column(_name(item), *_at(content, item), list(_texts(content, item)))
+            for item in select["select_list"]
+        ]
 
 
 def _selects(node: Any) -> Iterator[Any]:

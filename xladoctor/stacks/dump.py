@@ -53,9 +53,16 @@ def dump(pid: int, native: bool = False) -> Stacks:
     threads = [_thread(record, pid, calls) for record in json.loads(text)]
     threads.sort(key=lambda thread: (thread.id != pid, thread.id))
     return Stacks(
-        pid, target.command, target.state, target.forked, target.tasks, tuple(threads),
-        children(pid), native, tuple(notes),
-    )  # fmt: skip
+        pid,
+        target.command,
+        target.state,
+        target.forked,
+        target.tasks,
+        tuple(threads),
+        children(pid),
+        native,
+        tuple(notes),
+    )
 
 
 def dump_tree(pid: int, native: bool = False) -> list[Stacks | StacksError]:
@@ -132,9 +139,13 @@ def _run(program: str, target: Process, *words: str) -> subprocess.CompletedProc
     command = [program, "dump", "--json", "--full-filenames", "--pid", str(target.pid), *words]
     try:
         return subprocess.run(
-            command, capture_output=True, encoding="utf-8", errors="replace",
-            timeout=LIMIT_S, check=False,
-        )  # fmt: skip
+            command,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=LIMIT_S,
+            check=False,
+        )
     except subprocess.TimeoutExpired:
         _resume(target)
         raise _late(target) from None

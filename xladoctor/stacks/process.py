@@ -17,21 +17,67 @@ _FUTEX_PRIVATE = 0x80  # linux/futex.h
 #: Numbers of the system calls that waiting threads are in: asm/unistd_64.h, asm-generic/unistd.h.
 _CALLS = {
     "x86_64": {
-        0: "read", 1: "write", 7: "poll", 23: "select", 34: "pause", 35: "nanosleep",
-        42: "connect", 43: "accept", 44: "sendto", 45: "recvfrom", 46: "sendmsg", 47: "recvmsg",
-        61: "wait4", 72: "fcntl", 73: "flock", 128: "rt_sigtimedwait", 202: "futex",
-        230: "clock_nanosleep", 232: "epoll_wait", 247: "waitid", 270: "pselect6", 271: "ppoll",
-        281: "epoll_pwait", 288: "accept4",
+        0: "read",
+        1: "write",
+        7: "poll",
+        23: "select",
+        34: "pause",
+        35: "nanosleep",
+        42: "connect",
+        43: "accept",
+        44: "sendto",
+        45: "recvfrom",
+        46: "sendmsg",
+        47: "recvmsg",
+        61: "wait4",
+        72: "fcntl",
+        73: "flock",
+        128: "rt_sigtimedwait",
+        202: "futex",
+        230: "clock_nanosleep",
+        232: "epoll_wait",
+        247: "waitid",
+        270: "pselect6",
+        271: "ppoll",
+        281: "epoll_pwait",
+        288: "accept4",
     },
     "aarch64": {
-        22: "epoll_pwait", 25: "fcntl", 32: "flock", 63: "read", 64: "write", 72: "pselect6",
-        73: "ppoll", 95: "waitid", 98: "futex", 101: "nanosleep", 115: "clock_nanosleep",
-        137: "rt_sigtimedwait", 202: "accept", 203: "connect", 206: "sendto", 207: "recvfrom",
-        211: "sendmsg", 212: "recvmsg", 242: "accept4", 260: "wait4",
+        22: "epoll_pwait",
+        25: "fcntl",
+        32: "flock",
+        63: "read",
+        64: "write",
+        72: "pselect6",
+        73: "ppoll",
+        95: "waitid",
+        98: "futex",
+        101: "nanosleep",
+        115: "clock_nanosleep",
+        137: "rt_sigtimedwait",
+        202: "accept",
+        203: "connect",
+        206: "sendto",
+        207: "recvfrom",
+        211: "sendmsg",
+        212: "recvmsg",
+        242: "accept4",
+        260: "wait4",
     },
-}  # fmt: skip
-_OF_A_FILE = {"read", "write", "recvfrom", "recvmsg", "sendto", "sendmsg", "accept", "accept4",
-              "connect", "fcntl", "flock"}  # fmt: skip
+}
+_OF_A_FILE = {
+    "read",
+    "write",
+    "recvfrom",
+    "recvmsg",
+    "sendto",
+    "sendmsg",
+    "accept",
+    "accept4",
+    "connect",
+    "fcntl",
+    "flock",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +112,15 @@ def process(pid: int) -> Process | None:
     status = {name: value.split() for name, _, value in (line.partition(":") for line in lines)}
     words = " ".join(redact(command.decode(errors="replace").rstrip("\0").split("\0")))
     return Process(
-        pid, stat[0], int(stat[1]), int(status["Uid"][1]), int(status["TracerPid"][0]),
-        int(stat[17]), bool(int(stat[6]) & _FORKED), words or f"[{status['Name'][0]}]",
-    )  # fmt: skip
+        pid,
+        stat[0],
+        int(stat[1]),
+        int(status["Uid"][1]),
+        int(status["TracerPid"][0]),
+        int(stat[17]),
+        bool(int(stat[6]) & _FORKED),
+        words or f"[{status['Name'][0]}]",
+    )
 
 
 def is_python(pid: int) -> bool | None:

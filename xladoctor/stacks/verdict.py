@@ -206,12 +206,16 @@ def _deadlock(stacks: Stacks, verdicts: list[tuple[Thread, Verdict]]) -> Verdict
         return None
     sure = all(verdict.sure for _, verdict in waiting)
     return Verdict(
-        Kind.deadlock, "is in a deadlock" if sure else "seems to be in a deadlock",
-        waiting[0][1].frame, sure,
-        (f"{len(waiting)} threads wait for locks, and no running thread could release one:",
-         *(f"{thread.name} waits{_at(verdict.frame)}" for thread, verdict in waiting),
-         "take locks in the same order everywhere, or hold one at a time"),
-    )  # fmt: skip
+        Kind.deadlock,
+        "is in a deadlock" if sure else "seems to be in a deadlock",
+        waiting[0][1].frame,
+        sure,
+        (
+            f"{len(waiting)} threads wait for locks, and no running thread could release one:",
+            *(f"{thread.name} waits{_at(verdict.frame)}" for thread, verdict in waiting),
+            "take locks in the same order everywhere, or hold one at a time",
+        ),
+    )
 
 
 def _for_a_lock(verdict: Verdict) -> bool:

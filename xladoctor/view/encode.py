@@ -91,9 +91,17 @@ def fitting(begin: Ints, duration: Ints, ends: Ints, cut: bool, fits: Array) -> 
     " int64, int64, uint8[::1])"
 )
 def packets(
-    name: Array, begin: Ints, duration: Ints, origin: int, sequence: int, track: int,
-    ends: Ints, at: int, height: int, out: Array,
-) -> tuple[int, int, int]:  # fmt: skip
+    name: Array,
+    begin: Ints,
+    duration: Ints,
+    origin: int,
+    sequence: int,
+    track: int,
+    ends: Ints,
+    at: int,
+    height: int,
+    out: Array,
+) -> tuple[int, int, int]:
     """Write the begins and ends of slices that nest, in order of time, until ``out`` is full.
 
     Args:

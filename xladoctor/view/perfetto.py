@@ -24,23 +24,25 @@ from xladoctor.view import encode
 from xladoctor.view.interface import Slices, Track, ViewError
 from xladoctor.view.timelines import Shown
 
-_message = described({
-    "Trace": "packet 1 TracePacket*",
-    "TracePacket": "clock_snapshot 6 ClockSnapshot, timestamp 8 uint64, sequence 10 uint32,"
-    " track_event 11 TrackEvent, interned_data 12 InternedData, sequence_flags 13 uint32,"
-    " track_descriptor 60 TrackDescriptor",
-    "ClockSnapshot": "clocks 1 Clock*",
-    "Clock": "clock_id 1 uint32, timestamp 2 uint64",
-    "InternedData": "event_names 2 EventName*",
-    "EventName": "iid 1 uint64, name 2 string",
-    "TrackEvent": "type 9 int32, track_uuid 11 uint64, counter_value 30 int64",
-    "TrackDescriptor": "uuid 1 uint64, name 2 string, process 3 Process, thread 4 Thread,"
-    " parent_uuid 5 uint64, counter 8 Counter, child_ordering 11 int32,"
-    " sibling_order_rank 12 int32",
-    "Process": "pid 1 int32, process_name 6 string",
-    "Thread": "pid 1 int32, tid 2 int32, thread_name 5 string",
-    "Counter": "unit 3 int32",
-})  # fmt: skip
+_message = described(
+    {
+        "Trace": "packet 1 TracePacket*",
+        "TracePacket": "clock_snapshot 6 ClockSnapshot, timestamp 8 uint64, sequence 10 uint32,"
+        " track_event 11 TrackEvent, interned_data 12 InternedData, sequence_flags 13 uint32,"
+        " track_descriptor 60 TrackDescriptor",
+        "ClockSnapshot": "clocks 1 Clock*",
+        "Clock": "clock_id 1 uint32, timestamp 2 uint64",
+        "InternedData": "event_names 2 EventName*",
+        "EventName": "iid 1 uint64, name 2 string",
+        "TrackEvent": "type 9 int32, track_uuid 11 uint64, counter_value 30 int64",
+        "TrackDescriptor": "uuid 1 uint64, name 2 string, process 3 Process, thread 4 Thread,"
+        " parent_uuid 5 uint64, counter 8 Counter, child_ordering 11 int32,"
+        " sibling_order_rank 12 int32",
+        "Process": "pid 1 int32, process_name 6 string",
+        "Thread": "pid 1 int32, tid 2 int32, thread_name 5 string",
+        "Counter": "unit 3 int32",
+    }
+)
 _CLEARED, _COUNTER, _NANOSECONDS, _EXPLICIT = 1, 4, 1, 3
 _REALTIME, _BOOTTIME = 1, 6  # clocks; packets are on the second unless they say otherwise
 _WALL_NS = 1 << 59  # an instant beyond it is of a wall clock
@@ -89,8 +91,10 @@ class PerfettoTrace:
         name = " ".join(filter(None, (host, f"process {shown.pid or shown.process}")))
         process = self.add_track(process={"pid": pid, "process_name": name})
         if shown.timeline.begin > _WALL_NS and not self._sequence:
-            clocks = [{"clock_id": clock, "timestamp": shown.timeline.begin}
-                      for clock in (_BOOTTIME, _REALTIME)]  # fmt: skip
+            clocks = [
+                {"clock_id": clock, "timestamp": shown.timeline.begin}
+                for clock in (_BOOTTIME, _REALTIME)
+            ]
             self._write(clock_snapshot={"clocks": clocks})
         self._add_rows(process, steps, rows)
         self._begin_sequence(shown.timeline.events.names)
@@ -113,13 +117,20 @@ class PerfettoTrace:
             self.add_row(
                 self.add_track(name=row.name, parent_uuid=group, sibling_order_rank=rank), row
             )
-        counter = self.add_track(name="step time", parent_uuid=group, sibling_order_rank=1,
-                              counter={"unit": _NANOSECONDS})  # fmt: skip
-        for begin, duration in zip((steps.begin_ps // 1000).tolist(),
-                                   (steps.duration_ps // 1000).tolist(), strict=True):  # fmt: skip
-            self._write(timestamp=max(0, steps.origin_ns + begin), sequence=self._sequence,
-                        track_event={"type": _COUNTER, "track_uuid": counter,
-                                     "counter_value": duration})  # fmt: skip
+        counter = self.add_track(
+            name="step time",
+            parent_uuid=group,
+            sibling_order_rank=1,
+            counter={"unit": _NANOSECONDS},
+        )
+        for begin, duration in zip(
+            (steps.begin_ps // 1000).tolist(), (steps.duration_ps // 1000).tolist(), strict=True
+        ):
+            self._write(
+                timestamp=max(0, steps.origin_ns + begin),
+                sequence=self._sequence,
+                track_event={"type": _COUNTER, "track_uuid": counter, "counter_value": duration},
+            )
 
     def add_row(self, track: int, row: Track) -> None:
         """A row of slices on a track."""
@@ -147,8 +158,11 @@ class PerfettoTrace:
         for first in range(0, max(len(names), 1), _NAMES):
             part = enumerate(names[first : first + _NAMES], first + 1)
             entries = [{"iid": number, "name": name} for number, name in part]
-            self._write(sequence=self._sequence, sequence_flags=flags,
-                        interned_data={"event_names": entries})  # fmt: skip
+            self._write(
+                sequence=self._sequence,
+                sequence_flags=flags,
+                interned_data={"event_names": entries},
+            )
             flags = 0
 
     def _write(self, **packet: object) -> None:
@@ -181,7 +195,15 @@ class PerfettoTrace:
         at = height = 0
         while at < len(given) or height:
             at, height, used = encode.packets(
-                given.name, given.begin_ps, given.duration_ps, given.origin_ns, self._sequence,
-                track, ends, at, height, self._buffer,
-            )  # fmt: skip
+                given.name,
+                given.begin_ps,
+                given.duration_ps,
+                given.origin_ns,
+                self._sequence,
+                track,
+                ends,
+                at,
+                height,
+                self._buffer,
+            )
             self._file.write(self._buffer[:used].data)

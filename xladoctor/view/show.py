@@ -46,9 +46,10 @@ def write_perfetto(evidence: Evidence, diagnosis: Diagnosis, path: Path) -> Outc
             trace.add(*each)
     outcome.slices = trace.slices
     if trace.shortened:
-        outcome.notes.append(f"{trace.shortened:,} slices overlap too many others on their line,"
-                             " and are shown as ending with the one that they begin in"
-                             )  # fmt: skip
+        outcome.notes.append(
+            f"{trace.shortened:,} slices overlap too many others on their line,"
+            " and are shown as ending with the one that they begin in"
+        )
     return outcome
 
 
@@ -76,7 +77,10 @@ def _rows(
     for shown in timelines(evidence):
         findings = tracks.findings(evidence, diagnosis, shown.process)
         found.update(row.name for row in findings)
-        yield (shown, tracks.steps(evidence, shown.process),
-               [tracks.loop(evidence, shown.process), *findings])  # fmt: skip
+        yield (
+            shown,
+            tracks.steps(evidence, shown.process),
+            [tracks.loop(evidence, shown.process), *findings],
+        )
     names = dict.fromkeys(map(tracks.name_of, diagnosis.findings))
     outcome.notes += [f"not in the timeline: {name}" for name in names if name not in found]

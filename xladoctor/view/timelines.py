@@ -54,17 +54,23 @@ class Shown:
 
     def calls(self) -> list[Track]:
         """The capture's annotations, by thread."""
-        found = ((line, np.flatnonzero(self.annotated[line.events]))
-                 for line in self.timeline.space.lines)  # fmt: skip
-        return [Track(f"calls of {line.name}", self._chosen(line, which))
-                for line, which in found if len(which)]  # fmt: skip
+        found = (
+            (line, np.flatnonzero(self.annotated[line.events]))
+            for line in self.timeline.space.lines
+        )
+        return [
+            Track(f"calls of {line.name}", self._chosen(line, which))
+            for line, which in found
+            if len(which)
+        ]
 
     def _chosen(self, line: Line, which: wire.Array | slice) -> Slices:
         events, part = self.timeline.events, line.events
         begin = np.clip(events.start_ps[part][which], -MOST, MOST)
         duration = np.clip(events.duration_ps[part][which], 0, MOST)
-        return Slices(events.names, events.name[part][which], begin, duration,
-                      self.timeline.origin(line))  # fmt: skip
+        return Slices(
+            events.names, events.name[part][which], begin, duration, self.timeline.origin(line)
+        )
 
 
 def timelines(evidence: Evidence) -> Iterator[Shown]:
@@ -128,7 +134,9 @@ def _name_annotations(events: Events, evidence: Evidence) -> wire.Array:
 def _values(events: Events, rows: Stats) -> dict[int, str]:
     """Texts and numbers by event."""
     texts, number = events.interned(rows), rows.kind == wire.INT64
-    return {event: str(value) if is_number else events.names[text] if text >= 0 else ""
-            for event, value, is_number, text in zip(
-                rows.event.tolist(), rows.value.tolist(), number.tolist(), texts.tolist(),
-                strict=True)}  # fmt: skip
+    return {
+        event: str(value) if is_number else events.names[text] if text >= 0 else ""
+        for event, value, is_number, text in zip(
+            rows.event.tolist(), rows.value.tolist(), number.tolist(), texts.tolist(), strict=True
+        )
+    }

@@ -43,8 +43,10 @@ def loop(evidence: Evidence, process: int) -> Track:
         " WHERE process = $process GROUP BY ALL",
         {"process": process},
     )[1]
-    names = [_within(activity, region, _site(evidence, file, line))
-             for activity, region, file, line, *_ in groups]  # fmt: skip
+    names = [
+        _within(activity, region, _site(evidence, file, line))
+        for activity, region, file, line, *_ in groups
+    ]
     name = np.repeat(np.arange(len(groups), dtype=np.int32), [len(group[4]) for group in groups])
     begin = np.array([begin for group in groups for begin in group[4]], np.int64)
     duration = np.array([duration for group in groups for duration in group[5]], np.int64)
@@ -91,9 +93,15 @@ def _of_compilations(finding: Finding, evidence: Evidence, process: int) -> list
     if not numbers or theirs != process:
         return []
     rows = evidence.database.rows(_COMPILATIONS, {"process": process, "numbers": sorted(numbers)})
-    return [(f"{finding.rule} compilation {row['index']}"
-             f" {_site(evidence, row['file'], row['line'])}".rstrip(),
-             row["begin_ns"], row["duration_ns"]) for row in rows]  # fmt: skip
+    return [
+        (
+            f"{finding.rule} compilation {row['index']}"
+            f" {_site(evidence, row['file'], row['line'])}".rstrip(),
+            row["begin_ns"],
+            row["duration_ns"],
+        )
+        for row in rows
+    ]
 
 
 def _of_calls(finding: Finding, evidence: Evidence, process: int, program: Program) -> list[Row]:
@@ -101,9 +109,13 @@ def _of_calls(finding: Finding, evidence: Evidence, process: int, program: Progr
     claims = [claim for claim in finding.saving.assumes if claim.what != "compile"]
     segments = evidence.database.arrays(_SEGMENTS.format(process=process))
     if claims:
-        return [row for claim in claims
-                for row in _merged(f"{finding.rule} {_told(claim, evidence)}",
-                                   items_of(program, claim), segments)]  # fmt: skip
+        return [
+            row
+            for claim in claims
+            for row in _merged(
+                f"{finding.rule} {_told(claim, evidence)}", items_of(program, claim), segments
+            )
+        ]
     if finding.compilations:
         return []
     found: list[Row] = []

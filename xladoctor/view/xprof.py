@@ -34,10 +34,11 @@ class Server:
 def require() -> None:
     """Raises ViewError: it is not installed."""
     if importlib.util.find_spec("xprof") is None:
-        raise ViewError("XProf, the viewer, is not installed",
-                        "pip install 'xladoctor[view]'    (that is xprof, some 200 MB with what it"
-                        " needs)\n--perfetto FILE writes a trace for ui.perfetto.dev without it"
-                        )  # fmt: skip
+        raise ViewError(
+            "XProf, the viewer, is not installed",
+            "pip install 'xladoctor[view]'    (that is xprof, some 200 MB with what it"
+            " needs)\n--perfetto FILE writes a trace for ui.perfetto.dev without it",
+        )
 
 
 @contextmanager
@@ -53,10 +54,17 @@ def serving(logdir: Path, log: Path) -> Iterator[Server]:
     require()
     program = Path(__file__).with_name("server.py")
     command = [sys.executable, "-P", str(program), str(logdir)]
-    with log.open("w", encoding="utf-8") as said, subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said, text=True,
-        start_new_session=True,  # Ctrl-C is for us, who end it
-    ) as process:  # fmt: skip
+    with (
+        log.open("w", encoding="utf-8") as said,
+        subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=said,
+            text=True,
+            start_new_session=True,  # Ctrl-C is for us, who end it
+        ) as process,
+    ):
         try:
             port = cast(TextIO, process.stdout).readline().strip()
             if not port:

@@ -94,8 +94,12 @@ def _line(number: int, name: str, given: Slices, names: wire.Array, base_ns: int
     for at in range(0, len(given), _PART):
         part = slice(at, at + _PART)
         out = np.empty(encode.XEVENT * len(names[part]), np.uint8)
-        used = encode.xevents(np.ascontiguousarray(names[part]), begin[part],
-                              np.ascontiguousarray(given.duration_ps[part]), out)  # fmt: skip
+        used = encode.xevents(
+            np.ascontiguousarray(names[part]),
+            begin[part],
+            np.ascontiguousarray(given.duration_ps[part]),
+            out,
+        )
         parts.append(out[:used].tobytes())
     content = b"".join(parts)
     return _PLANE_LINE + _length(len(content)) + content

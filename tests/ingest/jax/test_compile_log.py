@@ -65,33 +65,53 @@ def test_compilations_have_their_line_and_what_all_phases_took() -> None:
 @pytest.mark.parametrize(
     ("explained", "change"),
     [
-        ("  different input types:\n  * at batch['x'], now f32[27,4] and before f32[34,4]",
-         ("shape", "batch['x']", "f32[34,4]", "f32[27,4]")),
-        ("  closest seen input type signature has 1 mismatches, including:\n"
-         "    * at batch['x'], seen f32[34,4], but now given f32[27,4]",
-         ("shape", "batch['x']", "f32[34,4]", "f32[27,4]")),
-        ("  different input types:\n  * at lr, now f32[]{weak_type=False} and before"
-         " f32[]{weak_type=True}https://docs.jax.dev/en/latest/type_promotion.html#weak-types",
-         ("weak_type", "lr", "f32[]{weak_type=True}", "f32[]{weak_type=False}")),
-        ("  different input types:\n  * at x, now bf16[4] and before f32[4]",
-         ("type", "x", "f32[4]", "bf16[4]")),
-        ("  different input pytree:\n  * at input path [0][1], now <class 'jax.Static'> with pytree"
-         " metadata Static(val=1) and before <class 'jax.Static'> with pytree metadata"
-         " Static(val=0), so the pytree node metadata does not match",
-         ("static", "[0][1]", "0", "1")),
-        ("  * key with different value of static args:\n      now 2 and before 0",
-         ("static", "", "0", "2")),
-        ("  different input pytree:\n  * at input path [0], now tuple of length 3 and before tuple"
-         " of length 2, so the lengths do not match",
-         ("structure", "[0]", "tuple of length 2", "tuple of length 3")),
-        ("  Tracing context doesn't match, e.g. due to config or context manager.\n"
-         "  * jax_enable_x64 differs: now True and before False",
-         ("configuration", "jax_enable_x64", "False", "True")),
-        ("  tracing context doesn't match, e.g. due to config or context manager",
-         ("configuration", "", "", "")),
+        (
+            "  different input types:\n  * at batch['x'], now f32[27,4] and before f32[34,4]",
+            ("shape", "batch['x']", "f32[34,4]", "f32[27,4]"),
+        ),
+        (
+            "  closest seen input type signature has 1 mismatches, including:\n"
+            "    * at batch['x'], seen f32[34,4], but now given f32[27,4]",
+            ("shape", "batch['x']", "f32[34,4]", "f32[27,4]"),
+        ),
+        (
+            "  different input types:\n  * at lr, now f32[]{weak_type=False} and before"
+            " f32[]{weak_type=True}https://docs.jax.dev/en/latest/type_promotion.html#weak-types",
+            ("weak_type", "lr", "f32[]{weak_type=True}", "f32[]{weak_type=False}"),
+        ),
+        (
+            "  different input types:\n  * at x, now bf16[4] and before f32[4]",
+            ("type", "x", "f32[4]", "bf16[4]"),
+        ),
+        (
+            "  different input pytree:\n  * at input path [0][1], now <class"
+            " 'jax.Static'> with pytree"
+            " metadata Static(val=1) and before <class 'jax.Static'> with pytree metadata"
+            " Static(val=0), so the pytree node metadata does not match",
+            ("static", "[0][1]", "0", "1"),
+        ),
+        (
+            "  * key with different value of static args:\n      now 2 and before 0",
+            ("static", "", "0", "2"),
+        ),
+        (
+            "  different input pytree:\n  * at input path [0], now tuple of length 3 and"
+            " before tuple"
+            " of length 2, so the lengths do not match",
+            ("structure", "[0]", "tuple of length 2", "tuple of length 3"),
+        ),
+        (
+            "  Tracing context doesn't match, e.g. due to config or context manager.\n"
+            "  * jax_enable_x64 differs: now True and before False",
+            ("configuration", "jax_enable_x64", "False", "True"),
+        ),
+        (
+            "  tracing context doesn't match, e.g. due to config or context manager",
+            ("configuration", "", "", ""),
+        ),
         ("", ("shape", "argument 2", "float32[34,4]", "float32[27,4]")),
     ],
-)  # fmt: skip
+)
 def test_what_changed(explained: str, change: tuple[str, ...]) -> None:
     ingested = read(LOG.format(explained=MISS + explained))
 
@@ -121,8 +141,9 @@ def test_lines_of_a_logger_and_of_earlier_releases() -> None:
     head = "WARNING:2026-01-01 12:00:00,123:jax._src.dispatch:198: "
     old = LOG.format(explained="").replace("Compiling jit(loss_of)", "Compiling loss_of")
     old = old.replace("types (", "types [").replace(")). Arg", ")]. Arg")
-    old = old.replace("Finished tracing loss_of for jit",
-                      "Finished tracing + transforming loss_of for pjit")  # fmt: skip
+    old = old.replace(
+        "Finished tracing loss_of for jit", "Finished tracing + transforming loss_of for pjit"
+    )
     logged = "".join(f"{head if line[:1] in 'FCT' else ''}{line}\n" for line in old.splitlines())
 
     ingested = read(logged)
@@ -150,25 +171,38 @@ def test_each_explanation_is_a_compilation_where_nothing_else_tells_of_them() ->
     ingested = read(MISS + shape + REDEFINED + REDEFINED)
 
     assert table(ingested, "compilation", "cause", "line", "ordinal", "duration_ns") == [
-        ("jit(loss_of)", 23, 0, None), ("jit(body)", 31, 0, None), ("jit(body)", 31, 1, None),
-    ]  # fmt: skip
+        ("jit(loss_of)", 23, 0, None),
+        ("jit(body)", 31, 0, None),
+        ("jit(body)", 31, 1, None),
+    ]
     assert table(ingested, "key_change", "what", "argument", "now", "line") == [
-        ("shape", "x", "f32[27]", None), ("function", "", "body", 27), ("function", "", "body", 27),
-    ]  # fmt: skip
+        ("shape", "x", "f32[27]", None),
+        ("function", "", "body", 27),
+        ("function", "", "body", 27),
+    ]
 
 
-@pytest.mark.parametrize("prefix", [
-    "2031-05-06T07:08:09.0123456Z ", "[rank0]: ", "(worker pid=77, ip=10.0.0.3) ", "\x1b[33m",
-    "train-0  | ",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "2031-05-06T07:08:09.0123456Z ",
+        "[rank0]: ",
+        "(worker pid=77, ip=10.0.0.3) ",
+        "\x1b[33m",
+        "train-0  | ",
+    ],
+)
 def test_prefixes_before_each_line_and_output_between_them(prefix: str) -> None:
     head = "W0506 07:08:09.012345   77 partial_eval.py:2164] "
-    lines = [f"{prefix}{head if line.startswith('TRACING') else ''}{line}\nloss 0.25 at step 3\n"
-             for line in (2 * REDEFINED).splitlines()]  # fmt: skip
+    lines = [
+        f"{prefix}{head if line.startswith('TRACING') else ''}{line}\nloss 0.25 at step 3\n"
+        for line in (2 * REDEFINED).splitlines()
+    ]
     ingested = read("".join(lines))
     assert table(ingested, "key_change", "what", "now", "line") == [
-        ("function", "body", 27), ("function", "body", 27)
-    ]  # fmt: skip
+        ("function", "body", 27),
+        ("function", "body", 27),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -219,9 +253,13 @@ def printed(folder: Path, **environment: str) -> str:
     """By this release of JAX, with the program's error."""
     (folder / "program.py").write_text(PROGRAM, "utf-8")
     return subprocess.run(
-        [sys.executable, "program.py"], cwd=folder, env={**os.environ, **environment},
-        stderr=subprocess.PIPE, text=True, check=False,
-    ).stderr  # fmt: skip
+        [sys.executable, "program.py"],
+        cwd=folder,
+        env={**os.environ, **environment},
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    ).stderr
 
 
 def test_what_this_release_prints(tmp_path: Path) -> None:
@@ -229,11 +267,14 @@ def test_what_this_release_prints(tmp_path: Path) -> None:
     found = table(ingested, "key_change", "what", "now", "line")
     assert found.count(("function", "body", 9)) == 2
     assert [each[:2] for each in found if each[0] == "shape"] == [
-        ("shape", "f32[5]"), ("shape", "f32[6]"), ("shape", "f32[9]")
-    ]  # fmt: skip
+        ("shape", "f32[5]"),
+        ("shape", "f32[6]"),
+        ("shape", "f32[9]"),
+    ]
     assert table(ingested, "transfer", "direction", "dtype", "shape", "line") == [
-        ("to_device", "float32", [9], 20), ("to_device", "float32", [9], 20)
-    ]  # fmt: skip
+        ("to_device", "float32", [9], 20),
+        ("to_device", "float32", [9], 20),
+    ]
 
 
 def test_lines_that_only_begin_alike_are_not_of_the_log() -> None:
@@ -249,10 +290,17 @@ def beside(*timed: tuple[str, int]) -> Ingested:
     ingested = Ingested()
     ingested.add("process", process=0, frontend=None)
     for index, (function, duration) in enumerate(timed):
-        ingested.add("compilation", **compilation(
-            0, index, "call", 0, CallSite(file="train.py", line=4, via=function),
-            duration_ns=duration,
-        ))  # fmt: skip
+        ingested.add(
+            "compilation",
+            **compilation(
+                0,
+                index,
+                "call",
+                0,
+                CallSite(file="train.py", line=4, via=function),
+                duration_ns=duration,
+            ),
+        )
     log.add(0, ingested)
     return ingested
 
@@ -278,10 +326,14 @@ def test_what_a_call_was_compared_with_is_named_where_the_timeline_has_it() -> N
 
 @pytest.mark.parametrize(
     "timed",
-    [(("loss_of", 9 * 10**9),), (("other", 3 * 10**9),), (("loss_of", 2_500_000_000),),
-     (("loss_of", 2 * 10**9),) * 3],
+    [
+        (("loss_of", 9 * 10**9),),
+        (("other", 3 * 10**9),),
+        (("loss_of", 2_500_000_000),),
+        (("loss_of", 2 * 10**9),) * 3,
+    ],
     ids=["too long", "another function", "either of two", "more than were logged"],
-)  # fmt: skip
+)
 def test_a_log_that_may_be_of_others_is_left_out(timed: tuple[tuple[str, int], ...]) -> None:
     ingested = beside(*timed)
 
@@ -290,9 +342,15 @@ def test_a_log_that_may_be_of_others_is_left_out(timed: tuple[tuple[str, int], .
     assert len(ingested.notes) == 1
 
 
-@given(st.lists(st.sampled_from(LOG.format(explained=MISS).splitlines()).flatmap(
-    lambda line: st.sampled_from([line, line[: len(line) // 2], line[len(line) // 2 :], line * 2])
-)))  # fmt: skip
+@given(
+    st.lists(
+        st.sampled_from(LOG.format(explained=MISS).splitlines()).flatmap(
+            lambda line: st.sampled_from(
+                [line, line[: len(line) // 2], line[len(line) // 2 :], line * 2]
+            )
+        )
+    )
+)
 def test_any_lines_are_taken_or_left(lines: list[str]) -> None:
     log = CompileLog()
     for line in lines:

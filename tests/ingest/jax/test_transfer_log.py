@@ -31,8 +31,10 @@ jaxlib.xla_extension.XlaRuntimeError: INVALID_ARGUMENT: Disallowed host-to-devic
 def transfers(text: str) -> list[tuple[object, ...]]:
     ingested = Ingested()
     add_texts([read_text(io.BytesIO(text.encode()), "out.log")], [], ingested)
-    return [(row["direction"], row["dtype"], row["shape"], row["file"], row["line"])
-            for row in rows(ingested.tables["transfer"])]  # fmt: skip
+    return [
+        (row["direction"], row["dtype"], row["shape"], row["file"], row["line"])
+        for row in rows(ingested.tables["transfer"])
+    ]
 
 
 def test_a_log_names_no_line() -> None:
@@ -47,15 +49,24 @@ def test_a_transfer_that_is_refused_has_its_line_and_so_has_the_same_array_where
     ]
 
 
-@pytest.mark.parametrize(("line", "found"), [
-    ("device-to-host transfer: shape=(8, 64), dtype=F32, device=TPU_0(process=0)",
-     ("to_host", "F32", [8, 64])),
-    ("device-to-device transfer: aval=ShapedArray(float32[4]), dst_sharding=x",
-     ("between_devices", "float32", [4])),
-    ("host-to-device transfer: aval=ShapedArray(float32[], weak_type=True), dst_sharding=x",
-     ("to_device", "float32", [])),
-    ("host-to-device transfer: ", ("to_device", None, None)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        (
+            "device-to-host transfer: shape=(8, 64), dtype=F32, device=TPU_0(process=0)",
+            ("to_host", "F32", [8, 64]),
+        ),
+        (
+            "device-to-device transfer: aval=ShapedArray(float32[4]), dst_sharding=x",
+            ("between_devices", "float32", [4]),
+        ),
+        (
+            "host-to-device transfer: aval=ShapedArray(float32[], weak_type=True), dst_sharding=x",
+            ("to_device", "float32", []),
+        ),
+        ("host-to-device transfer: ", ("to_device", None, None)),
+    ],
+)
 def test_directions_and_arrays(line: str, found: tuple[object, ...]) -> None:
     assert [each[:3] for each in transfers(line)] == [found]
 

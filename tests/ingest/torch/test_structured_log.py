@@ -47,9 +47,11 @@ def record(fields: dict[str, Any], of: str = "0/0", payload: str = "") -> str:
 
 
 def start(of: str, name: str = "forward") -> str:
-    stack = [{"line": 16, "name": "<module>", "filename": 1},
-             {"line": 832, "name": "compile_wrapper", "filename": 2},
-             {"line": 5, "name": name, "filename": 1}]  # fmt: skip
+    stack = [
+        {"line": 16, "name": "<module>", "filename": 1},
+        {"line": 832, "name": "compile_wrapper", "filename": 2},
+        {"line": 5, "name": name, "filename": 1},
+    ]
     return record({"dynamo_start": {"stack": stack}}, of)
 
 
@@ -63,20 +65,40 @@ def artifact(name: str, of: str, payload: str) -> str:
 
 
 RESUMED = "torch_dynamo_resume_in_forward_at_8"
-LIMIT = {"fail_type": "RecompileLimitExceeded", "fail_reason": "recompile_limit reached",
-         "dynamo_config": '{"automatic_dynamic_shapes": false}'}  # fmt: skip
-LOG = "".join((
-    record({"str": ["/home/ada/train.py", 1]}), record({"str": [TORCH, 2]}),
-    start("0/0"), artifact("dynamo_graph_break_reason", "0/0", BREAK), ended("0/0"),
-    artifact("fx_graph_cache_miss", "1/0", ""), start("1/0", RESUMED), ended("1/0", RESUMED),
-    artifact("recompile_reasons", "0/1", '["0/0: k == 1   # train.py:7"]'), start("0/1"),
-    artifact("fx_graph_cache_hit", "0/1", ""), ended("0/1"),
-    artifact("dynamo_graph_break_reason", "0/1", BREAK),
-    artifact("dynamo_graph_break_reason", "0/1", ASKED_FOR),
-    record({"bwd_compilation_metrics": {"duration_us": 7,
-                                        "backward_cumulative_compile_time_us": 7}}, "0/1"),
-    artifact("recompile_reasons", "0/2", '["0/1: k == 2"]'), ended("0/2", None, **LIMIT),
-))  # fmt: skip
+LIMIT = {
+    "fail_type": "RecompileLimitExceeded",
+    "fail_reason": "recompile_limit reached",
+    "dynamo_config": '{"automatic_dynamic_shapes": false}',
+}
+LOG = "".join(
+    (
+        record({"str": ["/home/ada/train.py", 1]}),
+        record({"str": [TORCH, 2]}),
+        start("0/0"),
+        artifact("dynamo_graph_break_reason", "0/0", BREAK),
+        ended("0/0"),
+        artifact("fx_graph_cache_miss", "1/0", ""),
+        start("1/0", RESUMED),
+        ended("1/0", RESUMED),
+        artifact("recompile_reasons", "0/1", '["0/0: k == 1   # train.py:7"]'),
+        start("0/1"),
+        artifact("fx_graph_cache_hit", "0/1", ""),
+        ended("0/1"),
+        artifact("dynamo_graph_break_reason", "0/1", BREAK),
+        artifact("dynamo_graph_break_reason", "0/1", ASKED_FOR),
+        record(
+            {
+                "bwd_compilation_metrics": {
+                    "duration_us": 7,
+                    "backward_cumulative_compile_time_us": 7,
+                }
+            },
+            "0/1",
+        ),
+        artifact("recompile_reasons", "0/2", '["0/1: k == 2"]'),
+        ended("0/2", None, **LIMIT),
+    )
+)
 
 
 def read(folder: Path, text: str = LOG) -> Ingested:
@@ -101,9 +123,11 @@ def test_compilations_are_placed_where_the_function_is_called(tmp_path: Path) ->
         (1, 0, "static", "k", "1")
     ]
     assert rows(ingested, "compile_phase", "compilation", "phase", "duration_ns") == [
-        (0, "dynamo", 5_000_000), (0, "dynamo", 5_000_000), (1, "dynamo", 5_000_000),
+        (0, "dynamo", 5_000_000),
+        (0, "dynamo", 5_000_000),
+        (1, "dynamo", 5_000_000),
         (1, "aot", 7_000),
-    ]  # fmt: skip
+    ]
     assert ingested.lost == []
 
 
@@ -111,9 +135,15 @@ def test_graph_breaks_and_the_limit_are_told_once(tmp_path: Path) -> None:
     ingested = read(tmp_path)
 
     assert rows(ingested, "graph_break", "file", "line", "compiled", "reason", "hint", "whole") == [
-        ("/home/ada/train.py", 8, "forward", "Data-dependent branching: Not traced.",
-         "Use `torch.cond`.", False)
-    ]  # fmt: skip
+        (
+            "/home/ada/train.py",
+            8,
+            "forward",
+            "Data-dependent branching: Not traced.",
+            "Use `torch.cond`.",
+            False,
+        )
+    ]
     assert rows(
         ingested, "compile_limit", "compiled", "line", "name", "size", "argument", "dynamic"
     ) == [("forward", 16, "recompile_limit", 2, "k", False)]
@@ -124,11 +154,21 @@ def test_a_reason_alone_may_be_no_list(tmp_path: Path, payload: str) -> None:
     """As torch 2.13 writes it; of several it makes a list."""
     reason = "0/0: self.n == 1   # self.n += 1  # me/ada/train.py:7 in forward"
     both = json.dumps(["0/1: self.n == 2   # self.n += 1  # me/ada/train.py:7 in forward", reason])
-    ingested = read(tmp_path, "".join((
-        record({"str": ["/home/ada/train.py", 1]}), record({"str": [TORCH, 2]}), start("0/0"),
-        ended("0/0"), artifact("recompile_reasons", "0/1", payload.format(reason)), ended("0/1"),
-        artifact("recompile_reasons", "0/2", both), ended("0/2"),
-    )))  # fmt: skip
+    ingested = read(
+        tmp_path,
+        "".join(
+            (
+                record({"str": ["/home/ada/train.py", 1]}),
+                record({"str": [TORCH, 2]}),
+                start("0/0"),
+                ended("0/0"),
+                artifact("recompile_reasons", "0/1", payload.format(reason)),
+                ended("0/1"),
+                artifact("recompile_reasons", "0/2", both),
+                ended("0/2"),
+            )
+        ),
+    )
 
     assert rows(ingested, "key_change", "index", "was", "now", "file", "line", "function") == [
         (1, "1", "2", "/home/ada/train.py", 7, "forward"),
@@ -145,8 +185,9 @@ def test_a_limit_may_end_the_program(tmp_path: Path, reason: str) -> None:
     ingested = read(tmp_path, LOG + ended("0/3", None, **failed))
 
     assert rows(ingested, "compile_limit", "name", "aborts") == [
-        ("recompile_limit", False), ("recompile_limit", True),
-    ]  # fmt: skip
+        ("recompile_limit", False),
+        ("recompile_limit", True),
+    ]
 
 
 def test_rules_judge_it_in_the_words_of_its_framework(tmp_path: Path) -> None:
@@ -187,10 +228,15 @@ def test_a_log_that_is_cut_off_gives_what_is_whole(tmp_path: Path, at: int) -> N
 
 @pytest.mark.parametrize(
     "fields",
-    [{"str": 3}, {"str": [1]}, {"dynamo_start": {"stack": [{"line": "x"}]}}, {"dynamo_start": 1},
-     {"compilation_metrics": {"co_name": "f", "duration_us": "long"}},
-     {"compilation_metrics": {"co_name": "f", "duration_us": 1e400}}],
-)  # fmt: skip
+    [
+        {"str": 3},
+        {"str": [1]},
+        {"dynamo_start": {"stack": [{"line": "x"}]}},
+        {"dynamo_start": 1},
+        {"compilation_metrics": {"co_name": "f", "duration_us": "long"}},
+        {"compilation_metrics": {"co_name": "f", "duration_us": 1e400}},
+    ],
+)
 def test_a_record_of_another_kind_is_said_and_left_out(tmp_path: Path, fields: Any) -> None:
     ingested = read(tmp_path, LOG + record(fields, "7/0"))
 
@@ -210,13 +256,20 @@ def test_damage_anywhere_never_breaks_the_reader(tmp_path: Path) -> None:
 
 def test_the_rest_of_a_function_called_elsewhere_is_of_its_compilation(tmp_path: Path) -> None:
     file = "/home/ada/train.py"
-    log = "".join((
-        record({"str": [file, 1]}), record({"str": [TORCH, 2]}),
-        record({"dynamo_start": {"stack": [{"line": 5, "name": "forward", "filename": 1}]}}, "0/0"),
-        ended("0/0", co_filename=file), start("1/0", RESUMED),
-        ended("1/0", RESUMED, co_filename=file), start("1/1", RESUMED),
-        ended("1/1", RESUMED, co_filename=file),
-    ))  # fmt: skip
+    log = "".join(
+        (
+            record({"str": [file, 1]}),
+            record({"str": [TORCH, 2]}),
+            record(
+                {"dynamo_start": {"stack": [{"line": 5, "name": "forward", "filename": 1}]}}, "0/0"
+            ),
+            ended("0/0", co_filename=file),
+            start("1/0", RESUMED),
+            ended("1/0", RESUMED, co_filename=file),
+            start("1/1", RESUMED),
+            ended("1/1", RESUMED, co_filename=file),
+        )
+    )
     (tmp_path / "dedicated_log_torch_trace_x.log").write_text(log, encoding="utf-8")
     evidence = load_evidence(str(tmp_path))
     assert evidence.database.table(

@@ -54,8 +54,10 @@ AT = "1125 10:34:28.106000"
 
 def glog(kind: str, number: str, text: str, rank: str = "") -> str:
     """As since torch 2.3."""
-    return "".join(f"{rank}V{AT} 28187 torch/_dynamo/guards.py:4181] [{number}] [__{kind}] {line}\n"
-                   for line in text.split("\n"))  # fmt: skip
+    return "".join(
+        f"{rank}V{AT} 28187 torch/_dynamo/guards.py:4181] [{number}] [__{kind}] {line}\n"
+        for line in text.split("\n")
+    )
 
 
 def logging(kind: str, number: str, text: str) -> str:
@@ -103,18 +105,27 @@ def test_guards_that_do_not_say_whose_they_are(tmp_path: Path) -> None:
         "Recompiling function step in /home/me/train.py:8\n"
         "    triggered by the following guard failure(s):\n    - L['scale'] == {}"
     )
-    evidence = read(tmp_path, "".join(
-        logging("recompiles", f"2/{number + 1}", text.format(number)) for number in range(2)
-    ))  # fmt: skip
+    evidence = read(
+        tmp_path,
+        "".join(
+            logging("recompiles", f"2/{number + 1}", text.format(number)) for number in range(2)
+        ),
+    )
     assert [row[0] for row in compiled(evidence)] == ["2/0", "2/1", "2/2"]
     assert [row[3:6] for row in compiled(evidence)[1:]] == [
-        ("static", "scale", "0"), ("static", "scale", "1"),
-    ]  # fmt: skip
+        ("static", "scale", "0"),
+        ("static", "scale", "1"),
+    ]
 
 
-@pytest.mark.parametrize("prefix", [f"W{AT} 28187 torch/_dynamo/convert_frame.py:1358] [0/2] ",
-                                    "[2024-01-15 16:13:27,000] torch._dynamo.x: [WARNING] ",
-                                    ""])  # fmt: skip
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        f"W{AT} 28187 torch/_dynamo/convert_frame.py:1358] [0/2] ",
+        "[2024-01-15 16:13:27,000] torch._dynamo.x: [WARNING] ",
+        "",
+    ],
+)
 def test_the_limit_is_not_compiled(tmp_path: Path, prefix: str) -> None:
     limit = (
         "torch._dynamo hit config.recompile_limit (2)\n   function: 'step' (/home/me/train.py:8)\n"
@@ -126,18 +137,19 @@ def test_the_limit_is_not_compiled(tmp_path: Path, prefix: str) -> None:
     found = evidence.database.table(
         "SELECT compiled, name, size, line, what, argument, was FROM compile_limit"
     )[1]
-    assert found == [
-        ("step", "recompile_limit", 2, 8, "shape", "x", "size 3 of dimension 0")
-    ]  # fmt: skip
+    assert found == [("step", "recompile_limit", 2, 8, "shape", "x", "size 3 of dimension 0")]
     assert [row[0] for row in compiled(evidence)] == ["0/0", "0/1"]
     fired = {finding.rule for finding in diagnose(evidence, load_rules()).findings}
     assert "XD116" in fired
 
 
-@pytest.mark.parametrize("reasons", [
-    '["tensor \'x\' size mismatch at index 0. expected 2, actual 3"]',
-    "(\"tensor 'x' size mismatch at index 0. expected 2, actual 3\", <code object step>)",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "reasons",
+    [
+        "[\"tensor 'x' size mismatch at index 0. expected 2, actual 3\"]",
+        "(\"tensor 'x' size mismatch at index 0. expected 2, actual 3\", <code object step>)",
+    ],
+)
 def test_the_limit_in_the_words_of_torch_2_0(tmp_path: Path, reasons: str) -> None:
     limit = (
         "[2023-04-01 12:00:00,000] torch._dynamo.convert_frame: [WARNING] torch._dynamo hit"
@@ -148,9 +160,7 @@ def test_the_limit_in_the_words_of_torch_2_0(tmp_path: Path, reasons: str) -> No
     found = read(tmp_path, limit).database.table(
         "SELECT compiled, name, size, line, what, argument, was FROM compile_limit"
     )[1]
-    assert found == [
-        ("step", "cache_size_limit", 64, 8, "shape", "x", "size 2 of dimension 0")
-    ]  # fmt: skip
+    assert found == [("step", "cache_size_limit", 64, 8, "shape", "x", "size 2 of dimension 0")]
 
 
 OF_2_5 = """\
@@ -178,19 +188,29 @@ torch._dynamo.exc.Unsupported: generic_jump TensorVariable()
 
 @pytest.mark.parametrize(
     ("head", "text", "reason"),
-    [(glog, BREAK[2], "Data-dependent branching: Detected data-dependent branching (e.g. `if"
-                      " my_tensor.sum() > 0:`)."),
-     (pasted, BREAK[2], "Data-dependent branching"),
-     (bare, BREAK[2], "Data-dependent branching"),
-     (glog, OF_2_5, "Unsupported: generic_jump TensorVariable()"),
-     (glog, OF_2_4, "generic_jump TensorVariable()"),
-     (logging, OF_2_1, "generic_jump TensorVariable()")],
-)  # fmt: skip
+    [
+        (
+            glog,
+            BREAK[2],
+            "Data-dependent branching: Detected data-dependent branching (e.g. `if"
+            " my_tensor.sum() > 0:`).",
+        ),
+        (pasted, BREAK[2], "Data-dependent branching"),
+        (bare, BREAK[2], "Data-dependent branching"),
+        (glog, OF_2_5, "Unsupported: generic_jump TensorVariable()"),
+        (glog, OF_2_4, "generic_jump TensorVariable()"),
+        (logging, OF_2_1, "generic_jump TensorVariable()"),
+    ],
+)
 def test_places_where_functions_are_split(
     tmp_path: Path, head: Any, text: str, reason: str
 ) -> None:
-    duplicate = glog("graph_breaks", "1/1", "Graph break (user stack suppressed due to duplicate"
-                     " graph break) in user code at /home/me/model.py:12")  # fmt: skip
+    duplicate = glog(
+        "graph_breaks",
+        "1/1",
+        "Graph break (user stack suppressed due to duplicate"
+        " graph break) in user code at /home/me/model.py:12",
+    )
     evidence = read(tmp_path, head("graph_breaks", "1/0", text) + duplicate)
     ((file, line, function, why),) = evidence.database.table(
         "SELECT file, line, function, reason FROM graph_break"
@@ -214,8 +234,9 @@ User code traceback:
 """
 
 
-@pytest.mark.parametrize(("file", "breaks"), [("/site-packages/torch/optim/optimizer.py", 0),
-                                              ("/home/me/model.py", 1)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("file", "breaks"), [("/site-packages/torch/optim/optimizer.py", 0), ("/home/me/model.py", 1)]
+)
 def test_breaks_that_the_framework_itself_asks_for_are_left_out(
     tmp_path: Path, file: str, breaks: int
 ) -> None:
@@ -228,8 +249,9 @@ def test_the_newest_record_alone(tmp_path: Path) -> None:
     newest = (AGAIN[0], "0/7", AGAIN[2].replace("0/0", "0/6"))
     evidence = read(tmp_path, glog(*newest))
     assert [(row[0], row[3], row[7]) for row in compiled(evidence)] == [
-        *((f"0/{nth}", None, None) for nth in range(7)), ("0/7", "shape", 6),
-    ]  # fmt: skip
+        *((f"0/{nth}", None, None) for nth in range(7)),
+        ("0/7", "shape", 6),
+    ]
     told = {finding.rule: finding for finding in diagnose(evidence, load_rules()).findings}
     assert told["XD101"].count == 1
     assert "the cause of 1 other there is known" in told["XD110"].message
@@ -239,8 +261,11 @@ def test_numbers_of_two_runs_in_one_log(tmp_path: Path) -> None:
     other = (AGAIN[0], AGAIN[1], AGAIN[2].replace("step", "other"))
     evidence = read(tmp_path, glog(*AGAIN) + glog(*other))
     assert evidence.database.table("SELECT index, compile_id, function FROM compilation")[1] == [
-        (0, "0/0", "step"), (1, "0/1", "step"), (2, "0/0", "other"), (3, "0/1", "other"),
-    ]  # fmt: skip
+        (0, "0/0", "step"),
+        (1, "0/1", "step"),
+        (2, "0/0", "other"),
+        (3, "0/1", "other"),
+    ]
     assert [row[7] for row in compiled(evidence)] == [None, 0, None, 2]
 
 
@@ -295,8 +320,16 @@ def test_a_value_that_is_read_splits_a_function(tmp_path: Path, head: str) -> No
     evidence = read(tmp_path, text + "step 3 loss 2.91\n")
     assert evidence.database.table(
         "SELECT compiled, file, line, function, reason, hint FROM graph_break"
-    )[1] == [("loss", "/home/me/model.py", 12, "loss", "call of Tensor.item()",
-              "torch._dynamo.config.capture_scalar_outputs = True")]  # fmt: skip
+    )[1] == [
+        (
+            "loss",
+            "/home/me/model.py",
+            12,
+            "loss",
+            "call of Tensor.item()",
+            "torch._dynamo.config.capture_scalar_outputs = True",
+        )
+    ]
 
 
 def test_a_break_that_another_record_explains_is_one(tmp_path: Path) -> None:
@@ -314,11 +347,16 @@ def of_layers(versions: int) -> list[str]:
     head = "Recompiling function forward in /home/me/stack.py:52\n"
     head += "    triggered by the following guard failure(s):\n"
     return [
-        glog("recompiles", f"1/{nth}", head + "\n".join(
-            f"    - 1/{before}: {OBJECT.format(before)}" for before in reversed(range(nth))
-        ))
+        glog(
+            "recompiles",
+            f"1/{nth}",
+            head
+            + "\n".join(
+                f"    - 1/{before}: {OBJECT.format(before)}" for before in reversed(range(nth))
+            ),
+        )
         for nth in range(1, versions)
-    ]  # fmt: skip
+    ]
 
 
 def test_an_object_of_each_layer_is_not_made_anew(tmp_path: Path) -> None:
@@ -334,8 +372,10 @@ def test_a_record_tells_of_the_versions_before_it(tmp_path: Path, last: int) -> 
     text = "".join(of_layers(8)[5:last]).split("guard failure(s):\n", 1)[1]
     evidence = read(tmp_path, text)
     known = [(row[0], row[3], row[7]) for row in compiled(evidence)]
-    assert known == [("1/0", None, None),
-                     *((f"1/{nth}", "member", nth - 1) for nth in range(1, last + 1))]  # fmt: skip
+    assert known == [
+        ("1/0", None, None),
+        *((f"1/{nth}", "member", nth - 1) for nth in range(1, last + 1)),
+    ]
     assert {finding.rule for finding in diagnose(evidence, load_rules()).findings} == {"XD112"}
 
 
@@ -343,18 +383,27 @@ def test_what_a_version_was_compiled_for_stands_in_later_records(tmp_path: Path)
     line = "           # rows = table[n:]  # home/me/look.py:21 in look"
     head = "Recompiling function look in /home/me/look.py:18\n"
     head += "    triggered by the following guard failure(s):\n"
-    evidence = read(tmp_path, "".join(
-        glog("recompiles", f"0/{nth}", head + "\n".join(
-            f"    - 0/{before}: L['n'] == {before}{line}" for before in reversed(range(nth))
-        ))
-        for nth in range(1, 6)
-    ))  # fmt: skip
+    evidence = read(
+        tmp_path,
+        "".join(
+            glog(
+                "recompiles",
+                f"0/{nth}",
+                head
+                + "\n".join(
+                    f"    - 0/{before}: L['n'] == {before}{line}" for before in reversed(range(nth))
+                ),
+            )
+            for nth in range(1, 6)
+        ),
+    )
     (finding,) = diagnose(evidence, load_rules()).findings
     assert (finding.rule, finding.severity, finding.count) == ("XD104", "info", 5)
     assert "last from 3 to 4; it took 4 values: 1, 2, 3, 4" in finding.message
     assert [(place.role, place.file, place.line) for place in finding.locations] == [
-        ("guilty", "/home/me/look.py", 21), ("compiled", "/home/me/look.py", 18),
-    ]  # fmt: skip
+        ("guilty", "/home/me/look.py", 21),
+        ("compiled", "/home/me/look.py", 18),
+    ]
 
 
 def test_few_records_clear_no_rule(tmp_path: Path) -> None:

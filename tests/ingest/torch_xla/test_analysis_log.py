@@ -46,12 +46,18 @@ def block_text(kind: str = "Execution", graph: str = "ab12", line: int = 7, inpu
         "-" * 80,
         "=" * 80,
     ]
-    return "\n" + "".join(f"{kind} Analysis: {text}\n" for text in body)  # fmt: skip
+    return "\n" + "".join(f"{kind} Analysis: {text}\n" for text in body)
 
 
 def content(block: Block) -> tuple[object, ...]:
-    return (block.kind, block.cause, block.graph_hash, block.inputs, block.outputs,
-            tuple(block.frames))  # fmt: skip
+    return (
+        block.kind,
+        block.cause,
+        block.graph_hash,
+        block.inputs,
+        block.outputs,
+        tuple(block.frames),
+    )
 
 
 def contents(text: str) -> list[tuple[object, ...]]:
@@ -151,14 +157,24 @@ def test_text_without_blocks_gives_none() -> None:
     ("frames", "cause"),
     [
         ([Frame(f"{XLA}/torch_xla.py", 87, "sync"), Frame(PROGRAM, 9, "train")], USER_SYNC),
-        ([Frame(f"{XLA}/torch_xla.py", 87, "sync"),
-          Frame(f"{XLA}/distributed/parallel_loader.py", 46, "next")], LOADER),
-        ([Frame(f"{XLA}/torch_xla.py", 87, "sync"),
-          Frame(f"{XLA}/debug/profiler.py", 179, "__exit__")], STEP_TRACE),
+        (
+            [
+                Frame(f"{XLA}/torch_xla.py", 87, "sync"),
+                Frame(f"{XLA}/distributed/parallel_loader.py", 46, "next"),
+            ],
+            LOADER,
+        ),
+        (
+            [
+                Frame(f"{XLA}/torch_xla.py", 87, "sync"),
+                Frame(f"{XLA}/debug/profiler.py", 179, "__exit__"),
+            ],
+            STEP_TRACE,
+        ),
         ([Frame(f"{XLA}/core/xla_model.py", 12, "mark_step")], USER_SYNC),
         ([Frame(PROGRAM, 9, "train")], READ),
     ],
-)  # fmt: skip
+)
 def test_wrapper_of_the_capture_does_not_hide_the_cause(frames: list[Frame], cause: str) -> None:
     block = Block("compilation", 0, READ, frames=[Frame(WRAPPER, 73, "step_marker"), *frames])
 
@@ -236,8 +252,13 @@ def test_blocks_of_two_threads_that_wrote_at_once_are_never_mixed(
     assert len(log.blocks) + log.torn >= 2  # none is lost in silence
 
 
-LINES = [*block_text().splitlines(), *block_text("Compilation").splitlines(),
-         "loss 0.5", "Execution Analysis: ", "Compilation Analysis: -----"]  # fmt: skip
+LINES = [
+    *block_text().splitlines(),
+    *block_text("Compilation").splitlines(),
+    "loss 0.5",
+    "Execution Analysis: ",
+    "Compilation Analysis: -----",
+]
 
 
 @given(st.lists(st.sampled_from(LINES)))
@@ -260,8 +281,11 @@ def test_bytes_of_any_kind_in_the_middle_never_raise(junk: bytes, position: int)
 
 def sizes(graph: str, scale: float = 1.0, parts: int = 4) -> str:
     """What torch_xla writes after a compilation: inputs, outputs, what is both, and the rest."""
-    values = zip(("Graph input", "Graph output", "Aliased Input", "Intermediate tensor",
-                  "Compiled program"), (4.0, 2.0, 1.0, 3.0, 9.0), strict=True)  # fmt: skip
+    values = zip(
+        ("Graph input", "Graph output", "Aliased Input", "Intermediate tensor", "Compiled program"),
+        (4.0, 2.0, 1.0, 3.0, 9.0),
+        strict=True,
+    )
     lines = [f"{name} size: {scale * value:.6f} GB" for name, value in list(values)[:parts]]
     said = ["=" * 80, *lines, "-" * 80, "=" * 80]
     return f"\nComputation hash: {graph}\n\n" + "".join(
@@ -280,14 +304,18 @@ def test_graph_takes_inputs_outputs_and_what_lies_between_shared_ones_once() -> 
 
 def test_recorded_graphs_say_what_they_take() -> None:
     blocks = read(RECORDED).blocks
-    assert all((block.memory_bytes is not None) == (block.kind == "compilation")
-               for block in blocks)  # fmt: skip
+    assert all(
+        (block.memory_bytes is not None) == (block.kind == "compilation") for block in blocks
+    )
 
 
 def test_sizes_are_those_of_the_compilation_before_them() -> None:
     first, second = block_text("Compilation", "a1"), block_text("Compilation", "b2")
     assert memories(first + sizes("a1") + block_text() + second + sizes("b2", 2)) == [
-        8 * 2**30, None, 16 * 2**30]  # fmt: skip
+        8 * 2**30,
+        None,
+        16 * 2**30,
+    ]
 
 
 @pytest.mark.parametrize("parts", [0, 1, 2, 3])

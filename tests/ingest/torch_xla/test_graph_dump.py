@@ -48,9 +48,12 @@ def blocks(text: str) -> list[tuple[str, str, str]]:
 def test_each_graph_is_a_launch_and_a_new_one_a_compilation() -> None:
     sync = "user torch_xla.sync"
     assert blocks(graph("aa") + graph("bb") + graph("aa")) == [
-        ("compilation", "aa", sync), ("execution", "aa", sync), ("compilation", "bb", sync),
-        ("execution", "bb", sync), ("execution", "aa", sync),
-    ]  # fmt: skip
+        ("compilation", "aa", sync),
+        ("execution", "aa", sync),
+        ("compilation", "bb", sync),
+        ("execution", "bb", sync),
+        ("execution", "aa", sync),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -107,11 +107,41 @@ def test_every_cut_of_a_report_is_noticed_inside_a_metric() -> None:
 
 
 WORDS = st.sampled_from(
-    ["Metric: ", "Counter: ", "CompileTime", "aten::nonzero", "\n", "\r\n", "  ", "TotalSamples: ",
-     "Accumulator: ", "Value: ", "Rate: ", "ValueRate: ", " / second", "Percentiles: ", "1%=", "; ",
-     "Mean: ", "[MetricsData; step=9]", "006ms710.504us", "468.00MB", "3.00", "nanB", "12", "-",
-     "9" * 400, "[0] ", "10.0.0.1 ", "I0101 file.cc:12] ", "٣", "e+06", "inf", "0000nanus"]
-)  # fmt: skip
+    [
+        "Metric: ",
+        "Counter: ",
+        "CompileTime",
+        "aten::nonzero",
+        "\n",
+        "\r\n",
+        "  ",
+        "TotalSamples: ",
+        "Accumulator: ",
+        "Value: ",
+        "Rate: ",
+        "ValueRate: ",
+        " / second",
+        "Percentiles: ",
+        "1%=",
+        "; ",
+        "Mean: ",
+        "[MetricsData; step=9]",
+        "006ms710.504us",
+        "468.00MB",
+        "3.00",
+        "nanB",
+        "12",
+        "-",
+        "9" * 400,
+        "[0] ",
+        "10.0.0.1 ",
+        "I0101 file.cc:12] ",
+        "٣",
+        "e+06",
+        "inf",
+        "0000nanus",
+    ]
+)
 
 
 @settings(deadline=None)

@@ -18,8 +18,14 @@ if TYPE_CHECKING:
     pass
 
 
-TIME_PARTS = (("d", 86400e9, 2, 0), ("h", 3600e9, 2, 0), ("m", 60e9, 2, 0), ("s", 1e9, 2, 0),
-              ("ms", 1e6, 3, 0), ("us", 1e3, 7, 3))  # fmt: skip
+TIME_PARTS = (
+    ("d", 86400e9, 2, 0),
+    ("h", 3600e9, 2, 0),
+    ("m", 60e9, 2, 0),
+    ("s", 1e9, 2, 0),
+    ("ms", 1e6, 3, 0),
+    ("us", 1e3, 7, 3),
+)
 TEN_DAYS_NS = 864_000_000_000_000
 
 
@@ -36,8 +42,10 @@ def format_duration(nanoseconds: float) -> str:
 
 def is_tie(nanoseconds: int) -> bool:
     """Whether two durations are printed alike: what follows a field is exactly half of its unit."""
-    return any(nanoseconds > scale and nanoseconds % scale == scale / 2
-               for _, scale, _, _ in TIME_PARTS[:5])  # fmt: skip
+    return any(
+        nanoseconds > scale and nanoseconds % scale == scale / 2
+        for _, scale, _, _ in TIME_PARTS[:5]
+    )
 
 
 @pytest.mark.parametrize(
@@ -75,8 +83,11 @@ def test_whole_nanoseconds_come_back_exactly(nanoseconds: int) -> None:
     assert parse_duration_ns(format_duration(nanoseconds)) == nanoseconds
 
 
-@given(st.sampled_from([1_000, 10**6, 10**9, 60 * 10**9, 3600 * 10**9, 86400 * 10**9]),
-       st.integers(0, 40), st.integers(-3, 3))  # fmt: skip
+@given(
+    st.sampled_from([1_000, 10**6, 10**9, 60 * 10**9, 3600 * 10**9, 86400 * 10**9]),
+    st.integers(0, 40),
+    st.integers(-3, 3),
+)
 def test_nanoseconds_around_half_units_come_back(unit: int, halves: int, off: int) -> None:
     nanoseconds = max(0, unit // 2 * halves + off)
     read_back = parse_duration_ns(format_duration(nanoseconds))

@@ -79,13 +79,30 @@ def test_fallbacks() -> None:
 
 def test_figures_of_a_metric_in_time_and_in_bytes() -> None:
     section = only(read("torch_xla_2.9_fallbacks.txt"))
-    samples = (7877080, 7887936, 8437012, 15872316, 16664923, 16843918, 114629646, 117290082,
-               131520959)  # fmt: skip
+    samples = (
+        7877080,
+        7887936,
+        8437012,
+        15872316,
+        16664923,
+        16843918,
+        114629646,
+        117290082,
+        131520959,
+    )
     percents = (1, 5, 10, 20, 50, 80, 90, 95, 99)
     assert metric(section, "CompileTime") == Metric(
-        "CompileTime", 9, 437_023_872, "ns", 24.2713, 1_178_570_376,
-        tuple((p, samples[p * len(samples) // 100]) for p in percents), None, None, 109,
-    )  # fmt: skip
+        "CompileTime",
+        9,
+        437_023_872,
+        "ns",
+        24.2713,
+        1_178_570_376,
+        tuple((p, samples[p * len(samples) // 100]) for p in percents),
+        None,
+        None,
+        109,
+    )
     inbound = metric(section, "InboundData")
     assert (inbound.unit, inbound.total_samples) == ("bytes", 15)
     assert inbound.accumulator == pytest.approx(58_580, abs=0.005 * 1024)
@@ -127,8 +144,11 @@ def test_short_report_prints_a_requested_fallback_twice() -> None:
     assert report.complete
     assert [m.name for m in section.metrics] == ["CompileTime", "ExecuteTime"]
     assert counters(section) == {
-        "MarkStep": 6, "aten::nonzero": 3, "aten::_local_scalar_dense": 3, "aten::_unique2": 3,
-    }  # fmt: skip
+        "MarkStep": 6,
+        "aten::nonzero": 3,
+        "aten::_local_scalar_dense": 3,
+        "aten::_unique2": 3,
+    }
 
 
 def test_eager_mode() -> None:
@@ -149,18 +169,32 @@ def test_xrt_server() -> None:
     compile_time = metric(section, "CompileTime")
     assert (compile_time.accumulator, compile_time.value_rate) == (375_654_651_655, 18_450_018_269)
     assert metric(section, "XrtExecute") == Metric(
-        "XrtExecute", 16452, 2_879_700_163_004, "ns", 31.0565, None,
-        ((25, 19_764_127), (50, 36_661_613), (80, 37_583_539), (90, 37_825_437),
-         (95, 38_045_499), (99, 38_283_086)), 28_701_718, 9_913_179, 19,
-    )  # fmt: skip
+        "XrtExecute",
+        16452,
+        2_879_700_163_004,
+        "ns",
+        31.0565,
+        None,
+        (
+            (25, 19_764_127),
+            (50, 36_661_613),
+            (80, 37_583_539),
+            (90, 37_825_437),
+            (95, 38_045_499),
+            (99, 38_283_086),
+        ),
+        28_701_718,
+        9_913_179,
+        19,
+    )
     nothing = metric(section, "XrtExecutorEvict")
-    assert nothing == Metric(
-        "XrtExecutorEvict", 0, None, "bytes", None, None, (), None, None, 26
-    )  # fmt: skip
+    assert nothing == Metric("XrtExecutorEvict", 0, None, "bytes", None, None, (), None, None, 26)
     assert counters(section) == {
-        "CachedCompile": 16438, "XRTAllocateFromTensor_Empty": 269, "xla::addcmul": 2_880_000_000,
+        "CachedCompile": 16438,
+        "XRTAllocateFromTensor_Empty": 269,
+        "xla::addcmul": 2_880_000_000,
         "XrtMemoryCompactions": 3,
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize("name", [path.name for path in sorted(REPORTS.glob("*.txt"))])

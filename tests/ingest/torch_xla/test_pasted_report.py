@@ -37,8 +37,10 @@ def says_the_same(text: str) -> bool:
 
     def figures(report: MetricsReport) -> list[object]:
         (section,) = report.sections
-        metrics = [(m.name, m.total_samples, m.accumulator, m.rate, m.value_rate, m.percentiles)
-                   for m in section.metrics]  # fmt: skip
+        metrics = [
+            (m.name, m.total_samples, m.accumulator, m.rate, m.value_rate, m.percentiles)
+            for m in section.metrics
+        ]
         return [metrics, [(c.name, c.value) for c in section.counters]]
 
     return figures(read(text)) == figures(read(REPORT))
@@ -70,10 +72,14 @@ def test_emphasis_of_a_chat_is_no_part_of_a_line(marked: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [repr(REPORT), f"Out[3]: {REPORT!r}\n", " ".join(REPORT.split()),
-     REPORT.replace("\n", " ") + "\nepoch 2\n"],
+    [
+        repr(REPORT),
+        f"Out[3]: {REPORT!r}\n",
+        " ".join(REPORT.split()),
+        REPORT.replace("\n", " ") + "\nepoch 2\n",
+    ],
     ids=["repr", "cell", "one line", "joined"],
-)  # fmt: skip
+)
 def test_lost_line_ends_are_found_again(text: str) -> None:
     assert says_the_same(text)
 
@@ -88,8 +94,9 @@ def test_counter_that_is_cut_off(cut: int) -> None:
     begin = REPORT.index("Counter: MarkStep")
     (section,) = read(REPORT[begin + cut :]).sections
     assert [(c.name, c.value) for c in section.counters] == [
-        ("MarkStep", 36), ("aten::_local_scalar_dense", 12)
-    ]  # fmt: skip
+        ("MarkStep", 36),
+        ("aten::_local_scalar_dense", 12),
+    ]
 
 
 def test_metric_without_a_name_is_left_out_and_said_to_be() -> None:

@@ -50,9 +50,18 @@ def test_metrics_report() -> None:
     ingested = read(REPORT)
 
     assert rows(ingested.tables["metric"]) == [
-        {"process": 0, "name": "CompileTime", "unit": "ns", "samples": 2, "accumulator": 3e9,
-         "since": None, "p50": 2e6, "p99": 2e6, "growth": None}
-    ]  # fmt: skip
+        {
+            "process": 0,
+            "name": "CompileTime",
+            "unit": "ns",
+            "samples": 2,
+            "accumulator": 3e9,
+            "since": None,
+            "p50": 2e6,
+            "p99": 2e6,
+            "growth": None,
+        }
+    ]
     assert counters(ingested) == {"MarkStep": 40}
     assert "compilation" not in ingested.tables
 
@@ -81,8 +90,10 @@ def test_console_says_counts_so_far_and_names_operators() -> None:
 
     metrics = {row["name"]: row for row in rows(ingested.tables["metric"])}
     assert {name: row["samples"] for name, row in metrics.items()} == {
-        "CompileTime": 23, "TransferFromDeviceTime": 11, "ExecuteTime": None
-    }  # fmt: skip
+        "CompileTime": 23,
+        "TransferFromDeviceTime": 11,
+        "ExecuteTime": None,
+    }
     assert metrics["ExecuteTime"]["accumulator"] == 31e9
     assert counters(ingested) == {"MarkStep": 12, "aten::_ctc_loss": None, "aten::im2col": None}
 
@@ -116,10 +127,14 @@ def test_early_releases_say_where_operators_ran_on_the_cpu() -> None:
     ingested = read(PLACES)
 
     assert counters(ingested) == {"aten::_local_scalar_dense": 27, "aten::_ctc_loss": 12}
-    places = [(row["op"], row["count"], row["file"], row["line"])
-              for row in rows(ingested.tables["fallback"])]  # fmt: skip
-    assert places == [("aten::_local_scalar_dense", 27, "/home/ada/train.py", 200),
-                      ("aten::_ctc_loss", 12, "/home/ada/speech.py", 33)]  # fmt: skip
+    places = [
+        (row["op"], row["count"], row["file"], row["line"])
+        for row in rows(ingested.tables["fallback"])
+    ]
+    assert places == [
+        ("aten::_local_scalar_dense", 27, "/home/ada/train.py", 200),
+        ("aten::_ctc_loss", 12, "/home/ada/speech.py", 33),
+    ]
 
 
 SUMMARY = b"""pt-xla-profiler: Op(s) not lowered: aten::huber_loss, aten::huber_loss_backward.out, aten::nonzero,  Please open a GitHub issue with the above op lowering requests.
@@ -146,12 +161,18 @@ def test_places_without_names_are_of_the_operator_whose_function_was_called(mark
     ingested = read(SUMMARY.replace(b"{0}", mark))
 
     assert counters(ingested) == {
-        "aten::huber_loss": 30, "aten::huber_loss_backward.out": None, "aten::nonzero": None
-    }  # fmt: skip
-    places = [(row["op"], row["count"], row["file"], row["line"])
-              for row in rows(ingested.tables["fallback"])]  # fmt: skip
-    assert places == [("aten::huber_loss", 30, "/home/ada/train.py", 31),
-                      (None, 10, "/home/ada/train.py", 35)]  # fmt: skip
+        "aten::huber_loss": 30,
+        "aten::huber_loss_backward.out": None,
+        "aten::nonzero": None,
+    }
+    places = [
+        (row["op"], row["count"], row["file"], row["line"])
+        for row in rows(ingested.tables["fallback"])
+    ]
+    assert places == [
+        ("aten::huber_loss", 30, "/home/ada/train.py", 31),
+        (None, 10, "/home/ada/train.py", 35),
+    ]
 
 
 def test_figures_that_people_copied_by_hand() -> None:
@@ -167,15 +188,22 @@ def test_a_release_wrote_input_and_output_in_the_singular() -> None:
 def lines(data: bytes, form: str) -> bytes:
     """Each line in a form of another tool."""
     escaped = html.escape(data.decode()) if "<" in form else data.decode()
-    return "".join(form.format(line, i) + "\n"
-                   for i, line in enumerate(escaped.splitlines())).encode()  # fmt: skip
+    return "".join(
+        form.format(line, i) + "\n" for i, line in enumerate(escaped.splitlines())
+    ).encode()
 
 
 @pytest.mark.parametrize(
     "form",
-    ["> {}", "{1:5d}  {0}", "{1}: {0}", "\x1b[32m{}\x1b[0m", "\x1b]8;;file:///a\x1b\\{}\x1b]8;;\x1b\\",
-     "2026-01-02 10:11:12,345 INFO [rank0] train.py:33: {}"],
-)  # fmt: skip
+    [
+        "> {}",
+        "{1:5d}  {0}",
+        "{1}: {0}",
+        "\x1b[32m{}\x1b[0m",
+        "\x1b]8;;file:///a\x1b\\{}\x1b]8;;\x1b\\",
+        "2026-01-02 10:11:12,345 INFO [rank0] train.py:33: {}",
+    ],
+)
 @pytest.mark.parametrize("data", [REPORT, CONSOLE, PLACES, LOG], ids=["r", "c", "p", "l"])
 def test_quoted_numbered_and_coloured_texts_say_the_same(data: bytes, form: str) -> None:
     assert read(lines(data, form)).tables == read(data).tables
@@ -183,14 +211,19 @@ def test_quoted_numbered_and_coloured_texts_say_the_same(data: bytes, form: str)
 
 @pytest.mark.parametrize(
     "page",
-    ["<html><style>Metric: x</style><body><p>Look:</p><pre>\n{}</pre><p>Why?</p>", "<p>{br}</p>",
-     "<!DOCTYPE html>\n<table>{rows}</table>"],
-)  # fmt: skip
+    [
+        "<html><style>Metric: x</style><body><p>Look:</p><pre>\n{}</pre><p>Why?</p>",
+        "<p>{br}</p>",
+        "<!DOCTYPE html>\n<table>{rows}</table>",
+    ],
+)
 @pytest.mark.parametrize("data", [REPORT, CONSOLE, PLACES, LOG], ids=["r", "c", "p", "l"])
 def test_web_pages_say_what_is_in_them(data: bytes, page: str) -> None:
     text = html.escape(data.decode())
-    cells = "".join(f"<tr><td>{i}</td><td><span>{line}</span></td></tr>"
-                    for i, line in enumerate(text.splitlines()))  # fmt: skip
+    cells = "".join(
+        f"<tr><td>{i}</td><td><span>{line}</span></td></tr>"
+        for i, line in enumerate(text.splitlines())
+    )
     whole = page.format(text, br=text.replace("\n", "<br>"), rows=cells)
     assert read(whole.encode()).tables == read(data).tables
 

@@ -69,8 +69,9 @@ class _Step:
         lanes = [
             *self._labels(),
             Lane("loop's thread", self._drawn(segments, _activity, self._where)),
-            *self._claims(segments, findings), *self._devices(),
-        ]  # fmt: skip
+            *self._claims(segments, findings),
+            *self._devices(),
+        ]
         events = self._database.scalar("SELECT sum(events) FROM timeline")
         left_out = None
         if events and events > _MOST_EVENTS:
@@ -78,9 +79,12 @@ class _Step:
         else:
             lanes += self._threads()
         return StepPicture(
-            titles, self._step["step"], self._length, [lane for lane in lanes if lane.spans],
+            titles,
+            self._step["step"],
+            self._length,
+            [lane for lane in lanes if lane.spans],
             left_out,
-        )  # fmt: skip
+        )
 
     def _rows(self, query: str, begin: str = "begin_ns") -> list[Row]:
         """The rows within the step, their instants from its beginning and cut at its ends."""
@@ -122,8 +126,9 @@ class _Step:
         return bool(gap > self._finest or length > 4 * self._finest)
 
     def _labels(self) -> Iterator[Lane]:
-        rows = self._rows("SELECT name, path, begin_ns, duration_ns FROM region"
-                          " WHERE {within} ORDER BY region")  # fmt: skip
+        rows = self._rows(
+            "SELECT name, path, begin_ns, duration_ns FROM region WHERE {within} ORDER BY region"
+        )
         for depth in range(_MOST_DEPTHS):
             there = [row for row in rows if row["path"].count(" > ") == depth]
             spans = self._drawn(there, lambda _: "label", lambda row: str(row["path"]))
@@ -146,17 +151,24 @@ class _Step:
 
     def _compiled(self, compilations: Sequence[int]) -> bool:
         """Whether one of these compilations, or any if none is named, was made in the step."""
-        return not compilations or bool(self._database.scalar(
-            "SELECT count(*) FROM compilation WHERE process = $process AND step = $step"
-            " AND list_contains($compilations, index)",
-            {"process": self._process, "step": self._step["step"],
-             "compilations": list(compilations)},
-        ))  # fmt: skip
+        return not compilations or bool(
+            self._database.scalar(
+                "SELECT count(*) FROM compilation WHERE process = $process AND step = $step"
+                " AND list_contains($compilations, index)",
+                {
+                    "process": self._process,
+                    "step": self._step["step"],
+                    "compilations": list(compilations),
+                },
+            )
+        )
 
     def _devices(self) -> Iterator[Lane]:
         """For each device when it ran something, which is when it had no gap."""
-        gaps = self._rows("SELECT device, begin_ns, duration_ns, reason FROM idle_gap"
-                          " WHERE {within} ORDER BY device, begin_ns")  # fmt: skip
+        gaps = self._rows(
+            "SELECT device, begin_ns, duration_ns, reason FROM idle_gap"
+            " WHERE {within} ORDER BY device, begin_ns"
+        )
         devices = self._database.rows(
             "SELECT device, name, s.busy_ns FROM device JOIN device_step s USING (process, device)"
             " WHERE process = $process AND step = $step ORDER BY device LIMIT $most",

@@ -36,14 +36,17 @@ def pictures(evidence: Evidence, diagnosis: Diagnosis) -> Pictures:
     compilations = rows("SELECT * FROM explained_compilation ORDER BY process, index")
     sites = rows("SELECT * EXCLUDE first FROM compiled_site ORDER BY process, first")
     return Pictures(
-        steps=step_series(evidence), processes=process_steps(evidence),
-        shown=step_pictures(evidence, diagnosis.findings), excerpts=excerpts(evidence, diagnosis),
+        steps=step_series(evidence),
+        processes=process_steps(evidence),
+        shown=step_pictures(evidence, diagnosis.findings),
+        excerpts=excerpts(evidence, diagnosis),
         compilations=[_placed(row, evidence) for row in compilations[:_MOST_COMPILATIONS]],
-        sites=[_placed(row, evidence) for row in sites[:_MOST_SITES]], compiled=len(compilations),
+        sites=[_placed(row, evidence) for row in sites[:_MOST_SITES]],
+        compiled=len(compilations),
         differences=dict(_differences(evidence, diagnosis, compilations)),
         gaps=rows(_GAPS),
         settings=[{**row, "file": evidence.shown(row["file"])} for row in rows(_SETTINGS)],
-    )  # fmt: skip
+    )
 
 
 def _placed(row: Row, evidence: Evidence) -> Row:
@@ -77,9 +80,14 @@ def _differences(
     for finding in diagnosis.findings:
         if not finding.compilations or made >= _MOST_DIFFERENCES:
             continue
-        known = [row for row in compilations if row["index"] in finding.compilations
-                 and finding.saving.process in (None, row["process"])
-                 and row["in_timeline"] and row["cause"]]  # fmt: skip
+        known = [
+            row
+            for row in compilations
+            if row["index"] in finding.compilations
+            and finding.saving.process in (None, row["process"])
+            and row["in_timeline"]
+            and row["cause"]
+        ]
         for row in reversed(known):
             try:
                 compared = difference(

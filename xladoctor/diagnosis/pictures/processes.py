@@ -37,9 +37,11 @@ def _step(row: Row, evidence: Evidence, *, several_hosts: bool) -> ProcessStep:
     spent |= told_apart(evidence, row).of(spent["barrier"], spent["python"], spent["upload"])
     steps = max(1.0, float(row["steps"] or 0))
     return ProcessStep(
-        _name(row, several_hosts=several_hosts), round(steps), float(row["whole"]) / steps / 1e9,
+        _name(row, several_hosts=several_hosts),
+        round(steps),
+        float(row["whole"]) / steps / 1e9,
         {part: ns / steps / 1e9 for part, ns in spent.items() if ns},
-    )  # fmt: skip
+    )
 
 
 def _name(row: Row, *, several_hosts: bool) -> str:

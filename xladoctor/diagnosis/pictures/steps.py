@@ -7,8 +7,18 @@ from xladoctor.diagnosis.pictures.interface import Row, StepSeries
 from xladoctor.evidence.interface import Evidence
 
 _MOST = 32_768  # rows
-_PARTS = ("warmup_compile", "compile", "read", "barrier", "input", "upload", "save", "dispatch",
-          "tracing", "unrecorded")  # fmt: skip
+_PARTS = (
+    "warmup_compile",
+    "compile",
+    "read",
+    "barrier",
+    "input",
+    "upload",
+    "save",
+    "dispatch",
+    "tracing",
+    "unrecorded",
+)
 _LOGGED = """
     SELECT s.index - greatest(s.barriers, 1) + 1 AS index, greatest(s.barriers, 1) AS steps,
            s.duration_ns, s.compilations,
@@ -66,15 +76,19 @@ def _series(evidence: Evidence, steps: str, every: int) -> StepSeries:
     if steps is _LOGGED:
         _tell_apart(rows, evidence)
     return StepSeries(
-        first=[row["first"] for row in rows], counts=[row["steps"] for row in rows],
+        first=[row["first"] for row in rows],
+        counts=[row["steps"] for row in rows],
         period=rows[0]["period"],
-        parts={part: [row[part] for row in rows] for part in (*_PARTS, "python")
-               if any(row[part] for row in rows)},
+        parts={
+            part: [row[part] for row in rows]
+            for part in (*_PARTS, "python")
+            if any(row[part] for row in rows)
+        },
         longest=[row["longest"] for row in rows],
         compilations=[row["compilations"] for row in rows],
         shared=any(row["dispatch"] or row["tracing"] for row in rows) and steps is _LOGGED,
         merged_from=min((row["merged"] for row in rows if row["merged"] is not None), default=None),
-    )  # fmt: skip
+    )
 
 
 def _tell_apart(rows: list[Row], evidence: Evidence) -> None:

@@ -142,8 +142,11 @@ def _shortened(program: Program, claim: Claim, items: Array) -> Change:
     Cuts are shortened, too: the timeline does not say which operator made one.
     """
     runs = _launched(program, items)
-    return replace(Change.none(program), part=np.where(items, claim.part, 0.0),
-                   device_part=np.where(runs, claim.part, 0.0))  # fmt: skip
+    return replace(
+        Change.none(program),
+        part=np.where(items, claim.part, 0.0),
+        device_part=np.where(runs, claim.part, 0.0),
+    )
 
 
 def _of_calls(program: Program, claim: Claim, items: Array) -> Change:
@@ -154,8 +157,9 @@ def _of_calls(program: Program, claim: Claim, items: Array) -> Change:
     if claim.do == "overlap":
         return replace(none, ahead=np.where(items, _calls(program), -1))
     if claim.do == "merge_executions":
-        return replace(none, gone=items.astype(float), waits=~items & ~_own_waits(program),
-                       merged=runs)  # fmt: skip
+        return replace(
+            none, gone=items.astype(float), waits=~items & ~_own_waits(program), merged=runs
+        )
     if claim.do == "remove":
         return replace(none, gone=items.astype(float), waits=~items, device=runs.astype(float))
     return replace(none, gone=_beyond(program, items, claim.to_ns), waits=~items)

@@ -34,9 +34,11 @@ def at_the_pace_of(program: Program, regions_s: Mapping[str, float], rest_s: flo
     launching = program.launches >= 0
     of_run[program.launches[launching]] = factor[launching]
     return replace(
-        program, work=_times(program.work, factor), after=_times(program.after, factor),
+        program,
+        work=_times(program.work, factor),
+        after=_times(program.after, factor),
         duration=_times(program.duration, of_run),
-    )  # fmt: skip
+    )
 
 
 def _ratio(seconds: float, work: Array) -> float:

@@ -85,12 +85,23 @@ def read_program(database: Database, process: int) -> Program | None:
     places, place = _places(database, process, items)
     steps = _steps(database, process)
     return Program(
-        step=items["step"], activity=items["activity"], region=items["region"], call=items["call"],
-        place=place, work=work, awaits=awaits, after=after, launches=launches,
-        latency=latency, gap=gap, duration=runs["end_ns"] - runs["begin_ns"], places=places,
-        warmup=_numbers(steps[:WARMUP]), steady=_numbers(_resting(steps)),
+        step=items["step"],
+        activity=items["activity"],
+        region=items["region"],
+        call=items["call"],
+        place=place,
+        work=work,
+        awaits=awaits,
+        after=after,
+        launches=launches,
+        latency=latency,
+        gap=gap,
+        duration=runs["end_ns"] - runs["begin_ns"],
+        places=places,
+        warmup=_numbers(steps[:WARMUP]),
+        steady=_numbers(_resting(steps)),
         tracing=_tracing(steps),
-    )  # fmt: skip
+    )
 
 
 def _codes(column: str, names: tuple[str, ...]) -> str:

@@ -52,16 +52,23 @@ def read_rates(database: Database, process: int) -> Rates | None:
         rows = database.rows(query, {"process": process, **more})
         if rows and rows[0]["steady_ns"]:
             row = rows[0]
-            return Rates(int(row["steps"] or 0), int(row["barriers"] or 0), row["steady_ns"] / 1e9,
-                         compilations, late, _regions(row))  # fmt: skip
+            return Rates(
+                int(row["steps"] or 0),
+                int(row["barriers"] or 0),
+                row["steady_ns"] / 1e9,
+                compilations,
+                late,
+                _regions(row),
+            )
     return None
 
 
 def _regions(row: dict[str, Any]) -> dict[str, float]:
     if not row.get("without_barrier"):
         return {}
-    return {name: row[f"{name}_ns"] / 1e9 for name in ("read", "input", "upload")
-            if row[f"{name}_ns"]}  # fmt: skip
+    return {
+        name: row[f"{name}_ns"] / 1e9 for name in ("read", "input", "upload") if row[f"{name}_ns"]
+    }
 
 
 _COMPILED = """

@@ -41,15 +41,26 @@ class Change:
     def none(cls, program: Program) -> Change:
         """The program as it was."""
         items, runs = len(program.work), len(program.duration)
-        return cls(np.zeros(items), np.zeros(items), np.ones(items, bool), np.full(items, -1),
-                   np.zeros(runs), np.zeros(runs), np.zeros(runs, bool))  # fmt: skip
+        return cls(
+            np.zeros(items),
+            np.zeros(items),
+            np.ones(items, bool),
+            np.full(items, -1),
+            np.zeros(runs),
+            np.zeros(runs),
+            np.zeros(runs, bool),
+        )
 
     def __or__(self, other: Change) -> Change:
         return Change(
-            np.maximum(self.gone, other.gone), self.part + other.part, self.waits & other.waits,
-            np.maximum(self.ahead, other.ahead), np.maximum(self.device, other.device),
-            self.device_part + other.device_part, self.merged | other.merged,
-        )  # fmt: skip
+            np.maximum(self.gone, other.gone),
+            self.part + other.part,
+            self.waits & other.waits,
+            np.maximum(self.ahead, other.ahead),
+            np.maximum(self.device, other.device),
+            self.device_part + other.device_part,
+            self.merged | other.merged,
+        )
 
     def without_compiling(self, program: Program) -> Change:
         """The same, with nothing compiled."""
@@ -108,8 +119,20 @@ def replay(program: Program, change: Change) -> Outcome:
     latency, gap = np.where(kept, program.latency, 0), np.where(kept, program.gap, 0)
     ended = np.empty(len(work), np.int64)
     begin, end = np.zeros(len(runs), np.int64), np.zeros(len(runs), np.int64)
-    _run(work, awaits, program.after, program.launches, change.ahead, latency, gap, runs,
-         change.merged, ended, begin, end)  # fmt: skip
+    _run(
+        work,
+        awaits,
+        program.after,
+        program.launches,
+        change.ahead,
+        latency,
+        gap,
+        runs,
+        change.merged,
+        ended,
+        begin,
+        end,
+    )
     return Outcome(program, ended, begin, end)
 
 
@@ -119,12 +142,24 @@ def _left(gone: Array, part: Array) -> Array:
     return np.where(left < _NOTHING, 0.0, left)
 
 
-@compiled("void(int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1],"
-          " int64[::1], int64[::1], bool_[::1], int64[::1], int64[::1], int64[::1])")  # fmt: skip
+@compiled(
+    "void(int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1],"
+    " int64[::1], int64[::1], bool_[::1], int64[::1], int64[::1], int64[::1])"
+)
 def _run(  # noqa: PLR0913  # the columns of hosts and executions
-    work: Array, awaits: Array, after: Array, launches: Array, ahead: Array, latency: Array,
-    gap: Array, duration: Array, merged: Array, ended: Array, begin: Array, end: Array,
-) -> None:  # fmt: skip
+    work: Array,
+    awaits: Array,
+    after: Array,
+    launches: Array,
+    ahead: Array,
+    latency: Array,
+    gap: Array,
+    duration: Array,
+    merged: Array,
+    ended: Array,
+    begin: Array,
+    end: Array,
+) -> None:
     now, free, worker, taken, pending, call = 0, 0, 0, 0, 0, -1
     for item in range(len(work)):
         if ahead[item] >= 0:

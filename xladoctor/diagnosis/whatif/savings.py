@@ -17,8 +17,15 @@ from xladoctor.diagnosis.whatif.replay import Change, Outcome, replay
 from xladoctor.evidence.database import Database
 
 #: What the host does for most of the step -> what limits the step.
-_LIMITS = {"compile": "compilation", "upload": "upload", "input": "input", "save": "checkpoint",
-           "dispatch": "dispatch", "tracing": "tracing", "other": "host"}  # fmt: skip
+_LIMITS = {
+    "compile": "compilation",
+    "upload": "upload",
+    "input": "input",
+    "save": "checkpoint",
+    "dispatch": "dispatch",
+    "tracing": "tracing",
+    "other": "host",
+}
 _FULL = 0.85  # share of the step in which the device works: above, little else matters
 _BUSY = 0.5  # share of the step in which the device works: above, waits are for its work
 _ALIKE = 5.0  # times as long as those of the timeline, or as short: the run's steps are others
@@ -81,8 +88,12 @@ class Estimate:
         if most is None or self.seconds <= most:
             return self
         part = most / self.seconds
-        return replace(self, steady_s=self.steady_s * part, late_s=self.late_s * part,
-                       warmup_s=self.warmup_s * part)  # fmt: skip
+        return replace(
+            self,
+            steady_s=self.steady_s * part,
+            late_s=self.late_s * part,
+            warmup_s=self.warmup_s * part,
+        )
 
 
 class WhatIf:

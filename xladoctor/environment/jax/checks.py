@@ -16,11 +16,15 @@ from xladoctor.environment.releases import tried_with
 
 _SAID = {"JAX": "JAX"}
 _FAULTS = (
-    ("incompatible with jax", "install a jax and a jaxlib of one version:"
-     " pip install --upgrade jax jaxlib"),
-    ("Unable to initialize backend", "unset JAX_PLATFORMS, or set it to what you have: cpu, cuda or"
-     " tpu (cpu always works)"),
-)  # fmt: skip
+    (
+        "incompatible with jax",
+        "install a jax and a jaxlib of one version: pip install --upgrade jax jaxlib",
+    ),
+    (
+        "Unable to initialize backend",
+        "unset JAX_PLATFORMS, or set it to what you have: cpu, cuda or tpu (cpu always works)",
+    ),
+)
 _COMPILED_AGAIN = (
     "check what changes JAX's settings when it starts: JAX_DISABLE_JIT and the other JAX_…"
     " variables, and your sitecustomize"
@@ -68,8 +72,11 @@ def device(outcomes: Outcomes) -> Check:
     if set(kinds) == {"CPU"} and "cpu" not in os.environ.get("JAX_PLATFORMS", ""):
         for file, kind, extra in _ACCELERATORS:
             if Path(file).exists():
-                return warning(name, f"{found}, although this machine has a {kind}",
-                               f"pip install 'jax[{extra}]'")  # fmt: skip
+                return warning(
+                    name,
+                    f"{found}, although this machine has a {kind}",
+                    f"pip install 'jax[{extra}]'",
+                )
     return ok(name, found)
 
 
@@ -98,6 +105,9 @@ _CHECKS: dict[str, Callable[[Outcomes], Check]] = {
     "JAX profiler": profiler,
 }
 FRAMEWORK = Framework(
-    "jax", probe.__file__, tuple(probe.STEPS), ("JAX_DUMP_IR_TO", "JAX_COMPILATION_CACHE_DIR"),
+    "jax",
+    probe.__file__,
+    tuple(probe.STEPS),
+    ("JAX_DUMP_IR_TO", "JAX_COMPILATION_CACHE_DIR"),
     _CHECKS,
-)  # fmt: skip
+)

@@ -19,10 +19,13 @@ _COMPILED_AGAIN = "check what changes torch's settings when it starts, such as y
 _GPU = "/dev/nvidia0"
 _TRY = "import torch; print(torch.compile(torch.sin)(torch.ones(8)).sum())"
 _FAULTS = (
-    ("InvalidCxxCompiler", "install one: apt-get install g++ (or name one with CXX)\n"
-     "without it, only backends that build no code work: torch.compile(…, backend='aot_eager')"),
+    (
+        "InvalidCxxCompiler",
+        "install one: apt-get install g++ (or name one with CXX)\n"
+        "without it, only backends that build no code work: torch.compile(…, backend='aot_eager')",
+    ),
     ("Python.h", "install Python's headers: apt-get install python3-dev"),
-)  # fmt: skip
+)
 
 
 def imported(outcomes: Outcomes) -> Check:
@@ -32,8 +35,10 @@ def imported(outcomes: Outcomes) -> Check:
         cure = faults.advice(outcome, "import torch")
         return failure("PyTorch", f"cannot be imported: {outcome.error}", cure)
     version = outcome.facts["version"]
-    return ok("PyTorch", f"{version}: programs that call torch.compile can be captured"
-                         f" ({tried_with('torch')})")  # fmt: skip
+    return ok(
+        "PyTorch",
+        f"{version}: programs that call torch.compile can be captured ({tried_with('torch')})",
+    )
 
 
 def gpu(outcomes: Outcomes) -> Check:
@@ -50,11 +55,17 @@ def gpu(outcomes: Outcomes) -> Check:
     if outcome.facts["triton"]:
         return ok("GPU", f"{found}, for which Triton builds kernels")
     if find_spec("triton") is None:
-        return failure("GPU", f"{found}; Triton, which builds kernels for it, is not installed",
-                       "pip install triton")  # fmt: skip
-    return failure("GPU", f"{found}; Triton cannot build kernels for it",
-                   "torch.compile needs a GPU of compute capability 7.0 or later, or another"
-                   " backend: torch.compile(…, backend='cudagraphs')")  # fmt: skip
+        return failure(
+            "GPU",
+            f"{found}; Triton, which builds kernels for it, is not installed",
+            "pip install triton",
+        )
+    return failure(
+        "GPU",
+        f"{found}; Triton cannot build kernels for it",
+        "torch.compile needs a GPU of compute capability 7.0 or later, or another"
+        " backend: torch.compile(…, backend='cudagraphs')",
+    )
 
 
 def _no_gpu(outcomes: Outcomes) -> Check:
@@ -62,8 +73,10 @@ def _no_gpu(outcomes: Outcomes) -> Check:
         return skipped("GPU", "none: torch.compile builds code for the CPU")
     cure = "run nvidia-smi: the driver may be too old for this torch"
     if not outcomes["PyTorch"].facts["built_for"]:
-        cure = ("this torch was built for the CPU alone: see pytorch.org for the command that"
-                " installs another")  # fmt: skip
+        cure = (
+            "this torch was built for the CPU alone: see pytorch.org for the command that"
+            " installs another"
+        )
     elif "CUDA_VISIBLE_DEVICES" in os.environ:
         cure = "unset CUDA_VISIBLE_DEVICES, or run nvidia-smi to see what the driver says"
     return warning("GPU", "none can be used, although this machine has one", cure)
@@ -87,11 +100,17 @@ def cache(outcomes: Outcomes) -> Check:
     folder = Path(outcome.facts["cache"]).absolute()
     there = next(each for each in (folder, *folder.parents) if each.exists())
     if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
-        return failure(name, f"{folder}: {there} cannot be written to",
-                       "set TORCHINDUCTOR_CACHE_DIR to a folder you can write to")  # fmt: skip
+        return failure(
+            name,
+            f"{folder}: {there} cannot be written to",
+            "set TORCHINDUCTOR_CACHE_DIR to a folder you can write to",
+        )
     if not outcome.facts["keeps"]:
-        return warning(name, f"{folder}: compiled graphs are not kept for the next run",
-                       "leave fx_graph_cache of torch._inductor.config switched on")  # fmt: skip
+        return warning(
+            name,
+            f"{folder}: compiled graphs are not kept for the next run",
+            "leave fx_graph_cache of torch._inductor.config switched on",
+        )
     return ok(name, str(folder))
 
 
@@ -130,7 +149,10 @@ _CHECKS: dict[str, Callable[[Outcomes], Check]] = {
     "torch.compile": computation,
 }
 FRAMEWORK = Framework(
-    "torch", probe.__file__, tuple(probe.STEPS),
-    ("TORCH_TRACE", "TORCH_LOGS", "TORCH_LOGS_OUT", "TORCH_COMPILE_DEBUG"), _CHECKS,
+    "torch",
+    probe.__file__,
+    tuple(probe.STEPS),
+    ("TORCH_TRACE", "TORCH_LOGS", "TORCH_LOGS_OUT", "TORCH_COMPILE_DEBUG"),
+    _CHECKS,
     unless="torch_xla",
-)  # fmt: skip
+)

@@ -24,8 +24,10 @@ def find_gpu() -> Facts:
     from torch.utils._triton import has_triton
 
     count = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    return {"gpus": [torch.cuda.get_device_name(number) for number in range(count)],
-            "triton": count > 0 and has_triton()}  # fmt: skip
+    return {
+        "gpus": [torch.cuda.get_device_name(number) for number in range(count)],
+        "triton": count > 0 and has_triton(),
+    }
 
 
 def find_compiler() -> Facts:
@@ -36,9 +38,12 @@ def find_compiler() -> Facts:
     keeps = config.fx_graph_cache and not config.force_disable_caches
     compiler = cpp_builder.get_cpp_compiler()
     said = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True)
-    return {"compiler": compiler, "says": said.stdout.partition("\n")[0],
-            "cache": os.environ.get("TORCHINDUCTOR_CACHE_DIR") or default_cache_dir(),
-            "keeps": bool(keeps)}  # fmt: skip
+    return {
+        "compiler": compiler,
+        "says": said.stdout.partition("\n")[0],
+        "cache": os.environ.get("TORCHINDUCTOR_CACHE_DIR") or default_cache_dir(),
+        "keeps": bool(keeps),
+    }
 
 
 def compute() -> Facts:

@@ -21,7 +21,15 @@ _CHECKS: dict[str, Callable[[Outcomes], Check]] = {
     "profiler": device.profiler,
 }
 FRAMEWORK = Framework(
-    "torch_xla", probe.__file__, tuple(probe.STEPS),
-    ("PT_XLA_DEBUG_FILE", "XLA_SAVE_TENSORS_FILE", "XLA_METRICS_FILE", "XLA_FNTRACKER_FILE",
-     "XLA_PERSISTENT_CACHE_PATH"), _CHECKS,
-)  # fmt: skip
+    "torch_xla",
+    probe.__file__,
+    tuple(probe.STEPS),
+    (
+        "PT_XLA_DEBUG_FILE",
+        "XLA_SAVE_TENSORS_FILE",
+        "XLA_METRICS_FILE",
+        "XLA_FNTRACKER_FILE",
+        "XLA_PERSISTENT_CACHE_PATH",
+    ),
+    _CHECKS,
+)

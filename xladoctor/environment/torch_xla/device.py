@@ -15,17 +15,27 @@ from xladoctor.environment.interface import Check, failure, ok, skipped, warning
 #: Devices that torch_xla knows without a plugin of others (its runtime.py and _internal/).
 _KNOWN = ("CPU", "TPU", "NEURON", "CUDA", "XPU")
 _FAULTS = (
-    ("No PjRtPlugin registered", "this torch_xla has no plugin for that device: install its"
-     " vendor's plugin, or set PJRT_DEVICE to a device that you have (CPU always works)"),
+    (
+        "No PjRtPlugin registered",
+        "this torch_xla has no plugin for that device: install its"
+        " vendor's plugin, or set PJRT_DEVICE to a device that you have (CPU always works)",
+    ),
     ("libtpu not found", "pip install 'torch_xla[tpu]'; without a TPU: PJRT_DEVICE=CPU"),
-    ("libneuronxla", "install torch-neuronx from the Neuron repository; without a Neuron device:"
-     " PJRT_DEVICE=CPU"),
-)  # fmt: skip
+    (
+        "libneuronxla",
+        "install torch-neuronx from the Neuron repository; without a Neuron device:"
+        " PJRT_DEVICE=CPU",
+    ),
+)
 _COMPILED_AGAIN = (
     "check XLA_COMPILATION_CACHE_SIZE: with 0, or anything but a number, no graph is kept"
 )
-_SAID = {"torch": "torch", "torch_xla": "torch_xla", "device": "a device",
-          "computation": "a working computation"}  # fmt: skip
+_SAID = {
+    "torch": "torch",
+    "torch_xla": "torch_xla",
+    "device": "a device",
+    "computation": "a working computation",
+}
 
 
 def pjrt_device(outcomes: Outcomes) -> Check:

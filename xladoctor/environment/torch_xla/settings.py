@@ -44,25 +44,44 @@ def _keeps_few(value: str) -> bool:
 
 
 OTHERS = (
-    Setting(("XLA_USE_BF16", "XLA_DOWNCAST_BF16"), switched_on,
-            "silently turns every float into bfloat16, and is deprecated",
-            "unset it and convert the model: model.to(torch.bfloat16) or torch.autocast"),
-    Setting(("XLA_COMPILATION_CACHE_SIZE",), _keeps_few,
-            "only that many compiled graphs are kept; any others are compiled again",
-            "unset it (the default is 2048)"),
-    Setting(("XLA_FLAGS",), lambda value: "--xla_dump_to" in value,
-            "has --xla_dump_to: each compilation writes its graphs to files", "remove it"),
-    Setting(("XLA_METRICS_FILE",), switched_on,
-            "the whole metrics report is written at each barrier",
-            "unset it: `xladoctor run` keeps the metrics every few seconds"),
-    Setting(("XLA_FNTRACKER_FILE",), switched_on,
-            "writes the stack of each operator to a file, which takes milliseconds each",
-            "unset it: `xladoctor run` finds the lines of operators without a lowering"),
-    Setting(("XRT_TPU_CONFIG", "XRT_DEVICE_MAP", "XRT_WORKERS"), switched_on,
-            "belongs to the old runtime; torch_xla no longer reads it",
-            "unset it, and choose the device with PJRT_DEVICE"),
+    Setting(
+        ("XLA_USE_BF16", "XLA_DOWNCAST_BF16"),
+        switched_on,
+        "silently turns every float into bfloat16, and is deprecated",
+        "unset it and convert the model: model.to(torch.bfloat16) or torch.autocast",
+    ),
+    Setting(
+        ("XLA_COMPILATION_CACHE_SIZE",),
+        _keeps_few,
+        "only that many compiled graphs are kept; any others are compiled again",
+        "unset it (the default is 2048)",
+    ),
+    Setting(
+        ("XLA_FLAGS",),
+        lambda value: "--xla_dump_to" in value,
+        "has --xla_dump_to: each compilation writes its graphs to files",
+        "remove it",
+    ),
+    Setting(
+        ("XLA_METRICS_FILE",),
+        switched_on,
+        "the whole metrics report is written at each barrier",
+        "unset it: `xladoctor run` keeps the metrics every few seconds",
+    ),
+    Setting(
+        ("XLA_FNTRACKER_FILE",),
+        switched_on,
+        "writes the stack of each operator to a file, which takes milliseconds each",
+        "unset it: `xladoctor run` finds the lines of operators without a lowering",
+    ),
+    Setting(
+        ("XRT_TPU_CONFIG", "XRT_DEVICE_MAP", "XRT_WORKERS"),
+        switched_on,
+        "belongs to the old runtime; torch_xla no longer reads it",
+        "unset it, and choose the device with PJRT_DEVICE",
+    ),
     Setting(("XLA_DUMP_HLO_GRAPH",), switched_on, "torch_xla no longer reads it", "unset it"),
-)  # fmt: skip
+)
 
 
 def settings(
@@ -71,11 +90,11 @@ def settings(
     """A warning for each setting that hurts, or one check that none does."""
     given = os.environ if environment is None else environment
     hurting = _debugging(given) + [
-        warning("settings", f"{_assignment(name, given[name])}: {setting.why}",
-              setting.advice)
-        for setting in others for name in setting.names
+        warning("settings", f"{_assignment(name, given[name])}: {setting.why}", setting.advice)
+        for setting in others
+        for name in setting.names
         if name in given and setting.hurts(given[name])
-    ]  # fmt: skip
+    ]
     return hurting or [ok("settings", "none that slows programs down")]
 
 
@@ -108,5 +127,7 @@ def _debugging(environment: Mapping[str, str]) -> list[Check]:
     rules = [rule for rule in load_rules() if rule.needs == ["environment"]]
     evidence = derive(build(variables, {"kind": "text", "path": "-"}))
     findings = diagnose(evidence, rules).findings
-    return [warning("settings", finding.message.rstrip("."), " ".join(finding.fix.split()))
-            for finding in findings]  # fmt: skip
+    return [
+        warning("settings", finding.message.rstrip("."), " ".join(finding.fix.split()))
+        for finding in findings
+    ]

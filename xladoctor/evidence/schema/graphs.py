@@ -5,8 +5,12 @@ from __future__ import annotations
 from xladoctor.evidence.schema.table import PROCESS, SITE, Table, columns
 
 GRAPHS: dict[str, Table] = {
-    "hlo_module": Table("a module compiled inside the timeline's window", ".xplane.pb",
-                        columns(PROCESS + """
+    "hlo_module": Table(
+        "a module compiled inside the timeline's window",
+        ".xplane.pb",
+        columns(
+            PROCESS
+            + """
         program_id BIGINT number of the program
         name VARCHAR name of the module
         graph_hash VARCHAR hash of its graph, where it could be joined
@@ -14,9 +18,15 @@ GRAPHS: dict[str, Table] = {
         donated BIGINT[] parameters whose memory the results may reuse
         devices BIGINT[] devices that it was compiled for, where the module says so
         sharding VARCHAR digest of the shardings of parameters and results; NULL without any
-    """)),
-    "hlo_instruction": Table("an instruction of such a module, after optimization", ".xplane.pb",
-                             columns(PROCESS + """
+    """
+        ),
+    ),
+    "hlo_instruction": Table(
+        "an instruction of such a module, after optimization",
+        ".xplane.pb",
+        columns(
+            PROCESS
+            + """
         program_id BIGINT number of the program
         graph_hash VARCHAR hash of its graph
         computation VARCHAR name of its computation
@@ -35,9 +45,16 @@ GRAPHS: dict[str, Table] = {
         op_type VARCHAR framework operation that it comes from
         op_name VARCHAR its name with scopes
         frame INTEGER innermost frame of its Python stack in hlo_frame, where known
-    """ + SITE)),
-    "hlo_frame": Table("a Python frame that instructions come from; `parent` links to its caller",
-                       ".xplane.pb", columns(PROCESS + """
+    """
+            + SITE
+        ),
+    ),
+    "hlo_frame": Table(
+        "a Python frame that instructions come from; `parent` links to its caller",
+        ".xplane.pb",
+        columns(
+            PROCESS
+            + """
         program_id BIGINT number of the program
         frame INTEGER number of the frame in its module, from 1
         parent INTEGER number of the caller's frame; 0 for none
@@ -45,9 +62,15 @@ GRAPHS: dict[str, Table] = {
         line INTEGER line, from 1
         function VARCHAR function
         kind VARCHAR user, library, or machinery: Python's own and the framework's
-    """)),
-    "hlo_parameter": Table("an entry parameter of such a module", ".xplane.pb",
-                           columns(PROCESS + """
+    """
+        ),
+    ),
+    "hlo_parameter": Table(
+        "an entry parameter of such a module",
+        ".xplane.pb",
+        columns(
+            PROCESS
+            + """
         program_id BIGINT number of the program
         graph_hash VARCHAR hash of its graph
         number INTEGER position of the parameter
@@ -56,21 +79,37 @@ GRAPHS: dict[str, Table] = {
         type VARCHAR element type, as HLO text writes it
         op VARCHAR operation that made it, as op_type in operator_trait
         sent BOOLEAN whether the line sent it to the device; else it is its first use in this graph
-    """ + SITE)),
-    "source_line": Table("text of the named lines as they ran", "call_sites.json", columns("""
+    """
+            + SITE
+        ),
+    ),
+    "source_line": Table(
+        "text of the named lines as they ran",
+        "call_sites.json",
+        columns("""
         file VARCHAR path
         line INTEGER line, from 1
         text VARCHAR its text
-    """)),
-    "ignore_comment": Table("a comment that asks to ignore findings", "call_sites.json", columns("""
+    """),
+    ),
+    "ignore_comment": Table(
+        "a comment that asks to ignore findings",
+        "call_sites.json",
+        columns("""
         file VARCHAR path
         line INTEGER line that it is in, from 1
         first_line INTEGER first line that it is about
         last_line INTEGER last line that it is about
         text VARCHAR its text
-    """)),
-    "recompilation": Table("why a call site compiled again: its graph against the most similar one"
-                           " that it compiled before", "derived", columns(PROCESS + """
+    """),
+    ),
+    "recompilation": Table(
+        "why a call site compiled again: its graph against the most similar one"
+        " that it compiled before",
+        "derived",
+        columns(
+            PROCESS
+            + """
         index INTEGER number of the compilation
         against INTEGER number of the earlier compilation
         kind VARCHAR as in docs/recompilation.md: input_shape, constant, operations, evicted, …
@@ -96,10 +135,16 @@ GRAPHS: dict[str, Table] = {
         used_function VARCHAR function that it is in
         argument VARCHAR path of the argument that differs, as batch['x']
         hint VARCHAR what the compiler suggests, if anything
-    """)),
-    "graph_change": Table("an operation of a Python line that differs between a compilation and the"
-                          " one it is compared with, in the order of lowering", "derived",
-                          columns(PROCESS + """
+    """
+        ),
+    ),
+    "graph_change": Table(
+        "an operation of a Python line that differs between a compilation and the"
+        " one it is compared with, in the order of lowering",
+        "derived",
+        columns(
+            PROCESS
+            + """
         index INTEGER number of the compilation
         nth INTEGER order, from 0
         nature VARCHAR added, removed, value (another number), shape, or count
@@ -114,5 +159,7 @@ GRAPHS: dict[str, Table] = {
         now VARCHAR instructions only in this one
         was_count INTEGER how many there are in the earlier graph
         now_count INTEGER and in this one
-    """)),
-}  # fmt: skip
+    """
+        ),
+    ),
+}

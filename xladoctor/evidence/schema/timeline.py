@@ -5,7 +5,12 @@ from __future__ import annotations
 from xladoctor.evidence.schema.table import PROCESS, SITE, THREAD, Table, columns
 
 TIMELINE: dict[str, Table] = {
-    "timeline": Table("a captured timeline (an XSpace)", ".xplane.pb", columns(PROCESS + """
+    "timeline": Table(
+        "a captured timeline (an XSpace)",
+        ".xplane.pb",
+        columns(
+            PROCESS
+            + """
         host VARCHAR name of the machine, as the timeline or its file says
         pid BIGINT id of the process, where the timeline says it
         rank INTEGER rank in a distributed job, where the timeline or its name says it
@@ -20,15 +25,27 @@ TIMELINE: dict[str, Table] = {
         steps_from VARCHAR what marked steps: StepMarker, executions …; span: all is one; or NULL
         frontend VARCHAR framework whose events or compiled functions are in it, if any
         not_understood VARCHAR what drives the device, where its calls are not understood; or NULL
-    """)),
-    "plane": Table("a plane of the timeline: a host, a device, or what goes with them",
-                   ".xplane.pb", columns(PROCESS + """
+    """
+        ),
+    ),
+    "plane": Table(
+        "a plane of the timeline: a host, a device, or what goes with them",
+        ".xplane.pb",
+        columns(
+            PROCESS
+            + """
         plane INTEGER number of the plane in its file
         name VARCHAR name, as /host:CPU or /device:TPU:0
         kind VARCHAR host, device, metadata or other
-    """)),
-    "line": Table("a line of a plane: a thread, a stream, or a view of the device", ".xplane.pb",
-                  columns(PROCESS + """
+    """
+        ),
+    ),
+    "line": Table(
+        "a line of a plane: a thread, a stream, or a view of the device",
+        ".xplane.pb",
+        columns(
+            PROCESS
+            + """
         line INTEGER number of the line in its file
         plane INTEGER number of its plane
         id BIGINT id that the profiler gave it
@@ -36,10 +53,16 @@ TIMELINE: dict[str, Table] = {
         main BOOLEAN the thread that ran the loop
         begin_ns BIGINT its origin
         events BIGINT number of events
-    """)),
-    "event": Table("an event of the timeline, with its own stats or its metadata's; large,"
-                   " decoded when a query names it", ".xplane.pb",
-                   columns(PROCESS + """
+    """
+        ),
+    ),
+    "event": Table(
+        "an event of the timeline, with its own stats or its metadata's; large,"
+        " decoded when a query names it",
+        ".xplane.pb",
+        columns(
+            PROCESS
+            + """
         event BIGINT number of the event in its file
         line INTEGER number of its line
         plane INTEGER number of its plane
@@ -61,18 +84,30 @@ TIMELINE: dict[str, Table] = {
         flow_in BIGINT stat _c: the flow that arrives here
         flow_out_type BIGINT stat _pt: kind of that flow
         flow_in_type BIGINT stat _ct: kind of that flow
-    """)),
-    "event_stat": Table("every stat of every event; large, decoded when a query names it",
-                        ".xplane.pb", columns(PROCESS + """
+    """
+        ),
+    ),
+    "event_stat": Table(
+        "every stat of every event; large, decoded when a query names it",
+        ".xplane.pb",
+        columns(
+            PROCESS
+            + """
         event BIGINT number of the event
         name VARCHAR name of the stat
         kind VARCHAR double, uint64, int64, str, bytes or ref
         value VARCHAR its value as text; bytes as their number
         number DOUBLE its value where it is one
-    """)),
-    "timeline_step": Table("a step of the timeline, and what the loop's thread did in it; the"
-                           " parts exclude each other and add up to the duration", "derived",
-                           columns(PROCESS + """
+    """
+        ),
+    ),
+    "timeline_step": Table(
+        "a step of the timeline, and what the loop's thread did in it; the"
+        " parts exclude each other and add up to the duration",
+        "derived",
+        columns(
+            PROCESS
+            + """
         step INTEGER index of the barrier in table step where it could be joined, else a number
         joined BOOLEAN whether it could
         steady BOOLEAN without compilation, after those of warm-up
@@ -88,9 +123,16 @@ TIMELINE: dict[str, Table] = {
         tracing_ns BIGINT Python, by the share of tracing in all host samples, not just this step's
         unrecorded_ns BIGINT not recorded: nothing tells what the host did
         other_ns BIGINT other Python (with tracing, if no samples tell them apart)
-    """)),
-    "host_segment": Table("what the loop's thread (and autograd's, while it waits) did, in"
-                          " program order without gaps", "derived", columns(PROCESS + """
+    """
+        ),
+    ),
+    "host_segment": Table(
+        "what the loop's thread (and autograd's, while it waits) did, in"
+        " program order without gaps",
+        "derived",
+        columns(
+            PROCESS
+            + """
         segment INTEGER number of the segment, from 0
         step INTEGER step that it lies in, as in timeline_step
         activity VARCHAR compile, wait, upload, input, save, dispatch or python
@@ -102,9 +144,15 @@ TIMELINE: dict[str, Table] = {
         awaits INTEGER last execution that had ended when this wait ended
         file VARCHAR path of the calling line
         line INTEGER that line
-    """)),
-    "region": Table("a label that the program put around a part of its loop, each time that it was"
-                    " there", "derived", columns(PROCESS + """
+    """
+        ),
+    ),
+    "region": Table(
+        "a label that the program put around a part of its loop, each time that it was there",
+        "derived",
+        columns(
+            PROCESS
+            + """
         region INTEGER number of the region, from 0, in order of time
         parent INTEGER region that it lies in
         name VARCHAR its label
@@ -117,16 +165,28 @@ TIMELINE: dict[str, Table] = {
         launches INTEGER graphs that were launched in it
         device_ns BIGINT how long the device ran these
         idle_ns BIGINT how long the device ran nothing meanwhile
-    """)),
-    "compiled_part": Table("a call of a part of a compiled function, which graph breaks make of it",
-                           "derived", columns(PROCESS + """
+    """
+        ),
+    ),
+    "compiled_part": Table(
+        "a call of a part of a compiled function, which graph breaks make of it",
+        "derived",
+        columns(
+            PROCESS
+            + """
         compile_id VARCHAR number that the compiler gave it, as 0/1: function and version
         step INTEGER step that it began in, as in timeline_step
         begin_ns BIGINT its start
         duration_ns BIGINT host time in it, later parts that it calls included
-    """)),
-    "split_call": Table("a compiled part that begins within calls of another, as what follows a"
-                        " graph break does", "derived", columns(PROCESS + """
+    """
+        ),
+    ),
+    "split_call": Table(
+        "a compiled part that begins within calls of another, as what follows a graph break does",
+        "derived",
+        columns(
+            PROCESS
+            + """
         frame VARCHAR the function that is called, by the number that its compile_ids begin with
         compiled VARCHAR its name, where Python functions are recorded
         parts VARCHAR compile_ids of the parts in most of these calls, in order, as 0/0 > 1/0
@@ -134,16 +194,30 @@ TIMELINE: dict[str, Table] = {
         count BIGINT calls of the function that lead to it
         between_ns BIGINT median host time since the last graph ended, without compiling
         operators_ns BIGINT the same of operators called one by one
-    """ + SITE)),
-    "device_execution": Table("a graph that the loop's thread launched, as the busiest device"
-                              " ran it", "derived", columns(PROCESS + """
+    """
+            + SITE
+        ),
+    ),
+    "device_execution": Table(
+        "a graph that the loop's thread launched, as the busiest device ran it",
+        "derived",
+        columns(
+            PROCESS
+            + """
         execution INTEGER number of the execution, from 0, in the order of launching
         device INTEGER number of the device
         launched_ns BIGINT when the host had handed it over
         begin_ns BIGINT when the device began it; after the timeline's end, as it would have
         end_ns BIGINT when it had ended; after the timeline's end, as its program's usually do
-    """)),
-    "device": Table("a device in the timeline", "derived", columns(PROCESS + """
+    """
+        ),
+    ),
+    "device": Table(
+        "a device in the timeline",
+        "derived",
+        columns(
+            PROCESS
+            + """
         device INTEGER number of the device in its process, from 0
         name VARCHAR name of its plane; /host:CPU for the CPU client's threads
         kind VARCHAR CPU, GPU, TPU or other
@@ -151,10 +225,16 @@ TIMELINE: dict[str, Table] = {
         end_ns BIGINT end of the last step, or of its last event
         busy_ns BIGINT time in between that it ran anything
         idle_ns BIGINT the rest
-    """)),
-    "device_step": Table("a device in a step: busy, and what the loop's thread did while it"
-                         " was idle; the parts add up to the step", "derived",
-                         columns(PROCESS + """
+    """
+        ),
+    ),
+    "device_step": Table(
+        "a device in a step: busy, and what the loop's thread did while it"
+        " was idle; the parts add up to the step",
+        "derived",
+        columns(
+            PROCESS
+            + """
         device INTEGER number of the device
         step INTEGER step, as in timeline_step
         busy_ns BIGINT it ran something
@@ -169,44 +249,77 @@ TIMELINE: dict[str, Table] = {
         idle_unrecorded_ns BIGINT meanwhile nothing tells what the host did
         idle_other_ns BIGINT meanwhile other Python ran
         collective_ns BIGINT it ran collectives and nothing else; NULL where none are named
-    """)),
-    "idle_gap": Table("a stretch in which a device ran nothing", "derived", columns(PROCESS + """
+    """
+        ),
+    ),
+    "idle_gap": Table(
+        "a stretch in which a device ran nothing",
+        "derived",
+        columns(
+            PROCESS
+            + """
         device INTEGER number of the device
         step INTEGER step that it began in
         begin_ns BIGINT its start
         duration_ns BIGINT its length
         reason VARCHAR what the host did for most of it: as in device_step, or python
         reason_ns BIGINT how long it did
-    """ + SITE)),
-    "device_op": Table("an operation of a module on a device, all its executions together",
-                       "derived", columns(PROCESS + """
+    """
+            + SITE
+        ),
+    ),
+    "device_op": Table(
+        "an operation of a module on a device, all its executions together",
+        "derived",
+        columns(
+            PROCESS
+            + """
         device INTEGER number of the device
         hlo_module VARCHAR module
         hlo_op VARCHAR instruction; the event's name where there is no HLO
         count BIGINT executions
         duration_ns BIGINT time in it
         self_ns BIGINT time in it, without what ran inside it
-    """)),
-    "device_launch": Table("kernels of a device in a step by how they were launched, where the"
-                           " timeline joins calls with what they led to", "derived",
-                           columns(PROCESS + """
+    """
+        ),
+    ),
+    "device_launch": Table(
+        "kernels of a device in a step by how they were launched, where the"
+        " timeline joins calls with what they led to",
+        "derived",
+        columns(
+            PROCESS
+            + """
         device INTEGER number of the device
         step INTEGER step that they began in
         how VARCHAR graph: in a recorded graph (CUDA graphs); call: by itself; NULL: not known
         kernels BIGINT how many; copies are none
         calls BIGINT calls that launched them
-    """)),
-    "kernel_site": Table("a function of the program that asked for an operation of a device, or"
-                         " for what that is the gradient of, where Python was recorded",
-                         "derived", columns(PROCESS + """
+    """
+        ),
+    ),
+    "kernel_site": Table(
+        "a function of the program that asked for an operation of a device, or"
+        " for what that is the gradient of, where Python was recorded",
+        "derived",
+        columns(
+            PROCESS
+            + """
         hlo_op VARCHAR name of the operation, as in device_op
         file VARCHAR file of the function, as the profiler names it
         line BIGINT line at which it begins
         function VARCHAR its name
         share DOUBLE of the operation's time; of very many, of those looked at
-    """)),
-    "host_op": Table("what the host ran by name in a step, all of one name together, where the"
-                     " timeline joins it with what it launched", "derived", columns(PROCESS + """
+    """
+        ),
+    ),
+    "host_op": Table(
+        "what the host ran by name in a step, all of one name together, where the"
+        " timeline joins it with what it launched",
+        "derived",
+        columns(
+            PROCESS
+            + """
         step INTEGER step that it began in
         name VARCHAR operator, call of the device's runtime, or label
         count BIGINT how often
@@ -214,10 +327,17 @@ TIMELINE: dict[str, Table] = {
         self_ns BIGINT time in it, without what ran inside it
         launches BIGINT operations of devices that it led to, what ran inside it included
         device_ns BIGINT how long these ran
-    """)),
-    "eager_op": Table("an operator that the loop called outside of compiled functions in a step,"
-                      " all calls of one name and place together, where it calls such functions;"
-                      " without what makes batches", "derived", columns(PROCESS + """
+    """
+        ),
+    ),
+    "eager_op": Table(
+        "an operator that the loop called outside of compiled functions in a step,"
+        " all calls of one name and place together, where it calls such functions;"
+        " without what makes batches",
+        "derived",
+        columns(
+            PROCESS
+            + """
         step INTEGER step that it began in
         place VARCHAR where: optimizer, backward, or else loop
         name VARCHAR name of the outermost operator
@@ -225,17 +345,27 @@ TIMELINE: dict[str, Table] = {
         duration_ns BIGINT time in it
         launches INTEGER operations of devices that it led to, where the timeline joins these
         device_ns BIGINT how long these ran
-    """)),
-    "host_sample": Table("where Python was in the threads that run the loop or make its batches",
-                         "host_samples.json",
-                         columns(PROCESS + """
+    """
+        ),
+    ),
+    "host_sample": Table(
+        "where Python was in the threads that run the loop or make its batches",
+        "host_samples.json",
+        columns(
+            PROCESS
+            + """
         phase VARCHAR warmup, loop, or after (no iteration ended after it)
-    """ + THREAD + """
+    """
+            + THREAD
+            + """
         main BOOLEAN whether it is the main thread
         doing VARCHAR batch (waiting for or making the next), barrier, read, save, compile
         in_framework BOOLEAN inside a framework function
         tracing BOOLEAN inside one, or at a line that the graphs' instructions come from
         generator BOOLEAN inside a generator function of the program's own, or what one has called
         count BIGINT samples
-    """ + SITE)),
-}  # fmt: skip
+    """
+            + SITE
+        ),
+    ),
+}

@@ -17,10 +17,16 @@ _SITE = columns(SITE)
 _PLACE = columns(PLACE)
 _STEP = RUN["step"].columns
 _COMPILATION = RUN["compilation"].columns
-_CAUSE = {name: column for name, column in GRAPHS["recompilation"].columns.items()
-          if name not in ("process", "index", "role", *_SITE)}  # fmt: skip
+_CAUSE = {
+    name: column
+    for name, column in GRAPHS["recompilation"].columns.items()
+    if name not in ("process", "index", "role", *_SITE)
+}
 _MADE = {f"made_{name}": GRAPHS["recompilation"].columns[name] for name in ("role", *_PLACE)}
-_LOOP = columns(PROCESS + THREAD + """
+_LOOP = columns(
+    PROCESS
+    + THREAD
+    + """
     without_barrier BOOLEAN whether it has no barrier; it then counts as one step that goes on
     duration_ns BIGINT how long its steps took together
     compile_ns BIGINT spent compiling
@@ -32,8 +38,11 @@ _LOOP = columns(PROCESS + THREAD + """
     steps BIGINT iterations: barriers over those in one iteration
     optimizer_steps BIGINT updates of the optimizer that stepped most
     executions BIGINT graphs launched
-""")  # fmt: skip
-_REPORTED = columns(PROCESS + """
+"""
+)
+_REPORTED = columns(
+    PROCESS
+    + """
     compiled HUGEINT graphs that were compiled
     compile_ns DOUBLE time of compiling
     longest_compile_ns DOUBLE time of the longest, but for one in a hundred
@@ -50,13 +59,18 @@ _REPORTED = columns(PROCESS + """
     upload_growth DOUBLE nanoseconds of sending in each second when the report was made
     sent_bytes DOUBLE bytes sent
     sends BIGINT how often, as the metric of these bytes counts it
-""")  # fmt: skip
-_LOGGED = columns(PROCESS + PLACE + """
+"""
+)
+_LOGGED = columns(
+    PROCESS
+    + PLACE
+    + """
     count BIGINT launches or compilations that the line caused
     barriers BIGINT how many the log names besides
     launches BOOLEAN whether launches were counted; otherwise compilations
     op VARCHAR operator that read, where a console log names it
-""")  # fmt: skip
+"""
+)
 _AGAIN = (
     _COMPILATION
     | _CAUSE
@@ -67,7 +81,8 @@ _AGAIN = (
 )
 
 VIEWS: dict[str, Columns] = {
-    "measured": RUN["metric"].columns | columns("""
+    "measured": RUN["metric"].columns
+    | columns("""
         meaning VARCHAR what it measures, as in metric_meaning
         rank INTEGER its rank in metric_meaning
     """),
@@ -77,16 +92,22 @@ VIEWS: dict[str, Columns] = {
     "operator_counts": _OF_PROCESS,
     "operator_record": _OF_PROCESS,
     "compile_times": _OF_PROCESS,
-    "reported_piling": _REPORTED | columns("""
+    "reported_piling": _REPORTED
+    | columns("""
         operations BIGINT operations of a graph, in the mean
     """),
     "loop": _LOOP,
     "lead": _LOOP,
     "steady_step": _STEP,
     "captured_loop": _OF_PROCESS,
-    "read_in_loop": columns(PROCESS + THREAD + """
+    "read_in_loop": columns(
+        PROCESS
+        + THREAD
+        + """
         kind VARCHAR kind of the read, as in host_sync
-    """ + SITE + """
+    """
+        + SITE
+        + """
         count BIGINT how many reads
         steps BIGINT steps with one or more
         duration_ns BIGINT time that the host was blocked, compilation not counted
@@ -98,33 +119,42 @@ VIEWS: dict[str, Columns] = {
         costly_turns BOOLEAN whether it waits for long in a loop without barriers: turns are steps
         purpose VARCHAR what for, as in reading_helper, where a known helper reads
         cure VARCHAR what to do instead, a sentence, likewise
-    """),
+    """
+    ),
     "logged_read": _LOGGED,
-    "logged_cut": _LOGGED | columns("""
+    "logged_cut": _LOGGED
+    | columns("""
         share DOUBLE share (0 to 1) of all the process's reads that the log names
     """),
     "upload_record": _OF_PROCESS,
     "read_record": _OF_PROCESS,
-    "graph_size": columns(PROCESS + """
+    "graph_size": columns(
+        PROCESS
+        + """
         graph_hash VARCHAR hash of the graph
         instructions INTEGER its instructions, after optimization
-    """),
-    "eager_launches": columns(PROCESS + """
+    """
+    ),
+    "eager_launches": columns(
+        PROCESS
+        + """
         launches HUGEINT launches of single operators
         launch_ns DOUBLE time of these
         operators BIGINT operators compiled for it
         compile_ns DOUBLE time of compiling them
         graphs HUGEINT launches of graphs besides
-    """),
+    """
+    ),
     "launch_record": _OF_PROCESS,
     "barrier_record": _OF_PROCESS,
-    "missing_barrier": _LOOP | columns("""
+    "missing_barrier": _LOOP
+    | columns("""
         cut_site STRUCT where reads cut growing graphs, as site(); NULL where the optimizer shows it
     """),
     "compiled_again": _AGAIN,
-    "late_compilation": _AGAIN | {
-        "launches": Column("HUGEINT", "launches from the same call site in all, where known")
-    } | columns("""
+    "late_compilation": _AGAIN
+    | {"launches": Column("HUGEINT", "launches from the same call site in all, where known")}
+    | columns("""
         what VARCHAR kind, or unknown
         turn DOUBLE iteration of its call site that compiled, from 0
         unsettled BOOLEAN whether it came in the last third of the launches of its call site
@@ -137,7 +167,9 @@ VIEWS: dict[str, Columns] = {
         place STRUCT what makes the difference: site (as site()), role, op, used; or NULL
         spot STRUCT file and line of that
     """),
-    "explained_compilation": columns(PROCESS + """
+    "explained_compilation": columns(
+        PROCESS
+        + """
         index INTEGER number of the compilation in its process, from 0
         step INTEGER barrier index that it happened before, where known
         ordinal BIGINT launches from the same call site before it
@@ -148,11 +180,17 @@ VIEWS: dict[str, Columns] = {
         in_timeline BOOLEAN whether the timeline has the graph
         inputs BIGINT inputs of the graph
         outputs BIGINT outputs of the graph
-    """ + SITE + """
+    """
+        + SITE
+        + """
         trigger VARCHAR what caused the launch: the log's sentence
         cause STRUCT why it was compiled again: columns of recompilation; NULL for a site's first
-    """),
-    "compiled_site": columns(PROCESS + SITE + """
+    """
+    ),
+    "compiled_site": columns(
+        PROCESS
+        + SITE
+        + """
         trigger VARCHAR what caused its launches: the log's sentence
         compilations BIGINT compilations
         graphs UBIGINT different graphs
@@ -160,17 +198,26 @@ VIEWS: dict[str, Columns] = {
         seconds_after_warmup DOUBLE of that after warm-up
         kinds MAP compilations by kind of cause, the commonest first
         first INTEGER number of the first of them
-    """),
-    "fallback_in_loop": columns(PROCESS + """
+    """
+    ),
+    "fallback_in_loop": columns(
+        PROCESS
+        + """
         op VARCHAR operator, as its counter is named
         base VARCHAR the same without overload and backward suffix
         count HUGEINT how often it ran on the CPU
         per_step DOUBLE how often in an iteration; NULL where these are not known
-    """),
-    "fallback_op": columns(PROCESS + """
+    """
+    ),
+    "fallback_op": columns(
+        PROCESS
+        + """
         op VARCHAR operator, as its counter is named
         base VARCHAR the same without overload and backward suffix
-    """) | _PLACE | columns("""
+    """
+    )
+    | _PLACE
+    | columns("""
         count BIGINT how often it ran on the CPU at this line
         per_step DOUBLE how often in an iteration; NULL where these are not known
         cost_ns BIGINT time in it, from the probe steps to all; NULL where not seen
@@ -179,17 +226,23 @@ VIEWS: dict[str, Columns] = {
         often BOOLEAN whether at least in each tenth iteration, or 20 times
         dynamic BOOLEAN whether the data decide the size of its result
     """),
-    "named_fallback": columns(PROCESS + """
+    "named_fallback": columns(
+        PROCESS
+        + """
         op VARCHAR operator, as the log names it
         base VARCHAR the same without its overload
         dynamic BOOLEAN whether the data decide the size of its result
         places STRUCT[] lines at which some operator ran or a value was read, as the log has it
-    """),
-    "computing": GRAPHS["hlo_instruction"].columns | columns("""
+    """
+    ),
+    "computing": GRAPHS["hlo_instruction"].columns
+    | columns("""
         product BOOLEAN whether it is a product of matrices, a convolution or a custom call
         pass VARCHAR forward, backward, update, or NULL where nothing tells
     """),
-    "repetition": columns(PROCESS + """
+    "repetition": columns(
+        PROCESS
+        + """
         program_id BIGINT number of the program
         copies BIGINT how often the graph has the block
         layers BOOLEAN whether the copies are layers, each with weights of its own
@@ -197,31 +250,49 @@ VIEWS: dict[str, Columns] = {
         trains BOOLEAN whether it updates parameters
         convolves BOOLEAN whether it has convolutions
         opcode VARCHAR operation that is repeated at the line
-    """) | _PLACE | columns("""
+    """
+    )
+    | _PLACE
+    | columns("""
         part DOUBLE share (0 to 1) of the graph's instructions that are copies of the first
     """),
-    "batches_in_graph": columns(PROCESS + """
+    "batches_in_graph": columns(
+        PROCESS
+        + """
         program_id BIGINT number of the program
         count BIGINT batches
-    """),
+    """
+    ),
     "reloading": _OF_PROCESS,
-    "steady_loop": columns(PROCESS + THREAD + """
+    "steady_loop": columns(
+        PROCESS
+        + THREAD
+        + """
         steps BIGINT barriers of its steady steps
         duration_ns BIGINT how long these took together
         input_ns BIGINT waiting for the next batch; NULL where that was not noted
-    """),
-    "processor_wait": columns(PROCESS + """
+    """
+    ),
+    "processor_wait": columns(
+        PROCESS
+        + """
         share DOUBLE share (0 to 1) of the time that the thread was ready and had no processor
         running DOUBLE share (0 to 1) of the time that it ran
-    """),
-    "scope_time": columns(PROCESS + """
+    """
+    ),
+    "scope_time": columns(
+        PROCESS
+        + """
         device INTEGER number of the device
         scope VARCHAR named scopes, the outermost first, joined by " > "
         count BIGINT operations that ran
         self_ns BIGINT how long they ran
         share DOUBLE of all that the device ran
-    """),
-    "steady_timeline": columns(PROCESS + """
+    """
+    ),
+    "steady_timeline": columns(
+        PROCESS
+        + """
         steps BIGINT steady steps of the timeline
         duration_ns BIGINT how long they took together
         input_ns BIGINT waiting for the next batch
@@ -229,8 +300,11 @@ VIEWS: dict[str, Columns] = {
         idle_input_ns BIGINT no device had work while the host waited for the next batch
         idle_tracing_ns BIGINT while Python built graphs, estimated; NULL without samples
         idle_other_ns BIGINT while other Python ran
-    """),
-    "host_line": columns(PROCESS + """
+    """
+    ),
+    "host_line": columns(
+        PROCESS
+        + """
         kind VARCHAR input, tracing, other, fallback or upload
         file VARCHAR path of the user's line
         line INTEGER the line, from 1
@@ -241,14 +315,21 @@ VIEWS: dict[str, Columns] = {
         of_kind BIGINT samples of this kind in all
         share DOUBLE share (0 to 1) of these
         rank BIGINT 1 for the line of a kind with most samples
-    """),
-    "hottest_lines": columns(PROCESS + """
+    """
+    ),
+    "hottest_lines": columns(
+        PROCESS
+        + """
         kind VARCHAR as in host_line
         samples BIGINT samples of this kind in all
         lines STRUCT[] place (file:line) and share (0 to 1), the hottest first
-    """),
+    """
+    ),
     "input_signal": _OF_PROCESS,
-    "account": columns(PROCESS + THREAD + """
+    "account": columns(
+        PROCESS
+        + THREAD
+        + """
         began_at BIGINT nanoseconds of the wall clock: its first launch's interval began
         ended_at BIGINT nanoseconds of the wall clock: its last one ended
         compile_ns BIGINT compiling
@@ -261,16 +342,20 @@ VIEWS: dict[str, Columns] = {
         setup_ns BIGINT of that, making the model and the data
         earlier_compile_ns BIGINT compiling before the loop, on other threads
         writing_ns BIGINT the capture's own writing after the program's end
-    """),
+    """
+    ),
     "time_line": columns("""
         part VARCHAR compile, warmup_compile, read, input, barrier, dispatch, upload, save, …
         file VARCHAR path of the line
         line INTEGER the line, from 1
         share DOUBLE share (0 to 1) of the part that was spent there
     """),
-    "consumer": columns("""
+    "consumer": columns(
+        """
         name VARCHAR the count: compilations_after_warmup, host_syncs_per_step, …
-    """ + PROCESS + """
+    """
+        + PROCESS
+        + """
         thread BIGINT thread whose loop it is, 0 where it is of the process
         file VARCHAR path of the line
         line INTEGER the line, from 1
@@ -278,5 +363,6 @@ VIEWS: dict[str, Columns] = {
         value DOUBLE what the line adds to the count; for peak_memory bytes
         times BIGINT how often it did
         what VARCHAR what it did: kinds of compilations or reads, the operator
-    """),
-}  # fmt: skip
+    """
+    ),
+}

@@ -240,8 +240,9 @@ def _word(buffer: Array, at: int, end: int) -> int:
 
 
 _PH, _TS, _PID, _TID, _CAT, _DUR, _NAME, _ARGS = (
-    int.from_bytes(key, "big") for key in (b"ph", b"ts", b"pid", b"tid", b"cat", b"dur", b"name",
-                                           b"args"))  # fmt: skip
+    int.from_bytes(key, "big")
+    for key in (b"ph", b"ts", b"pid", b"tid", b"cat", b"dur", b"name", b"args")
+)
 _UNKNOWN = int(np.iinfo(np.int64).min)
 
 
@@ -254,9 +255,14 @@ def _token(buffer: Array, begin: int, end: int, table: tuple[Array, Array]) -> i
 
 @helper
 def _field(
-    buffer: Array, key: int, begin: int, end: int, row: Array, table: tuple[Array, Array],
+    buffer: Array,
+    key: int,
+    begin: int,
+    end: int,
+    row: Array,
+    table: tuple[Array, Array],
     base: wire.Ints,
-) -> None:  # fmt: skip
+) -> None:
     """Put a field of an event where it belongs."""
     if key == _PH:
         row[PHASE] = buffer[begin + 1]
@@ -288,9 +294,13 @@ def _time(buffer: Array, key: int, begin: int, row: Array, base: wire.Ints) -> N
 
 @helper
 def _event(
-    buffer: Array, at: int, row: Array, table: tuple[Array, Array], base: wire.Ints,
+    buffer: Array,
+    at: int,
+    row: Array,
+    table: tuple[Array, Array],
+    base: wire.Ints,
     damage: wire.Ints,
-) -> int:  # fmt: skip
+) -> int:
     """Read the object that opens at a position. Returns the one behind it, -1 if it has no end."""
     row[:] = _UNKNOWN
     at = _space(buffer, at + 1)
@@ -343,9 +353,13 @@ def _opens_event(buffer: Array, at: int) -> bool:
     f"Tuple((int64, int64))({_BYTES}, int64, int64[:, ::1], {_TABLE}, int64[::1], int64[::1])"
 )
 def events(
-    buffer: Array, at: int, rows: Array, table: tuple[Array, Array], base: wire.Ints,
+    buffer: Array,
+    at: int,
+    rows: Array,
+    table: tuple[Array, Array],
+    base: wire.Ints,
     damage: wire.Ints,
-) -> tuple[int, int]:  # fmt: skip
+) -> tuple[int, int]:
     """Read events from a position in their list, until the list, the rows or the room for texts
     end.
 
@@ -397,9 +411,14 @@ REAL = 9
 
 @helper
 def _arguments(
-    buffer: Array, at: int, wanted: Array, table: tuple[Array, Array],
-    columns: tuple[Array, Array, Array, Array], count: int, damage: wire.Ints,
-) -> int:  # fmt: skip
+    buffer: Array,
+    at: int,
+    wanted: Array,
+    table: tuple[Array, Array],
+    columns: tuple[Array, Array, Array, Array],
+    count: int,
+    damage: wire.Ints,
+) -> int:
     """One event's; of very many the first."""
     _, name, kind, value = columns
     at = _space(buffer, at + 1)
@@ -459,9 +478,14 @@ def _is_wanted(buffer: Array, begin: int, end: int, wanted: Array) -> bool:
     " int64[::1])"
 )
 def stats(
-    buffer: Array, args: wire.Ints, at: int, wanted: Array, table: tuple[Array, Array],
-    columns: tuple[Array, Array, Array, Array], damage: wire.Ints,
-) -> tuple[int, int]:  # fmt: skip
+    buffer: Array,
+    args: wire.Ints,
+    at: int,
+    wanted: Array,
+    table: tuple[Array, Array],
+    columns: tuple[Array, Array, Array, Array],
+    damage: wire.Ints,
+) -> tuple[int, int]:
     """Read what the arguments of events say, from the event with number ``at`` on.
 
     Args:

@@ -29,8 +29,15 @@ _TEXTS = 1 << 12
 _FACTS = re.compile(rb'"(baseTimeNanoseconds|host_name|rank)"\s*:\s*"?([^",}\s]*)')
 _AROUND = 1 << 20  # bytes before and behind the events that say what they are of
 #: Categories of what devices did, and the kind of the device.
-_WORK = {"kernel": "GPU", "gpu_memcpy": "GPU", "gpu_memset": "GPU", "concurrent_kernel": "GPU",
-         "memcpy": "GPU", "memset": "GPU", "mtia_ccp_events": "MTIA"}  # fmt: skip
+_WORK = {
+    "kernel": "GPU",
+    "gpu_memcpy": "GPU",
+    "gpu_memset": "GPU",
+    "concurrent_kernel": "GPU",
+    "memcpy": "GPU",
+    "memset": "GPU",
+    "mtia_ccp_events": "MTIA",
+}
 _METADATA, _COMPLETE, _INSTANT = ord("M"), ord("X"), ord("i")
 _LABELS = "user_annotation"
 #: The argument that a call of the host and what it led to on a device have in common.
@@ -109,8 +116,14 @@ class ChromeSpace(Space):
         kind = np.where(real, np.uint8(wire.DOUBLE), stats.kind)
         self._read_quoted(codes[stats.name], kind, value)
         stats = Stats(stats.event, codes[stats.name], kind, value)
-        events = Events(names, codes[self.columns["name"]], self.columns["start_ps"],
-                        self.columns["duration_ps"], [stats], self.buffer)  # fmt: skip
+        events = Events(
+            names,
+            codes[self.columns["name"]],
+            self.columns["start_ps"],
+            self.columns["duration_ps"],
+            [stats],
+            self.buffer,
+        )
         if wanted is not None:
             self._name_copies(events)
             self._add_steps(events)
@@ -132,13 +145,18 @@ class ChromeSpace(Space):
         count, first, quotes, quote = self.damage.tolist()
         notes = []
         if count:
-            where = f"cut off at byte {self.size}" if first >= self.size else (
-                f"damaged at byte {first} of {self.size}")  # fmt: skip
+            where = (
+                f"cut off at byte {self.size}"
+                if first >= self.size
+                else (f"damaged at byte {first} of {self.size}")
+            )
             more = f" and {count - 1} more place{'s' * (count > 2)}" if count > 1 else ""
             notes.append(f"{where}{more}; what could be read is used")
         if quotes:
-            notes.append(f"{quotes} quotes inside texts are not escaped, the first at byte {quote};"
-                         " they are taken as a part of the text")  # fmt: skip
+            notes.append(
+                f"{quotes} quotes inside texts are not escaped, the first at byte {quote};"
+                " they are taken as a part of the text"
+            )
         return f"{self.path}: {'; '.join(notes)}" if notes else None
 
     def stats(self, args: wire.Ints, wanted: set[str] | None) -> Stats:
@@ -150,8 +168,15 @@ class ChromeSpace(Space):
         rows, parts, at = Stats.empty(_ROWS), [Stats.empty(0)], 0
         damage = np.array([0, -1, 0, -1], np.int64)  # which the events have told already
         while at < len(args) and (keys or wanted is None):
-            count, behind = scan.stats(self.buffer, args, at, np.frombuffer(keys, np.uint8),
-                                       self.texts.table, rows.columns, damage)  # fmt: skip
+            count, behind = scan.stats(
+                self.buffer,
+                args,
+                at,
+                np.frombuffer(keys, np.uint8),
+                self.texts.table,
+                rows.columns,
+                damage,
+            )
             if behind == at:
                 self.texts.grow()
             at = behind
@@ -221,8 +246,10 @@ class ChromeSpace(Space):
             numbers, first = np.unique(calls.value, return_index=True)
             at = np.searchsorted(numbers, works.value)
             found = np.append(numbers, -1)[at] == works.value
-            self._joined = (calls.event[first][at[found]].astype(np.int64),
-                            works.event[found].astype(np.int64))  # fmt: skip
+            self._joined = (
+                calls.event[first][at[found]].astype(np.int64),
+                works.event[found].astype(np.int64),
+            )
         return self._joined
 
     def in_graphs(self, events: Events) -> wire.Ints:
@@ -239,8 +266,9 @@ class ChromeSpace(Space):
     def _add_flows(self, events: Events) -> None:
         """Number what joins calls and work as an XSpace does: ``_p`` produces, ``_c`` consumes."""
         rows = events.rows_of(_JOINED)
-        name = np.where(self.columns["host"][rows.event], events.add_name("_p"),
-                        events.add_name("_c")).astype(np.int32)  # fmt: skip
+        name = np.where(
+            self.columns["host"][rows.event], events.add_name("_p"), events.add_name("_c")
+        ).astype(np.int32)
         events.parts.append(Stats(rows.event, name, rows.kind, rows.value))
 
     def _add_steps(self, events: Events) -> None:
@@ -252,9 +280,11 @@ class ChromeSpace(Space):
             numbered = text.isdecimal() and len(text) < 19
             stats.kind[row], stats.value[row] = wire.INT64, int(text) if numbered else 0
         beginnings = named("step")
-        numbers = {index: int(found[1]) for index, name in enumerate(events.names)
-                   if name.startswith(beginnings)
-                   and (found := re.search(r"(\d{1,18})$", name))}  # fmt: skip
+        numbers = {
+            index: int(found[1])
+            for index, name in enumerate(events.names)
+            if name.startswith(beginnings) and (found := re.search(r"(\d{1,18})$", name))
+        }
         which = np.flatnonzero(np.isin(events.name, list(numbers)) & self.columns["host"])
         if len(which):
             number = np.array([numbers[code] for code in events.name[which].tolist()], np.int64)
@@ -280,8 +310,10 @@ def read_chrome(path: Path, ingested: Ingested) -> ChromeSpace | None:
         space.rank = int(facts["rank"])
     _arrange(space, found, origin)
     if space.of_planes:
-        ingested.notes.append(f"{path}: a trace for viewers, without the compiled graphs; the"
-                              " .xplane.pb file of the same profile has them")  # fmt: skip
+        ingested.notes.append(
+            f"{path}: a trace for viewers, without the compiled graphs; the"
+            " .xplane.pb file of the same profile has them"
+        )
     return space
 
 
@@ -317,8 +349,9 @@ def _found(space: ChromeSpace, at: int) -> _Found:
         metadata.append(named[_distinct(named, scan.NAME, scan.PROCESS, scan.THREAD)[0]])
         parts.append(_columns(space, rows, lanes))
     columns = {key: np.concatenate([part.pop(key) for part in parts]) for key in list(parts[0])}
-    return _Found(columns, lanes, np.concatenate(metadata),
-                  0 if base[0] == _UNKNOWN else int(base[0]))  # fmt: skip
+    return _Found(
+        columns, lanes, np.concatenate(metadata), 0 if base[0] == _UNKNOWN else int(base[0])
+    )
 
 
 def _columns(
@@ -335,10 +368,12 @@ def _columns(
     keys = np.maximum(rows[first][:, _LANE], 0)  # no text has number 0
     numbers = [lanes.setdefault(tuple(key), len(lanes)) for key in keys.tolist()]
     return {
-        "name": rows[:, scan.NAME].astype(np.int32), "start_ps": rows[:, scan.START].copy(),
-        "duration_ps": np.maximum(rows[:, scan.DURATION], 0), "args": rows[:, scan.ARGS].copy(),
+        "name": rows[:, scan.NAME].astype(np.int32),
+        "start_ps": rows[:, scan.START].copy(),
+        "duration_ps": np.maximum(rows[:, scan.DURATION], 0),
+        "args": rows[:, scan.ARGS].copy(),
         "lane": np.array(numbers, np.int32)[lane],
-    }  # fmt: skip
+    }
 
 
 def _distinct(rows: wire.Array, *columns: int) -> tuple[wire.Ints, wire.Ints]:
@@ -356,8 +391,11 @@ def _distinct(rows: wire.Array, *columns: int) -> tuple[wire.Ints, wire.Ints]:
 def _facts(space: ChromeSpace, start: int) -> dict[str, str]:
     """What is said of the whole, behind the events or, which counts, before them."""
     around = (space.buffer[max(start, space.size - _AROUND) :], space.buffer[:start])
-    return {key.decode(): value.decode(errors="replace")
-            for part in around for key, value in _FACTS.findall(part.tobytes())}  # fmt: skip
+    return {
+        key.decode(): value.decode(errors="replace")
+        for part in around
+        for key, value in _FACTS.findall(part.tobytes())
+    }
 
 
 def _plain(text: bytes) -> str:
@@ -401,11 +439,16 @@ def _arrange(space: ChromeSpace, found: _Found, origin: int) -> None:
     columns = found.columns
     sorts = {names[codes[sort]].lower() for _, _, sort in found.lanes if sort}
     space.categories = frozenset(sorts)
-    labelled = [number for (_, _, sort), number in found.lanes.items()
-                if sort and names[codes[sort]] == _LABELS]  # fmt: skip
+    labelled = [
+        number
+        for (_, _, sort), number in found.lanes.items()
+        if sort and names[codes[sort]] == _LABELS
+    ]
     if labelled or sorts & categories():  # of a profiler that tells labels from others
-        space.labels = {names[codes[code]] for code in np.unique(
-            columns["name"][np.isin(columns["lane"], labelled)]).tolist()}  # fmt: skip
+        space.labels = {
+            names[codes[code]]
+            for code in np.unique(columns["name"][np.isin(columns["lane"], labelled)]).tolist()
+        }
     space.joins_calls = not space.of_planes
     lane = numbers[columns.pop("lane")]
     order = np.lexsort((-columns["duration_ps"], columns["start_ps"], place[lane]))
@@ -420,17 +463,31 @@ def _arrange(space: ChromeSpace, found: _Found, origin: int) -> None:
 
 
 def _add_line(
-    space: ChromeSpace, plane: Plane, lane: _Lane, called: dict[tuple[str, str], str],
-    origin: int, count: int,
-) -> None:  # fmt: skip
+    space: ChromeSpace,
+    plane: Plane,
+    lane: _Lane,
+    called: dict[tuple[str, str], str],
+    origin: int,
+    count: int,
+) -> None:
     name = called.get((lane.process, lane.thread), lane.thread)
     if lane.device:
         name = f"{lane.sort or 'Stream'} #{lane.thread}"
     identity = int(lane.thread) if lane.thread.isdecimal() else space.line_count
-    plane.lines.append(Line(
-        number=space.line_count, plane=plane, id=identity, name=name, origin_ns=origin, begin=0,
-        end=0, first=space.event_count, count=count, marks=[],
-    ))  # fmt: skip
+    plane.lines.append(
+        Line(
+            number=space.line_count,
+            plane=plane,
+            id=identity,
+            name=name,
+            origin_ns=origin,
+            begin=0,
+            end=0,
+            first=space.event_count,
+            count=count,
+            marks=[],
+        )
+    )
     space.line_count += 1
     space.event_count += count
 
@@ -439,8 +496,11 @@ def _called(
     space: ChromeSpace, rows: wire.Array, names: list[str], codes: wire.Array
 ) -> dict[tuple[str, str], str]:
     """The names of threads by process and thread, and of processes by the process alone."""
-    of_names = [number for number, code in enumerate(codes.tolist())
-                if code >= 0 and names[code] in ("process_name", "thread_name")]  # fmt: skip
+    of_names = [
+        number
+        for number, code in enumerate(codes.tolist())
+        if code >= 0 and names[code] in ("process_name", "thread_name")
+    ]
     rows = rows[np.isin(rows[:, scan.NAME], of_names)]
     rows = rows[_distinct(rows, scan.NAME, scan.PROCESS, scan.THREAD)[0]]
     stats = space.stats(np.ascontiguousarray(rows[:, scan.ARGS]), {"name"})
@@ -459,13 +519,14 @@ def _called(
 
 
 def _lanes(
-    found: Iterable[tuple[int, ...]], names: list[str], codes: wire.Array,
+    found: Iterable[tuple[int, ...]],
+    names: list[str],
+    codes: wire.Array,
     called: dict[tuple[str, str], str],
-) -> tuple[list[_Lane], wire.Ints]:  # fmt: skip
+) -> tuple[list[_Lane], wire.Ints]:
     """The lanes, and the number of the one for each process, thread and category."""
     parts = [tuple(names[codes[place]] if place else "" for place in key) for key in found]
-    devices = {process: _WORK[sort.lower()] for process, _, sort in parts
-               if sort.lower() in _WORK}  # fmt: skip
+    devices = {process: _WORK[sort.lower()] for process, _, sort in parts if sort.lower() in _WORK}
     lanes: dict[_Lane, int] = {}
     numbers = []
     for process, thread, sort in parts:
@@ -486,5 +547,9 @@ def _plane_of(lane: _Lane, called: dict[tuple[str, str], str]) -> str:
 
 def _rank(plane: str) -> tuple[bool, bool, int, str]:
     number = re.search(r"\d+$", plane)
-    return (not plane.startswith("/host:"), not plane.startswith("/device:"),
-            int(number[0]) if number else 0, plane)  # fmt: skip
+    return (
+        not plane.startswith("/host:"),
+        not plane.startswith("/device:"),
+        int(number[0]) if number else 0,
+        plane,
+    )

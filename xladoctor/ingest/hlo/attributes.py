@@ -51,13 +51,19 @@ def _window(instruction: Any) -> str:
         "lhs_dilate": [dimension.base_dilation for dimension in dimensions],
         "rhs_dilate": [dimension.window_dilation for dimension in dimensions],
         "rhs_reversal": [int(dimension.window_reversal) for dimension in dimensions],
-    }  # fmt: skip
-    plain: dict[str, Any] = {"stride": 1, "pad": "0_0", "lhs_dilate": 1, "rhs_dilate": 1,
-                             "rhs_reversal": 0}  # fmt: skip
+    }
+    plain: dict[str, Any] = {
+        "stride": 1,
+        "pad": "0_0",
+        "lhs_dilate": 1,
+        "rhs_dilate": 1,
+        "rhs_reversal": 0,
+    }
     shown = (
         f"{name}={'x'.join(map(str, values))}"
-        for name, values in parts.items() if values and set(values) != {plain.get(name)}
-    )  # fmt: skip
+        for name, values in parts.items()
+        if values and set(values) != {plain.get(name)}
+    )
     groups = instruction.feature_group_count
     return (
         "window={"
@@ -85,13 +91,18 @@ def _precision(instruction: Any) -> str:
 
 
 _PRINTERS: dict[str, Callable[[Any], str]] = {
-    **dict.fromkeys(("broadcast", "transpose", "reduce", "concatenate", "iota", "reverse", "sort"),
-                    _dimensions),
-    "slice": _slice, "pad": _pad, "reduce-window": _window, "convolution": _window,
-    "select-and-scatter": _window, "dot": _dot,
+    **dict.fromkeys(
+        ("broadcast", "transpose", "reduce", "concatenate", "iota", "reverse", "sort"), _dimensions
+    ),
+    "slice": _slice,
+    "pad": _pad,
+    "reduce-window": _window,
+    "convolution": _window,
+    "select-and-scatter": _window,
+    "dot": _dot,
     "dynamic-slice": lambda instruction: f"sizes={_list(instruction.dynamic_slice_sizes)}",
     "gather": lambda instruction: f"slice_sizes={_list(instruction.gather_slice_sizes)}",
     "compare": lambda instruction: f"direction={instruction.comparison_direction}",
     "rng": lambda instruction: f"distribution={instruction.distribution}",
     "custom-call": lambda instruction: f"target={instruction.custom_call_target}",
-}  # fmt: skip
+}

@@ -42,9 +42,14 @@ def add_dumped(files: Sequence[Path], process: int, ingested: Ingested) -> None:
         module = _decoded(file, index)
         graph = f"module {number}"
         ingested.add(
-            "compilation", process=process, index=index, graph_hash=graph, ordinal=seen[kind],
-            inputs=module.inputs if module else None, outputs=module.outputs if module else None,
-        )  # fmt: skip
+            "compilation",
+            process=process,
+            index=index,
+            graph_hash=graph,
+            ordinal=seen[kind],
+            inputs=module.inputs if module else None,
+            outputs=module.outputs if module else None,
+        )
         seen[kind] += 1
         if module:
             module.add(process, graph, ingested)
@@ -52,8 +57,10 @@ def add_dumped(files: Sequence[Path], process: int, ingested: Ingested) -> None:
             unread[file.suffix] += 1
     note = f"{files[0].parent}: {len(files)} modules that XLA dumped, one of each compilation"
     if texts := unread.pop(".txt", 0):
-        note += (f"; {texts} are not HLO in protocol buffers, and only counted"
-                 " (--xla_dump_hlo_as_proto writes those)")  # fmt: skip
+        note += (
+            f"; {texts} are not HLO in protocol buffers, and only counted"
+            " (--xla_dump_hlo_as_proto writes those)"
+        )
     if unread:
         note += f"; {unread.total()} cannot be read, and are only counted"
     ingested.notes.append(note)

@@ -13,12 +13,41 @@ from typing import Any, NamedTuple
 
 #: ``PrimitiveType`` -> its name in HLO text.
 NAMES = {
-    1: "pred", 2: "s8", 3: "s16", 4: "s32", 5: "s64", 6: "u8", 7: "u16", 8: "u32", 9: "u64",
-    10: "f16", 11: "f32", 12: "f64", 13: "tuple", 14: "opaque", 15: "c64", 16: "bf16", 17: "token",
-    18: "c128", 19: "f8e5m2", 20: "f8e4m3fn", 21: "s4", 22: "u4", 23: "f8e4m3b11fnuz",
-    24: "f8e5m2fnuz", 25: "f8e4m3fnuz", 26: "s2", 27: "u2", 28: "f8e4m3", 29: "f8e3m4", 30: "s1",
-    31: "u1", 32: "f4e2m1fn", 33: "f8e8m0fnu", 34: "buffer",
-}  # fmt: skip
+    1: "pred",
+    2: "s8",
+    3: "s16",
+    4: "s32",
+    5: "s64",
+    6: "u8",
+    7: "u16",
+    8: "u32",
+    9: "u64",
+    10: "f16",
+    11: "f32",
+    12: "f64",
+    13: "tuple",
+    14: "opaque",
+    15: "c64",
+    16: "bf16",
+    17: "token",
+    18: "c128",
+    19: "f8e5m2",
+    20: "f8e4m3fn",
+    21: "s4",
+    22: "u4",
+    23: "f8e4m3b11fnuz",
+    24: "f8e5m2fnuz",
+    25: "f8e4m3fnuz",
+    26: "s2",
+    27: "u2",
+    28: "f8e4m3",
+    29: "f8e3m4",
+    30: "s1",
+    31: "u1",
+    32: "f4e2m1fn",
+    33: "f8e8m0fnu",
+    34: "buffer",
+}
 
 
 class _SmallFloat(NamedTuple):
@@ -113,9 +142,19 @@ def _pairs(text: Callable[[Any], str]) -> Callable[[Any], list[str]]:
 #: value is cut off.
 READERS: dict[str, Callable[[Any], list[str]]] = {
     "pred": _each(lambda value: "true" if value else "false"),
-    "s4": _nibbles(8), "u4": _nibbles(0), "s8": _integers("b"), "u8": _integers("B"),
-    "s16": _integers("h"), "u16": _integers("H"),
-    "s32": _each(str), "s64": _each(str), "u32": _each(str), "u64": _each(str),
-    "f32": _each(_f32), "f64": _each(_f64), "c64": _pairs(_f32), "c128": _pairs(_f64),
+    "s4": _nibbles(8),
+    "u4": _nibbles(0),
+    "s8": _integers("b"),
+    "u8": _integers("B"),
+    "s16": _integers("h"),
+    "u16": _integers("H"),
+    "s32": _each(str),
+    "s64": _each(str),
+    "u32": _each(str),
+    "u64": _each(str),
+    "f32": _each(_f32),
+    "f64": _each(_f64),
+    "c64": _pairs(_f32),
+    "c128": _pairs(_f64),
     **{name: _small_floats(name) for name in _SMALL_FLOATS},
-}  # fmt: skip
+}

@@ -104,9 +104,11 @@ def _by_occurrence(
 def _operations(module: Module) -> list[tuple[Key, int]]:
     """What each instruction that is a framework operation does, and its row."""
     columns = module.instructions
-    rows = zip(columns["op_type"], columns["opcode"], columns["entry"], columns["parameter"],
-               strict=True)  # fmt: skip
+    rows = zip(
+        columns["op_type"], columns["opcode"], columns["entry"], columns["parameter"], strict=True
+    )
     return [
         ((op, opcode, number if entry else None), row)
-        for row, (op, opcode, entry, number) in enumerate(rows) if op is not None
-    ]  # fmt: skip
+        for row, (op, opcode, entry, number) in enumerate(rows)
+        if op is not None
+    ]

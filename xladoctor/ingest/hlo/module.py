@@ -18,9 +18,25 @@ from xladoctor.ingest.protobuf_schema import message
 _SITE = tuple(NOWHERE.columns())
 #: What :func:`_row` returns: the columns of ``hlo_instruction``, and ``sent`` of ``hlo_parameter``.
 _COLUMNS = (
-    "computation", "entry", "root", "id", "name", "opcode", "type", "shape", "layout", "operands",
-    "parameter", "literal", "attributes", "op_type", "op_name", "frame", *_SITE, "sent",
-)  # fmt: skip
+    "computation",
+    "entry",
+    "root",
+    "id",
+    "name",
+    "opcode",
+    "type",
+    "shape",
+    "layout",
+    "operands",
+    "parameter",
+    "literal",
+    "attributes",
+    "op_type",
+    "op_name",
+    "frame",
+    *_SITE,
+    "sent",
+)
 
 
 @dataclass(slots=True)
@@ -70,17 +86,30 @@ def decode(proto: bytes, program: int, folders: Folders) -> Module:
     stacks = Stacks(module.stack_frame_index, folders)
     instructions = _instructions(module, stacks)
     described = {
-        "name": module.name, "instructions": len(instructions["id"]), "donated": _donated(module),
-        "devices": _devices(module.device_assignment), "sharding": _sharding(module),
-    }  # fmt: skip
-    return Module(program, described, instructions, stacks.columns(), _inputs(instructions),
-                  _outputs(instructions))  # fmt: skip
+        "name": module.name,
+        "instructions": len(instructions["id"]),
+        "donated": _donated(module),
+        "devices": _devices(module.device_assignment),
+        "sharding": _sharding(module),
+    }
+    return Module(
+        program,
+        described,
+        instructions,
+        stacks.columns(),
+        _inputs(instructions),
+        _outputs(instructions),
+    )
 
 
 def read_module(
-    proto: bytes, process: int, program: int, graph_hash: str | None, folders: Folders,
+    proto: bytes,
+    process: int,
+    program: int,
+    graph_hash: str | None,
+    folders: Folders,
     ingested: Ingested,
-) -> None:  # fmt: skip
+) -> None:
     """Decode one module and append it; one that cannot be decoded leaves a note and no row."""
     try:
         decode(proto, program, folders).add(process, graph_hash, ingested)
@@ -132,14 +161,25 @@ def _row(
     frame, site, sent = stacks.origin(metadata)
     type_, number = shape.element_type, instruction.id
     return (
-        computation, entry, number == root, number, instruction.name, opcode,
-        NAMES.get(type_) or str(type_), shape.dimensions[:], shape.layout.minor_to_major[:],
+        computation,
+        entry,
+        number == root,
+        number,
+        instruction.name,
+        opcode,
+        NAMES.get(type_) or str(type_),
+        shape.dimensions[:],
+        shape.layout.minor_to_major[:],
         instruction.operand_ids[:],
         instruction.parameter_number if opcode == "parameter" else None,
         literal.text(instruction.literal) if opcode == "constant" else None,
-        attributes.text(instruction), metadata.op_type or None, metadata.op_name or None, frame,
-        *site, sent,
-    )  # fmt: skip
+        attributes.text(instruction),
+        metadata.op_type or None,
+        metadata.op_name or None,
+        frame,
+        *site,
+        sent,
+    )
 
 
 def _donated(module: Any) -> list[int]:
@@ -165,9 +205,13 @@ def _sharding(module: Any) -> str | None:
 
 def _parameters(instructions: Columns) -> Columns:
     """The columns of ``hlo_parameter`` of the entry computation's parameters."""
-    chosen = [row for row, (entry, number) in enumerate(
-        zip(instructions["entry"], instructions["parameter"], strict=True))
-        if entry and number is not None]  # fmt: skip
+    chosen = [
+        row
+        for row, (entry, number) in enumerate(
+            zip(instructions["entry"], instructions["parameter"], strict=True)
+        )
+        if entry and number is not None
+    ]
     source = {"number": "parameter", "op": "op_type"}
     columns = ("number", "shape", "layout", "type", "op", "sent", *_SITE)
     return {name: [instructions[source.get(name, name)][row] for row in chosen] for name in columns}

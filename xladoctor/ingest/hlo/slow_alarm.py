@@ -58,8 +58,11 @@ class SlowAlarm(CompilerLog):
     @property
     def LACKING(self) -> str:  # type: ignore[override]  # noqa: N802 - as in the base class
         """Of constant folding alone nothing can be judged, but all is said."""
-        folded = max((each for each in self._slow if each.module is None),
-                     key=lambda each: each.seconds, default=None)  # fmt: skip
+        folded = max(
+            (each for each in self._slow if each.module is None),
+            key=lambda each: each.seconds,
+            default=None,
+        )
         if self._unoptimized:
             return (
                 "XLA says that it was built without compiler optimizations, which makes it compile"
@@ -124,8 +127,15 @@ class SlowAlarm(CompilerLog):
         modules = [each for each in self._slow if each.module]
         for number, each in enumerate(modules):
             name = re.sub(r"^jit_|\.\d+$", "", str(each.module))
-            ingested.add("compilation", **compilation(
-                process, number, name, earlier[name], NOWHERE,
-                duration_ns=round(each.seconds * 1e9),
-            ))  # fmt: skip
+            ingested.add(
+                "compilation",
+                **compilation(
+                    process,
+                    number,
+                    name,
+                    earlier[name],
+                    NOWHERE,
+                    duration_ns=round(each.seconds * 1e9),
+                ),
+            )
             earlier[name] += 1

@@ -46,11 +46,13 @@ class Stacks:
         """The columns of ``hlo_frame`` except the module's; a frame without a place has NULL."""
         places = [frame or (None, None, None) for frame in self._frames]
         return {
-            "frame": list(range(1, len(places) + 1)), "parent": self._parents[1:],
-            "file": [place[0] for place in places], "line": [place[1] for place in places],
+            "frame": list(range(1, len(places) + 1)),
+            "parent": self._parents[1:],
+            "file": [place[0] for place in places],
+            "line": [place[1] for place in places],
             "function": [place[2] for place in places],
             "kind": [frame and self._folders.kind(frame.file) for frame in self._frames],
-        }  # fmt: skip
+        }
 
     def origin(self, metadata: Any) -> Origin:
         """Where the instruction with this OpMetadata comes from."""

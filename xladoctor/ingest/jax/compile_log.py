@@ -82,8 +82,12 @@ class _Miss:
         if any(line.startswith(_ANEW) for line in self.lines):
             return [] if self.is_an_operation else [self._anew()]
         if values := [match for line in self.lines if (match := _VALUES.match(line))]:
-            return [min((_of_values("", match[2], match[1]) for match in values),
-                        key=lambda change: change.what)]  # fmt: skip
+            return [
+                min(
+                    (_of_values("", match[2], match[1]) for match in values),
+                    key=lambda change: change.what,
+                )
+            ]
         tree = any(_TREE in line for line in self.lines)
         found = [change for line in self.lines if (change := _change(line, tree))]
         if not found and any(map(_CONTEXT.search, self.lines)):
@@ -241,10 +245,18 @@ class CompileLog(CompilerLog):
             changes = [Change("same_types", "", "", "")]
         earlier.append(len(self.compilations))
         del earlier[:-_KEPT]
-        self.compilations.append(_Compiled(
-            name, arguments, None if seconds is None else round(seconds * 1e9),
-            name in self._cached, site, self._at[site, name], against, changes,
-        ))  # fmt: skip
+        self.compilations.append(
+            _Compiled(
+                name,
+                arguments,
+                None if seconds is None else round(seconds * 1e9),
+                name in self._cached,
+                site,
+                self._at[site, name],
+                against,
+                changes,
+            )
+        )
         self._cached.discard(name)
         self._at[site, name] += 1
 
@@ -274,21 +286,32 @@ class CompileLog(CompilerLog):
                 timed, [(made.name, made.duration_ns or 0) for made in self.compilations]
             )
             if first is None:
-                ingested.notes.append("JAX's log of compilations is left out: it does not tell"
-                                      " which of them are the timeline's; by itself it tells lines"
-                                      " and causes")  # fmt: skip
+                ingested.notes.append(
+                    "JAX's log of compilations is left out: it does not tell"
+                    " which of them are the timeline's; by itself it tells lines"
+                    " and causes"
+                )
             else:
                 self._place(dict(enumerate(rows, first)), process, ingested)
             return
         if process not in ingested.tables.get("process", {}).get("process", ()):
             add_process(process, FRONTEND, ingested)
         for number, made in enumerate(self.compilations):
-            ingested.add("compilation", **compilation(
-                process, number, made.name, made.ordinal, made.site, cached=made.cached or None,
-                duration_ns=made.duration_ns,
-            ))  # fmt: skip
-        self._add_changes({number: number for number in range(len(self.compilations))},
-                          process, ingested)  # fmt: skip
+            ingested.add(
+                "compilation",
+                **compilation(
+                    process,
+                    number,
+                    made.name,
+                    made.ordinal,
+                    made.site,
+                    cached=made.cached or None,
+                    duration_ns=made.duration_ns,
+                ),
+            )
+        self._add_changes(
+            {number: number for number in range(len(self.compilations))}, process, ingested
+        )
         note_few(len(self.compilations), ingested)
 
     def _place(self, rows: Mapping[int, int], process: int, ingested: Ingested) -> None:
@@ -305,8 +328,9 @@ class CompileLog(CompilerLog):
                     table[name][row] = getattr(made.site, name)
             table["cause"][row] = f"jit({made.name})"
             table["ordinal"][row] = (table["ordinal"][row] or 0) + before[made.name]
-        self._add_changes({number: table["index"][row] for number, row in rows.items()},
-                          process, ingested)  # fmt: skip
+        self._add_changes(
+            {number: table["index"][row] for number, row in rows.items()}, process, ingested
+        )
 
     def _add_changes(self, indices: Mapping[int, int], process: int, ingested: Ingested) -> None:
         """Fill ``key_change`` of these compilations, by their numbers in the log."""
@@ -316,10 +340,20 @@ class CompileLog(CompilerLog):
             against = None if made.against is None else indices.get(made.against)
             for nth, change in enumerate(made.changes):
                 site = CallSite(*change.place) if change.place else NOWHERE
-                ingested.add("key_change", process=process, index=index, nth=nth,
-                             against=against, what=change.what, argument=change.argument,
-                             was=change.was, now=change.now, hint=None,
-                             role="made" if change.place else None, **site.columns())  # fmt: skip
+                ingested.add(
+                    "key_change",
+                    process=process,
+                    index=index,
+                    nth=nth,
+                    against=against,
+                    what=change.what,
+                    argument=change.argument,
+                    was=change.was,
+                    now=change.now,
+                    hint=None,
+                    role="made" if change.place else None,
+                    **site.columns(),
+                )
 
 
 def _detail(line: str) -> str:

@@ -23,8 +23,11 @@ _TRANSFER = re.compile(r"(Disallowed )?(host|device)-to-(host|device) transfer: 
 _AVAL = re.compile(r"aval=\w*\((\w+)\[([^\]]*)\]")
 _SHAPE = re.compile(r"shape=\(([^)]*)\), dtype=(\w+)")
 _FRAME = re.compile(r'\s*File "(.+?)", line (\d{1,9}), in (.+)')
-_DIRECTIONS = {("host", "device"): "to_device", ("device", "host"): "to_host",
-               ("device", "device"): "between_devices"}  # fmt: skip
+_DIRECTIONS = {
+    ("host", "device"): "to_device",
+    ("device", "host"): "to_host",
+    ("device", "device"): "between_devices",
+}
 _MOST_FRAMES = 200
 _FOLDERS = Folders(framework=vocabulary(FRONTEND).packages)
 
@@ -87,22 +90,34 @@ class TransferLog(CompilerLog):
         aval, shaped = _AVAL.search(match[4]), _SHAPE.search(match[4])
         dtype, sizes = aval.groups() if aval else shaped.groups()[::-1] if shaped else (None, None)
         sizes = sizes if sizes is not None and re.fullmatch(r"[\d, ]*", sizes) else None
-        self._transfers.append(_Transfer(
-            _DIRECTIONS.get((match[2], match[3]), "to_host"), dtype,
-            tuple(map(int, re.findall(r"\d{1,18}", sizes))) if sizes is not None else None, site,
-        ))  # fmt: skip
+        self._transfers.append(
+            _Transfer(
+                _DIRECTIONS.get((match[2], match[3]), "to_host"),
+                dtype,
+                tuple(map(int, re.findall(r"\d{1,18}", sizes))) if sizes is not None else None,
+                site,
+            )
+        )
 
     def add(self, process: int, ingested: Ingested) -> None:
         """Fill ``transfer``."""
         self._close()
         if process not in ingested.tables.get("process", {}).get("process", ()):
             add_process(process, FRONTEND, ingested)
-        sites = {(each.dtype, each.shape): each.site
-                 for each in self._transfers if each.site is not NOWHERE}  # fmt: skip
+        sites = {
+            (each.dtype, each.shape): each.site
+            for each in self._transfers
+            if each.site is not NOWHERE
+        }
         for each in self._transfers:
             site = sites.get((each.dtype, each.shape), each.site)
             ingested.add(
-                "transfer", process=process, thread=None, step=None, direction=each.direction,
-                shape=None if each.shape is None else [*each.shape], dtype=each.dtype,
+                "transfer",
+                process=process,
+                thread=None,
+                step=None,
+                direction=each.direction,
+                shape=None if each.shape is None else [*each.shape],
+                dtype=each.dtype,
                 **site.columns(),
-            )  # fmt: skip
+            )

@@ -27,12 +27,12 @@ from xladoctor.ingest.xplane.space import Line
 _ACTIVITIES: dict[Activity, str] = {
     "compile": r".*Client::Compile.*|CompileToLocalExecutable",
     "wait": r"xladoctor\.read|Wait for (usage|donation) holds|ThunkExecutor::Execute.*"
-            r"|.*Buffer::(ToLiteral|Await|GetReadyFuture).*|BlockHostUntil.*",
+    r"|.*Buffer::(ToLiteral|Await|GetReadyFuture).*|BlockHostUntil.*",
     "upload": r"xladoctor\.upload|.*BufferFromHost.*",
     "input": r"xladoctor\.input",
     "save": r"xladoctor\.save",
     "dispatch": r".*Executable::Execute.*|PjRt.*::Execute.*",
-}  # fmt: skip
+}
 NAMES = tuple(_ACTIVITIES)
 #: Beside these: nothing tells what the thread did; see :mod:`.recorded`.
 UNRECORDED = "unrecorded"
@@ -43,9 +43,14 @@ _LAUNCHING_NS = 200_000  # an operator that hands its work to a device has done 
 
 @compiled("int64(int64[::1], int64[::1], int8[::1], int64, int64[::1], int64[::1], int8[::1])")
 def _sweep(
-    begin: Times, end: Times, activity: wire.Array, sticky: int,
-    out_begin: Times, out_end: Times, out_activity: wire.Array,
-) -> int:  # fmt: skip
+    begin: Times,
+    end: Times,
+    activity: wire.Array,
+    sticky: int,
+    out_begin: Times,
+    out_end: Times,
+    out_activity: wire.Array,
+) -> int:
     """Cut nested events into disjoint pieces, each of the innermost event. Returns how many."""
     ends, kinds = np.empty(len(begin) + 1, np.int64), np.empty(len(begin) + 1, np.int8)
     height, count, cursor = 0, 0, np.int64(0)
@@ -98,15 +103,18 @@ def pieces(timeline: Timeline, lines: list[Line]) -> Pieces:
     Whatever lies within a compilation is compilation, and what a call does before its last one.
     """
     kinds = _kinds(timeline.events.names)
-    known = [(line, np.flatnonzero(kinds[timeline.events.name[line.events]] >= 0))
-             for line in lines]  # fmt: skip
+    known = [
+        (line, np.flatnonzero(kinds[timeline.events.name[line.events]] >= 0)) for line in lines
+    ]
     computing = _computing(timeline, known)
-    known = [(line, which[~on_host])
-             for (line, which), on_host in zip(known, computing, strict=True)]  # fmt: skip
+    known = [
+        (line, which[~on_host]) for (line, which), on_host in zip(known, computing, strict=True)
+    ]
     begin = np.concatenate([timeline.begins(*part) for part in known])
     end = np.concatenate([timeline.ends(*part) for part in known])
-    kind = np.concatenate([kinds[timeline.events.name[line.events][which]]
-                           for line, which in known])  # fmt: skip
+    kind = np.concatenate(
+        [kinds[timeline.events.name[line.events][which]] for line, which in known]
+    )
     compiled = [calls_that_compiled(timeline, line) for line in lines]
     begin = np.concatenate([begin, *(since for since, _ in compiled)])
     end = np.concatenate([end, *(until for _, until in compiled)])

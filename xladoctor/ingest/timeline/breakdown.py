@@ -39,21 +39,38 @@ def add_steps(doing: dict[str, Intervals], steps: Steps, process: int, ingested:
     parts = spent(doing, steps.begin, steps.end)
     known = sum(parts.values(), np.zeros(len(lasted), np.int64))
     quiet = (parts["compile"] == 0) & ~log["probed"] & ~steps.warming_up
-    late = np.where(log["joined"], log["ordinal"] >= WARMUP * log["period"],
-                    ~log["known"] & (~log["logged"] | (steps.before >= WARMUP)))  # fmt: skip
-    ingested.append("timeline_step", {
-        "process": np.full(len(lasted), process), "step": number, "joined": log["joined"],
-        "steady": quiet & late, "begin_ns": steps.begin, "end_ns": steps.end,
-        "duration_ns": lasted, **{f"{name}_ns": time for name, time in parts.items()},
-        "other_ns": lasted - known,
-    })  # fmt: skip
+    late = np.where(
+        log["joined"],
+        log["ordinal"] >= WARMUP * log["period"],
+        ~log["known"] & (~log["logged"] | (steps.before >= WARMUP)),
+    )
+    ingested.append(
+        "timeline_step",
+        {
+            "process": np.full(len(lasted), process),
+            "step": number,
+            "joined": log["joined"],
+            "steady": quiet & late,
+            "begin_ns": steps.begin,
+            "end_ns": steps.end,
+            "duration_ns": lasted,
+            **{f"{name}_ns": time for name, time in parts.items()},
+            "other_ns": lasted - known,
+        },
+    )
     return number
 
 
 def add_devices(  # noqa: PLR0913  # a timeline, and what was found in it
-    timeline: Timeline, main: Line | None, doing: dict[str, Intervals], steps: Steps | None,
-    numbers: Times | None, devices: list[Device], process: int, ingested: Ingested,
-) -> None:  # fmt: skip
+    timeline: Timeline,
+    main: Line | None,
+    doing: dict[str, Intervals],
+    steps: Steps | None,
+    numbers: Times | None,
+    devices: list[Device],
+    process: int,
+    ingested: Ingested,
+) -> None:
     """Fill ``device``, ``device_op``, ``device_step`` and ``idle_gap``.
 
     Args:
@@ -64,18 +81,29 @@ def add_devices(  # noqa: PLR0913  # a timeline, and what was found in it
     for device in devices:
         begin, end = _span(timeline, steps, device)
         busy = device.busy.within(begin, end)
-        ingested.add("device", process=process, device=device.number, name=device.name,
-                     kind=device.kind, begin_ns=begin, end_ns=end, busy_ns=busy.total,
-                     idle_ns=end - begin - busy.total)  # fmt: skip
+        ingested.add(
+            "device",
+            process=process,
+            device=device.number,
+            name=device.name,
+            kind=device.kind,
+            begin_ns=begin,
+            end_ns=end,
+            busy_ns=busy.total,
+            idle_ns=end - begin - busy.total,
+        )
         count = len(device.ops["count"])
-        ingested.append("device_op", {"process": [process] * count,
-                                      "device": [device.number] * count, **device.ops})  # fmt: skip
+        ingested.append(
+            "device_op",
+            {"process": [process] * count, "device": [device.number] * count, **device.ops},
+        )
         gaps = busy.gaps(begin, end)
         parts = _parts(gaps, doing)
         python = np.flatnonzero(parts.argmax(axis=0) == _REASONS.index("python"))
         places = _places(timeline, main, gaps, python)
-        _add_gaps(gaps, parts, step_of(steps, numbers, gaps.begin), places, device, process,
-                  ingested)  # fmt: skip
+        _add_gaps(
+            gaps, parts, step_of(steps, numbers, gaps.begin), places, device, process, ingested
+        )
         if steps is not None and numbers is not None:
             idle = {name: gaps.common(times) for name, times in doing.items()}
             _add_steps_of(device, busy, idle, steps, numbers, process, ingested)
@@ -95,14 +123,27 @@ def _of_log(steps: Steps, process: int, ingested: Ingested) -> dict[str, Any]:
 
     Of the process's threads, the one with most such rows counts.
     """
-    names = ("process", "thread", "tail", "probed", "end_ns", "begin_ns", "index", "ordinal",
-             "barriers")  # fmt: skip
+    names = (
+        "process",
+        "thread",
+        "tail",
+        "probed",
+        "end_ns",
+        "begin_ns",
+        "index",
+        "ordinal",
+        "barriers",
+    )
     table = ingested.tables.get("step", {})
     log = {name: np.asarray(table.get(name, ())) for name in names}
     own = (log["process"] == process) & ~log["tail"].astype(bool)
     nothing = np.zeros(len(steps.end), np.int64)
-    best = {"joined": nothing.astype(bool), "probed": nothing.astype(bool), "index": nothing,
-            "ordinal": nothing}  # fmt: skip
+    best = {
+        "joined": nothing.astype(bool),
+        "probed": nothing.astype(bool),
+        "index": nothing,
+        "ordinal": nothing,
+    }
     in_log = steps.barriers or steps.logged
     threads = np.unique(log["thread"][own]).tolist() if in_log else []
     for thread in threads:
@@ -112,8 +153,11 @@ def _of_log(steps: Steps, process: int, ingested: Ingested) -> dict[str, Any]:
             best = thread_log
     # beside a log of steps, marks that are none of its are of what was not the loop after all
     known = np.bool_(steps.logged and own.any())
-    return best | {"period": _period(process, ingested), "known": known,
-                   "logged": np.bool_(own.any())}  # fmt: skip
+    return best | {
+        "period": _period(process, ingested),
+        "known": known,
+        "logged": np.bool_(own.any()),
+    }
 
 
 def _joined(steps: Steps, log: dict[str, Any]) -> dict[str, Any]:
@@ -141,8 +185,12 @@ def _matched(steps: Steps, log: dict[str, Any], at: Times, none: int = 0) -> dic
         latest[:-1] = np.maximum(latest[:-1], (log["end_ns"][:-1] + log["end_ns"][1:]) // 2)
     joined &= steps.end <= latest[at]
     joined[1:] &= at[1:] != at[:-1]
-    return {"joined": joined, "probed": joined & log["probed"][at].astype(bool),
-            "index": log["index"][at], "ordinal": log["ordinal"][at]}  # fmt: skip
+    return {
+        "joined": joined,
+        "probed": joined & log["probed"][at].astype(bool),
+        "index": log["index"][at],
+        "ordinal": log["ordinal"][at],
+    }
 
 
 def _period(process: int, ingested: Ingested) -> int:
@@ -173,19 +221,30 @@ def _parts(gaps: Intervals, doing: dict[str, Intervals]) -> Times:
 
 
 def _add_gaps(
-    gaps: Intervals, parts: Times, step: Times, places: Columns, device: Device, process: int,
+    gaps: Intervals,
+    parts: Times,
+    step: Times,
+    places: Columns,
+    device: Device,
+    process: int,
     ingested: Ingested,
-) -> None:  # fmt: skip
+) -> None:
     lasted = gaps.end - gaps.begin
     reason = parts.argmax(axis=0)
     count = len(lasted)
-    ingested.append("idle_gap", {
-        "process": np.full(count, process), "device": np.full(count, device.number),
-        "step": np.ma.masked_array(step, step < 0), "begin_ns": gaps.begin, "duration_ns": lasted,
-        "reason": Interned(reason.astype(np.int32), _REASONS),
-        "reason_ns": parts[reason, np.arange(count)] if count else lasted,
-        **places,
-    })  # fmt: skip
+    ingested.append(
+        "idle_gap",
+        {
+            "process": np.full(count, process),
+            "device": np.full(count, device.number),
+            "step": np.ma.masked_array(step, step < 0),
+            "begin_ns": gaps.begin,
+            "duration_ns": lasted,
+            "reason": Interned(reason.astype(np.int32), _REASONS),
+            "reason_ns": parts[reason, np.arange(count)] if count else lasted,
+            **places,
+        },
+    )
 
 
 def _places(timeline: Timeline, main: Line | None, gaps: Intervals, python: Times) -> Columns:
@@ -208,19 +267,28 @@ def _places(timeline: Timeline, main: Line | None, gaps: Intervals, python: Time
 
 
 def _add_steps_of(
-    device: Device, busy: Intervals, idle: dict[str, Intervals], steps: Steps, numbers: Times,
-    process: int, ingested: Ingested,
-) -> None:  # fmt: skip
+    device: Device,
+    busy: Intervals,
+    idle: dict[str, Intervals],
+    steps: Steps,
+    numbers: Times,
+    process: int,
+    ingested: Ingested,
+) -> None:
     worked = busy.covered(steps.begin, steps.end)
     rest = steps.end - steps.begin - worked
     parts = spent(idle, steps.begin, steps.end)
     known = sum(parts.values(), np.zeros(len(rest), np.int64))
     columns: Columns = {
-        "process": np.full(len(rest), process), "device": np.full(len(rest), device.number),
-        "step": numbers, "busy_ns": worked, "idle_ns": rest,
+        "process": np.full(len(rest), process),
+        "device": np.full(len(rest), device.number),
+        "step": numbers,
+        "busy_ns": worked,
+        "idle_ns": rest,
         **{f"idle_{name}_ns": time for name, time in parts.items()},
         "idle_other_ns": rest - known,
-        "collective_ns": [None] * len(rest) if device.own is None else (
-            worked - device.own.covered(steps.begin, steps.end)),
-    }  # fmt: skip
+        "collective_ns": [None] * len(rest)
+        if device.own is None
+        else (worked - device.own.covered(steps.begin, steps.end)),
+    }
     ingested.append("device_step", columns)

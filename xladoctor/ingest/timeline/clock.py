@@ -17,8 +17,18 @@ _ABSOLUTE_NS = 1 << 59  # 2^59 ns is in 1988: an origin beyond it is a wall cloc
 _LATEST_NS = 1 << 62  # in 2116; only damaged files say something later
 
 #: Stats that the analysis needs; the rest are decoded when a query asks for them.
-NEEDED = ("hlo_op", "hlo_module", "run_id", "graph_hash", "step_num", "_r", "file", "line",
-          IN_GRAPH, CALL)  # fmt: skip
+NEEDED = (
+    "hlo_op",
+    "hlo_module",
+    "run_id",
+    "graph_hash",
+    "step_num",
+    "_r",
+    "file",
+    "line",
+    IN_GRAPH,
+    CALL,
+)
 
 
 @dataclass
@@ -55,8 +65,11 @@ class Timeline:
     def named(self, line: Line, *names: str) -> wire.Array:
         """Numbers in the line of the events with one of these few names."""
         indices = [index for name in names if (index := self.events.index(name)) >= 0]
-        return np.flatnonzero(np.isin(self.events.name[line.events], indices)) if indices else (
-            np.empty(0, np.int64))  # fmt: skip
+        return (
+            np.flatnonzero(np.isin(self.events.name[line.events], indices))
+            if indices
+            else (np.empty(0, np.int64))
+        )
 
     def choice(self, names: Iterable[str]) -> wire.Array:
         """Many names, to choose events of many lines by."""

@@ -40,19 +40,35 @@ def compile_phases(
     for line in (line for plane in timeline.hosts for line in plane.lines):
         roots, spent = _spent(timeline, line, phases)
         for number, phase in sorted(spent):
-            rows.add("compile_phase", process=process, phase=phase,
-                     compilation=index + number if number >= 0 else None,
-                     duration_ns=spent[number, phase])  # fmt: skip
+            rows.add(
+                "compile_phase",
+                process=process,
+                phase=phase,
+                compilation=index + number if number >= 0 else None,
+                duration_ns=spent[number, phase],
+            )
         sites = PythonFrames.of(timeline, line, {}).sites(roots.begin, [_CALL] * len(roots.begin))
         for begin, end, site in zip(roots.begin.tolist(), roots.end.tolist(), sites, strict=True):
             part = _made(end, seen.get(line.number, []))
             row = {
-                "process": process, "thread": line.id, "index": index, "step": None, "ordinal": 0,
-                "launches": None, "graph_hash": None, "cause": None, "inputs": None,
-                "outputs": None, "memory_bytes": None, "callbacks": None, "cached": None,
-                "compile_id": part and part_of(part), "end_ns": end, "duration_ns": end - begin,
+                "process": process,
+                "thread": line.id,
+                "index": index,
+                "step": None,
+                "ordinal": 0,
+                "launches": None,
+                "graph_hash": None,
+                "cause": None,
+                "inputs": None,
+                "outputs": None,
+                "memory_bytes": None,
+                "callbacks": None,
+                "cached": None,
+                "compile_id": part and part_of(part),
+                "end_ns": end,
+                "duration_ns": end - begin,
                 **site.columns(),
-            }  # fmt: skip
+            }
             if part:
                 row["cause"] = f"jit({part.rpartition('/')[0]})"
                 row |= calls.place(row)
@@ -70,8 +86,9 @@ def _first_calls(timeline: Timeline) -> dict[int, list[tuple[int, str]]]:
         which = timeline.chosen(line, parts)
         called = timeline.events.name[line.events][which].tolist()
         for name, begin in zip(called, timeline.begins(line, which).tolist(), strict=True):
-            first[names[name]] = min(first.get(names[name], (begin, line.number)),
-                                     (begin, line.number))  # fmt: skip
+            first[names[name]] = min(
+                first.get(names[name], (begin, line.number)), (begin, line.number)
+            )
     by_line: dict[int, list[tuple[int, str]]] = {}
     for name, (begin, number) in sorted(first.items(), key=lambda each: each[1]):
         by_line.setdefault(number, []).append((begin, name))

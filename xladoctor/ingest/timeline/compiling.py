@@ -52,10 +52,15 @@ def find(timeline: Timeline) -> list[Compiled]:
         ):
             within = client < len(starts) and starts[client] < end
             code = hashes.get(line.first + event, -1)
-            compilations.append(Compiled(
-                begin, end, timeline.events.names[code] if code >= 0 else None,
-                int(stops[client] - starts[client]) if within else None, function,
-            ))  # fmt: skip
+            compilations.append(
+                Compiled(
+                    begin,
+                    end,
+                    timeline.events.names[code] if code >= 0 else None,
+                    int(stops[client] - starts[client]) if within else None,
+                    function,
+                )
+            )
     return sorted(compilations, key=lambda compiled: compiled.begin_ns)
 
 
@@ -96,8 +101,10 @@ def _functions(timeline: Timeline, line: Line, instants: Times) -> list[str | No
         which, begin, end = which[order], begin[order], end[order]
     _, _, parent = nest(begin, end - begin)
     texts = [called(names[index]) for index in timeline.events.name[line.events][which]]
-    return [texts[call] if call >= 0 else None
-            for call in innermost(begin, end, parent, instants).tolist()]  # fmt: skip
+    return [
+        texts[call] if call >= 0 else None
+        for call in innermost(begin, end, parent, instants).tolist()
+    ]
 
 
 def _number(name: str, key: int) -> int:
@@ -174,9 +181,13 @@ def protos(space: Space) -> list[tuple[int, bytes]]:
 def _modules(space: Space) -> list[tuple[str, int, bytes]]:
     """The same with their names."""
     return sorted(
-        ((entry.name, _number(entry.name, entry.id or key), stats["Hlo Proto"])
-         for plane in space.planes if plane.name == "/host:metadata"
-         for key, entry in plane.event_metadata.items()
-         for stats in [plane.metadata_stats(entry)] if stats.get("Hlo Proto")),
+        (
+            (entry.name, _number(entry.name, entry.id or key), stats["Hlo Proto"])
+            for plane in space.planes
+            if plane.name == "/host:metadata"
+            for key, entry in plane.event_metadata.items()
+            for stats in [plane.metadata_stats(entry)]
+            if stats.get("Hlo Proto")
+        ),
         key=lambda module: module[1:],
-    )  # fmt: skip
+    )

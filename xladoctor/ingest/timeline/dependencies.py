@@ -37,9 +37,13 @@ _NO_WAIT_NS = 1000
 _PYTHON = len(NAMES)
 _WAIT = NAMES.index("wait")
 #: Calls by the events that enclose them; a cut has none.
-_NAMED = {"barrier": events("barrier"), "read": ("xladoctor.read",),
-          "input": ("xladoctor.input",), "save": ("xladoctor.save",),
-          "upload": ("xladoctor.upload",)}  # fmt: skip
+_NAMED = {
+    "barrier": events("barrier"),
+    "read": ("xladoctor.read",),
+    "input": ("xladoctor.input",),
+    "save": ("xladoctor.save",),
+    "upload": ("xladoctor.upload",),
+}
 _KINDS = (*_NAMED, "cut")
 _CUT = _KINDS.index("cut")
 
@@ -68,9 +72,14 @@ class _Window:
 
 
 def add_dependencies(
-    timeline: Timeline, lines: list[Line], steps: Steps | None, numbers: Times | None,
-    devices: list[Device], process: int, ingested: Ingested,
-) -> None:  # fmt: skip
+    timeline: Timeline,
+    lines: list[Line],
+    steps: Steps | None,
+    numbers: Times | None,
+    devices: list[Device],
+    process: int,
+    ingested: Ingested,
+) -> None:
     """Fill ``host_segment`` and ``device_execution``, of the busiest device."""
     for table in ("host_segment", "device_execution"):
         ingested.table(table)
@@ -86,11 +95,17 @@ def add_dependencies(
         return
     runs = Intervals(runs.begin[inside], runs.end[inside])
     count = len(inside)
-    ingested.append("device_execution", {
-        "process": np.full(count, process), "execution": np.arange(count),
-        "device": np.full(count, device.number), "launched_ns": handed[inside],
-        "begin_ns": runs.begin, "end_ns": runs.end,
-    })  # fmt: skip
+    ingested.append(
+        "device_execution",
+        {
+            "process": np.full(count, process),
+            "execution": np.arange(count),
+            "device": np.full(count, device.number),
+            "launched_ns": handed[inside],
+            "begin_ns": runs.begin,
+            "end_ns": runs.end,
+        },
+    )
     segments = _segments(window, handed[inside], runs)
     process_of = np.full(len(segments["segment"]), process)
     ingested.append("host_segment", {"process": process_of, **segments})
@@ -121,13 +136,16 @@ def _segments(window: _Window, launched: Times, runs: Intervals) -> Columns:
         "step": _or_null(step_of(window.steps, window.numbers, begin)),
         "activity": Interned(activity.astype(np.int32), [*NAMES, "python"]),
         "region": Interned(np.append(calls.kind, -1)[call].astype(np.int32), list(_KINDS)),
-        "call": _or_null(call), "begin_ns": begin, "duration_ns": end - begin,
+        "call": _or_null(call),
+        "begin_ns": begin,
+        "duration_ns": end - begin,
         "launches": np.ma.masked_array(launching, ~here),
         "awaits": _or_null(np.where(activity == _WAIT, _awaited(end, launched, runs), -1)),
-        "file": Interned(np.append(calls.file, -1)[call].astype(np.int32),
-                         window.timeline.events.names),
+        "file": Interned(
+            np.append(calls.file, -1)[call].astype(np.int32), window.timeline.events.names
+        ),
         "line": _or_null(np.append(calls.line, -1)[call]),
-    }  # fmt: skip
+    }
 
 
 def _distinct(instants: Times) -> Times:
@@ -165,8 +183,9 @@ def _calls(timeline: Timeline, lines: list[Line]) -> _Calls:
     end = np.where(cut & (until < other), until, end)
     apart = outer(begin, end)
     begin, end, event, kind = begin[apart], end[apart], event[apart], kind[apart]
-    return _Calls(begin, end, kind, _texts(timeline, event, "file"),
-                    _numbers(timeline, event, "line"))  # fmt: skip
+    return _Calls(
+        begin, end, kind, _texts(timeline, event, "file"), _numbers(timeline, event, "line")
+    )
 
 
 def _profiled(window: _Window, waiting: Intervals) -> _Calls:
@@ -176,8 +195,12 @@ def _profiled(window: _Window, waiting: Intervals) -> _Calls:
     timeline = window.timeline
     asked = timeline.choice(input_names(timeline.events.names))
     parts = [(line, timeline.chosen(line, asked)) for line in window.lines]
-    inputs = Intervals.union(*(np.concatenate([get(*part) for part in parts])
-                               for get in (timeline.begins, timeline.ends)))  # fmt: skip
+    inputs = Intervals.union(
+        *(
+            np.concatenate([get(*part) for part in parts])
+            for get in (timeline.begins, timeline.ends)
+        )
+    )
     _, reads, _ = operator_calls(timeline, window.lines, waiting)
     apart = covering(inputs.begin, inputs.end, reads.begin) < 0
     reads = Intervals(reads.begin[apart], reads.end[apart])
@@ -189,8 +212,13 @@ def _profiled(window: _Window, waiting: Intervals) -> _Calls:
     line = [-1 if site.line is None else site.line for site in sites]
     begin, end = np.append(reads.begin, inputs.begin), np.append(reads.end, inputs.end)
     order = np.argsort(begin, kind="stable")
-    return _Calls(begin[order], end[order], kind[order].astype(np.int8),
-                  np.array(file, np.int64)[order], np.array(line, np.int64)[order])  # fmt: skip
+    return _Calls(
+        begin[order],
+        end[order],
+        kind[order].astype(np.int8),
+        np.array(file, np.int64)[order],
+        np.array(line, np.int64)[order],
+    )
 
 
 def _kinds(timeline: Timeline, event: wire.Ints) -> wire.Array:

@@ -68,24 +68,40 @@ def find_devices(timeline: Timeline) -> list[Device]:
             busy = _busy(timeline, [(line, slice(None)) for line in lines])
             modules = _modules(timeline, plane)
             ops = _Ops(timeline, codes, modules, _shown(plane))
-            copies = [index for index, name in enumerate(timeline.events.names)
-                      if name.startswith(COPIES)]  # fmt: skip
-            computing = [(line, np.flatnonzero(~np.isin(timeline.events.name[line.events], copies)))
-                         for line in lines]  # fmt: skip
+            copies = [
+                index for index, name in enumerate(timeline.events.names) if name.startswith(COPIES)
+            ]
+            computing = [
+                (line, np.flatnonzero(~np.isin(timeline.events.name[line.events], copies)))
+                for line in lines
+            ]
             for line, which in computing:
                 ops.take(line, which)
             runs = Intervals(modules["begin"], modules["end"]) if modules else _NONE
-            devices.append(Device(len(devices), plane.name, kind, busy, _busy(timeline, computing),
-                                  runs, _own(timeline, lines), ops.columns()))  # fmt: skip
+            devices.append(
+                Device(
+                    len(devices),
+                    plane.name,
+                    kind,
+                    busy,
+                    _busy(timeline, computing),
+                    runs,
+                    _own(timeline, lines),
+                    ops.columns(),
+                )
+            )
     return devices or _cpu(timeline, codes)
 
 
 def _own(timeline: Timeline, lines: list[Line]) -> Intervals | None:
     beginnings = events("collective")
-    collectives = [index for index, name in enumerate(timeline.events.names)
-                   if name.startswith(beginnings)]  # fmt: skip
-    others = [(line, np.flatnonzero(~np.isin(timeline.events.name[line.events], collectives)))
-              for line in lines]  # fmt: skip
+    collectives = [
+        index for index, name in enumerate(timeline.events.names) if name.startswith(beginnings)
+    ]
+    others = [
+        (line, np.flatnonzero(~np.isin(timeline.events.name[line.events], collectives)))
+        for line in lines
+    ]
     return _busy(timeline, others) if collectives else None
 
 
@@ -127,8 +143,13 @@ def _already_begun(timeline: Timeline, ops: wire.Array) -> int:
     Of such an operation the profile has the mark of its end alone.
     """
     names = timeline.events.names
-    operation = np.array([timeline.events.index(name.removeprefix(_END)) if name.startswith(_END)
-                          else -1 for name in names], np.int64)  # fmt: skip
+    operation = np.array(
+        [
+            timeline.events.index(name.removeprefix(_END)) if name.startswith(_END) else -1
+            for name in names
+        ],
+        np.int64,
+    )
     begun, ended = (np.full(len(names), NEVER) for _ in range(2))
     for line in (line for plane in timeline.hosts for line in plane.lines if line.count):
         name, begin = timeline.events.name[line.events], timeline.begins(line)
@@ -141,13 +162,16 @@ def _already_begun(timeline: Timeline, ops: wire.Array) -> int:
 
 
 def _busy(timeline: Timeline, parts: Sequence[tuple[Line, wire.Array | slice]]) -> Intervals:
-    spans = [Intervals.union(timeline.begins(line, which), timeline.ends(line, which))
-             for line, which in parts]  # fmt: skip
+    spans = [
+        Intervals.union(timeline.begins(line, which), timeline.ends(line, which))
+        for line, which in parts
+    ]
     spans = [intervals for intervals in spans if len(intervals.begin)]
     if not spans:
         return _NONE
-    return Intervals.union(np.concatenate([part.begin for part in spans]),
-                           np.concatenate([part.end for part in spans]))  # fmt: skip
+    return Intervals.union(
+        np.concatenate([part.begin for part in spans]), np.concatenate([part.end for part in spans])
+    )
 
 
 def _codes(timeline: Timeline, stat: str) -> wire.Array:
@@ -164,15 +188,21 @@ def _modules(timeline: Timeline, plane: Plane) -> dict[str, Any]:
         if line.name == "XLA Modules" and line.count:
             begins, ends = timeline.begins(line), timeline.ends(line)
             order = np.argsort(begins, kind="stable")
-            return {"begin": begins[order], "end": ends[order],
-                    "name": timeline.events.name[line.events][order]}  # fmt: skip
+            return {
+                "begin": begins[order],
+                "end": ends[order],
+                "name": timeline.events.name[line.events][order],
+            }
     return {}
 
 
 def _shown(plane: Plane) -> dict[str, str]:
     """Names to show: the name of a TPU's operation is its whole HLO text."""
-    return {entry.name: entry.display_name for entry in plane.event_metadata.values()
-            if entry.display_name}  # fmt: skip
+    return {
+        entry.name: entry.display_name
+        for entry in plane.event_metadata.values()
+        if entry.display_name
+    }
 
 
 def _without_id(module: str | None) -> str | None:
@@ -184,9 +214,12 @@ class _Ops:
     """Adds up operations by module and instruction."""
 
     def __init__(
-        self, timeline: Timeline, codes: dict[str, wire.Array], modules: dict[str, Any],
+        self,
+        timeline: Timeline,
+        codes: dict[str, wire.Array],
+        modules: dict[str, Any],
         shown: dict[str, str],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._timeline = timeline
         self._codes = codes
         self._modules = modules
@@ -206,8 +239,9 @@ class _Ops:
         keys, where = np.unique(module * len(events.names) + op, return_inverse=True)
         count = np.bincount(where)
         lasted, alone = np.bincount(where, duration), np.bincount(where, own)
-        for key, *sums in zip(keys.tolist(), count.tolist(), lasted.tolist(), alone.tolist(),
-                              strict=True):  # fmt: skip
+        for key, *sums in zip(
+            keys.tolist(), count.tolist(), lasted.tolist(), alone.tolist(), strict=True
+        ):
             known = self._sums.setdefault(divmod(key, len(events.names)), [0, 0, 0])
             known[:] = [int(a + b) for a, b in zip(known, sums, strict=True)]
 

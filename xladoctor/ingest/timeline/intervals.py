@@ -54,8 +54,12 @@ class Intervals:
             return Intervals(np.empty(0, np.int64), np.empty(0, np.int64))
         begin, end = int(self.begin[0]), int(self.end[-1])
         outside = self.gaps(begin, end), other.gaps(begin, end)
-        neither = Intervals.union(*(np.concatenate([getattr(part, side) for part in outside])
-                                    for side in ("begin", "end")))  # fmt: skip
+        neither = Intervals.union(
+            *(
+                np.concatenate([getattr(part, side) for part in outside])
+                for side in ("begin", "end")
+            )
+        )
         return neither.gaps(begin, end)
 
     def covered(self, begin: Times, end: Times) -> Times:

@@ -47,8 +47,15 @@ def add_kernel_sites(
             spent[names[at], *where, site.user_function or site.function or ""] += lasted[at]
     for (name, file, line, function), duration in spent.items():
         share = duration / max(1, whole[name])
-        ingested.add("kernel_site", process=process, hlo_op=timeline.events.names[name], file=file,
-                     line=line, function=function, share=share)  # fmt: skip
+        ingested.add(
+            "kernel_site",
+            process=process,
+            hlo_op=timeline.events.names[name],
+            file=file,
+            line=line,
+            function=function,
+            share=share,
+        )
 
 
 def _asked(timeline: Timeline, lines: list[Line], calls: Times) -> Times:
@@ -56,8 +63,9 @@ def _asked(timeline: Timeline, lines: list[Line], calls: Times) -> Times:
     numbered, numbers = timeline.space.numbered(timeline.events)
     number_of = np.full(len(timeline.events.name), -1, np.int64)
     number_of[numbered] = numbers
-    backward = timeline.choice(name for name in timeline.events.names
-                               if name.startswith(events("backward")))  # fmt: skip
+    backward = timeline.choice(
+        name for name in timeline.events.names if name.startswith(events("backward"))
+    )
     made = _made(timeline, lines[0], number_of, backward)
     asked = np.full(len(calls), -1, np.int64)
     for line in lines:

@@ -31,9 +31,13 @@ def launches_graph(name: str) -> bool:
 
 
 def add_launches(
-    timeline: Timeline, steps: Steps | None, numbers: Times | None, devices: Sequence[Device],
-    process: int, ingested: Ingested,
-) -> None:  # fmt: skip
+    timeline: Timeline,
+    steps: Steps | None,
+    numbers: Times | None,
+    devices: Sequence[Device],
+    process: int,
+    ingested: Ingested,
+) -> None:
     """Fill ``device_launch``, if the timeline joins calls with kernels or names recorded graphs."""
     in_graphs = timeline.space.in_graphs(timeline.events)
     if timeline.space.joins_calls:
@@ -44,14 +48,16 @@ def add_launches(
         return
     how[in_graphs] = _GRAPH
     planes = {plane.name: plane for plane in timeline.space.planes}
-    copies = [number for number, name in enumerate(timeline.events.names)
-              if name.startswith(COPIES)]  # fmt: skip
+    copies = [
+        number for number, name in enumerate(timeline.events.names) if name.startswith(COPIES)
+    ]
     for device in devices:
         for line in working(planes[device.name]) if device.name in planes else ():
             which = np.flatnonzero(~np.isin(timeline.events.name[line.events], copies))
             step = step_of(steps, numbers, timeline.begins(line, which))
-            _add(device, step, caller[line.events][which], how[line.events][which], process,
-                 ingested)  # fmt: skip
+            _add(
+                device, step, caller[line.events][which], how[line.events][which], process, ingested
+            )
 
 
 def _callers(timeline: Timeline) -> tuple[wire.Ints, wire.Ints]:
@@ -83,8 +89,14 @@ def _add(
     first &= caller >= 0
     keys, where = np.unique((step + 1) * 3 + how + 1, return_inverse=True)
     own, way = keys // 3 - 1, keys % 3 - 1
-    ingested.append("device_launch", {
-        "process": np.full(len(keys), process), "device": np.full(len(keys), device.number),
-        "step": np.ma.masked_array(own, own < 0), "how": Interned(way.astype(np.int32), _HOW),
-        "kernels": np.bincount(where), "calls": np.bincount(where, first).astype(np.int64),
-    })  # fmt: skip
+    ingested.append(
+        "device_launch",
+        {
+            "process": np.full(len(keys), process),
+            "device": np.full(len(keys), device.number),
+            "step": np.ma.masked_array(own, own < 0),
+            "how": Interned(way.astype(np.int32), _HOW),
+            "kernels": np.bincount(where),
+            "calls": np.bincount(where, first).astype(np.int64),
+        },
+    )

@@ -24,13 +24,16 @@ def operator_calls(
     nothing = np.empty(0, np.int64)
     begin = np.concatenate([nothing, *(timeline.begins(*part) for part in parts)])
     end = np.concatenate([nothing, *(timeline.ends(*part) for part in parts)])
-    name = np.concatenate([nothing, *(timeline.events.name[line.events][which]
-                                      for line, which in parts)])  # fmt: skip
+    name = np.concatenate(
+        [nothing, *(timeline.events.name[line.events][which] for line, which in parts)]
+    )
     outer = outermost(begin, end)
     begin, end, name = begin[outer], end[outer], name[outer]
     waited = np.flatnonzero(waiting.covered(begin, end) > 0)
     scalar = with_trait("reads_scalar")
-    via = [(names[code], "item" if names[code] in scalar else "fetch")
-           for code in name[waited].tolist()]  # fmt: skip
+    via = [
+        (names[code], "item" if names[code] in scalar else "fetch")
+        for code in name[waited].tolist()
+    ]
     reads = Intervals(begin[waited], end[waited])
     return Intervals.union(begin, end) if len(begin) else None, reads, via

@@ -22,9 +22,12 @@ from xladoctor.ingest.xplane.space import Line
 
 
 def add_operators(
-    timeline: Timeline, steps: Steps | None, numbers: Times | None, process: int,
+    timeline: Timeline,
+    steps: Steps | None,
+    numbers: Times | None,
+    process: int,
     ingested: Ingested,
-) -> None:  # fmt: skip
+) -> None:
     """Fill ``host_op``, if calls are joined with work."""
     calls, works = timeline.space.joined(timeline.events)
     if not len(calls):
@@ -33,8 +36,11 @@ def add_operators(
     names = timeline.events.names
     shown = np.array([not is_frame(name) for name in names], bool)
     nothing = np.empty((6, 0), np.int64)
-    parts = [_of_line(timeline, line, shown, calls, lasted)
-             for plane in timeline.hosts for line in plane.lines]  # fmt: skip
+    parts = [
+        _of_line(timeline, line, shown, calls, lasted)
+        for plane in timeline.hosts
+        for line in plane.lines
+    ]
     name, begin, *sums = np.concatenate([nothing, *parts], axis=1)
     step = step_of(steps, numbers, begin)
     # One number of both: rows of an array are compared as bytes, ten times as slow.
@@ -42,12 +48,19 @@ def add_operators(
     count = np.bincount(where)
     total = [np.bincount(where, part).astype(np.int64) for part in sums]
     step, name = keys // len(names) - 1, keys % len(names)
-    ingested.append("host_op", {
-        "process": np.full(len(step), process), "step": np.ma.masked_array(step, step < 0),
-        "name": Interned(name.astype(np.int32), names), "count": count,
-        "duration_ns": total[0] // 1000, "self_ns": total[1] // 1000, "launches": total[2],
-        "device_ns": total[3] // 1000,
-    })  # fmt: skip
+    ingested.append(
+        "host_op",
+        {
+            "process": np.full(len(step), process),
+            "step": np.ma.masked_array(step, step < 0),
+            "name": Interned(name.astype(np.int32), names),
+            "count": count,
+            "duration_ns": total[0] // 1000,
+            "self_ns": total[1] // 1000,
+            "launches": total[2],
+            "device_ns": total[3] // 1000,
+        },
+    )
 
 
 #: Where an operator is called, the surest first: each with the events that it lies in.
@@ -56,9 +69,13 @@ _ELSEWHERE = "loop"
 
 
 def add_eager(
-    timeline: Timeline, lines: list[Line], steps: Steps | None, numbers: Times | None,
-    process: int, ingested: Ingested,
-) -> None:  # fmt: skip
+    timeline: Timeline,
+    lines: list[Line],
+    steps: Steps | None,
+    numbers: Times | None,
+    process: int,
+    ingested: Ingested,
+) -> None:
     """Fill ``eager_op``, if the loop's threads (``lines``) run compiled functions."""
     making = timeline.choice(input_names(timeline.events.names))
     compiled = [_in(timeline, line, _beginning(timeline, "compiled")) for line in lines]
@@ -85,14 +102,23 @@ def add_eager(
     keys, where = np.unique(((step + 1) * len(names) + name) * 3 + place, return_inverse=True)
     rest, place = np.divmod(keys, 3)
     step, name = rest // len(names) - 1, rest % len(names)
-    total = [np.bincount(where, part, len(keys)).astype(np.int64)
-             for part in (lasted_ps, launches, device_ps)]  # fmt: skip
-    ingested.append("eager_op", {
-        "process": np.full(len(step), process), "step": np.ma.masked_array(step, step < 0),
-        "place": Interned(place.astype(np.int32), [*(name for name, _ in _PLACES), _ELSEWHERE]),
-        "name": Interned(name.astype(np.int32), names), "count": np.bincount(where),
-        "duration_ns": total[0] // 1000, "launches": total[1], "device_ns": total[2] // 1000,
-    })  # fmt: skip
+    total = [
+        np.bincount(where, part, len(keys)).astype(np.int64)
+        for part in (lasted_ps, launches, device_ps)
+    ]
+    ingested.append(
+        "eager_op",
+        {
+            "process": np.full(len(step), process),
+            "step": np.ma.masked_array(step, step < 0),
+            "place": Interned(place.astype(np.int32), [*(name for name, _ in _PLACES), _ELSEWHERE]),
+            "name": Interned(name.astype(np.int32), names),
+            "count": np.bincount(where),
+            "duration_ns": total[0] // 1000,
+            "launches": total[1],
+            "device_ns": total[2] // 1000,
+        },
+    )
 
 
 def _beginning(timeline: Timeline, meaning: Event) -> wire.Array:
@@ -108,9 +134,12 @@ def _in(timeline: Timeline, line: Line, choice: wire.Array) -> Intervals:
 
 
 def _of_line(
-    timeline: Timeline, line: Line, shown: np.ndarray[tuple[int], np.dtype[np.bool_]],
-    calls: Times, lasted: Times,
-) -> Times:  # fmt: skip
+    timeline: Timeline,
+    line: Line,
+    shown: np.ndarray[tuple[int], np.dtype[np.bool_]],
+    calls: Times,
+    lasted: Times,
+) -> Times:
     """Name, begin (ns), duration and self time (ps), launches and their time (ps) of each event."""
     events, part = timeline.events, line.events
     which = np.flatnonzero(shown[events.name[part]])
@@ -122,5 +151,13 @@ def _of_line(
     until = np.concatenate(([0], np.cumsum(lasted[mine][order])))
     first = np.searchsorted(at[order], start)
     last = np.searchsorted(at[order], start + np.maximum(duration, 1))
-    return np.stack((events.name[part][which].astype(np.int64), timeline.begins(line, which),
-                     duration, own, last - first, until[last] - until[first]))  # fmt: skip
+    return np.stack(
+        (
+            events.name[part][which].astype(np.int64),
+            timeline.begins(line, which),
+            duration,
+            own,
+            last - first,
+            until[last] - until[first],
+        )
+    )

@@ -60,12 +60,19 @@ class PythonFrames:
             paths: of files by their names, where these are known and of one file alone.
         """
         names = timeline.events.names
-        parsed = {index: frame._replace(file=paths.get(frame.file, frame.file))
-                  for index, name in enumerate(names) if (frame := _parse(name))}  # fmt: skip
+        parsed = {
+            index: frame._replace(file=paths.get(frame.file, frame.file))
+            for index, name in enumerate(names)
+            if (frame := _parse(name))
+        }
         code = np.full(len(names) + 1, -1, np.int64)
         code[list(parsed)] = np.arange(len(parsed))
-        lines = [line for plane in timeline.hosts for line in plane.lines
-                 if parsed and main is not None and line.id == main.id and line.count]  # fmt: skip
+        lines = [
+            line
+            for plane in timeline.hosts
+            for line in plane.lines
+            if parsed and main is not None and line.id == main.id and line.count
+        ]
         which = [np.flatnonzero(code[timeline.events.name[line.events]] >= 0) for line in lines]
         parts = list(zip(lines, which, strict=True))
         nothing = np.empty(0, np.int64)

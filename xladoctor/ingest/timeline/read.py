@@ -84,9 +84,12 @@ def read_timeline(
 
 
 def _read(
-    file: TimelineFile, space: Space, folders: Folders, ingested: Ingested,
+    file: TimelineFile,
+    space: Space,
+    folders: Folders,
+    ingested: Ingested,
     progress: Progress | None,
-) -> Compilations:  # fmt: skip
+) -> Compilations:
     if no_cache_reason and no_cache_reason not in ingested.notes:
         ingested.notes.append(no_cache_reason)
     timeline = Timeline.of(space, progress.advance if progress else None)
@@ -99,12 +102,15 @@ def _read(
     if steps is None and file.alone and (steps := whole_span(timeline, lines, devices)):
         ingested.notes.append(f"{space.path}: nothing marks steps; all of it is taken as one")
     if steps and steps.each and space.joins_calls:
-        ingested.notes.append(f"{space.path}: {_marks(marked)} are taken to go from"
-                              f" {steps.each} to the next")  # fmt: skip
+        ingested.notes.append(
+            f"{space.path}: {_marks(marked)} are taken to go from {steps.each} to the next"
+        )
     strange = not_understood(timeline, devices)
     if strange:
-        ingested.notes.append(f"{space.path}: what drives the device is not understood ({strange}),"
-                              " so that waits and launches are not judged")  # fmt: skip
+        ingested.notes.append(
+            f"{space.path}: what drives the device is not understood ({strange}),"
+            " so that waits and launches are not judged"
+        )
     _describe(file, timeline, main, steps, strange, ingested)
     doing[UNRECORDED] = unrecorded(timeline, lines, doing, steps, strange=strange is not None)
     numbers = None
@@ -150,36 +156,64 @@ def _marks(marked: Steps | None) -> str:
 
 
 def _describe(
-    file: TimelineFile, timeline: Timeline, main: Line | None, steps: Steps | None,
-    strange: str | None, ingested: Ingested,
-) -> None:  # fmt: skip
+    file: TimelineFile,
+    timeline: Timeline,
+    main: Line | None,
+    steps: Steps | None,
+    strange: str | None,
+    ingested: Ingested,
+) -> None:
     space = timeline.space
     host = file.host or (space.hostnames[0] if len(space.hostnames) == 1 else None)
     ingested.add(
-        "timeline", process=file.process, host=host, pid=space.pid, rank=space.rank,
-        file=str(file.path), begin_ns=timeline.begin,
-        end_ns=timeline.end, planes=len(space.planes), lines=len(space.lines),
-        events=space.event_count, bytes=space.size, complete=not int(space.damage[0]),
+        "timeline",
+        process=file.process,
+        host=host,
+        pid=space.pid,
+        rank=space.rank,
+        file=str(file.path),
+        begin_ns=timeline.begin,
+        end_ns=timeline.end,
+        planes=len(space.planes),
+        lines=len(space.lines),
+        events=space.event_count,
+        bytes=space.size,
+        complete=not int(space.damage[0]),
         steps_from=steps.source if steps else None,
-        frontend=written_in(timeline.events.names, space.categories), not_understood=strange,
-    )  # fmt: skip
+        frontend=written_in(timeline.events.names, space.categories),
+        not_understood=strange,
+    )
     ingested.table("plane")
     ingested.table("line")
     for plane in space.planes:
-        ingested.add("plane", process=file.process, plane=plane.number, name=plane.name,
-                     kind=kind_of(plane.name))  # fmt: skip
+        ingested.add(
+            "plane",
+            process=file.process,
+            plane=plane.number,
+            name=plane.name,
+            kind=kind_of(plane.name),
+        )
         for line in plane.lines:
             ingested.add(
-                "line", process=file.process, line=line.number, plane=plane.number, id=line.id,
-                name=line.name, main=line is main, begin_ns=timeline.origin(line),
+                "line",
+                process=file.process,
+                line=line.number,
+                plane=plane.number,
+                id=line.id,
+                name=line.name,
+                main=line is main,
+                begin_ns=timeline.origin(line),
                 events=line.count,
-            )  # fmt: skip
+            )
 
 
 def _defer_events(
-    timeline: Timeline, steps: Steps | None, numbers: Times | None, process: int,
+    timeline: Timeline,
+    steps: Steps | None,
+    numbers: Times | None,
+    process: int,
     ingested: Ingested,
-) -> None:  # fmt: skip
+) -> None:
     """Leave the large tables until a query names them."""
     space, origin = timeline.space, timeline.origin
     step_of: Callable[[Times], Times] = partial(breakdown.step_of, steps, numbers)

@@ -37,9 +37,14 @@ _OF_FUNCTIONS = (
 
 
 def add_records(
-    timeline: Timeline, lines: list[Line], steps: Steps | None, doing: dict[str, Intervals],
-    compiled: Sequence[Compiled], process: int, ingested: Ingested,
-) -> Columns | None:  # fmt: skip
+    timeline: Timeline,
+    lines: list[Line],
+    steps: Steps | None,
+    doing: dict[str, Intervals],
+    compiled: Sequence[Compiled],
+    process: int,
+    ingested: Ingested,
+) -> Columns | None:
     """Fill ``step``, ``cut`` and ``host_sync`` of a process that nothing else tells of.
 
     Without events of a frontend in the timeline they count as not looked for.
@@ -101,9 +106,14 @@ class _Loop:
 
     @classmethod
     def of(
-        cls, timeline: Timeline, lines: list[Line], steps: Steps | None,
-        compiled: Sequence[Compiled], doing: dict[str, Intervals], paths: Mapping[str, str],
-    ) -> _Loop:  # fmt: skip
+        cls,
+        timeline: Timeline,
+        lines: list[Line],
+        steps: Steps | None,
+        compiled: Sequence[Compiled],
+        doing: dict[str, Intervals],
+        paths: Mapping[str, str],
+    ) -> _Loop:
         """Its events in a timeline."""
         barriers = _when(timeline, lines[:1], events("barrier"))
         graphs = _when(timeline, lines, events("graph"))
@@ -128,21 +138,45 @@ class _Loop:
         before = np.append(before, before[-1:].sum() + len(before[-1:]))
         compilations = np.array([compilation.begin_ns for compilation in compiled], np.int64)
         frames = PythonFrames.of(timeline, lines[0] if lines else None, paths)
-        return cls(lines[0].id if lines else 0, begin, timeline.end, ends, before, barriers, graphs,
-                   calls is not None, reads, via, compilations, doing, frames)  # fmt: skip
+        return cls(
+            lines[0].id if lines else 0,
+            begin,
+            timeline.end,
+            ends,
+            before,
+            barriers,
+            graphs,
+            calls is not None,
+            reads,
+            via,
+            compilations,
+            doing,
+            frames,
+        )
 
     def add_steps(self, process: int, ingested: Ingested) -> None:
         """From barrier to barrier, and what came after the last."""
         begin, end = self._until(self.ends)
         number = np.arange(len(begin))
-        self._add("step", begin, end, process, ingested, {
-            "tail": number == len(self.ends), "index": number, "ordinal": self.before,
-            "barriers": np.ones(len(begin), np.int64),
-            "traced": np.ones(len(begin), bool),
-            "probed": np.zeros(len(begin), bool), "capture_ns": np.zeros(len(begin), np.int64),
-            "executions": _count(self.graphs.begin, begin, end),
-            "compilations": _count(self.compiled, begin, end), "log_offset": [None] * len(begin),
-        })  # fmt: skip
+        self._add(
+            "step",
+            begin,
+            end,
+            process,
+            ingested,
+            {
+                "tail": number == len(self.ends),
+                "index": number,
+                "ordinal": self.before,
+                "barriers": np.ones(len(begin), np.int64),
+                "traced": np.ones(len(begin), bool),
+                "probed": np.zeros(len(begin), bool),
+                "capture_ns": np.zeros(len(begin), np.int64),
+                "executions": _count(self.graphs.begin, begin, end),
+                "compilations": _count(self.compiled, begin, end),
+                "log_offset": [None] * len(begin),
+            },
+        )
         if not len(self.ends):
             self._add_cuts(process, ingested)
 
@@ -151,12 +185,19 @@ class _Loop:
         stops = self.reads.end
         begin, end = self._until(stops)
         last = np.arange(len(begin)) == len(stops)
-        self._add("cut", begin, end, process, ingested, {
-            "step": np.zeros(len(begin), np.int64),
-            "ended_by": np.where(last, "end", "read").tolist(),
-            "launches": _count(self.graphs.begin, begin, end),
-            "compilations": _count(self.compiled, begin, end),
-        })  # fmt: skip
+        self._add(
+            "cut",
+            begin,
+            end,
+            process,
+            ingested,
+            {
+                "step": np.zeros(len(begin), np.int64),
+                "ended_by": np.where(last, "end", "read").tolist(),
+                "launches": _count(self.graphs.begin, begin, end),
+                "compilations": _count(self.compiled, begin, end),
+            },
+        )
 
     def _until(self, stops: Times) -> tuple[Times, Times]:
         """The spans that end at these instants, and the rest of the timeline."""
@@ -175,12 +216,19 @@ class _Loop:
         # the barrier or read that ends a span has begun before its end, and its function goes on
         sites = self.frames.sites(end - 1, [place] * len(begin))
         columns: Columns = {
-            "process": np.full(len(begin), process), "thread": np.full(len(begin), self.thread),
-            "main": np.ones(len(begin), bool), "begin_ns": begin, "end_ns": end,
-            "duration_ns": end - begin, "compile_ns": whole["compile"],
-            "read_ns": blocked - within, "barrier_ns": within, "upload_ns": whole["upload"],
-            **_columns(sites), **more,
-        }  # fmt: skip
+            "process": np.full(len(begin), process),
+            "thread": np.full(len(begin), self.thread),
+            "main": np.ones(len(begin), bool),
+            "begin_ns": begin,
+            "end_ns": end,
+            "duration_ns": end - begin,
+            "compile_ns": whole["compile"],
+            "read_ns": blocked - within,
+            "barrier_ns": within,
+            "upload_ns": whole["upload"],
+            **_columns(sites),
+            **more,
+        }
         rows = ingested.table(table)  # in which compilations look for their steps
         for name, values in columns.items():
             rows.setdefault(name, []).extend(
@@ -204,19 +252,25 @@ class _Loop:
         begin, end = (part[numbers] for part in self._until(self.ends))
         whole = spent(self.doing, begin, end)
         outside = self.doing["compile"].covered(begin, end) - self.doing["compile"].common(
-            self.barriers).covered(begin, end)  # fmt: skip
+            self.barriers
+        ).covered(begin, end)
         part = count / np.bincount(numbers, count)[numbers]  # of what the step's reads took
         blocked = whole["wait"] + whole["dispatch"] - self._in_barriers(begin, end)
-        ingested.append("host_sync", {
-            "process": np.full(len(numbers), process),
-            "thread": np.full(len(numbers), self.thread), "step": numbers,
-            "tail": numbers == len(self.ends),
-            "kind": [known[number][1] for number in place.tolist()],
-            "closure": np.zeros(len(numbers), bool), "count": count,
-            "duration_ns": (part * blocked).astype(np.int64),
-            "compile_ns": (part * outside).astype(np.int64),
-            **_columns([known[number][0] for number in place.tolist()]),
-        })  # fmt: skip
+        ingested.append(
+            "host_sync",
+            {
+                "process": np.full(len(numbers), process),
+                "thread": np.full(len(numbers), self.thread),
+                "step": numbers,
+                "tail": numbers == len(self.ends),
+                "kind": [known[number][1] for number in place.tolist()],
+                "closure": np.zeros(len(numbers), bool),
+                "count": count,
+                "duration_ns": (part * blocked).astype(np.int64),
+                "compile_ns": (part * outside).astype(np.int64),
+                **_columns([known[number][0] for number in place.tolist()]),
+            },
+        )
 
     @property
     def _eager(self) -> bool:
@@ -231,16 +285,19 @@ class _Loop:
         during = [_BARRIER if at_barrier else other for at_barrier in inside]
         if self.calls:
             during = [_CALL] * len(compiled)
-        sites = [replace(site, via=each.function or site.via) for site, each in
-                 zip(self.frames.sites(self.compiled, during), compiled, strict=True)]  # fmt: skip
+        sites = [
+            replace(site, via=each.function or site.via)
+            for site, each in zip(self.frames.sites(self.compiled, during), compiled, strict=True)
+        ]
         return {
             "thread": [self.thread] * len(compiled),
             "step": np.searchsorted(self.ends, self.compiled, side="right").tolist(),
-            "during": during, "end_ns": [compilation.end_ns for compilation in compiled],
+            "during": during,
+            "end_ns": [compilation.end_ns for compilation in compiled],
             "duration_ns": [each.end_ns - each.begin_ns for each in compiled],
             "graph_hash": [compilation.graph_hash for compilation in compiled],
             **_columns(sites),
-        }  # fmt: skip
+        }
 
 
 def _columns(sites: Sequence[CallSite]) -> Columns:

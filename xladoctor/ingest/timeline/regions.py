@@ -67,15 +67,19 @@ def find_regions(timeline: Timeline, lines: list[Line]) -> Regions:
         runtime, possible = np.zeros(len(names), bool), np.isin(names, list(labels))
     else:
         runtime = runtime_names(names)
-        possible = np.array([not (known or _NOT_LABELS.fullmatch(name)
-                                  or own_events().fullmatch(name))
-                             for name, known in zip(names, runtime, strict=True)],
-                            bool)  # fmt: skip
+        possible = np.array(
+            [
+                not (known or _NOT_LABELS.fullmatch(name) or own_events().fullmatch(name))
+                for name, known in zip(names, runtime, strict=True)
+            ],
+            bool,
+        )
     passes = np.array([name == _PASSES for name in names], bool)
     parts = [_labels(timeline, line, possible, runtime, passes) for line in lines]
     nothing = np.empty(0, np.int64)
-    begin, end, event = (np.concatenate(columns)
-                         for columns in zip((nothing,) * 3, *parts, strict=True))  # fmt: skip
+    begin, end, event = (
+        np.concatenate(columns) for columns in zip((nothing,) * 3, *parts, strict=True)
+    )
     order = ordered(begin, end - begin)
     if order is not None:
         begin, end, event = begin[order], end[order], event[order]
@@ -128,8 +132,10 @@ def _compiling(begin: Times, end: Times, passes: wire.Array, calls: Intervals) -
     if not passes.any():
         return before
     around = Intervals.union(begin, end)
-    first, last = (int(covering(around.begin, around.end, instants)[0])
-                   for instants in (begin[passes][:1], begin[passes][-1:]))  # fmt: skip
+    first, last = (
+        int(covering(around.begin, around.end, instants)[0])
+        for instants in (begin[passes][:1], begin[passes][-1:])
+    )
     since, until = around.begin[first], around.end[last]
     if np.any((calls.begin >= since) & (calls.begin < until)):
         return before
@@ -141,9 +147,13 @@ def _compiling(begin: Times, end: Times, passes: wire.Array, calls: Intervals) -
 
 
 def add_regions(
-    regions: Regions, steps: Steps | None, numbers: Times | None, devices: list[Device],
-    process: int, ingested: Ingested,
-) -> None:  # fmt: skip
+    regions: Regions,
+    steps: Steps | None,
+    numbers: Times | None,
+    devices: list[Device],
+    process: int,
+    ingested: Ingested,
+) -> None:
     """Fill ``region``. ``device_execution`` is there already; the busiest device counts."""
     ingested.table("region")
     count = len(regions.begin)
@@ -156,26 +166,38 @@ def add_regions(
     whole = regions.end - regions.begin
     step = step_of(steps, numbers, regions.begin)
     path, paths = _paths(regions)
-    ingested.append("region", {
-        "process": np.full(count, process), "region": np.arange(count),
-        "parent": np.ma.masked_array(regions.parent, regions.parent < 0),
-        "name": Interned(regions.name.astype(np.int32), regions.names),
-        "path": Interned(path, paths), "step": np.ma.masked_array(step, step < 0),
-        "begin_ns": regions.begin, "duration_ns": whole, "self_ns": regions.own,
-        "barriers": regions.barriers, "launches": last - first,
-        "device_ns": lasted[last] - lasted[first],
-        "idle_ns": whole - busy.covered(regions.begin, regions.end) if busy else [None] * count,
-    })  # fmt: skip
+    ingested.append(
+        "region",
+        {
+            "process": np.full(count, process),
+            "region": np.arange(count),
+            "parent": np.ma.masked_array(regions.parent, regions.parent < 0),
+            "name": Interned(regions.name.astype(np.int32), regions.names),
+            "path": Interned(path, paths),
+            "step": np.ma.masked_array(step, step < 0),
+            "begin_ns": regions.begin,
+            "duration_ns": whole,
+            "self_ns": regions.own,
+            "barriers": regions.barriers,
+            "launches": last - first,
+            "device_ns": lasted[last] - lasted[first],
+            "idle_ns": whole - busy.covered(regions.begin, regions.end) if busy else [None] * count,
+        },
+    )
 
 
 def _launches(process: int, ingested: Ingested) -> tuple[Times, Times]:
     """When each graph was launched, in order, and how long it ran on the device."""
     nothing = np.empty(0, np.int64)
-    parts = [(rows["launched_ns"], rows["end_ns"] - rows["begin_ns"])
-             for table, rows in ingested.batches
-             if table == "device_execution" and process in rows["process"][:1]]  # fmt: skip
-    launched, lasted = (np.concatenate([nothing, *columns])
-                        for columns in zip((nothing, nothing), *parts, strict=True))  # fmt: skip
+    parts = [
+        (rows["launched_ns"], rows["end_ns"] - rows["begin_ns"])
+        for table, rows in ingested.batches
+        if table == "device_execution" and process in rows["process"][:1]
+    ]
+    launched, lasted = (
+        np.concatenate([nothing, *columns])
+        for columns in zip((nothing, nothing), *parts, strict=True)
+    )
     return launched, lasted
 
 
@@ -184,8 +206,9 @@ def _paths(regions: Regions) -> tuple[wire.Array, list[str]]:
     texts: dict[tuple[int, str], int] = {}
     shown = _shown(regions)
     codes = np.full(len(regions.begin) + 1, -1, np.int32)  # the last is for no parent
-    for number, (name, parent) in enumerate(zip(regions.name.tolist(), regions.parent.tolist(),
-                                                strict=True)):  # fmt: skip
+    for number, (name, parent) in enumerate(
+        zip(regions.name.tolist(), regions.parent.tolist(), strict=True)
+    ):
         codes[number] = texts.setdefault((int(codes[parent]), shown[name]), len(texts))
     paths: list[str] = []
     for parent, name in texts:
@@ -198,6 +221,9 @@ def _shown(regions: Regions) -> dict[int, str]:
     names = {index: regions.names[index] for index in np.unique(regions.name).tolist()}
     forms = {index: re.sub(r"\d+", "N", name) for index, name in names.items()}
     variants = Counter(forms.values())
-    return {index: forms[index] if variants[forms[index]] > _VARIANTS
-            or name.startswith(events("step")) else name
-            for index, name in names.items()}  # fmt: skip
+    return {
+        index: forms[index]
+        if variants[forms[index]] > _VARIANTS or name.startswith(events("step"))
+        else name
+        for index, name in names.items()
+    }

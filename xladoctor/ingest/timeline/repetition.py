@@ -66,8 +66,9 @@ class _Sequence:
         begin, end = timeline.begins(line, which), timeline.ends(line, which)
         outer = outermost(begin, end)
         which, name = which[outer], name[outer]
-        telling = np.array([each in labels or bool(part_of(each)) or launches_graph(each)
-                            for each in names], bool)[name]  # fmt: skip
+        telling = np.array(
+            [each in labels or bool(part_of(each)) or launches_graph(each) for each in names], bool
+        )[name]
         symbol = _with_kernels(timeline, line.first + which, codes[name].astype(np.int64))
         return cls(begin[outer], end[outer], symbol, telling)
 
@@ -125,8 +126,10 @@ def repeated_steps(
     turns = _by_repetition(timeline, lines, doing)
     if found is None:
         return turns
-    fewer = next((steps for steps in (batches, turns)
-                  if steps and 2 * len(steps.begin) <= len(found.begin)), None)  # fmt: skip
+    fewer = next(
+        (steps for steps in (batches, turns) if steps and 2 * len(steps.begin) <= len(found.begin)),
+        None,
+    )
     if fewer or batches or turns:
         return fewer or found
     apart = _each_has(_marks(timeline, lines, doing), found.begin, found.end)
@@ -143,8 +146,12 @@ def whole_span(timeline: Timeline, lines: list[Line], devices: Sequence[Device])
     work = _Sequence.of(timeline, lines[0])
     if not len(work.begin):
         return None
-    end = max([int(work.end.max()), *(int(device.busy.end[-1]) for device in devices
-                                      if len(device.busy.end))])  # fmt: skip
+    end = max(
+        [
+            int(work.end.max()),
+            *(int(device.busy.end[-1]) for device in devices if len(device.busy.end)),
+        ]
+    )
     begin = int(work.begin.min())
     return Steps(SPAN, np.array([begin]), np.array([end]), np.arange(1))
 
@@ -172,8 +179,12 @@ def warming_up(
 
 def _updates(timeline: Timeline, line: Line) -> tuple[Times, Times]:
     """When each update of an optimizer began and ended."""
-    which = timeline.chosen(line, timeline.choice(
-        name for name in timeline.events.names if name.startswith(events("update"))))  # fmt: skip
+    which = timeline.chosen(
+        line,
+        timeline.choice(
+            name for name in timeline.events.names if name.startswith(events("update"))
+        ),
+    )
     begin, end = timeline.begins(line, which), timeline.ends(line, which)
     outer = outermost(begin, end)
     return begin[outer], end[outer]
@@ -204,8 +215,9 @@ def _by_batches(timeline: Timeline, main: Line) -> Steps | None:
     kept[-1] = amount[-1] >= _WHOLE * usual
     if np.count_nonzero(kept) < _TURNS:
         return None
-    return Steps("batches", instants[:-1][kept], instants[1:][kept], np.arange(kept.sum()),
-                 each="one batch")  # fmt: skip
+    return Steps(
+        "batches", instants[:-1][kept], instants[1:][kept], np.arange(kept.sum()), each="one batch"
+    )
 
 
 def _by_repetition(
@@ -256,8 +268,11 @@ def _turns(symbol: wire.Ints) -> tuple[int, int] | None:
 def _marks(timeline: Timeline, lines: list[Line], doing: Mapping[str, Intervals]) -> Times:
     """When the loop read, waited, sent, asked for a batch, or ran a part of a backward pass."""
     reads = with_trait("reads_scalar")
-    chosen = timeline.choice(name for name in timeline.events.names
-                             if name.startswith(events("backward")) or name in reads)  # fmt: skip
+    chosen = timeline.choice(
+        name
+        for name in timeline.events.names
+        if name.startswith(events("backward")) or name in reads
+    )
     passes = [timeline.begins(line, timeline.chosen(line, chosen)) for line in lines]
     others = [doing[name].begin for name in ("wait", "upload", "input") if name in doing]
     return np.sort(np.concatenate([*passes, *others]))

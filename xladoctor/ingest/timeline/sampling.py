@@ -47,11 +47,15 @@ def _leaves(process: int, ingested: Ingested) -> set[tuple[str, int]]:
     """The lines of frames that call no other frame: those of the operations themselves."""
     columns = ingested.tables.get("hlo_frame", {})
     names = ("process", "program_id", "frame", "parent", "file", "line")
-    rows = [row for row in zip(*(columns.get(name, ()) for name in names), strict=True)
-            if row[0] == process]  # fmt: skip
+    rows = [
+        row
+        for row in zip(*(columns.get(name, ()) for name in names), strict=True)
+        if row[0] == process
+    ]
     callers = {(program, parent) for _, program, _, parent, _, _ in rows}
-    return {(file, line) for _, program, frame, _, file, line in rows
-            if (program, frame) not in callers}  # fmt: skip
+    return {
+        (file, line) for _, program, frame, _, file, line in rows if (program, frame) not in callers
+    }
 
 
 def _mark(process: int, samples: Columns, traced: set[tuple[str, int]]) -> None:
@@ -65,20 +69,38 @@ def _share(process: int, samples: Columns, sending: set[tuple[str, int]]) -> flo
 
     For the thread with most samples. Lines that send tensors are left out: the profiler sees them.
     """
-    names = ("process", "phase", "thread", "doing", "in_framework", "tracing", "file", "line",
-             "count")  # fmt: skip
-    rows = [dict(zip(names, row, strict=True))
-            for row in zip(*(samples[name] for name in names), strict=True)]  # fmt: skip
-    rows = [row for row in rows if row["process"] == process and row["phase"] == "loop"
-            and row["doing"] != "batch"]  # fmt: skip
+    names = (
+        "process",
+        "phase",
+        "thread",
+        "doing",
+        "in_framework",
+        "tracing",
+        "file",
+        "line",
+        "count",
+    )
+    rows = [
+        dict(zip(names, row, strict=True))
+        for row in zip(*(samples[name] for name in names), strict=True)
+    ]
+    rows = [
+        row
+        for row in rows
+        if row["process"] == process and row["phase"] == "loop" and row["doing"] != "batch"
+    ]
     if not rows:
         return None
     by_thread: Counter[int] = Counter()
     for row in rows:
         by_thread[row["thread"]] += row["count"]
-    python = [row for row in rows if row["thread"] == max(by_thread, key=lambda t: by_thread[t])
-              and not row["doing"]
-              and (row["in_framework"] or (row["file"], row["line"]) not in sending)]  # fmt: skip
+    python = [
+        row
+        for row in rows
+        if row["thread"] == max(by_thread, key=lambda t: by_thread[t])
+        and not row["doing"]
+        and (row["in_framework"] or (row["file"], row["line"]) not in sending)
+    ]
     known: int = sum(row["count"] for row in python)
     if known < _ENOUGH:
         return None

@@ -97,14 +97,22 @@ def loop_lines(timeline: Timeline, main: Line | None) -> list[Line]:
     """
     if main is None:
         return []
-    lines = [line for plane in timeline.hosts for line in plane.lines
-             if line is not main and line.count]  # fmt: skip
+    lines = [
+        line for plane in timeline.hosts for line in plane.lines if line is not main and line.count
+    ]
     if any(len(timeline.named(line, *events("barrier"))) for line in lines):
         return [main]
-    backward = timeline.choice(name for name in timeline.events.names
-                               if name.startswith(events("backward")))  # fmt: skip
-    return [main, *(line for line in lines if len(timeline.named(line, *events("graph")))
-                    or len(timeline.chosen(line, backward)))]  # fmt: skip
+    backward = timeline.choice(
+        name for name in timeline.events.names if name.startswith(events("backward"))
+    )
+    return [
+        main,
+        *(
+            line
+            for line in lines
+            if len(timeline.named(line, *events("graph"))) or len(timeline.chosen(line, backward))
+        ),
+    ]
 
 
 def find_steps(
@@ -191,8 +199,9 @@ def _after_first(steps: Steps) -> Steps | None:
     """The first mark of the capture's ends a step that the timeline may not have from its begin."""
     if len(steps.end) < 2:
         return None
-    return Steps(MARK.strip("#"), steps.begin[1:], steps.end[1:], steps.number[1:], counted=True,
-                 logged=True)  # fmt: skip
+    return Steps(
+        MARK.strip("#"), steps.begin[1:], steps.end[1:], steps.number[1:], counted=True, logged=True
+    )
 
 
 def _by_device(timeline: Timeline) -> Steps | None:
@@ -239,8 +248,7 @@ def _by_executions(
     if not often:
         return None
     longest = max(often, key=rank)
-    updates = [name for name in often
-               if timeline.events.names[name].startswith(events("update"))]  # fmt: skip
+    updates = [name for name in often if timeline.events.names[name].startswith(events("update"))]
     # an update ends a step, whatever that calls several times
     chosen = min([longest, *updates], key=lambda name: count[name])
     own = names == chosen
@@ -253,8 +261,13 @@ def _by_executions(
 def _versions(names: list[str]) -> wire.Array:
     """For each name the first of all versions of a compiled function."""
     first: dict[str, int] = {}
-    return np.array([first.setdefault(name.rpartition("/")[0] if part_of(name) else name, index)
-                     for index, name in enumerate(names)], np.int64)  # fmt: skip
+    return np.array(
+        [
+            first.setdefault(name.rpartition("/")[0] if part_of(name) else name, index)
+            for index, name in enumerate(names)
+        ],
+        np.int64,
+    )
 
 
 def _worked(devices: Sequence[Device]) -> Counter[str]:

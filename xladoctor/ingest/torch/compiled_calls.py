@@ -60,8 +60,9 @@ def calls_of(process: int, ingested: Ingested) -> Calls:
     for table, rows in ingested.batches:
         if table == "compiled_part" and process in rows["process"][:1]:
             functions = [text.partition("/")[0] for text in rows["compile_id"].texts]
-            for code, begin in zip(rows["compile_id"].codes.tolist(), rows["begin_ns"].tolist(),
-                                   strict=True):  # fmt: skip
+            for code, begin in zip(
+                rows["compile_id"].codes.tolist(), rows["begin_ns"].tolist(), strict=True
+            ):
                 begins.setdefault(functions[code], []).append(begin)
     log = ingested.tables.get("step", {})
     own = [row for row, of in enumerate(log.get("process", ())) if of == process]

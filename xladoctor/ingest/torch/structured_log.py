@@ -33,8 +33,9 @@ FRONTEND = "torch"
 _HEAD = re.compile(r"[VDIWE]\d{4} \d\d:\d\d:\d\d\.\d+ (\d+) [^\]]*\] (?=\{)")
 _BROKEN = re.compile(
     r"Graph break in user code at (.*):(\d+)\n(?:Graph Break )?Reason: (.*?)"
-    r"(?=\nUser code traceback:|\Z)(?:\nUser code traceback:(.*))?", re.DOTALL
-)  # fmt: skip
+    r"(?=\nUser code traceback:|\Z)(?:\nUser code traceback:(.*))?",
+    re.DOTALL,
+)
 _TRACED = re.compile(r'  File "(.*?)", line (\d+), in (.*)')
 _RESUMED = "torch_dynamo_resume_in_"
 _CACHE = {"fx_graph_cache_hit": True, "fx_graph_cache_miss": False}
@@ -45,8 +46,15 @@ _DIGITS = 7  # of the number of a process, at most
 _MOST_OF_FAILURE = 200
 _LONGEST = 100_000  # characters of a payload that are read
 _TABLES = ("compilation", "compile_phase", "key_change", "graph_break", "compile_limit")
-_UNREADABLE = (TypeError, ValueError, KeyError, AttributeError, IndexError, OverflowError,
-               RecursionError)  # fmt: skip
+_UNREADABLE = (
+    TypeError,
+    ValueError,
+    KeyError,
+    AttributeError,
+    IndexError,
+    OverflowError,
+    RecursionError,
+)
 _MOST_NS = 2**62
 _MOST_LINES = 2**31 - 1
 
@@ -130,16 +138,20 @@ def read_structured_log(file: Path, process: int, ingested: Ingested) -> None:
                 try:
                     reader.take(record)
                 except _UNREADABLE as error:
-                    ingested.lose(f"{file}: a record of compilation {record.id} is none that"
-                                  f" PyTorch writes ({error!r}); skipped", *_TABLES)  # fmt: skip
+                    ingested.lose(
+                        f"{file}: a record of compilation {record.id} is none that"
+                        f" PyTorch writes ({error!r}); skipped",
+                        *_TABLES,
+                    )
     except (OSError, EOFError) as error:
         raise IngestError(f"{file}: cannot be read: {error}") from error
     if reader.failures:
         count = len(reader.failures)
         first = reader.failures[0]
         told = f"{first[:_MOST_OF_FAILURE]}…" if len(first) > _MOST_OF_FAILURE else first
-        ingested.notes.append(f"{file}: {count} compilation{'s' * (count > 1)} failed, the first"
-                              f" {told}")  # fmt: skip
+        ingested.notes.append(
+            f"{file}: {count} compilation{'s' * (count > 1)} failed, the first {told}"
+        )
     add_placed(reader.finish(calls_of(process, ingested)), ingested)
 
 
@@ -216,14 +228,28 @@ class _Reader:
 
     def _site(self, stack: list[dict[str, Any]]) -> CallSite:
         """The line that called the outermost compiled function."""
-        frames = [Frame(self._files.get(frame["filename"], "?"), _line(frame["line"]),
-                        str(frame["name"])) for frame in stack]  # fmt: skip
-        entry = next((number for number, frame in enumerate(frames)
-                      if frame.function in _ENTRY and self._folders.is_machinery(frame.file)),
-                     len(frames))  # fmt: skip
+        frames = [
+            Frame(self._files.get(frame["filename"], "?"), _line(frame["line"]), str(frame["name"]))
+            for frame in stack
+        ]
+        entry = next(
+            (
+                number
+                for number, frame in enumerate(frames)
+                if frame.function in _ENTRY and self._folders.is_machinery(frame.file)
+            ),
+            len(frames),
+        )
         site = self._folders.locate(reversed(frames[:entry]))
-        return CallSite(site.file, site.line, site.function, site.user_file, site.user_line,
-                        site.user_function, "")  # fmt: skip
+        return CallSite(
+            site.file,
+            site.line,
+            site.function,
+            site.user_file,
+            site.user_line,
+            site.user_function,
+            "",
+        )
 
     def _ended(self, of: str, metrics: dict[str, Any]) -> None:
         frame, _, again = of.partition("/")
@@ -252,10 +278,19 @@ class _Reader:
         self._versions[file, name, again] = number
         self._defined.append(file)
         ended = _ns(metrics.get("end_time_us"))
-        self._compilations.append(compilation(
-            self._process, number, self._names[frame], self._of_site[site], site,
-            cached=self._cached.get(of), compile_id=of, end_ns=ended or None, duration_ns=0,
-        ))  # fmt: skip
+        self._compilations.append(
+            compilation(
+                self._process,
+                number,
+                self._names[frame],
+                self._of_site[site],
+                site,
+                cached=self._cached.get(of),
+                compile_id=of,
+                end_ns=ended or None,
+                duration_ns=0,
+            )
+        )
         self._of_site[site] += 1
         self._spent(number, metrics)
 
@@ -264,10 +299,17 @@ class _Reader:
             against = self._numbers.get(guards.compared_with(reason) or "")
             if against is not None and against != number:
                 used = self._used(reason, number)
-                self._rows.add("key_change", process=self._process, index=number, nth=0,
-                               against=against, **self._failed.change(reason, of)._asdict(),
-                               hint=guards.hint(reason) or None,
-                               role="used" if used.file else None, **used.columns())  # fmt: skip
+                self._rows.add(
+                    "key_change",
+                    process=self._process,
+                    index=number,
+                    nth=0,
+                    against=against,
+                    **self._failed.change(reason, of)._asdict(),
+                    hint=guards.hint(reason) or None,
+                    role="used" if used.file else None,
+                    **used.columns(),
+                )
 
     def _used(self, reason: str, number: int) -> CallSite:
         """The line that needs the guard."""
@@ -280,8 +322,13 @@ class _Reader:
             row["duration_ns"] = min(row["duration_ns"] + spent, _MOST_NS)
         phases = phases_of(metrics, spent)
         for phase, nanoseconds in phases.items():
-            self._rows.add("compile_phase", process=self._process, compilation=number,
-                           phase=phase, duration_ns=min(nanoseconds, _MOST_NS))  # fmt: skip
+            self._rows.add(
+                "compile_phase",
+                process=self._process,
+                compilation=number,
+                phase=phase,
+                duration_ns=min(nanoseconds, _MOST_NS),
+            )
 
     def _break(self, record: _Record) -> None:
         match = _BROKEN.search(record.payload)
@@ -291,15 +338,28 @@ class _Reader:
         if breaks.asked_for(text) and self._folders.is_machinery(file):
             return  # the framework's own code asks for it
         why, hint = breaks.reason(text)
-        stack = [Frame(name, _line(at), function)
-                 for name, at, function in _TRACED.findall(traced or "")]  # fmt: skip
-        within = next((frame.function for frame in reversed(stack)
-                       if (frame.file, frame.line) == (file, line)), None)  # fmt: skip
+        stack = [
+            Frame(name, _line(at), function) for name, at, function in _TRACED.findall(traced or "")
+        ]
+        within = next(
+            (
+                frame.function
+                for frame in reversed(stack)
+                if (frame.file, frame.line) == (file, line)
+            ),
+            None,
+        )
         site = self._folders.locate([Frame(file, line, within or "?"), *reversed(stack)])
-        row = self._breaks.setdefault((file, line, why), {
-            "frame": record.id.partition("/")[0], "function": within, "reason": why,
-            "hint": hint or None, "site": site,
-        })  # fmt: skip
+        row = self._breaks.setdefault(
+            (file, line, why),
+            {
+                "frame": record.id.partition("/")[0],
+                "function": within,
+                "reason": why,
+                "hint": hint or None,
+                "site": site,
+            },
+        )
         row["function"] = row["function"] or within
 
     def _limit(self, of: str, name: str, metrics: dict[str, Any]) -> None:
@@ -308,16 +368,30 @@ class _Reader:
         frame = of.partition("/")[0]
         at = self._numbers.get(f"{frame}/0")
         used = NOWHERE if at is None else self._used(reason, at)
-        site = {name: None if at is None else self._compilations[at][name]
-                for name in CallSite.__dataclass_fields__}  # fmt: skip
+        site = {
+            name: None if at is None else self._compilations[at][name]
+            for name in CallSite.__dataclass_fields__
+        }
         count = sum(each.partition("/")[0] == frame for each in self._numbers)
         self._rows.add(
-            "compile_limit", process=self._process, compiled=self._names.get(frame),
-            defined_file=None, defined_line=None, name=name, size=count or None,
-            ordinal=count, launches=None, dynamic=_dynamic(metrics), **change._asdict(),
-            hint=guards.hint(reason) or None, aborts=metrics.get("fail_type") == ABORTS,
-            used_file=used.file, used_line=used.line, used_function=used.function, **site,
-        )  # fmt: skip
+            "compile_limit",
+            process=self._process,
+            compiled=self._names.get(frame),
+            defined_file=None,
+            defined_line=None,
+            name=name,
+            size=count or None,
+            ordinal=count,
+            launches=None,
+            dynamic=_dynamic(metrics),
+            **change._asdict(),
+            hint=guards.hint(reason) or None,
+            aborts=metrics.get("fail_type") == ABORTS,
+            used_file=used.file,
+            used_line=used.line,
+            used_function=used.function,
+            **site,
+        )
 
     def finish(self, calls: Calls) -> Gathered:
         """The tables, after the last record; ``calls`` are those in a timeline of the process."""
@@ -327,7 +401,16 @@ class _Reader:
             self._changed(row["compile_id"], number)
         for row in self._breaks.values():
             compiled = self._names.get(row["frame"]) or row["function"]
-            rows.add("graph_break", process=self._process, compiled=compiled, reason=row["reason"],
-                     hint=row["hint"], whole=row["frame"] not in self._names, count=None,
-                     per_call=None, frame=row["frame"], **row["site"].columns())  # fmt: skip
+            rows.add(
+                "graph_break",
+                process=self._process,
+                compiled=compiled,
+                reason=row["reason"],
+                hint=row["hint"],
+                whole=row["frame"] not in self._names,
+                count=None,
+                per_call=None,
+                frame=row["frame"],
+                **row["site"].columns(),
+            )
         return rows

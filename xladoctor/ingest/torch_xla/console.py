@@ -110,10 +110,18 @@ class Console:
         counters = _names("counter", process, ingested)
         for name in {**self.samples, **self.longest_ns}:
             if name not in metrics:
-                ingested.add("metric", process=process, name=name, unit="ns",
-                             samples=self.samples.get(name), since=None, p50=None, growth=None,
-                             accumulator=self.longest_ns.get(name),
-                             p99=self.longest_ns.get(name))  # fmt: skip
+                ingested.add(
+                    "metric",
+                    process=process,
+                    name=name,
+                    unit="ns",
+                    samples=self.samples.get(name),
+                    since=None,
+                    p50=None,
+                    growth=None,
+                    accumulator=self.longest_ns.get(name),
+                    p99=self.longest_ns.get(name),
+                )
         if self.steps is not None and _STEPS not in counters:
             ingested.add("counter", process=process, name=_STEPS, value=self.steps)
         counted = self._add_places(process, ingested)
@@ -132,9 +140,15 @@ class Console:
             op = called.get(_entry(place.frames, folders)) if place.op in ("", _ALL) else place.op
             if op:
                 counted[op] = counted.get(op, 0) + place.count
-            ingested.add("fallback", process=process, op=op, count=place.count,
-                         duration_ns=None, compile_ns=None,
-                         **folders.locate(place.frames).columns())  # fmt: skip
+            ingested.add(
+                "fallback",
+                process=process,
+                op=op,
+                count=place.count,
+                duration_ns=None,
+                compile_ns=None,
+                **folders.locate(place.frames).columns(),
+            )
         return counted
 
 
@@ -149,5 +163,8 @@ def _entry(frames: list[Frame], folders: Folders) -> str:
 
 def _names(table: str, process: int, ingested: Ingested) -> set[str]:
     rows = ingested.table(table)
-    return {name for name, owner in zip(rows.get("name", ()), rows.get("process", ()), strict=True)
-            if owner == process}  # fmt: skip
+    return {
+        name
+        for name, owner in zip(rows.get("name", ()), rows.get("process", ()), strict=True)
+        if owner == process
+    }

@@ -118,8 +118,9 @@ class _Block:
     def metric(self) -> Metric:
         percentiles, unit, _ = _percentiles(self.percentiles or "")
         units = {"Percentiles": unit} if self.percentiles is not None else {}
-        units |= {key: figure[1] for key, text in self.figures.items()
-                  if (figure := quantity(text))}  # fmt: skip
+        units |= {
+            key: figure[1] for key, text in self.figures.items() if (figure := quantity(text))
+        }
         return Metric(
             name=self.name,
             total_samples=self._count("TotalSamples"),
@@ -376,9 +377,13 @@ class _Reader:
         if at_end and self._kept and stream.step is not None and not filled:
             self._note(stream.line, f"nothing below the header of step {stream.step}; left out")
         elif filled or stream.step is not None:
-            section = ReportSection(stream.step, stream.line, stream.source,
-                                    tuple(stream.metrics.values()),
-                                    tuple(stream.counters.values()))  # fmt: skip
+            section = ReportSection(
+                stream.step,
+                stream.line,
+                stream.source,
+                tuple(stream.metrics.values()),
+                tuple(stream.counters.values()),
+            )
             self._kept.append((section, size := _figures(stream)))
             self._figures += size
         while self._figures > _MOST_FIGURES and len(self._kept) > 1:

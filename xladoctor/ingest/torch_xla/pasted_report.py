@@ -10,8 +10,20 @@ from collections.abc import Iterator
 from xladoctor.frontends.vocabulary import DEFAULT, tables
 
 #: The keys of a report's lines.
-KEYS = frozenset({"Metric", "TotalSamples", "Accumulator", "Mean", "StdDev", "ValueRate", "Rate",
-                  "Percentiles", "Counter", "Value"})  # fmt: skip
+KEYS = frozenset(
+    {
+        "Metric",
+        "TotalSamples",
+        "Accumulator",
+        "Mean",
+        "StdDev",
+        "ValueRate",
+        "Rate",
+        "Percentiles",
+        "Counter",
+        "Value",
+    }
+)
 _ANY_KEY = "|".join(sorted(KEYS, reverse=True))
 _BETWEEN = re.compile(rf"(?:\\n|\s)+(?=(?:{_ANY_KEY}):\s)")
 #: Pairs of keys that follow each other in each entry.

@@ -11,8 +11,10 @@ def add_report(report: MetricsReport, process: int, ingested: Ingested, path: st
     """Append the newest section of a process's own report; counts are cumulative."""
     add_section(report.sections[-1], process, ingested)
     if len(report.sections) > 1:
-        ingested.notes.append(f"{path}: {len(report.sections)} reports in it; the newest is used"
-                              f" (line {report.sections[-1].line})")  # fmt: skip
+        ingested.notes.append(
+            f"{path}: {len(report.sections)} reports in it; the newest is used"
+            f" (line {report.sections[-1].line})"
+        )
     ingested.notes.extend(f"{path}: {note}" for note in report.notes)
 
 
@@ -24,11 +26,18 @@ def add_section(
     ingested.table("metric")
     ingested.table("counter")
     for metric in section.metrics:
-        ingested.add("metric", process=process, name=metric.name, unit=metric.unit,
-                     samples=metric.total_samples,
-                     since=_since(metric, earlier), accumulator=metric.accumulator,
-                     p50=_percentile(metric, 50), p99=_percentile(metric, 99),
-                     growth=metric.value_rate)  # fmt: skip
+        ingested.add(
+            "metric",
+            process=process,
+            name=metric.name,
+            unit=metric.unit,
+            samples=metric.total_samples,
+            since=_since(metric, earlier),
+            accumulator=metric.accumulator,
+            p50=_percentile(metric, 50),
+            p99=_percentile(metric, 99),
+            growth=metric.value_rate,
+        )
     for counter in section.counters:
         ingested.add("counter", process=process, name=counter.name, value=counter.value)
 

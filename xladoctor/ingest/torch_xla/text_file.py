@@ -115,12 +115,13 @@ class Text:
     def kinds(self) -> list[str]:
         """What is in it, in words."""
         told = self.processes.values()
-        held = {"a metrics report": any(each.report for each in told),
-                "an analysis log": any(each.log.blocks and not each.dumped for each in told),
-                "a dump of graphs": any(each.dumped for each in told),
-                "metrics on the console": any(each.console for each in told),
-                **{kind.NAME: any(kind in each.compilers for each in told)
-                   for kind in _COMPILERS}}  # fmt: skip
+        held = {
+            "a metrics report": any(each.report for each in told),
+            "an analysis log": any(each.log.blocks and not each.dumped for each in told),
+            "a dump of graphs": any(each.dumped for each in told),
+            "metrics on the console": any(each.console for each in told),
+            **{kind.NAME: any(kind in each.compilers for each in told) for kind in _COMPILERS},
+        }
         of_several = f" of {len(told)} processes" if len(told) > 1 else ""
         return [kind + of_several for kind, is_held in held.items() if is_held]
 
@@ -170,17 +171,23 @@ def read_text(file: BinaryIO | Unpacked, name: str) -> Text:
     if torn := sum(log.torn for log in logs.values()):
         notes.append(f"{name}: {torn} blocks torn or cut off; left out")
     told = {
-        source: Told(reports.get(source), consoles.get(source, Console()),
-                     logs.get(source, AnalysisLog((), 0)), before=before.get(source),
-                     compilers={kind: log for kind, log in compilers.get(source, {}).items()
-                                if log.tells})
+        source: Told(
+            reports.get(source),
+            consoles.get(source, Console()),
+            logs.get(source, AnalysisLog((), 0)),
+            before=before.get(source),
+            compilers={kind: log for kind, log in compilers.get(source, {}).items() if log.tells},
+        )
         for source in {**reports, **consoles, **logs, **compilers}
-    }  # fmt: skip
+    }
     if graphs.blocks and not any(each.log.blocks for each in told.values()):
         nameless = told.setdefault(_ordinal(name), Told(None, Console(), AnalysisLog((), 0)))
         nameless.log, nameless.dumped = AnalysisLog(tuple(graphs.blocks), 0), True
-    told = {source: each for source, each in told.items()
-            if each.report or each.console or each.log.blocks or each.compilers}  # fmt: skip
+    told = {
+        source: each
+        for source, each in told.items()
+        if each.report or each.console or each.log.blocks or each.compilers
+    }
     if not told:
         lacking = (log.LACKING for logs in compilers.values() for log in logs.values() if log.begun)
         lacks = next(lacking, "no complete block of an analysis log in it")
@@ -256,16 +263,20 @@ def _newest(
 
 
 def _report_notes(
-    name: str, sections: tuple[ReportSection, ...], newest: dict[str, ReportSection],
+    name: str,
+    sections: tuple[ReportSection, ...],
+    newest: dict[str, ReportSection],
     before: dict[str, ReportSection],
-) -> list[str]:  # fmt: skip
+) -> list[str]:
     if not before:
         return []
     lines = ", ".join(str(section.line) for section in newest.values())
     notes = [f"{name}: {len(sections)} reports in it; the newest is used (line {lines})"]
     if any(_cleared(earlier, newest[source]) for source, earlier in before.items()):
-        notes.append(f"{name}: counts fall from one report to the next: they were cleared between,"
-                     " and what came before the newest is not in it")  # fmt: skip
+        notes.append(
+            f"{name}: counts fall from one report to the next: they were cleared between,"
+            " and what came before the newest is not in it"
+        )
     return notes
 
 
@@ -279,16 +290,23 @@ def _cleared(earlier: ReportSection, later: ReportSection) -> bool:
 def _overstated(reports: Iterable[ReportSection]) -> list[str]:
     """That a report's durations are not what it prints, shown with the one that is most off."""
     off = [
-        (printed_duration_ns(metric.printed) - metric.accumulator, metric.name, metric.printed,
-         metric.accumulator)
-        for report in reports for metric in report.metrics
+        (
+            printed_duration_ns(metric.printed) - metric.accumulator,
+            metric.name,
+            metric.printed,
+            metric.accumulator,
+        )
+        for report in reports
+        for metric in report.metrics
         if metric.unit == "ns" and metric.accumulator
-    ]  # fmt: skip
+    ]
     most, name, printed, truth = max(off, default=(0.0, "", "", 0.0))
     if most < _MISPRINT_NS:
         return []
-    return [f"torch_xla rounds the units of a duration where it should cut them off: {name}"
-            f" {printed} is {duration(truth / 1e9)}"]  # fmt: skip
+    return [
+        f"torch_xla rounds the units of a duration where it should cut them off: {name}"
+        f" {printed} is {duration(truth / 1e9)}"
+    ]
 
 
 def contradictions(reports: Iterable[ReportSection]) -> Iterator[str]:
@@ -309,8 +327,10 @@ def contradictions(reports: Iterable[ReportSection]) -> Iterator[str]:
         if timed is None or timed.total_samples is None or "PersistentCacheHit" in counted:
             continue
         if compiled > timed.total_samples + _UNDER_WAY:
-            yield (f"line {timed.line}: the report contradicts itself: {timed.total_samples}"
-                   f" samples of CompileTime, and {compiled} in UncachedCompile")  # fmt: skip
+            yield (
+                f"line {timed.line}: the report contradicts itself: {timed.total_samples}"
+                f" samples of CompileTime, and {compiled} in UncachedCompile"
+            )
 
 
 def _offered(
@@ -335,9 +355,12 @@ def _offered(
 
 
 def _without(
-    lines: Iterable[str], consoles: dict[str, Console], analysis: dict[str, AnalysisReader],
-    graphs: GraphDump, compilers: dict[str, _Compilers],
-) -> Iterator[str]:  # fmt: skip
+    lines: Iterable[str],
+    consoles: dict[str, Console],
+    analysis: dict[str, AnalysisReader],
+    graphs: GraphDump,
+    compilers: dict[str, _Compilers],
+) -> Iterator[str]:
     """The lines that belong neither to the console's judgements nor to an analysis log nor to a
     dumped graph nor to a compiler's log, which are taken on the way, by process where lines name
     it.

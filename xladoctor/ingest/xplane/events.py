@@ -12,8 +12,15 @@ import numpy as np
 
 from xladoctor.ingest.xplane import wire
 
-KINDS = {wire.DOUBLE: "double", wire.UINT64: "uint64", wire.INT64: "int64", wire.STR: "str",
-         wire.BYTES: "bytes", wire.REF: "ref", wire.COMPRESSED: "str"}  # fmt: skip
+KINDS = {
+    wire.DOUBLE: "double",
+    wire.UINT64: "uint64",
+    wire.INT64: "int64",
+    wire.STR: "str",
+    wire.BYTES: "bytes",
+    wire.REF: "ref",
+    wire.COMPRESSED: "str",
+}
 _TEXTS = (wire.STR, wire.COMPRESSED)
 
 
@@ -37,8 +44,12 @@ class Stats:
     @classmethod
     def empty(cls, rows: int) -> Stats:
         """Room for this many rows; pages never written cost no memory."""
-        return cls(np.empty(rows, np.int32), np.empty(rows, np.int32), np.empty(rows, np.uint8),
-                   np.empty(rows, np.int64))  # fmt: skip
+        return cls(
+            np.empty(rows, np.int32),
+            np.empty(rows, np.int32),
+            np.empty(rows, np.uint8),
+            np.empty(rows, np.int64),
+        )
 
     @classmethod
     def joined(cls, parts: Sequence[Stats]) -> Stats:
@@ -87,8 +98,9 @@ class Events:
         for number, part in enumerate(self.parts):
             apart = np.flatnonzero(part.kind >= wire.NAMELESS)
             for row in apart.tolist():
-                event, kind, value = (int(column[row]) for column in (
-                    part.event, part.kind, part.value))  # fmt: skip
+                event, kind, value = (
+                    int(column[row]) for column in (part.event, part.kind, part.value)
+                )
                 if kind == wire.OCCURRENCES:
                     self.occurrences[event] = value
                     continue
@@ -109,8 +121,9 @@ class Events:
     def rows_of(self, stat: str) -> Stats:
         """The rows of one stat."""
         index = self.index(stat)
-        return Stats.joined([part.select(np.flatnonzero(part.name == index))
-                             for part in self.parts])  # fmt: skip
+        return Stats.joined(
+            [part.select(np.flatnonzero(part.name == index)) for part in self.parts]
+        )
 
     def index(self, name: str) -> int:
         """The index of a name; -2 where no event or stat has it."""

@@ -55,8 +55,11 @@ def nest(start: wire.Ints, duration: wire.Ints) -> tuple[wire.Array, wire.Ints, 
     """
     order = ordered(start, duration)
     count = len(start)
-    depth, own, parent = np.empty(count, np.int16), np.empty(count, np.int64), np.empty(
-        count, np.int64)  # fmt: skip
+    depth, own, parent = (
+        np.empty(count, np.int16),
+        np.empty(count, np.int64),
+        np.empty(count, np.int64),
+    )
     if order is None:
         _nest(np.ascontiguousarray(start), np.ascontiguousarray(duration), depth, own, parent)
         return depth, own, parent

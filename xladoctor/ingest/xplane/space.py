@@ -285,12 +285,18 @@ def _line(space: Space, plane: Plane, begin: int, end: int) -> None:
     name, shown = _text(space, *names[:2]), _text(space, *names[2:])
     plane.lines.append(
         Line(
-            number=space.line_count, plane=plane, id=identity or display_id,
-            name=name or shown, origin_ns=timestamp, begin=begin, end=end,
-            first=space.event_count, count=count,
+            number=space.line_count,
+            plane=plane,
+            id=identity or display_id,
+            name=name or shown,
+            origin_ns=timestamp,
+            begin=begin,
+            end=end,
+            first=space.event_count,
+            count=count,
             marks=marks[: -(-count // _STRIDE)].tolist(),
         )
-    )  # fmt: skip
+    )
     space.line_count += 1
     space.event_count += count
 
@@ -306,8 +312,11 @@ class _Decoder:
         self._advance = advance or (lambda count: None)
         self._names: dict[str, int] = {}
         count = space.event_count
-        self._columns = (np.empty(count, np.int32), np.empty(count, np.int64),
-                         np.empty(count, np.int64))  # fmt: skip
+        self._columns = (
+            np.empty(count, np.int32),
+            np.empty(count, np.int64),
+            np.empty(count, np.int64),
+        )
 
     def run(self) -> Events:
         tasks = [task for plane in self._space.planes for task in self._tasks(plane)]
@@ -353,9 +362,17 @@ class _Decoder:
         names, starts, durations = self._columns
         room = slice(first, first + count)
         _, rows = wire.decode_events(
-            self._space.buffer, begin, end, lookups[0], lookups[1], wanted,
-            (names[room], starts[room], durations[room]), first, stats.columns, damage,
-        )  # fmt: skip
+            self._space.buffer,
+            begin,
+            end,
+            lookups[0],
+            lookups[1],
+            wanted,
+            (names[room], starts[room], durations[room]),
+            first,
+            stats.columns,
+            damage,
+        )
         return end - begin, stats.select(slice(rows)), damage
 
     def _wanted_ids(self, plane: Plane) -> wire.Array:

@@ -13,10 +13,21 @@ from xladoctor.ingest.xplane.events import KINDS, Events, Stats
 from xladoctor.ingest.xplane.nesting import nest_all
 from xladoctor.ingest.xplane.space import Line, Plane, Space
 
-_TEXTS = {"graph_hash": "graph_hash", "hlo_module": "hlo_module", "hlo_op": "hlo_op", "op": "op",
-          "file": "file"}  # fmt: skip
-_NUMBERS = {"program_id": "program_id", "line": "file_line", "_p": "flow_out", "_c": "flow_in",
-            "_pt": "flow_out_type", "_ct": "flow_in_type"}  # fmt: skip
+_TEXTS = {
+    "graph_hash": "graph_hash",
+    "hlo_module": "hlo_module",
+    "hlo_op": "hlo_op",
+    "op": "op",
+    "file": "file",
+}
+_NUMBERS = {
+    "program_id": "program_id",
+    "line": "file_line",
+    "_p": "flow_out",
+    "_c": "flow_in",
+    "_pt": "flow_out_type",
+    "_ct": "flow_in_type",
+}
 
 #: The instant that a line's offsets count from, in nanoseconds.
 Origin = Callable[[Line], int]
@@ -36,12 +47,17 @@ def event_table(
         ends = origin(line) + (events.start_ps[part] + events.duration_ps[part]) // 1000
         durations[part] = ends - starts[part]
     columns: Columns = {
-        "process": np.broadcast_to(np.int32(process), count), "event": np.arange(count),
+        "process": np.broadcast_to(np.int32(process), count),
+        "event": np.arange(count),
         "line": _by_line(lines, [line.number for line in lines]),
         "plane": _by_line(lines, [line.plane.number for line in lines]),
-        "start_ns": starts, "duration_ns": durations, "depth": depth, "self_ns": own // 1000,
-        "step": _masked(step_of(starts)), "occurrences": _occurrences(events),
-    }  # fmt: skip
+        "start_ns": starts,
+        "duration_ns": durations,
+        "depth": depth,
+        "self_ns": own // 1000,
+        "step": _masked(step_of(starts)),
+        "occurrences": _occurrences(events),
+    }
     columns |= {column: _text(space, events, stat) for stat, column in _TEXTS.items()}
     columns |= {column: _number(space, events, stat) for stat, column in _NUMBERS.items()}
     columns["name"] = Interned(events.name, events.names)  # last: stats add texts to the names
@@ -61,8 +77,12 @@ def stat_table(space: Space, process: int) -> Columns:
     number[unsigned] = stats.value[unsigned].view(np.uint64).astype(np.float64)
     texts = events.interned(stats)
     distinct = {name: index for index, name in enumerate(events.names)}
-    for kind, show in ((wire.DOUBLE, _real), (wire.INT64, str), (wire.UINT64, _unsigned),
-                       (wire.BYTES, "{} bytes".format)):  # fmt: skip
+    for kind, show in (
+        (wire.DOUBLE, _real),
+        (wire.INT64, str),
+        (wire.UINT64, _unsigned),
+        (wire.BYTES, "{} bytes".format),
+    ):
         rows = np.flatnonzero(stats.kind == kind)
         values = stats.value[rows]
         if kind == wire.BYTES:
@@ -72,11 +92,13 @@ def stat_table(space: Space, process: int) -> Columns:
         texts[rows] = np.array(codes, np.int64)[where]
     kinds = Interned(stats.kind.astype(np.int32), [KINDS.get(kind, "") for kind in range(9)])
     return {
-        "process": np.broadcast_to(np.int32(process), len(stats.event)), "event": stats.event,
-        "name": Interned(stats.name, list(distinct)), "kind": kinds,
+        "process": np.broadcast_to(np.int32(process), len(stats.event)),
+        "event": stats.event,
+        "name": Interned(stats.name, list(distinct)),
+        "kind": kinds,
         "value": Interned(texts.astype(np.int32), list(distinct)),
         "number": np.ma.masked_array(number, ~(real | whole)),
-    }  # fmt: skip
+    }
 
 
 def _real(bits: int) -> str:
@@ -137,9 +159,13 @@ def _numeric(rows: Stats) -> Stats:
 
 
 def _from_metadata(
-    space: Space, events: Events, stat: str, convert: Callable[[Any], int], column: wire.Array,
+    space: Space,
+    events: Events,
+    stat: str,
+    convert: Callable[[Any], int],
+    column: wire.Array,
     unknown: int,
-) -> None:  # fmt: skip
+) -> None:
     """Fill in stats given once, with the event's metadata, as on device planes."""
     for plane in space.planes:
         values = _metadata_values(plane, stat)
@@ -156,10 +182,16 @@ def _from_metadata(
 def _metadata_values(plane: Plane, stat: str) -> dict[str, Any]:
     values: dict[str, Any] = {}
     if stat == "hlo_op":  # the name of a TPU's operation is its whole HLO text
-        values = {entry.name: entry.display_name for entry in plane.event_metadata.values()
-                  if entry.display_name and entry.name.startswith("%")}  # fmt: skip
+        values = {
+            entry.name: entry.display_name
+            for entry in plane.event_metadata.values()
+            if entry.display_name and entry.name.startswith("%")
+        }
     if stat in plane.stat_names.values():
-        entries = ((entry.name, plane.metadata_stats(entry))
-                 for entry in plane.event_metadata.values() if entry.stats)  # fmt: skip
+        entries = (
+            (entry.name, plane.metadata_stats(entry))
+            for entry in plane.event_metadata.values()
+            if entry.stats
+        )
         values |= {name: stats[stat] for name, stats in entries if stat in stats}
     return values

@@ -219,10 +219,17 @@ def _name(metadata: int, names: tuple[Array, Ints, Array]) -> int:
     " Tuple((int32[::1], int32[::1], uint8[::1], int64[::1])), int64[::1])"
 )
 def decode_events(
-    buffer: Array, at: int, end: int, names: tuple[Array, Ints, Array],
-    stat_names: tuple[Array, Ints, Array], wanted: Array, columns: tuple[Array, Ints, Ints],
-    first: int, stats: tuple[Array, Array, Array, Ints], damage: Ints,
-) -> tuple[int, int]:  # fmt: skip
+    buffer: Array,
+    at: int,
+    end: int,
+    names: tuple[Array, Ints, Array],
+    stat_names: tuple[Array, Ints, Array],
+    wanted: Array,
+    columns: tuple[Array, Ints, Ints],
+    first: int,
+    stats: tuple[Array, Array, Array, Ints],
+    damage: Ints,
+) -> tuple[int, int]:
     """Decode events of a line into columns, and their stats into others.
 
     Args:

@@ -85,13 +85,19 @@ def _ask(address: Address, order: Order) -> Any:
     import grpc
 
     request = message("ProfileRequest")(
-        duration_ms=order.duration_ms, repository_root=order.root, emit_xspace=True,
-        session_id=order.folder.name, host_name=address.file.removesuffix(".xplane.pb"),
+        duration_ms=order.duration_ms,
+        repository_root=order.root,
+        emit_xspace=True,
+        session_id=order.folder.name,
+        host_name=address.file.removesuffix(".xplane.pb"),
         opts={  # TSL's defaults; only with a version are any taken from here
-            "version": 1, "host_tracer_level": 2, "device_tracer_level": 1,
-            "enable_hlo_proto": True, "duration_ms": order.duration_ms,
+            "version": 1,
+            "host_tracer_level": 2,
+            "device_tracer_level": 1,
+            "enable_hlo_proto": True,
+            "duration_ms": order.duration_ms,
         },
-    )  # fmt: skip
+    )
     seconds = order.duration_ms / 1e3 * (1 + _COLLECT_SHARE) + _COLLECT_S
     with grpc.insecure_channel(_connect(address), options=_OPTIONS) as channel:
         profile = channel.unary_unary(
@@ -156,15 +162,24 @@ def _cause(status: str, details: str, order: Order, seconds: float) -> tuple[str
         "UNAVAILABLE": (f"the program ended while it was being captured ({details})", ""),
         "RESOURCE_EXHAUSTED": (
             f"its timeline is larger than {_LARGEST >> 30} GiB, or it has no memory for it"
-            f" ({details})", "a shorter --duration records less"),
-        "DEADLINE_EXCEEDED": (f"no answer within {seconds:.0f} s",
-                              "a shorter --duration has less to collect"),
-    }  # fmt: skip
+            f" ({details})",
+            "a shorter --duration records less",
+        ),
+        "DEADLINE_EXCEEDED": (
+            f"no answer within {seconds:.0f} s",
+            "a shorter --duration has less to collect",
+        ),
+    }
     return known.get(status, (f"the server took no profile: {status}: {details}", ""))
 
 
 def _start_server() -> str:
-    code = "\n".join(f"  {each.title}:\n{indent(each.words['server'], '    ')}"
-                     for each in captured() if "server" in each.words)  # fmt: skip
-    return (f"start it in the program, and keep what it returns:\n{code}\n"
-            "it may still be starting: --wait 1m gives it time")  # fmt: skip
+    code = "\n".join(
+        f"  {each.title}:\n{indent(each.words['server'], '    ')}"
+        for each in captured()
+        if "server" in each.words
+    )
+    return (
+        f"start it in the program, and keep what it returns:\n{code}\n"
+        "it may still be starting: --wait 1m gives it time"
+    )

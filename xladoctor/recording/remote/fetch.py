@@ -37,8 +37,13 @@ def fetch(request: RemoteRequest, observer: Observer) -> Fetched:
     try:
         profiles = _from_all(request, folder, observer)
         if any(profile.missing is None for profile in profiles):
-            manifest.write(directory, {**_record(request, session, began_ns, profiles),
-                                       "files": manifest.inventory(directory.path)})  # fmt: skip
+            manifest.write(
+                directory,
+                {
+                    **_record(request, session, began_ns, profiles),
+                    "files": manifest.inventory(directory.path),
+                },
+            )
     finally:
         if not directory.manifest.exists():
             directory.unwritten_manifest.unlink(missing_ok=True)
@@ -50,8 +55,10 @@ def fetch(request: RemoteRequest, observer: Observer) -> Fetched:
 
 def _require_grpc() -> None:
     if importlib.util.find_spec("grpc") is None:
-        raise CaptureError("profiler servers speak gRPC, which is not installed",
-                           "pip install 'xladoctor[remote]'    (that is grpcio)")  # fmt: skip
+        raise CaptureError(
+            "profiler servers speak gRPC, which is not installed",
+            "pip install 'xladoctor[remote]'    (that is grpcio)",
+        )
 
 
 def _require_absolute(server_directory: str | None) -> None:
@@ -66,16 +73,20 @@ def _from_all(request: RemoteRequest, folder: Path, observer: Observer) -> list[
     """Each server in a thread of its own; an interrupt does not wait for them."""
     root = request.server_directory or str(folder.parent)
     if encodable(root) != root:
-        raise CaptureError(f"{root}: not UTF-8, so no server can be told to write there",
-                           "name another directory with --output")  # fmt: skip
+        raise CaptureError(
+            f"{root}: not UTF-8, so no server can be told to write there",
+            "name another directory with --output",
+        )
     order = Order(request.duration_ms, folder, root)
     observer.asking(request)
     threads = ThreadPoolExecutor(len(request.addresses))
     try:
-        return list(threads.map(
-            lambda address: _from_one(address, order, request.wait_ms / 1e3, observer),
-            request.addresses,
-        ))  # fmt: skip
+        return list(
+            threads.map(
+                lambda address: _from_one(address, order, request.wait_ms / 1e3, observer),
+                request.addresses,
+            )
+        )
     finally:
         threads.shutdown(wait=False, cancel_futures=True)
 
@@ -115,13 +126,14 @@ def _record(
         "duration_ms": request.duration_ms,
         "profiles": [
             {
-                "address": str(profile.address), "file": profile.address.file,
+                "address": str(profile.address),
+                "file": profile.address.file,
                 "left_at": profile.left_at,
                 "missing": profile.missing.what if profile.missing else None,
             }
             for profile in profiles
         ],
-    }  # fmt: skip
+    }
 
 
 def _nothing_here(profiles: list[Profile], folder: Path, directory: RunDirectory) -> CaptureError:

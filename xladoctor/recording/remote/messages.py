@@ -12,10 +12,12 @@ from xladoctor.protobuf import described
 METHOD = "/tensorflow.ProfilerService/Profile"
 
 #: ``xspace`` is a message; as bytes it goes into a file as it came.
-message = described({
-    "ProfileRequest": "duration_ms 1 uint64, opts 4 ProfileOptions, repository_root 5 string,"
-    " session_id 6 string, host_name 7 string, emit_xspace 9 bool",
-    "ProfileOptions": "host_tracer_level 2 uint32, device_tracer_level 3 uint32, version 5 uint32,"
-    " enable_hlo_proto 7 bool, duration_ms 9 uint64",
-    "ProfileResponse": "empty_trace 7 bool, xspace 8 bytes",
-})  # fmt: skip
+message = described(
+    {
+        "ProfileRequest": "duration_ms 1 uint64, opts 4 ProfileOptions, repository_root 5 string,"
+        " session_id 6 string, host_name 7 string, emit_xspace 9 bool",
+        "ProfileOptions": "host_tracer_level 2 uint32, device_tracer_level 3 uint32,"
+        " version 5 uint32, enable_hlo_proto 7 bool, duration_ms 9 uint64",
+        "ProfileResponse": "empty_trace 7 bool, xspace 8 bytes",
+    }
+)

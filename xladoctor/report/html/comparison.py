@@ -23,7 +23,12 @@ def render(
     """
     shown = [Report(printable(diagnosis, style)) for diagnosis in diagnoses]
     write(
-        "comparison.html", output, style, title="comparison", compared=words,
-        comparison=printable(comparison, style), runs=list(zip("AB", shown, strict=True)),
+        "comparison.html",
+        output,
+        style,
+        title="comparison",
+        compared=words,
+        comparison=printable(comparison, style),
+        runs=list(zip("AB", shown, strict=True)),
         drawn=any(each.pictures and each.pictures.steps for each in diagnoses),
-    )  # fmt: skip
+    )

@@ -51,10 +51,17 @@ def write(template: str, output: TextIO, style: Style, **content: Any) -> None:
     drawn = bool(content.get("drawn"))
     css = asset("vendor/uPlot.min.css") * drawn + asset("page.css")
     script = _library() * drawn + asset("page.js")
-    text = _environment().get_template(template).render(
-        content, style=style, css=Markup(css), script=Markup(script),  # noqa: S704  # our own files
-        policy=_policy(css, script),
-    )  # fmt: skip
+    text = (
+        _environment()
+        .get_template(template)
+        .render(
+            content,
+            style=style,
+            css=Markup(css),  # noqa: S704  # our own file
+            script=Markup(script),  # noqa: S704  # our own files
+            policy=_policy(css, script),
+        )
+    )
     output.write(text if style.unicode else text.encode("ascii", "xmlcharrefreplace").decode())
 
 
@@ -83,18 +90,36 @@ def asset(name: str) -> str:
 @cache
 def _environment() -> Environment:
     made = Environment(
-        loader=FileSystemLoader(_HERE / "templates"), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True, finalize=_printable,
-    )  # fmt: skip
+        loader=FileSystemLoader(_HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_printable,
+    )
     made.filters |= {"duration": duration, "percent": percent, "prose": _prose}
     made.globals |= {
-        "words": words, "gate": gate, "devices": devices, "judgements": judgements,
-        "next_command": next_command, "spent": spent, "saves": saves, "before": before,
-        "explained": explained, "drawing": drawing, "excerpt": excerpt, "compiled": compiled,
-        "summary": summary, "phrase": phrase, "place": place, "share_of": share_of,
-        "longest": longest, "shown_parts": shown_parts, "heat": heat,
+        "words": words,
+        "gate": gate,
+        "devices": devices,
+        "judgements": judgements,
+        "next_command": next_command,
+        "spent": spent,
+        "saves": saves,
+        "before": before,
+        "explained": explained,
+        "drawing": drawing,
+        "excerpt": excerpt,
+        "compiled": compiled,
+        "summary": summary,
+        "phrase": phrase,
+        "place": place,
+        "share_of": share_of,
+        "longest": longest,
+        "shown_parts": shown_parts,
+        "heat": heat,
         "headings": headings,
-    }  # fmt: skip
+    }
     return made
 
 
@@ -122,8 +147,15 @@ def spent(diagnosis: Diagnosis) -> list[dict[str, Any]]:
     for part in words.PARTS:
         if seconds := getattr(parts, f"{part}_s"):
             name = words.part_name(part, diagnosis)
-            rows.append({"part": part, "name": name, "seconds": seconds, "share": seconds / whole,
-                         "from": done})  # fmt: skip
+            rows.append(
+                {
+                    "part": part,
+                    "name": name,
+                    "seconds": seconds,
+                    "share": seconds / whole,
+                    "from": done,
+                }
+            )
             done += seconds / whole
     return rows
 
@@ -134,11 +166,15 @@ def explained(diagnosis: Diagnosis) -> list[tuple[str, float]]:
     if told is None or not whole:
         return []
     named = {
-        "device work": told.device_s, "start-up, end and capture": told.overhead_s,
-        "findings": told.findings_s, "lines named below": told.named_s,
-    }  # fmt: skip
-    return [*((name, seconds / whole) for name, seconds in named.items()),
-            ("not explained", max(0.0, 1.0 - told.share))]  # fmt: skip
+        "device work": told.device_s,
+        "start-up, end and capture": told.overhead_s,
+        "findings": told.findings_s,
+        "lines named below": told.named_s,
+    }
+    return [
+        *((name, seconds / whole) for name, seconds in named.items()),
+        ("not explained", max(0.0, 1.0 - told.share)),
+    ]
 
 
 def saves(finding: Finding) -> str:
@@ -158,18 +194,27 @@ def before(finding: Finding, diagnosis: Diagnosis) -> str | None:
 
 def drawing(steps: StepSeries) -> Row:
     """The steps as the script takes them."""
-    parts = [[part, words.PARTS[part], steps.parts[part]] for part in words.PARTS
-             if part in steps.parts]  # fmt: skip
-    return {"first": steps.first, "counts": steps.counts, "parts": parts,
-            "longest": steps.longest, "compilations": steps.compilations}  # fmt: skip
+    parts = [
+        [part, words.PARTS[part], steps.parts[part]] for part in words.PARTS if part in steps.parts
+    ]
+    return {
+        "first": steps.first,
+        "counts": steps.counts,
+        "parts": parts,
+        "longest": steps.longest,
+        "compilations": steps.compilations,
+    }
 
 
 def compiled(finding: Finding, pictures: Pictures | None) -> list[Row]:
     """The compilations that a finding is about."""
     rows = pictures.compilations if pictures else []
     process = finding.saving.process
-    return [row for row in rows if row["index"] in finding.compilations
-            and process in (None, row["process"])]  # fmt: skip
+    return [
+        row
+        for row in rows
+        if row["index"] in finding.compilations and process in (None, row["process"])
+    ]
 
 
 def shown_parts(rows: Sequence[ProcessStep]) -> list[PartName]:

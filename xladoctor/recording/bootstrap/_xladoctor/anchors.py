@@ -36,10 +36,13 @@ class Anchors:
     """
 
     def __init__(
-        self, work: dict[int | None, float], kind: Callable[[str], int],
-        entries: Collection[str] = (), wrappers: Collection[str] = (),
+        self,
+        work: dict[int | None, float],
+        kind: Callable[[str], int],
+        entries: Collection[str] = (),
+        wrappers: Collection[str] = (),
         operations: Collection[int | None] = (),
-    ) -> None:  # fmt: skip
+    ) -> None:
         """
         Args:
             work: of the heaviest graph that a call site has launched.
@@ -123,9 +126,12 @@ class Anchors:
         return True
 
     def _leads(
-        self, heavier: list[tuple[float, int, int]], work: float, order: int,
+        self,
+        heavier: list[tuple[float, int, int]],
+        work: float,
+        order: int,
         last: tuple[int, int] | None,
-    ) -> bool:  # fmt: skip
+    ) -> bool:
         """Whether nothing heavier was launched since a call did last; it is added."""
         while heavier and heavier[-1][:2] <= (work, order):
             heavier.pop()

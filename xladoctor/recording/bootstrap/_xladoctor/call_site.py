@@ -49,8 +49,9 @@ def _folders() -> dict[str, list[str]]:
 class CallSites:
     """Interns call sites as small integers; thread-safe enough (a lost race costs a duplicate)."""
 
-    def __init__(self, framework: Collection[str], entries: Iterable[str] = (),
-                 wrappers: Iterable[str] = ()) -> None:  # fmt: skip
+    def __init__(
+        self, framework: Collection[str], entries: Iterable[str] = (), wrappers: Iterable[str] = ()
+    ) -> None:
         """
         Args:
             framework: the installed packages that belong to it.
@@ -291,8 +292,10 @@ class CallSites:
 
     def passing(self) -> list[tuple[str, int, bool]]:
         """File and line of each library frame that was looked at, and whether it passes on."""
-        return [(_absolute(code.co_filename), line, passes)
-                for code, line, passes in list(self._passing.values())]  # fmt: skip
+        return [
+            (_absolute(code.co_filename), line, passes)
+            for code, line, passes in list(self._passing.values())
+        ]
 
     def describe(self) -> list[dict[str, Any]]:
         """All sites, with the text of their lines (without secrets) and the loops around them as
@@ -313,8 +316,11 @@ class CallSites:
             for file in (row[0], row[3]):
                 if file and file not in self._ignores:
                     self._ignores[file] = ignores(linecache.getlines(file))
-        return [{"file": file, **asked._asdict(), "text": redact_code(asked.text)}
-                for file, found in self._ignores.items() for asked in found]  # fmt: skip
+        return [
+            {"file": file, **asked._asdict(), "text": redact_code(asked.text)}
+            for file, found in self._ignores.items()
+            for asked in found
+        ]
 
     def _loops_around(self, site: int) -> list[tuple[str, int, int, str]]:
         if site not in self._callers:

@@ -10,8 +10,14 @@ from time import monotonic, perf_counter, perf_counter_ns, sleep
 from time import time_ns as wall_ns
 
 __all__ = [
-    "jumped_ns", "monotonic", "perf_counter", "perf_counter_ns", "sleep", "time_ns", "wall_ns",
-]  # fmt: skip
+    "jumped_ns",
+    "monotonic",
+    "perf_counter",
+    "perf_counter_ns",
+    "sleep",
+    "time_ns",
+    "wall_ns",
+]
 
 _JUMP_NS = 100_000_000  # no clock drifts that far between two looks at it
 

@@ -95,16 +95,25 @@ class Compilations:
             self._recent = [*self._recent, *numbered][-_RECENT:]
         jumped = clock.jumped_ns() if new else 0
         for ended, nanoseconds in new:
-            self._emit({"event": "compile", "thread": state.id, "step": state.index,
-                        "site": site, "during": during, "end_ns": int(ended * 1e9) - jumped,
-                        "duration_ns": int(nanoseconds)})  # fmt: skip
+            self._emit(
+                {
+                    "event": "compile",
+                    "thread": state.id,
+                    "step": state.index,
+                    "site": site,
+                    "during": during,
+                    "end_ns": int(ended * 1e9) - jumped,
+                    "duration_ns": int(nanoseconds),
+                }
+            )
 
 
 class ToldCompilations(Compilations):
     """Of a framework that tells of each compilation, on the thread that waits for it."""
 
-    def one(self, state: ThreadState, during: str, site: int | None, spent: int,
-            details: dict[str, Any]) -> int:  # fmt: skip
+    def one(
+        self, state: ThreadState, during: str, site: int | None, spent: int, details: dict[str, Any]
+    ) -> int:
         """A compilation has ended.
 
         Args:
@@ -122,9 +131,18 @@ class ToldCompilations(Compilations):
             number = self.count
         state.step.compilations += 1
         self.more(state, spent)
-        self._emit({"event": "compile", "thread": state.id, "step": state.index, "site": site,
-                    "during": during, "end_ns": clock.time_ns(), "duration_ns": spent,
-                    **details})  # fmt: skip
+        self._emit(
+            {
+                "event": "compile",
+                "thread": state.id,
+                "step": state.index,
+                "site": site,
+                "during": during,
+                "end_ns": clock.time_ns(),
+                "duration_ns": spent,
+                **details,
+            }
+        )
         return number
 
     def more(self, state: ThreadState, spent: int) -> None:

@@ -23,8 +23,13 @@ _NOTHING = contextlib.nullcontext()
 class Events:
     """Hears of each timed call. A fault in any ends the capture, by ``fail``, never the program."""
 
-    def __init__(self, framework: Framework, recorder: Recorder, sites: CallSites,
-                 fail: Callable[[Exception], None]) -> None:  # fmt: skip
+    def __init__(
+        self,
+        framework: Framework,
+        recorder: Recorder,
+        sites: CallSites,
+        fail: Callable[[Exception], None],
+    ) -> None:
         self._framework = framework
         self._recorder = recorder
         self._sites = sites
@@ -188,8 +193,11 @@ class Events:
         try:
             row = () if site is None else self._sites.rows[site]
             values = {**dict(zip(("file", "line"), row)), **more}
-            texts = {key: value.encode(errors="backslashreplace").decode()
-                     for key, value in values.items() if isinstance(value, str)}  # fmt: skip
+            texts = {
+                key: value.encode(errors="backslashreplace").decode()
+                for key, value in values.items()
+                if isinstance(value, str)
+            }
             return self._framework.annotation(f"xladoctor.{name}", **{**values, **texts})
         except Exception as fault:
             self.fail(fault)

@@ -80,8 +80,9 @@ class Framework(Protocol):
     def source_lines(self) -> SourceLines:
         """The switch of its IR locations, as the program has it."""
 
-    def probe(self, recorder: Recorder, sites: CallSites,
-              fail: Callable[[Exception], None]) -> Probe:  # fmt: skip
+    def probe(
+        self, recorder: Recorder, sites: CallSites, fail: Callable[[Exception], None]
+    ) -> Probe:
         """What finds the lines of fallbacks."""
 
     def annotation(self, name: str, **values: Any) -> AbstractContextManager[Any]:

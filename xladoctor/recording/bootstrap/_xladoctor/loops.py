@@ -32,8 +32,11 @@ class Loops:
         Args:
             stack: file, line and function of the program's frames, from inside out.
         """
-        return [(file, loop.first, loop.last, function) for file, line, function in stack
-                for loop in self._enclosing(file, line)]  # fmt: skip
+        return [
+            (file, loop.first, loop.last, function)
+            for file, line, function in stack
+            for loop in self._enclosing(file, line)
+        ]
 
     def _enclosing(self, file: str, line: int) -> list[_Span]:
         """The loops around a line that are in the same function, the innermost first."""

@@ -23,8 +23,14 @@ _SHARE = 50  # a fiftieth of the time at most, as the interpreter is held meanwh
 class Modules:
     """Writes ``modules.xplane.pb``; a new file each time once old modules may be thrown away."""
 
-    def __init__(self, profiler: Profiler, recorder: Recorder, folder: str, limit: int,
-                 kept: Callable[[], int]) -> None:  # fmt: skip
+    def __init__(
+        self,
+        profiler: Profiler,
+        recorder: Recorder,
+        folder: str,
+        limit: int,
+        kept: Callable[[], int],
+    ) -> None:
         """``limit``: bytes that they may take; ``kept``: modules that the framework keeps."""
         self._profiler = profiler
         self._kept = kept
@@ -67,8 +73,9 @@ class Modules:
         name = self._name(compiled)
         replace_file(os.path.join(self._folder, name), space)
         self.files = [row for row in self.files if row["file"] != name]
-        self.files.append({"file": name, "compilations": compiled, "bytes": len(space),
-                           "stop_ns": spent})  # fmt: skip
+        self.files.append(
+            {"file": name, "compilations": compiled, "bytes": len(space), "stop_ns": spent}
+        )
 
     def _exceeds(self, compiled: int) -> bool:
         """Whether they would exceed their limit, judging by the last time."""

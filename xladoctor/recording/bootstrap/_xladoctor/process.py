@@ -32,8 +32,9 @@ def main_file() -> str | None:
 
 def undecodable_file() -> str | None:
     """A file or folder from which the program's code comes, and whose name is not UTF-8."""
-    modules = [getattr(module, "__dict__", {}).get("__file__")
-               for module in list(sys.modules.values())]  # fmt: skip
+    modules = [
+        getattr(module, "__dict__", {}).get("__file__") for module in list(sys.modules.values())
+    ]
     here = _working_directory() if "" in sys.path else None
     for name in (main_file(), here, *sys.path, *modules):
         if isinstance(name, str) and not name.isascii():
@@ -60,10 +61,13 @@ def describe(rank: int | None, ranks: Iterable[str]) -> dict[str, Any]:
         ranks: the variables that number it, where the framework does not.
     """
     return {
-        "parent": os.getppid(), "rank": _rank(ranks) if rank is None else rank,
+        "parent": os.getppid(),
+        "rank": _rank(ranks) if rank is None else rank,
         "cwd": _working_directory(),
-        "host": socket.gethostname(), "processors": _processors(), "uncaught": _uncaught(),
-    }  # fmt: skip
+        "host": socket.gethostname(),
+        "processors": _processors(),
+        "uncaught": _uncaught(),
+    }
 
 
 def _uncaught() -> str | None:

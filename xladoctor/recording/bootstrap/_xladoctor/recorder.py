@@ -136,9 +136,11 @@ class Recorder:
             return False
         step.executions += max(launched, 1)  # the program may clear the counters meanwhile
         step.steps += 1
-        if step.steps >= self._stride or state.probed or (
-            step.compilations and self._events < _MOST_EVENTS
-        ):  # fmt: skip
+        if (
+            step.steps >= self._stride
+            or state.probed
+            or (step.compilations and self._events < _MOST_EVENTS)
+        ):
             self._close(state, site, end)
         else:
             state.index += 1
@@ -216,8 +218,16 @@ class Recorder:
         self._shapes_of[site] = count + 1
         self._shapes.add((site, array.shape, array.dtype))
         dtype = str(array.dtype).rpartition(".")[2]  # without the framework's name
-        self._emit_event({"event": "upload", "thread": state.id, "step": state.index, "site": site,
-                          "shape": list(array.shape), "dtype": dtype})  # fmt: skip
+        self._emit_event(
+            {
+                "event": "upload",
+                "thread": state.id,
+                "step": state.index,
+                "site": site,
+                "shape": list(array.shape),
+                "dtype": dtype,
+            }
+        )
 
     def save(self, state: ThreadState, site: int | None, begin: int, end: int) -> None:
         """State of the device was saved."""
@@ -242,8 +252,14 @@ class Recorder:
         number = self._optimizers.get(identity)
         if number is None:
             number = self._optimizers[identity] = len(self._optimizers)
-            self._emit({"event": "optimizer", "thread": self.thread().id,
-                        "site": self._sites.here(5), "closure": closure})  # fmt: skip
+            self._emit(
+                {
+                    "event": "optimizer",
+                    "thread": self.thread().id,
+                    "site": self._sites.here(5),
+                    "closure": closure,
+                }
+            )
         return number
 
     def optimizer(self, state: ThreadState, identity: int) -> None:
@@ -261,31 +277,48 @@ class Recorder:
         """An optimizer has stepped several times, and had no parameter to update."""
         self._emit_event({"event": "idle", "thread": state.id, "site": self._sites.here(5)})
 
-    def loader(self, site: int | None, batch_size: int, drop_last: bool, workers: int,
-               collate: int | None) -> None:  # fmt: skip
+    def loader(
+        self, site: int | None, batch_size: int, drop_last: bool, workers: int, collate: int | None
+    ) -> None:
         """A loader was made that gives ``batch_size`` samples at a time, put together by the
         function at ``collate`` if the program defines one.
         """
         kind = site, batch_size, drop_last
         if kind not in self._loaders:
             self._loaders.add(kind)
-            self._emit_event({"event": "loader", "site": site, "batch_size": batch_size,
-                              "drop_last": drop_last, "workers": workers,
-                              "collate": collate})  # fmt: skip
+            self._emit_event(
+                {
+                    "event": "loader",
+                    "site": site,
+                    "batch_size": batch_size,
+                    "drop_last": drop_last,
+                    "workers": workers,
+                    "collate": collate,
+                }
+            )
 
     def empty_pass(self, site: int | None, batch_size: int, drop_last: bool) -> None:
         """A pass over a loader that was made there gave no batch."""
         kind = "empty", site, batch_size, drop_last
         if kind not in self._loaders:
             self._loaders.add(kind)
-            self._emit_event({"event": "empty", "site": site, "batch_size": batch_size,
-                              "drop_last": drop_last})  # fmt: skip
+            self._emit_event(
+                {"event": "empty", "site": site, "batch_size": batch_size, "drop_last": drop_last}
+            )
 
     def outlier(self, state: ThreadState, duration: int, typical: float, traced: bool) -> None:
         """A step took much longer than usual."""
-        self._emit_event({"event": "outlier", "thread": state.id, "step": state.index - 1,
-                          "end_ns": clock.time_ns(), "duration_ns": duration,
-                          "typical_ns": int(typical), "traced": traced})  # fmt: skip
+        self._emit_event(
+            {
+                "event": "outlier",
+                "thread": state.id,
+                "step": state.index - 1,
+                "end_ns": clock.time_ns(),
+                "duration_ns": duration,
+                "typical_ns": int(typical),
+                "traced": traced,
+            }
+        )
 
     # -- closing a step --------------------------------------------------------------------
 

@@ -24,9 +24,16 @@ _OF_FALLBACKS = ("op", "site", "count", "duration_ns", "compile_ns")
 class Records:
     """Writes them, and remembers what they tell."""
 
-    def __init__(self, folder: str, describe: Callable[[], dict[str, Any]], sites: CallSites,
-                 probe: Probe, sampler: Sampler, timeline: Timeline, modules: KeptModules,
-                 ) -> None:  # fmt: skip
+    def __init__(
+        self,
+        folder: str,
+        describe: Callable[[], dict[str, Any]],
+        sites: CallSites,
+        probe: Probe,
+        sampler: Sampler,
+        timeline: Timeline,
+        modules: KeptModules,
+    ) -> None:
         """``describe``: what is true of the process now, but for timeline and modules."""
         self._folder = folder
         self._describe = describe
@@ -57,23 +64,30 @@ class Records:
     def write_call_sites(self) -> None:
         sites = self._sites.describe()
         self._sites_written = len(sites)
-        fallbacks = [dict(zip(_OF_FALLBACKS, (*key, *row)))
-                     for key, row in list(self._probe.rows.items())]  # fmt: skip
-        self._write("call_sites.json", {"sites": sites, "fallbacks": fallbacks,
-                                        "passing": self._sites.passing(),
-                                        "launches": self._launches(),
-                                        "beside": list(self._sites.beside),
-                                        "operations": self._operations(),
-                                        "origins": [(site, *row) for site, row in
-                                                    list(self._sites.origins.items())],
-                                        "parts": None if self._sites.parts is None
-                                        else list(self._sites.parts.items()),
-                                        "ignores": self._sites.ignores()})  # fmt: skip
+        fallbacks = [
+            dict(zip(_OF_FALLBACKS, (*key, *row))) for key, row in list(self._probe.rows.items())
+        ]
+        self._write(
+            "call_sites.json",
+            {
+                "sites": sites,
+                "fallbacks": fallbacks,
+                "passing": self._sites.passing(),
+                "launches": self._launches(),
+                "beside": list(self._sites.beside),
+                "operations": self._operations(),
+                "origins": [(site, *row) for site, row in list(self._sites.origins.items())],
+                "parts": None if self._sites.parts is None else list(self._sites.parts.items()),
+                "ignores": self._sites.ignores(),
+            },
+        )
 
     def _launches(self) -> list[tuple[int | None, int, float, int]]:
         work, steps = self._sites.work, self._sites.ended_steps
-        return [(site, count, work.get(site, 0.0), steps.get(site, 0))
-                for site, count in list(self._sites.launches.items())]  # fmt: skip
+        return [
+            (site, count, work.get(site, 0.0), steps.get(site, 0))
+            for site, count in list(self._sites.launches.items())
+        ]
 
     def _operations(self) -> list[int | None]:
         """Of the sites that launched."""
@@ -89,25 +103,36 @@ class Records:
         self._samples_written = clock.monotonic()
 
     def write_process(self, ended: bool) -> None:
-        self._write("process.json", {
-            **self._describe(), "ended_ns": clock.time_ns(), "ended": ended,
-            "windows": self._timeline.described(), "modules": self._modules.files,
-            "modules_too_large": self._modules.too_large,
-            **({"files": self._files()} if ended else {}),
-        })  # fmt: skip
+        self._write(
+            "process.json",
+            {
+                **self._describe(),
+                "ended_ns": clock.time_ns(),
+                "ended": ended,
+                "windows": self._timeline.described(),
+                "modules": self._modules.files,
+                "modules_too_large": self._modules.too_large,
+                **({"files": self._files()} if ended else {}),
+            },
+        )
 
     def _files(self) -> dict[str, int]:
         """Sizes of this process's files by their paths in the run directory: what is lost later can
         be told although the launcher, which lists all files, was killed.
         """
         run, own = os.path.split(self._folder)
-        names = [os.path.join(own, name) for name in sorted(os.listdir(self._folder))
-                 if name not in _NOT_LISTED and not name.endswith(".new")]  # fmt: skip
-        names += [os.path.join("plugins", "profile", window["session"], window["file"])
-                  for window in self._timeline.described() if "file" in window]  # fmt: skip
+        names = [
+            os.path.join(own, name)
+            for name in sorted(os.listdir(self._folder))
+            if name not in _NOT_LISTED and not name.endswith(".new")
+        ]
+        names += [
+            os.path.join("plugins", "profile", window["session"], window["file"])
+            for window in self._timeline.described()
+            if "file" in window
+        ]
         sizes = {name: os.path.join(run, name) for name in names}
-        return {name: os.path.getsize(path) for name, path in sizes.items()
-                if os.path.isfile(path)}  # fmt: skip
+        return {name: os.path.getsize(path) for name, path in sizes.items() if os.path.isfile(path)}
 
     def _write(self, name: str, value: Any) -> None:
         replace_file(os.path.join(self._folder, name), json.dumps(value))

@@ -23,31 +23,153 @@ _STRONG = re.compile(
 #: The same only as a name's last word, as ``--key-dim`` and ``--token-embeddings`` are common.
 _WEAK = {"token", "key", "pat", "auth", "pass"}
 #: A weak word after one of these is as good as a strong one …
-_OF_SECRETS = {"api", "access", "secret", "private", "auth", "hf", "hub", "huggingface", "github",
-               "gitlab", "gh", "wandb", "openai", "anthropic", "azure", "aws", "gcp", "google",
-               "slack", "session", "refresh", "bearer", "bot", "account", "master", "encryption",
-               "signing", "ssh", "service", "deploy", "client", "db", "login", "admin",
-               "root", "security"}  # fmt: skip
+_OF_SECRETS = {
+    "api",
+    "access",
+    "secret",
+    "private",
+    "auth",
+    "hf",
+    "hub",
+    "huggingface",
+    "github",
+    "gitlab",
+    "gh",
+    "wandb",
+    "openai",
+    "anthropic",
+    "azure",
+    "aws",
+    "gcp",
+    "google",
+    "slack",
+    "session",
+    "refresh",
+    "bearer",
+    "bot",
+    "account",
+    "master",
+    "encryption",
+    "signing",
+    "ssh",
+    "service",
+    "deploy",
+    "client",
+    "db",
+    "login",
+    "admin",
+    "root",
+    "security",
+}
 #: … and after one of these no secret at all: ``--pad-token``, ``sort_key``, ``forward_pass``.
-_ORDINARY = {"no", "pad", "padding", "eos", "bos", "mask", "unk", "sep", "cls", "image", "special",
-             "num", "n", "per", "stop", "start", "end", "begin", "audio", "video", "max", "min",
-             "by", "next", "first", "last", "prev", "sort", "primary", "public", "foreign", "group",
-             "cache", "dict", "config", "batch", "metric", "data", "text", "label", "input",
-             "target", "output", "column", "feature", "partition", "join", "prng", "rng", "random",
-             "state", "query", "graph", "json", "dataset", "prompt", "one", "two", "multi",
-             "single", "forward", "backward", "fwd", "bwd", "low", "high", "band", "all", "each",
-             "compiler", "hlo", "second", "attention", "attn"}  # fmt: skip
+_ORDINARY = {
+    "no",
+    "pad",
+    "padding",
+    "eos",
+    "bos",
+    "mask",
+    "unk",
+    "sep",
+    "cls",
+    "image",
+    "special",
+    "num",
+    "n",
+    "per",
+    "stop",
+    "start",
+    "end",
+    "begin",
+    "audio",
+    "video",
+    "max",
+    "min",
+    "by",
+    "next",
+    "first",
+    "last",
+    "prev",
+    "sort",
+    "primary",
+    "public",
+    "foreign",
+    "group",
+    "cache",
+    "dict",
+    "config",
+    "batch",
+    "metric",
+    "data",
+    "text",
+    "label",
+    "input",
+    "target",
+    "output",
+    "column",
+    "feature",
+    "partition",
+    "join",
+    "prng",
+    "rng",
+    "random",
+    "state",
+    "query",
+    "graph",
+    "json",
+    "dataset",
+    "prompt",
+    "one",
+    "two",
+    "multi",
+    "single",
+    "forward",
+    "backward",
+    "fwd",
+    "bwd",
+    "low",
+    "high",
+    "band",
+    "all",
+    "each",
+    "compiler",
+    "hlo",
+    "second",
+    "attention",
+    "attn",
+}
 #: What tells of a secret without being one: ``--password-file``, ``secret_name``.
-_ABOUT = {"file", "path", "dir", "length", "len", "size", "name", "names", "policy", "type", "id",
-          "ids", "version", "prompt", "required", "field", "env", "manager", "store",
-          "count"}  # fmt: skip
+_ABOUT = {
+    "file",
+    "path",
+    "dir",
+    "length",
+    "len",
+    "size",
+    "name",
+    "names",
+    "policy",
+    "type",
+    "id",
+    "ids",
+    "version",
+    "prompt",
+    "required",
+    "field",
+    "env",
+    "manager",
+    "store",
+    "count",
+}
 _USERS = {"u", "user", "username", "login", "account"}
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _NAMED = re.compile(r"^(-{0,2}[A-Za-z][\w.-]*)(=.*)?$", re.DOTALL)
 # Repetitions have bounds: text of any kind and length must take no time to speak of.
-_NAME = (r"(?<![\w.-])(?P<name>(?P<option>--)?[\w.-]{0,80}"
-         r"(?:pass|pwd|secret|token|key|pat|auth|bearer|cookie|cred)[\w.-]{0,80})")  # fmt: skip
+_NAME = (
+    r"(?<![\w.-])(?P<name>(?P<option>--)?[\w.-]{0,80}"
+    r"(?:pass|pwd|secret|token|key|pat|auth|bearer|cookie|cred)[\w.-]{0,80})"
+)
 _QUOTED = r"(?P<quote>\\?[\"'])(?P<value>(?:(?!(?P=quote))(?:\\.|.))*)"
 _SCHEME = r"(?:(?:Bearer|Basic|Digest|Token)\s+)?"
 #: ``sh -c "HF_TOKEN=… python train.py --key …"``, ``{"password": "…"}``, ``https://host/?key=…``.
@@ -165,8 +287,11 @@ def _tells_in_code(match: re.Match[str]) -> bool:
     value, kind = match["value"], _kind(match["name"])
     listed = match["sign"].lstrip("\"' ").startswith(",") and not match["apart"]
     telling = _RANDOM if kind == "key" else _MIXED if listed or kind != "strong" else None
-    return bool(kind) and not _STANDS_FOR.fullmatch(value) and (
-        telling is None or telling.match(value) is not None)  # fmt: skip
+    return (
+        bool(kind)
+        and not _STANDS_FOR.fullmatch(value)
+        and (telling is None or telling.match(value) is not None)
+    )
 
 
 def _hides(name: str, value: str) -> bool:

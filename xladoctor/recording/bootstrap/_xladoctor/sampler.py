@@ -36,8 +36,13 @@ class Sampler:
     further iteration follows, are phases of their own.
     """
 
-    def __init__(self, recorder: Recorder, sites: CallSites, writer: Background,
-                 fail: Callable[[Exception], None]) -> None:  # fmt: skip
+    def __init__(
+        self,
+        recorder: Recorder,
+        sites: CallSites,
+        writer: Background,
+        fail: Callable[[Exception], None],
+    ) -> None:
         self.thread = Background(self._run)
         self._recorder = recorder
         self._sites = sites
@@ -121,10 +126,13 @@ class Sampler:
     def rows(self) -> list[dict[str, Any]]:
         """The counts so far, as ``host_samples.json`` holds them."""
         names = ("phase", "thread", "main", "doing", "in_framework", "generator", "site", "count")
-        after = [((key[0].replace("loop", "after"), *key[1:]), count)
-                 for key, count in list(self._since_turn.items())]  # fmt: skip
-        return [dict(zip(names, (*key, count)))
-                for key, count in (*list(self._counts.items()), *after)]  # fmt: skip
+        after = [
+            ((key[0].replace("loop", "after"), *key[1:]), count)
+            for key, count in list(self._since_turn.items())
+        ]
+        return [
+            dict(zip(names, (*key, count))) for key, count in (*list(self._counts.items()), *after)
+        ]
 
 
 def _in_the_loop(state: ThreadState) -> bool:

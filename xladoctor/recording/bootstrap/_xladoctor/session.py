@@ -46,8 +46,13 @@ class Session:
         tally: what happened so far, as numbers, while awake.
     """
 
-    def __init__(self, run_directory: str, framework: str, watch: settings.SettingsWatch,
-                 asked: options.Options | None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        run_directory: str,
+        framework: str,
+        watch: settings.SettingsWatch,
+        asked: options.Options | None = None,
+    ) -> None:
         self._run = run_directory
         self._watch = watch
         self._options = asked or options.read()
@@ -175,8 +180,9 @@ class Session:
         if framework.profiles.open is None:
             asked = replace(asked, trace_steps=0)
         self._timeline = Timeline(self._profiler, asked, profiles, name)
-        self._modules = framework.modules(self._profiler, recorder, self._folder,
-                                          self._options.trace_bytes)  # fmt: skip
+        self._modules = framework.modules(
+            self._profiler, recorder, self._folder, self._options.trace_bytes
+        )
         self._probe = framework.probe(recorder, sites, self.fail)
         self.tally = Tally(framework.counters, recorder, self._probe, sites)
         of_whole_process = late or self._options.counts_only
@@ -184,8 +190,15 @@ class Session:
         self._writer = Writer(recorder, self._folder, self._tick, report, self.fail)
         self._run_queue = RunQueue(recorder, self._folder)
         self._sampler = Sampler(recorder, sites, self._writer.thread, self.fail)
-        self._records = Records(self._folder, self._describe, sites, self._probe, self._sampler,
-                                self._timeline, self._modules)  # fmt: skip
+        self._records = Records(
+            self._folder,
+            self._describe,
+            sites,
+            self._probe,
+            self._sampler,
+            self._timeline,
+            self._modules,
+        )
 
     def _tick(self) -> None:
         loops = [state for state in self._recorder.threads if state.index or state.main]
@@ -202,22 +215,30 @@ class Session:
     def _describe(self) -> dict[str, Any]:
         """What ``process.json`` tells of the process and its framework."""
         recorded, configured = self._frontend.recorded, self._framework.settings()
-        values = {**self._settings, **settings.users(recorded),
-                  **{name: value for name, (value, _) in configured.items()}}  # fmt: skip
+        values = {
+            **self._settings,
+            **settings.users(recorded),
+            **{name: value for name, (value, _) in configured.items()},
+        }
         lines = {name: line for name, (_, line) in configured.items()}
         return {
             **process.describe(self._framework.rank, self._frontend.ranks),
-            "pid": self._pid, "main": self._main,
-            "argv": redact(sys.argv), "frontend": self._frontend.name,
+            "pid": self._pid,
+            "main": self._main,
+            "argv": redact(sys.argv),
+            "frontend": self._frontend.name,
             "versions": {**self._framework.versions(), "python": platform.python_version()},
             "devices": self._framework.devices(),
-            "accelerators": self._framework.accelerators, "used_device": self._has_used_device(),
-            "began_ns": self._began_ns, "exit_ns": self._exit_ns,
+            "accelerators": self._framework.accelerators,
+            "used_device": self._has_used_device(),
+            "began_ns": self._began_ns,
+            "exit_ns": self._exit_ns,
             "settings": {name: redact_text(value) for name, value in values.items()},
             "settings_lines": {**self._watch.set_at(recorded), **lines},
             "folders": self._sites.folders,
-            "no_analysis_log": self._no_log, "missing": self._framework.missing,
-        }  # fmt: skip
+            "no_analysis_log": self._no_log,
+            "missing": self._framework.missing,
+        }
 
     def _has_used_device(self) -> bool:
         """Whether anything was sent, compiled or run: the parent of a launcher only looks."""
@@ -283,12 +304,18 @@ class Session:
         self._lines.end()
         records = self._records
         for action in (
-            self._writer.stop, self._probe.stop, self._timeline.close, self._modules.collect,
+            self._writer.stop,
+            self._probe.stop,
+            self._timeline.close,
+            self._modules.collect,
             lambda: self._recorder.tails() if self._has_used_device() else None,
-            self._timeline.write, self._writer.close, self._run_queue.write,
+            self._timeline.write,
+            self._writer.close,
+            self._run_queue.write,
             records.write_call_sites,
-            records.write_samples, lambda: records.write_process(ended=True),
-        ):  # fmt: skip
+            records.write_samples,
+            lambda: records.write_process(ended=True),
+        ):
             self._guarded(action)
         give_room_back(self._folder)
 

@@ -9,8 +9,19 @@ from . import clock
 from .outlier import StepTimes
 
 #: What is logged as it is, unless it is zero or false.
-_NUMBERS = ("steps", "barrier_ns", "compile_ns", "capture_ns", "executions", "compilations",
-            "launches", "log", "traced", "probed", "input")  # fmt: skip
+_NUMBERS = (
+    "steps",
+    "barrier_ns",
+    "compile_ns",
+    "capture_ns",
+    "executions",
+    "compilations",
+    "launches",
+    "log",
+    "traced",
+    "probed",
+    "input",
+)
 
 
 class Step:
@@ -46,9 +57,12 @@ class Step:
     def line(self) -> dict[str, Any]:
         """As it is logged: with what is not zero or false, so that plain steps stay short."""
         line: dict[str, Any] = {
-            "event": self.event, "thread": self.thread.id, "index": self.index,
-            "end_ns": self.end_ns, "duration_ns": self.duration_ns,
-        }  # fmt: skip
+            "event": self.event,
+            "thread": self.thread.id,
+            "index": self.index,
+            "end_ns": self.end_ns,
+            "duration_ns": self.duration_ns,
+        }
         if self.thread.main:
             line["main"] = True
         for name in _NUMBERS:
@@ -57,8 +71,10 @@ class Step:
         if self.optimizers:
             line["optimizers"] = [[*update] for update in self.optimizers.items()]
         if self.reads:
-            line["reads"] = [[site, kind, int(closure), *row]
-                             for (site, kind, closure), row in self.reads.items()]  # fmt: skip
+            line["reads"] = [
+                [site, kind, int(closure), *row]
+                for (site, kind, closure), row in self.reads.items()
+            ]
         if self.uploads:
             line["uploads"] = [[site, *row] for site, row in self.uploads.items()]
         if self.saves:

@@ -61,8 +61,11 @@ class Tally:
         """The numbers as they are now."""
         recorder, counters = self._recorder, self._counters
         recorder.compilations.settle(recorder.thread())
-        fallbacks = {name: counters.value(name) or 0 for name in counters.fallbacks()
-                     if name not in counters.reads}  # fmt: skip
+        fallbacks = {
+            name: counters.value(name) or 0
+            for name in counters.fallbacks()
+            if name not in counters.reads
+        }
         lines = {key: row[0] for key, row in list(self._probe.rows.items())} if fallbacks else {}
         compiled, waits = recorder.compilations.count, dict(recorder.waits)
         return Counts(clock.time_ns(), compiled, waits, fallbacks, lines)

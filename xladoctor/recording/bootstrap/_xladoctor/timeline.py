@@ -86,8 +86,12 @@ class Timeline:
     @property
     def watches(self) -> bool:
         """Whether barriers matter to it, now."""
-        return (self._waiting or self._session is not None or not self._barriers
-                or self._following is not None)  # fmt: skip
+        return (
+            self._waiting
+            or self._session is not None
+            or not self._barriers
+            or self._following is not None
+        )
 
     def used(self) -> None:
         """The first tensor on the device."""
@@ -226,14 +230,20 @@ class Timeline:
 
     def _is_long_open(self, now: float) -> bool:
         longest = _LONGEST * self._options.trace_seconds
-        return (now - self._opened >= longest and self.windows[-1]["steps"] >= WARMUP
-                and not self._in_warm_up)  # fmt: skip
+        return (
+            now - self._opened >= longest
+            and self.windows[-1]["steps"] >= WARMUP
+            and not self._in_warm_up
+        )
 
     def _lacks_barriers(self, now: float) -> bool:
         """Whether reads cut the program's graphs, and nothing else does: it may never be steady."""
-        return (self._provisional and not self._barriers
-                and now - self._opened >= _WITHOUT_BARRIERS_S
-                and self.windows[-1]["steps"] >= WARMUP)  # fmt: skip
+        return (
+            self._provisional
+            and not self._barriers
+            and now - self._opened >= _WITHOUT_BARRIERS_S
+            and self.windows[-1]["steps"] >= WARMUP
+        )
 
     def _do_without_barriers(self, why: str = "no barrier") -> None:
         """Keep what there is, until a loop with barriers follows after all."""
@@ -326,8 +336,11 @@ class Timeline:
             os.link(file, path)
         except OSError:  # on another file system
             shutil.copyfile(file, path)
-        window |= {"session": os.path.basename(folder), "bytes": os.path.getsize(path),
-                   "file": self._name}  # fmt: skip
+        window |= {
+            "session": os.path.basename(folder),
+            "bytes": os.path.getsize(path),
+            "file": self._name,
+        }
         if self._steady >= _ENOUGH:
             self._waiting = False
 
@@ -357,8 +370,11 @@ class Timeline:
                     space(path)
                 else:
                     replace_file(path, space)
-                window |= {"bytes": os.path.getsize(path), "file": self._name,
-                           "write_ns": clock.perf_counter_ns() - began}  # fmt: skip
+                window |= {
+                    "bytes": os.path.getsize(path),
+                    "file": self._name,
+                    "write_ns": clock.perf_counter_ns() - began,
+                }
                 del self._unwritten[0]
 
 
@@ -369,8 +385,7 @@ def _begun() -> dict[str, Any]:
 def _ended(window: dict[str, Any], why: str) -> dict[str, Any]:
     """Its end; ``jumped_ns``: how far the clock was set meanwhile, which the profiler reads too."""
     jumped = clock.jumped_ns() - window.pop("jumped_ns")
-    return {"end_ns": clock.time_ns(), "ended_by": why,
-            **({"jumped_ns": jumped} if jumped else {})}  # fmt: skip
+    return {"end_ns": clock.time_ns(), "ended_by": why, **({"jumped_ns": jumped} if jumped else {})}
 
 
 def _resident() -> int:

@@ -37,11 +37,20 @@ if TYPE_CHECKING:
 
 #: Function that asks for an array's value -> how a read through it is reported.
 _READS = {
-    "__float__": "float", "__bool__": "bool", "__int__": "int", "__index__": "index",
-    "__complex__": "complex", "__repr__": "repr", "__str__": "repr", "__format__": "format",
-    "_item": "item", "item": "item", "tolist": "tolist", "__array__": "array",
+    "__float__": "float",
+    "__bool__": "bool",
+    "__int__": "int",
+    "__index__": "index",
+    "__complex__": "complex",
+    "__repr__": "repr",
+    "__str__": "repr",
+    "__format__": "format",
+    "_item": "item",
+    "item": "item",
+    "tolist": "tolist",
+    "__array__": "array",
     "_device_get": "device_get",
-}  # fmt: skip
+}
 #: What graphs call that have Python run on the host, on CPUs and GPUs.
 _CALLBACK = re.compile(rb"xla_(?:ffi_)?(?:partitioned_)?python_(?:cpu|gpu)_callback")
 _CONTAINERS = frozenset({tuple, list, dict})
@@ -96,13 +105,18 @@ class Adapter:
     def install(self) -> None:
         """Put all hooks in their places."""
         for name, install in (
-            ("launches", self._install_launches), ("compilations", self._install_compilations),
-            ("keys", self._install_keys), ("reads", self._install_reads),
-            ("memory reads", self._install_buffers), ("callbacks", self._install_callbacks),
-            ("uploads", self._install_uploads), ("marked steps", self._install_steps),
+            ("launches", self._install_launches),
+            ("compilations", self._install_compilations),
+            ("keys", self._install_keys),
+            ("reads", self._install_reads),
+            ("memory reads", self._install_buffers),
+            ("callbacks", self._install_callbacks),
+            ("uploads", self._install_uploads),
+            ("marked steps", self._install_steps),
             ("settings", self._install_settings),
-            ("input", self._install_input), ("saves", self._install_saves),
-        ):  # fmt: skip
+            ("input", self._install_input),
+            ("saves", self._install_saves),
+        ):
             try:
                 install()
             except Exception as error:  # private parts of JAX, of whatever release
@@ -148,8 +162,9 @@ class Adapter:
 
         def undo() -> None:
             for option in (config.debug_nans, config.debug_infs):
-                option._add_hooks(api._update_debug_special_global,
-                                  api._update_debug_special_thread_local)  # fmt: skip
+                option._add_hooks(
+                    api._update_debug_special_global, api._update_debug_special_thread_local
+                )
 
         self._undo.append(undo)
 
@@ -240,8 +255,9 @@ class Adapter:
         state.compiling = 0
         anchors = state.anchors
         if anchors is None:
-            anchors = state.anchors = Anchors(self._work, sites.kind, ENTRIES, WRAPPERS,
-                                              sites.operations)  # fmt: skip
+            anchors = state.anchors = Anchors(
+                self._work, sites.kind, ENTRIES, WRAPPERS, sites.operations
+            )
         if self._annotated or not anchors.ends_step(site, function):
             self._recorder.launch(state, site)
             return
@@ -298,10 +314,18 @@ class Adapter:
         known = self._changed(miss, site)
         first = self._first.setdefault((site, known.get("function", details.name)), launches)
         number = self._recorder.compilations.one(
-            state, state.inside or "launch", site, spent,
-            {"function": details.function, **details.described(), **known,
-             **self._repeated(lowered, spent), "ordinal": launches - first},
-        )  # fmt: skip
+            state,
+            state.inside or "launch",
+            site,
+            spent,
+            {
+                "function": details.function,
+                **details.described(),
+                **known,
+                **self._repeated(lowered, spent),
+                "ordinal": launches - first,
+            },
+        )
         module = details.module
         if module is not None:
             self._modules.add(number, details.name, module)
@@ -333,9 +357,13 @@ class Adapter:
         number = self._recorder.compilations.count + 1
         against, changes = self._keys.add(number, key, site, self._calls.sites.call())
         defined = self._calls.definition(key.function.code)
-        return {"function": key.function.name, "defined": defined, "against": against,
-                "changes": [[*change[:4]] for change in changes],
-                "made": [self._made(change.place, site) for change in changes]}  # fmt: skip
+        return {
+            "function": key.function.name,
+            "defined": defined,
+            "against": against,
+            "changes": [[*change[:4]] for change in changes],
+            "made": [self._made(change.place, site) for change in changes],
+        }
 
     def _made(self, place: Place | None, call: int | None) -> int | None:
         """The site of a line of the program, if that is another one than the call's."""
@@ -497,9 +525,11 @@ class Adapter:
         from jax._src import callback, debugging
 
         for module, name in (
-            (callback, "pure_callback_impl"), (callback, "io_callback_impl"),
-            (debugging, "debug_callback_impl"), (debugging, "debug_print_impl"),
-        ):  # fmt: skip
+            (callback, "pure_callback_impl"),
+            (callback, "io_callback_impl"),
+            (debugging, "debug_callback_impl"),
+            (debugging, "debug_print_impl"),
+        ):
             if hasattr(module, name):
                 self._patches.replace(module, name, self._call_back)
         self._patches.replace(debugging.debug_callback_p, "impl", self._call_back)
@@ -532,12 +562,14 @@ class Adapter:
         self._patches.replace(pxla, "batched_device_put", self._put)
 
     def _put(self, original: Any) -> Any:
-        def batched_device_put(aval: Any, sharding: Any, arrays: Any, *args: Any,
-                               **kwargs: Any) -> Any:  # fmt: skip
+        def batched_device_put(
+            aval: Any, sharding: Any, arrays: Any, *args: Any, **kwargs: Any
+        ) -> Any:
             if self._recorder.off or self._recorder.thread().inside:
                 return original(aval, sharding, arrays, *args, **kwargs)
-            host = [getattr(array, "val", array) for array in arrays
-                    if isinstance(array, self._host)]  # fmt: skip
+            host = [
+                getattr(array, "val", array) for array in arrays if isinstance(array, self._host)
+            ]
             if not host:
                 return original(aval, sharding, arrays, *args, **kwargs)
             return self._calls.upload(host, original, aval, sharding, arrays, *args, **kwargs)
@@ -589,12 +621,14 @@ class Adapter:
             (f"{grain}.process_prefetch", "ProcessPrefetchDatasetIterator", "__next__"),
             ("tensorflow.python.data.ops.dataset_ops", "NumpyIterator", "__next__"),
             ("tensorflow.python.data.ops.iterator_ops", "OwnedIterator", "__next__"),
-        ):  # fmt: skip
+        ):
             self._undo.append(when_imported(module, tell(owner, name)))
-        self._undo.append(when_imported(
-            "torch.utils.data.dataloader",
-            lambda _: Loaders(sys.modules["torch"], calls, self._patches).install(),
-        ))  # fmt: skip
+        self._undo.append(
+            when_imported(
+                "torch.utils.data.dataloader",
+                lambda _: Loaders(sys.modules["torch"], calls, self._patches).install(),
+            )
+        )
 
     def _install_saves(self) -> None:
         def wrap(kind: str) -> Callable[[Any], None]:
@@ -612,8 +646,9 @@ class Adapter:
         ):
             self._undo.append(when_imported(module, wrap(kind)))
         for module, names in (
-            ("numpy", ("save", "savez", "savez_compressed")), ("pickle", ("dump",)),
-        ):  # fmt: skip
+            ("numpy", ("save", "savez", "savez_compressed")),
+            ("pickle", ("dump",)),
+        ):
             self._undo.append(when_imported(module, functools.partial(self._written_by, names)))
 
     def _written_by(self, names: Iterable[str], module: Any) -> None:
@@ -671,8 +706,10 @@ class _Executable:
     def described(self) -> dict[str, Any]:
         """As the step log has it: bytes."""
         memory = self._tried(self._executable.get_compiled_memory_stats)
-        sizes = {name: int(getattr(memory, f"{name}_size_in_bytes", 0) or 0)
-                 for name in ("argument", "output", "alias", "temp")}  # fmt: skip
+        sizes = {
+            name: int(getattr(memory, f"{name}_size_in_bytes", 0) or 0)
+            for name in ("argument", "output", "alias", "temp")
+        }
         return {"memory": sizes, "callbacks": self.callbacks} if memory is not None else {}
 
 

@@ -47,8 +47,11 @@ class Configured:
         for (_, name), before in [*self._open.items()]:
             launches[name] = launches.get(name, 0) + self._counters.launches - before
         least = max(1, _SHARE * self._counters.launches)
-        around = {name: setting for name, setting in [*self._around.items()]
-                  if launches.get(name, 0) >= least}  # fmt: skip
+        around = {
+            name: setting
+            for name, setting in [*self._around.items()]
+            if launches.get(name, 0) >= least
+        }
         return {**around, **self._updated}
 
     def _update(self, original: Any) -> Any:

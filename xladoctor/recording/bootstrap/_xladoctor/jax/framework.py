@@ -43,8 +43,9 @@ class ImportedJax:
     def source_lines(self) -> SourceLines:
         return SourceLines()
 
-    def probe(self, recorder: Recorder, sites: CallSites,
-              fail: Callable[[Exception], None]) -> Probe:  # fmt: skip
+    def probe(
+        self, recorder: Recorder, sites: CallSites, fail: Callable[[Exception], None]
+    ) -> Probe:
         return Probe()
 
     def annotation(self, name: str, **values: Any) -> Any:

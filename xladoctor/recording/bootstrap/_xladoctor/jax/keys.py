@@ -89,8 +89,9 @@ class Keys:
         """The line dropped whatever the framework had compiled, after so many compilations."""
         self._cleared = number, place
 
-    def add(self, number: int, key: Key, site: int | None,
-            call: Any = None) -> tuple[int | None, list[Change]]:  # fmt: skip
+    def add(
+        self, number: int, key: Key, site: int | None, call: Any = None
+    ) -> tuple[int | None, list[Change]]:
         """The compilation that is most alike, and what differs; None for a function's first, and
         where what differs does not show in the key.
 
@@ -195,8 +196,9 @@ def _configuration(old: Sequence[Any], new: Sequence[Any]) -> list[Change]:
         pairs = pairs[:-1]  # the last is the context, of which named options are a part
     elif pairs and _option(*pairs[0]) == "context":
         pairs = [_differing(*pairs[0])]
-    return [Change("configuration", _option(was, now), _value(was), _value(now))
-            for was, now in pairs]  # fmt: skip
+    return [
+        Change("configuration", _option(was, now), _value(was), _value(now)) for was, now in pairs
+    ]
 
 
 def _differing(was: Any, now: Any) -> tuple[Any, Any]:
@@ -245,8 +247,9 @@ class KeyReader:
         values = _parameters(function)
         compiled = _function(function)
         names = _argument_names(function, compiled.code, len(args))
-        numbers = {number if number >= 0 else number + len(args)
-                   for number in info.static_argnums or ()}  # fmt: skip
+        numbers = {
+            number if number >= 0 else number + len(args) for number in info.static_argnums or ()
+        }
         for number in sorted(numbers & {*range(len(args))}):
             values[names[number]] = args[number]
         dynamic = {names[number]: arg for number, arg in enumerate(args) if number not in numbers}
@@ -285,8 +288,12 @@ class KeyReader:
         """The lines that gave the program's variables these arguments, or leaves of them."""
         places = self._assigned.places([*arguments.values(), *(leaf for _, leaf in leaves)])
         found = {name: places.get(id(value)) for name, value in arguments.items()}
-        found.update({self._path(path): places.get(id(leaf)) or found.get(path[0].key)
-                      for path, leaf in leaves})  # fmt: skip
+        found.update(
+            {
+                self._path(path): places.get(id(leaf)) or found.get(path[0].key)
+                for path, leaf in leaves
+            }
+        )
         return {name: place for name, place in found.items() if place is not None}
 
     def _path(self, path: Sequence[Any]) -> str:
@@ -307,9 +314,10 @@ class KeyReader:
         """What else is part of each key, with the names of the options where they are known."""
         values = self._config.trace_context()
         named = sorted(
-            (name, value) for name, value in getattr(self._config.config, "values", {}).items()
+            (name, value)
+            for name, value in getattr(self._config.config, "values", {}).items()
             if name.startswith("jax_") and isinstance(value, (str, int, float, bool, type(None)))
-        )  # fmt: skip
+        )
         plain = [value for value in values if isinstance(value, (str, int, float, bool))]
         return (*named, ("context", tuple(plain)))
 
@@ -414,5 +422,6 @@ def _reference(value: Any) -> Callable[[], Any]:
 def _argument_names(function: Any, code: CodeType | None, count: int) -> list[str]:
     bound = 1 if getattr(function, "__self__", None) is not None else 0
     names = list(code.co_varnames[bound : code.co_argcount]) if code else []
-    return [names[number] if number < len(names) else f"argument {number}"
-            for number in range(count)]  # fmt: skip
+    return [
+        names[number] if number < len(names) else f"argument {number}" for number in range(count)
+    ]

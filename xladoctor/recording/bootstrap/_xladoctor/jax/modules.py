@@ -45,8 +45,9 @@ class Modules:
             with open(os.path.join(self._folder, _NAME), "ab") as file:
                 file.write(plane)
             self._written += len(plane)
-            self.files = [{"file": _NAME, "compilations": number, "bytes": self._written,
-                           "numbered": True}]  # fmt: skip
+            self.files = [
+                {"file": _NAME, "compilations": number, "bytes": self._written, "numbered": True}
+            ]
 
     def tick(self) -> None: ...
 

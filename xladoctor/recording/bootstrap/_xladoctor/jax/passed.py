@@ -58,8 +58,10 @@ class Passed:
         if not isinstance(args, tuple) or not code.co_varnames:
             return
         names = _parameters(known.get(code.co_varnames[0]))
-        named = {names[at] if at < len(names) else f"argument {at}": value
-                 for at, value in enumerate(args)}  # fmt: skip
+        named = {
+            names[at] if at < len(names) else f"argument {at}": value
+            for at, value in enumerate(args)
+        }
         named.update(kwargs if isinstance(kwargs, dict) else {})
         for name, value in named.items():
             for path, leaf in self._tree.tree_flatten_with_path(value)[0]:

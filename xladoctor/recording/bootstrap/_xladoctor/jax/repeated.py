@@ -52,8 +52,10 @@ def repeated(module: Any, kind: Callable[[str], int]) -> Repeated | None:
     operations = [
         operation
         for function in module.body.operations
-        for region in function.regions for block in region for operation in block.operations
-    ]  # fmt: skip
+        for region in function.regions
+        for block in region
+        for operation in block.operations
+    ]
     some = operations
     if len(operations) > _LOOKED_AT:
         some = random.Random(0).sample(operations, _LOOKED_AT)  # noqa: S311

@@ -169,8 +169,10 @@ class Adapter(Listener):
     def cached(self, counters: Any) -> bool | None:
         before = self._found
         # Without `[]`, which may add a group, or run Counter's Python code, which Dynamo compiles.
-        hits, misses = (sum(counters.get(group, {}).get(name, 0) for group, name in names)
-                        for names in (_CACHED, _NOT_CACHED))  # fmt: skip
+        hits, misses = (
+            sum(counters.get(group, {}).get(name, 0) for group, name in names)
+            for names in (_CACHED, _NOT_CACHED)
+        )
         self._found = hits, misses
         if hits < before[0] or misses < before[1]:  # the program cleared them
             return None
@@ -197,10 +199,18 @@ class Adapter(Listener):
         number = self._recorder.compilations.count + 1
         state = self._recorder.thread()
         self._recorder.compilations.one(
-            state, state.inside or "launch", site, attempt.spent,
-            {"function": function, "ordinal": launches - first, "phases": attempt.phases,
-             "cached": attempt.cached, **self._changed(attempt)},
-        )  # fmt: skip
+            state,
+            state.inside or "launch",
+            site,
+            attempt.spent,
+            {
+                "function": function,
+                "ordinal": launches - first,
+                "phases": attempt.phases,
+                "cached": attempt.cached,
+                **self._changed(attempt),
+            },
+        )
         self._numbers[attempt.id] = self._latest[self._key(attempt)] = number
         self._local.row = (number, attempt.reason is not None)
 
@@ -220,16 +230,27 @@ class Adapter(Listener):
             against = self._numbers.get(earlier or "", self._latest.get(self._key(attempt)))
         defined = self._calls.definition(attempt.code)
         changes = [[*change]] if against is not None and change is not None else []
-        return {"defined": defined, "against": against, "changes": changes,
-                "used": attempt.used, "hint": guards.hint(attempt.reason or "")}  # fmt: skip
+        return {
+            "defined": defined,
+            "against": against,
+            "changes": changes,
+            "used": attempt.used,
+            "hint": guards.hint(attempt.reason or ""),
+        }
 
     def spent(self, attempt: Attempt) -> None:
         if self._events.awake and attempt.spent > 0:
             state = self._recorder.thread()
             self._recorder.compilations.more(state, attempt.spent)
-            self._recorder.tell({"event": "phases", "thread": state.id,
-                                 "number": self._numbers.get(attempt.id),
-                                 "end_ns": clock.time_ns(), "phases": attempt.phases})  # fmt: skip
+            self._recorder.tell(
+                {
+                    "event": "phases",
+                    "thread": state.id,
+                    "number": self._numbers.get(attempt.id),
+                    "end_ns": clock.time_ns(),
+                    "phases": attempt.phases,
+                }
+            )
 
 
 @functools.cache

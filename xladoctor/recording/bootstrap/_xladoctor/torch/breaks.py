@@ -12,8 +12,12 @@ _RESUMED = re.compile(r"torch_dynamo_resume_in_(.+)_at_(\d+)$")
 _EXPLANATION = re.compile(r"Explanation: (.*?)(?=\n\s*Hint: |\n\s*Developer debug|\n\n|\Z)", re.S)
 _HINT = re.compile(r"Hint: (.*?)(?=\n\s*Hint: |\n\s*Developer debug|\n\n|\Z)", re.S)
 #: Hints that are given with every second break, and say nothing of this one.
-_GENERAL = ("This graph break is fundamental", "It may be possible to write Dynamo tracing rules",
-            "This is likely to be a Dynamo bug", "Please report an issue")  # fmt: skip
+_GENERAL = (
+    "This graph break is fundamental",
+    "It may be possible to write Dynamo tracing rules",
+    "This is likely to be a Dynamo bug",
+    "Please report an issue",
+)
 _ASKED_FOR = re.compile(
     r"Call(?:ed|ing)?\b[^\n]*\b_dynamo\.graph_break\b|User-inserted graph break"
 )

@@ -26,8 +26,9 @@ from . import breaks, guards
 _PHASES = {
     "dynamo": "dynamo_cumulative_compile_time_us",
     "aot": "aot_autograd_cumulative_compile_time_us",
-    "inductor": "inductor_cumulative_compile_time_us", "triton": "triton_compile_time_us",
-}  # fmt: skip
+    "inductor": "inductor_cumulative_compile_time_us",
+    "triton": "triton_compile_time_us",
+}
 _OF_BACKWARD = "backward_cumulative_compile_time_us"
 #: Names the limit in what Dynamo gives up with.
 _LIMIT = re.compile(r"\b(\w*(?:recompile|cache_size)_limit)\b")
@@ -55,7 +56,7 @@ class Dynamo:
             ("compilations", "utils", self._install_compilations),
             ("keys", "convert_frame", self._install_reasons),
             ("graph breaks", "symbolic_convert", self._install_breaks),
-        ):  # fmt: skip
+        ):
             self._undo.append(when_imported(f"torch._dynamo.{module}", self._tried(name, install)))
 
     def uninstall(self) -> None:
@@ -77,8 +78,11 @@ class Dynamo:
 
     def _install_calls(self, module: Any) -> None:
         needed = {"_callback_from_stance", "_maybe_set_eval_frame"}
-        code = next(const for const in module._TorchDynamoContext.__call__.__code__.co_consts
-                    if isinstance(const, CodeType) and needed <= {*const.co_names})  # fmt: skip
+        code = next(
+            const
+            for const in module._TorchDynamoContext.__call__.__code__.co_consts
+            if isinstance(const, CodeType) and needed <= {*const.co_names}
+        )
         recorder, local = self._recorder, self._local
 
         def entering(original: Any) -> Any:
@@ -151,8 +155,11 @@ class Dynamo:
         context = getattr(module, "_METRICS_CONTEXT", None)
         if context is None:
             kind, context = module.MetricsContext, module.get_metrics_context()
-            self._patches.put(module, "MetricsContext", lambda on_exit, *args, **kwargs: (
-                kind(ended(on_exit), *args, **kwargs)))  # fmt: skip
+            self._patches.put(
+                module,
+                "MetricsContext",
+                lambda on_exit, *args, **kwargs: kind(ended(on_exit), *args, **kwargs),
+            )
         self._patches.replace(context, "_on_exit", ended)
 
     def _ended(self, utils: Any, spent: int, metrics: dict[str, Any], error: Any) -> None:
@@ -162,9 +169,13 @@ class Dynamo:
         broken, local.breaks = getattr(local, "breaks", []), []
         known, local.reason = getattr(local, "reason", None), None
         attempt = Attempt(
-            str(metrics.get("compile_id") or CompileContext.current_compile_id()), spent,
-            phases_of(metrics, spent), metrics, self._here(), error,
-        )  # fmt: skip
+            str(metrics.get("compile_id") or CompileContext.current_compile_id()),
+            spent,
+            phases_of(metrics, spent),
+            metrics,
+            self._here(),
+            error,
+        )
         attempt.cached = self._hear.cached(utils.counters)
         if known is not None:
             attempt.code, attempt.reason, attempt.frame = known
@@ -186,15 +197,17 @@ class Dynamo:
         if metrics.get("is_forward") is not False:
             self._hear.traced(attempt, bool(broken))
         sites = self._calls.sites
-        broken = [(text, stack) for text, stack in broken
-                  if not breaks.intended(sites, stack, text)]  # fmt: skip
+        broken = [
+            (text, stack) for text, stack in broken if not breaks.intended(sites, stack, text)
+        ]
         called_at = sites.of(sys._getframe(1)) if broken else None
         for text, stack in broken:
             why, hint = breaks.reason(text)
             place = breaks.place(sites, stack, called_at)
             function = stack[0].name if stack else metrics.get("co_name") or ""
-            self._hear.broken(attempt.site, place, breaks.function_name(function), why, hint,
-                              error is not None)  # fmt: skip
+            self._hear.broken(
+                attempt.site, place, breaks.function_name(function), why, hint, error is not None
+            )
 
     def _used(self, attempt: Attempt) -> int | None:
         """The line that needs the guard, if it is none of torch's."""
@@ -237,8 +250,9 @@ class Dynamo:
             return log_graph_break
 
         def logged_once(original: Any) -> Any:
-            def log_graph_break(tracer: Any, options: Any, reason: Any = "", *args: Any,
-                                **kwargs: Any) -> Any:  # fmt: skip
+            def log_graph_break(
+                tracer: Any, options: Any, reason: Any = "", *args: Any, **kwargs: Any
+            ) -> Any:
                 error = kwargs.get("exc", args[0] if args else None)
                 if not self._recorder.off and not getattr(error, "logged", False):
                     stack = kwargs.get("user_stack") or getattr(error, "real_stack", None)
@@ -286,8 +300,15 @@ class Attempt:
     frame: guards.Frame | None = None
     used: int | None = None
 
-    def __init__(self, number: str, spent: int, phases: dict[str, int], metrics: dict[str, Any],
-                 site: int | None, error: Any) -> None:  # fmt: skip
+    def __init__(
+        self,
+        number: str,
+        spent: int,
+        phases: dict[str, int],
+        metrics: dict[str, Any],
+        site: int | None,
+        error: Any,
+    ) -> None:
         self.id, self.spent, self.phases = number, spent, phases
         self.metrics, self.site, self.error = metrics, site, error
 
@@ -344,20 +365,30 @@ class Listener:
         if broken not in ways:
             ways.add(broken)
             if len(ways) > 1:
-                self._recorder.tell({"event": "unbroken", "site": attempt.site,
-                                     "function": attempt.function})  # fmt: skip
+                self._recorder.tell(
+                    {"event": "unbroken", "site": attempt.site, "function": attempt.function}
+                )
 
-    def broken(self, site: int | None, place: int | None, function: str, why: str, hint: str,
-               whole: bool) -> None:  # fmt: skip
+    def broken(
+        self, site: int | None, place: int | None, function: str, why: str, hint: str, whole: bool
+    ) -> None:
         """A graph break; ``whole``: the function cannot be split there, and is not compiled."""
         if not self._calls.events.awake:
             return
         if (place, why) not in self._told:
             self._told.add((place, why))
-            self._recorder.tell({"event": "break", "site": site, "place": place,
-                                 "function": function, "reason": why, "hint": hint,
-                                 "whole": whole,
-                                 "ordinal": self._calls.sites.launches.get(site, 0)})  # fmt: skip
+            self._recorder.tell(
+                {
+                    "event": "break",
+                    "site": site,
+                    "place": place,
+                    "function": function,
+                    "reason": why,
+                    "hint": hint,
+                    "whole": whole,
+                    "ordinal": self._calls.sites.launches.get(site, 0),
+                }
+            )
 
     def limited(self, attempt: Attempt, name: str, size: Any) -> None:
         """A function has been compiled so often that Dynamo leaves it alone from now on."""
@@ -365,15 +396,22 @@ class Listener:
         if not self._calls.events.awake or code is None or (code, "limit") in self._told:
             return
         self._told.add((code, "limit"))
-        self._recorder.tell({
-            "event": "limit", "site": attempt.site, "function": attempt.function,
-            "defined": self._calls.definition(code), "name": name,
-            "size": size if isinstance(size, int) else None,
-            "ordinal": self._calls.sites.launches.get(attempt.site, 0),
-            "dynamic": attempt.dynamic, "changes": [[*change]] if change else [],
-            "aborts": type(attempt.error).__name__ == ABORTS, "used": attempt.used,
-            "hint": guards.hint(attempt.reason or ""),
-        })  # fmt: skip
+        self._recorder.tell(
+            {
+                "event": "limit",
+                "site": attempt.site,
+                "function": attempt.function,
+                "defined": self._calls.definition(code),
+                "name": name,
+                "size": size if isinstance(size, int) else None,
+                "ordinal": self._calls.sites.launches.get(attempt.site, 0),
+                "dynamic": attempt.dynamic,
+                "changes": [[*change]] if change else [],
+                "aborts": type(attempt.error).__name__ == ABORTS,
+                "used": attempt.used,
+                "hint": guards.hint(attempt.reason or ""),
+            }
+        )
 
 
 def limit_in(kind: str, text: str) -> str | None:
@@ -400,8 +438,10 @@ def phases_of(metrics: dict[str, Any], spent: int) -> dict[str, int]:
     times["aot"] = max(times["aot"], int(metrics.get(_OF_BACKWARD) or 0) * 1000)
     times["dynamo"] = max(times["dynamo"], times["aot"])
     names = [*times]
-    own = {name: max(0, times[name] - (times[names[number + 1]] if number + 1 < len(names) else 0))
-           for number, name in enumerate(names)}  # fmt: skip
+    own = {
+        name: max(0, times[name] - (times[names[number + 1]] if number + 1 < len(names) else 0))
+        for number, name in enumerate(names)
+    }
     own["other"] = max(0, spent - sum(own.values()))
     return {name: time for name, time in own.items() if time}
 

@@ -35,20 +35,29 @@ _OF_TORCH = re.compile(
     r"(?:_\w+|amp|autograd|distributed|fx|nn|optim|utils)/|functional\.py|overrides\.py"
 )
 _SEPARATOR = re.compile(r"[/\\]")
-_TENSOR = re.compile(r"tensor '(.*?)' (?:\w+ )*?(\w+) mismatch(?: at index (\d+))?\."
-                     r" expected (.*?), actual (.*)", re.IGNORECASE)  # fmt: skip
+_TENSOR = re.compile(
+    r"tensor '(.*?)' (?:\w+ )*?(\w+) mismatch(?: at index (\d+))?\."
+    r" expected (.*?), actual (.*)",
+    re.IGNORECASE,
+)
 #: What differs of a tensor -> what that is, and its text.
 _OF_TENSOR = {
-    "size": ("shape", "size {0} of dimension {1}"), "rank": ("shape", "{0} dimensions"),
-    "stride": ("type", "stride {0} of dimension {1}"), "index": ("sharding", "device {0}"),
-}  # fmt: skip
+    "size": ("shape", "size {0} of dimension {1}"),
+    "rank": ("shape", "{0} dimensions"),
+    "stride": ("type", "stride {0} of dimension {1}"),
+    "index": ("sharding", "device {0}"),
+}
 _GRADIENT = re.compile(r"tensor '(.*?)' requires_grad mismatch")
 _NO_TENSOR = re.compile(r"expected type of '(.*?)' to be a tensor type, ' but found (.*)")
 _STATE = re.compile(r"GLOBAL_STATE changed: (.*)")
-_NUMBER_OF = re.compile(r"len\((.+?)\) [=!<>]=? (.+)|list\((.+?)\.keys\(\)\) == (.+)|"
-                        r"(?:not )?___dict_contains\(.*, (.+)\)()")  # fmt: skip
-_OBJECT = re.compile(r"_{2,3}check_obj_id\((.+?), .*|CodeGuardAccessor: .* on (.+)|"
-                     r"___check_type_id\((.+?), .*")  # fmt: skip
+_NUMBER_OF = re.compile(
+    r"len\((.+?)\) [=!<>]=? (.+)|list\((.+?)\.keys\(\)\) == (.+)|"
+    r"(?:not )?___dict_contains\(.*, (.+)\)()"
+)
+_OBJECT = re.compile(
+    r"_{2,3}check_obj_id\((.+?), .*|CodeGuardAccessor: .* on (.+)|"
+    r"___check_type_id\((.+?), .*"
+)
 _TYPE = re.compile(r"type=<class '(?:\w+\.)*(\w+)'>")
 #: What belongs to a module that is at hand, not to the call itself.
 _MEMBER = re.compile(r"(?!G\[)(?:self\[|\w+(?:\[[^\]]*\])*\.)")
@@ -292,8 +301,18 @@ def _equals(guard: str, frame: Frame) -> _Texts | None:
 
 
 #: The first that understands a guard tells what is new.
-_READERS = (_gradient, _no_tensor, _tensor, _number, _state, _number_of, _object, _backend, _size,
-            _equals)  # fmt: skip
+_READERS = (
+    _gradient,
+    _no_tensor,
+    _tensor,
+    _number,
+    _state,
+    _number_of,
+    _object,
+    _backend,
+    _size,
+    _equals,
+)
 
 
 def _type_of(value: Any, otherwise: str) -> str:

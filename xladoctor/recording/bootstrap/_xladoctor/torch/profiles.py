@@ -23,8 +23,10 @@ from ..patches import Patches
 #: For Kineto while it begins and ends: to say nothing of a machine without a GPU on the console; to
 #: leave CUPTI as it is in the end, as torch.profiler does, since CUDA graphs may crash otherwise.
 _SETTINGS = {
-    "KINETO_LOG_LEVEL": "9", "TEARDOWN_CUPTI": "0", "DISABLE_CUPTI_LAZY_REINIT": "1",
-}  # fmt: skip
+    "KINETO_LOG_LEVEL": "9",
+    "TEARDOWN_CUPTI": "0",
+    "DISABLE_CUPTI_LAZY_REINIT": "1",
+}
 _DEVICES = ("cuda", "xpu")
 _begun: list[bool] = []  # whether this process, or that which it was forked from, had its session
 

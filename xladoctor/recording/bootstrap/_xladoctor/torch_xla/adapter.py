@@ -22,10 +22,19 @@ from ..torch.loaders import Loaders
 
 #: Tensor method -> how a read through it is reported.
 _READS = {
-    "item": "item", "__bool__": "bool", "__float__": "float", "__int__": "int",
-    "__index__": "index", "__complex__": "complex", "__repr__": "repr", "__format__": "format",
-    "tolist": "tolist", "numpy": "numpy", "cpu": "cpu", "__array__": "array",
-}  # fmt: skip
+    "item": "item",
+    "__bool__": "bool",
+    "__float__": "float",
+    "__int__": "int",
+    "__index__": "index",
+    "__complex__": "complex",
+    "__repr__": "repr",
+    "__format__": "format",
+    "tolist": "tolist",
+    "numpy": "numpy",
+    "cpu": "cpu",
+    "__array__": "array",
+}
 
 _DYNAMO = "torch_xla._dynamo"
 _SURELY = 3  # updates of an optimizer; before, it may not have any gradients yet
@@ -69,8 +78,10 @@ class Adapter:
         self._dynamo.install()
         replace(xlac, "_xla_sync_multi", self._touch)
         self._install_saves(xla_model)
-        self._hooks = [register_optimizer_step_pre_hook(self._optimizer_begins),
-                       register_optimizer_step_post_hook(self._optimizer_stepped)]  # fmt: skip
+        self._hooks = [
+            register_optimizer_step_pre_hook(self._optimizer_begins),
+            register_optimizer_step_post_hook(self._optimizer_stepped),
+        ]
 
     def uninstall(self) -> None:
         """Put everything back."""
@@ -85,8 +96,11 @@ class Adapter:
             if hasattr(tensor, name):
                 self._patches.replace(tensor, name, functools.partial(self._read, kind=kind))
         self._patches.replace(tensor, "to", self._to)
-        own = [getattr(tensor, name) for name in (*_READS, "to")
-               if hasattr(self._torch._C.TensorBase, name)]  # fmt: skip
+        own = [
+            getattr(tensor, name)
+            for name in (*_READS, "to")
+            if hasattr(self._torch._C.TensorBase, name)
+        ]
         hide_from_dynamo(own, self._patches, self._calls.note)
 
     def _install_saves(self, xla_model: Any) -> None:

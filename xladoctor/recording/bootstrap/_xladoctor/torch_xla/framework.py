@@ -41,8 +41,9 @@ class ImportedTorchXla:
     def source_lines(self) -> SourceLines:
         return SourceLines(self._xlac)
 
-    def probe(self, recorder: Recorder, sites: CallSites,
-              fail: Callable[[Exception], None]) -> Probe:  # fmt: skip
+    def probe(
+        self, recorder: Recorder, sites: CallSites, fail: Callable[[Exception], None]
+    ) -> Probe:
         return Probe(self.counters, sites, recorder, fail)
 
     def annotation(self, name: str, **values: Any) -> Any:

@@ -27,8 +27,13 @@ _EACH_STEP, _SELDOM = 24, 16
 class Probe:
     """Enters the mode at a barrier and leaves it at the next one of the same thread."""
 
-    def __init__(self, counters: Counters, sites: CallSites, recorder: Recorder,
-                 fail: Callable[[Exception], None]) -> None:  # fmt: skip
+    def __init__(
+        self,
+        counters: Counters,
+        sites: CallSites,
+        recorder: Recorder,
+        fail: Callable[[Exception], None],
+    ) -> None:
         self._counters = counters
         self._fail = fail
         self._sites = sites
@@ -160,8 +165,9 @@ def _mode_of(probe: Probe) -> Any:
     from torch.overrides import TorchFunctionMode
 
     class FallbackProbe(TorchFunctionMode):  # type: ignore[misc]  # torch may be absent
-        def __torch_function__(self, func: Any, types: Any, args: Any = (),
-                               kwargs: Any = None) -> Any:  # fmt: skip
+        def __torch_function__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
             return probe.watch(func, args, kwargs or {})
 
     return FallbackProbe

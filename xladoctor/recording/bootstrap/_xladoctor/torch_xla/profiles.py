@@ -37,8 +37,9 @@ class Profiles:
 
     def hand_over(self, begin: Callable[[], int], end: Callable[[int, str | None], None]) -> None:
         replace = self._patches.replace
-        self._patches.put(self._owner, "TslProfilerSessionWrapper",
-                          _followed(self.open, begin, end))  # fmt: skip
+        self._patches.put(
+            self._owner, "TslProfilerSessionWrapper", _followed(self.open, begin, end)
+        )
         replace(self._owner, "start_server", self._start_server)
         replace(self._owner, "trace", lambda original: self._trace(original, begin, end))
 
@@ -72,8 +73,11 @@ class Profiles:
         """How the files begin that servers of this process will write; see ``_is_of``."""
         here = (*_HERE, socket.gethostname())
         split = [address.rpartition(":") for address in addresses.split(",")]
-        return [host for host, _, port in split
-                if host in here and port.isdecimal() and int(port) in self._ports]  # fmt: skip
+        return [
+            host
+            for host, _, port in split
+            if host in here and port.isdecimal() and int(port) in self._ports
+        ]
 
 
 def _followed(kind: Any, begin: Any, end: Any) -> Any:
