@@ -28,6 +28,8 @@ def stages() -> dict[str, int]:
 def stage_of(parts: tuple[str, ...]) -> str:
     """The stage of a module, given as its path below the package."""
     inside = "/".join(parts[:2])
+    if len(parts) > 2 and (PACKAGE / inside / "vocabulary.yaml").exists():
+        return parts[2]  # what a frontend adds to a later stage
     return inside if inside == _INSIDE else parts[0]
 
 

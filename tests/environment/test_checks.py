@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 
 from xladoctor.diagnosis.pack import load_rules
-from xladoctor.environment import capture, host, stacks, storage
+from xladoctor.environment import capture, host, stacks, storage, variables
 from xladoctor.environment.child import Outcome, Outcomes
 from xladoctor.environment.interface import Check, Examination
-from xladoctor.environment.torch_xla import device, packages, settings
-from xladoctor.environment.torch_xla.probe import STEPS
+from xladoctor.frontends.torch_xla.environment import device, packages
+from xladoctor.frontends.torch_xla.environment.probe import STEPS
+from xladoctor.frontends.torch_xla.environment.settings import HINDERING
 
 SOUND: dict[str, dict[str, Any]] = {
     "torch": {"version": "2.9.0+cpu"},
@@ -280,9 +281,9 @@ def test_settings_that_do_not_hurt() -> None:
         "XLA_COMPILATION_CACHE_SIZE": "2048",
         "PT_XLA_DEBUG_FILE": "",
     }
-    (check,) = settings.settings(calm)
+    (check,) = variables.settings(HINDERING, calm)
     assert check.status == "ok"
-    assert settings.settings({}) == [check]
+    assert variables.settings(HINDERING, {}) == [check]
 
 
 @pytest.mark.parametrize(
@@ -308,7 +309,7 @@ def test_settings_that_do_not_hurt() -> None:
     ],
 )
 def test_setting_that_hurts_is_a_warning_of_its_own(name: str, value: str) -> None:
-    (check,) = settings.settings({name: value, "HOME": "/root"})
+    (check,) = variables.settings(HINDERING, {name: value, "HOME": "/root"})
     assert (check.name, check.status) == ("settings", "warning")
     assert check.found.startswith(name)
     assert check.advice
@@ -316,7 +317,7 @@ def test_setting_that_hurts_is_a_warning_of_its_own(name: str, value: str) -> No
 
 def test_no_setting_is_judged_twice() -> None:
     queries = [rule.query for rule in load_rules() if rule.needs == ["environment"]]
-    others = [name for setting in settings.OTHERS for name in setting.names]
+    others = [name for setting in HINDERING for name in setting.names]
     assert queries
     assert [name for name in others if any(f"'{name}'" in query for query in queries)] == []
     assert len(set(others)) == len(others)

@@ -10,8 +10,8 @@ import pytest
 
 from xladoctor.environment import child
 from xladoctor.environment.child import Outcome, Outcomes
-from xladoctor.environment.torch_xla.checks import FRAMEWORK
-from xladoctor.environment.torch_xla.probe import STEPS
+from xladoctor.frontends.torch_xla.environment.checks import FRAMEWORK
+from xladoctor.frontends.torch_xla.environment.probe import STEPS
 
 BEGIN = """
 import json, os, sys, time

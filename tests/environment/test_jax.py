@@ -9,8 +9,8 @@ import pytest
 
 from xladoctor.environment import examine, steps
 from xladoctor.environment.child import Outcome, Outcomes
-from xladoctor.environment.jax import checks
-from xladoctor.environment.jax.checks import FRAMEWORK
+from xladoctor.frontends.jax.environment import checks
+from xladoctor.frontends.jax.environment.checks import FRAMEWORK
 
 SOUND: dict[str, dict[str, Any]] = {
     "JAX": {"version": "0.10.2", "jaxlib": "0.10.2"},

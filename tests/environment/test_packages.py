@@ -8,8 +8,8 @@ import pytest
 
 from tests.environment.fakes import MISSING, SYMBOL, installation
 from xladoctor.environment.child import Outcomes
-from xladoctor.environment.torch_xla import packages
-from xladoctor.environment.torch_xla.checks import FRAMEWORK
+from xladoctor.frontends.torch_xla.environment import packages
+from xladoctor.frontends.torch_xla.environment.checks import FRAMEWORK
 
 
 @pytest.fixture

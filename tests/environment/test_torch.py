@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from xladoctor.environment import variables
 from xladoctor.environment.child import Outcome, Outcomes
-from xladoctor.environment.torch import checks
-from xladoctor.environment.torch.checks import FRAMEWORK
-from xladoctor.environment.torch.settings import HINDERING
-from xladoctor.environment.torch_xla import settings
+from xladoctor.frontends.torch.environment import checks
+from xladoctor.frontends.torch.environment.checks import FRAMEWORK
+from xladoctor.frontends.torch.environment.settings import HINDERING
 
 SOUND: dict[str, dict[str, Any]] = {
     "PyTorch": {"version": "2.9.0+cpu", "built_for": None},
@@ -84,7 +84,7 @@ def test_computation_that_is_wrong(facts: dict[str, Any], said: str) -> None:
 
 def test_settings_that_hinder() -> None:
     calm = {"TORCHDYNAMO_DISABLE": "0", "TORCHINDUCTOR_FX_GRAPH_CACHE": "1"}
-    (check,) = settings.settings(calm, HINDERING)
+    (check,) = variables.settings(HINDERING, calm)
     assert check.status == "ok"
-    (check,) = settings.settings({"TORCHDYNAMO_DISABLE": "1"}, HINDERING)
+    (check,) = variables.settings(HINDERING, {"TORCHDYNAMO_DISABLE": "1"})
     assert check.found.startswith("TORCHDYNAMO_DISABLE=1: torch.compile compiles nothing")

@@ -67,9 +67,9 @@ def rules() -> tuple[Rule, ...]:
 
 def text(random: Random) -> None:
     """One mutated text through its reader."""
+    from xladoctor.ingest.console_text import read_text
     from xladoctor.ingest.interface import Ingested, IngestError
     from xladoctor.ingest.recorded_elsewhere import add_texts
-    from xladoctor.ingest.torch_xla.text_file import read_text
 
     data = random.choice(texts())
     begin = random.randrange(len(data))

@@ -9,15 +9,16 @@ import pytest
 from tests.support import Row, ingested, rows, step
 from xladoctor.ingest.compilations import join
 from xladoctor.ingest.frames import CallSite, Folders, Frame
+from xladoctor.ingest.graph_log import Block, GraphLog
 from xladoctor.ingest.timeline.compiling import Compiled
-from xladoctor.ingest.torch_xla.analysis_log import AnalysisLog, Block
 
 PROGRAM = "/home/ada/train.py"
 SYNC, READ = "user torch_xla.sync", "most likely user code trying to access tensor value"
 
 
 def block(kind: str, graph: str, line: int = 40, offset: int = 0, cause: str = SYNC) -> Block:
-    return Block(kind, offset, cause, graph, 2, 3, [Frame(PROGRAM, line, "train")])
+    frames = [Frame(PROGRAM, line, "train")]
+    return Block(kind, offset, cause, graph, 2, 3, frames, at_barrier=cause == SYNC)
 
 
 def compiled(graph: str, **where: Any) -> Block:
@@ -57,7 +58,7 @@ def joined(
 ) -> tuple[list[Row], list[Row]]:
     """The compilations and the executions."""
     result = ingested(tables)
-    log = None if blocks is None else AnalysisLog(tuple(blocks), 0)
+    log = None if blocks is None else GraphLog(tuple(blocks), 0)
     columns = ingested({"t": times}).tables["t"]
     join(log, columns, timeline or [], 0, Folders(), result)
     return rows(result.tables.get("compilation", {})), rows(result.tables.get("execution", {}))

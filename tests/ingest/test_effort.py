@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 
 from tests.ingest.torch_xla.test_analysis_log import block_text
 from tests.xspace import builder
+from xladoctor.frontends.torch_xla.ingest.analysis_log import read_analysis_log
+from xladoctor.frontends.torch_xla.ingest.console import Console
 from xladoctor.ingest import compressed
 from xladoctor.ingest.compressed import Unpacked
+from xladoctor.ingest.console_text import read_text_file
 from xladoctor.ingest.frames import Frame, frame_in
 from xladoctor.ingest.interface import Ingested, IngestError
-from xladoctor.ingest.torch_xla.analysis_log import read_analysis_log
-from xladoctor.ingest.torch_xla.console import Console
-from xladoctor.ingest.torch_xla.text_file import read_text_file
 from xladoctor.ingest.xplane import space as spaces
 from xladoctor.ingest.xplane.space import Space, read_space
 
@@ -124,7 +124,7 @@ def test_a_line_that_is_one_word_is_read_at_once() -> None:
 def test_numbers_that_are_none_are_left_out(line: str) -> None:
     text = block_text("Compilation") + f"Post Compilation Analysis: {line}\n"
     (block,) = read_analysis_log([*text.splitlines(keepends=True)]).blocks
-    assert not block.memory
+    assert block.memory_bytes is None
 
 
 def test_what_repeats_in_an_analysis_log_is_kept_once() -> None:

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import rows
-from xladoctor.ingest.hlo.slow_alarm import SlowAlarm
+from xladoctor.frontends.jax.ingest.slow_alarm import SlowAlarm
+from xladoctor.ingest.console_text import read_text
 from xladoctor.ingest.interface import Ingested, IngestError
 from xladoctor.ingest.recorded_elsewhere import add_texts
-from xladoctor.ingest.torch_xla.text_file import read_text
 
 HEAD = "2031-05-06 07:08:09.012345: E external/xla/xla/service/slow_operation_alarm.cc:"
 STARS = "*" * 32

@@ -519,7 +519,7 @@ class DeviceUse:
         idle: what the host's thread did while it ran nothing, each as a share of that time; with
             ``busy`` these add up to 1.
         top_ops: the operations that took longest, in the whole timeline.
-        top_scopes: likewise the named scopes (``jax.named_scope``), where the program has any.
+        top_scopes: likewise the named scopes, where the program has any.
         kernels: how they were launched; None where the profiler does not record that.
     """
 

@@ -6,17 +6,17 @@ import sys
 from collections.abc import Callable
 from functools import partial
 
-from xladoctor.environment import capture, host, stacks, storage
+from xladoctor.environment import capture, host, stacks, storage, variables
+from xladoctor.environment.framework import Framework
 from xladoctor.environment.interface import TIMEOUT_S, Check, Examination, Tell, failure
-from xladoctor.environment.jax import checks as jax
-from xladoctor.environment.torch import checks as torch
-from xladoctor.environment.torch.settings import HINDERING
-from xladoctor.environment.torch_xla import checks as torch_xla
-from xladoctor.environment.torch_xla import settings
+from xladoctor.frontends import parts
 from xladoctor.frontends.vocabulary import captured
 from xladoctor.recording.framework import install_lines
 
-FRAMEWORKS = (torch_xla.FRAMEWORK, jax.FRAMEWORK, torch.FRAMEWORK)
+
+def frameworks() -> list[Framework]:
+    """What is checked of each frontend."""
+    return [each.FRAMEWORK for each in parts("environment")]
 
 
 def examine(timeout_s: float = TIMEOUT_S, tell: Tell = lambda _: None) -> Examination:
@@ -28,7 +28,7 @@ def examine(timeout_s: float = TIMEOUT_S, tell: Tell = lambda _: None) -> Examin
     """
     around: list[Check] = []
     checks = [*_guarded("framework", _none_installed)]
-    for framework in FRAMEWORKS:
+    for framework in frameworks():
         if not framework.installed:
             continue
         try:
@@ -44,7 +44,7 @@ def examine(timeout_s: float = TIMEOUT_S, tell: Tell = lambda _: None) -> Examin
 
 
 def _none_installed() -> list[Check]:
-    if any(framework.installed for framework in FRAMEWORKS):
+    if any(framework.installed for framework in frameworks()):
         return []
     titles = " nor ".join(each.title for each in captured())
     return [
@@ -66,8 +66,9 @@ def _before() -> list[Check]:
 
 
 def _around() -> list[Check]:
+    hindering = [setting for framework in frameworks() for setting in framework.settings]
     return [
-        *_guarded("settings", partial(settings.settings, others=(*settings.OTHERS, *HINDERING))),
+        *_guarded("settings", partial(variables.settings, hindering)),
         *_guarded("capture", capture.capture),
         *_guarded("run directory", storage.run_directory),
         *_guarded("decoder cache", storage.decoder_cache),

@@ -11,6 +11,7 @@ from pathlib import Path
 from xladoctor.environment import child
 from xladoctor.environment.child import Outcome, Outcomes
 from xladoctor.environment.interface import Check
+from xladoctor.environment.variables import Setting
 
 _PROGRAM = Path(__file__).with_name("taking_steps.py")
 
@@ -25,6 +26,7 @@ class Framework:
         steps: their names.
         unset: variables that make it write files.
         checks: by name, each after those that it builds on.
+        settings: environment variables that hurt.
         unless: a package whose own checks take the place of these where it is installed.
     """
 
@@ -33,6 +35,7 @@ class Framework:
     steps: Sequence[str]
     unset: Sequence[str]
     checks: Mapping[str, Callable[[Outcomes], Check]]
+    settings: Sequence[Setting] = ()
     unless: str | None = None
 
     @property

@@ -12,11 +12,11 @@ from xladoctor.evidence.interface import Evidence
 from xladoctor.evidence.runs import is_run, locate, refuse_several
 from xladoctor.foreign import clean, encodable, quoted
 from xladoctor.frontends.vocabulary import DEFAULT, tables
+from xladoctor.ingest.console_text import read_text
 from xladoctor.ingest.interface import Ingested, Progress
 from xladoctor.ingest.recorded_elsewhere import add_texts, read_elsewhere
 from xladoctor.ingest.run_directory import read_run_directory
 from xladoctor.ingest.run_records import RemoteManifest, plain
-from xladoctor.ingest.torch_xla.text_file import read_text
 
 _FEW_ROWS = 100_000  # below this, threads cost more than they save
 

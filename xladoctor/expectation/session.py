@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from xladoctor.errors import XladoctorError
-from xladoctor.recording.bootstrap._xladoctor.frontend import FRONTENDS
+from xladoctor.recording.bootstrap._xladoctor.frontend import BASE, FRONTENDS
 from xladoctor.recording.bootstrap._xladoctor.import_hook import Capture
 from xladoctor.recording.bootstrap._xladoctor.options import Options
 from xladoctor.recording.framework import require_installed
@@ -66,8 +66,8 @@ def running() -> dict[str, Any]:
     here.
     """
     sessions = _all()
-    if len(sessions) > 1:  # others are built on the last
-        sessions.pop(FRONTENDS[-1], None)
+    if len(sessions) > 1:
+        sessions.pop(BASE, None)
     return sessions
 
 

@@ -1,1 +1,48 @@
-"""What must be known of each framework above XLA after capture: data, not code."""
+"""The frameworks above XLA. A *frontend* is a folder; it has, as far as the framework needs it:
+
+- ``vocabulary.yaml``: how it names things; see :mod:`.vocabulary`. Every frontend has one.
+- ``ingest/``: readers of what only its programs write. Holds ``FORMATS``
+  (:class:`xladoctor.ingest.formats.Formats`).
+- ``environment/``: the checks of its installation. Holds ``FRAMEWORK``
+  (:class:`xladoctor.environment.framework.Framework`).
+- its capture, which runs inside the program: the folder of its name in ``recording/bootstrap/``,
+  or ``capture/`` of a frontend that is not part of this package. Holds ``FRONTEND``.
+
+``FRONTENDS`` of the bootstrap lists those whose programs can be captured; a frontend outside this
+package is added there with its folder.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec, module_from_spec
+from pathlib import Path
+from typing import Any
+
+from xladoctor.recording.bootstrap._xladoctor.frontend import FRONTENDS
+
+_HERE = Path(__file__).parent
+
+
+def folders() -> dict[str, Path]:
+    """The folder of each frontend, also of those that only evidence made elsewhere is of."""
+    own = {path.parent.name: path.parent for path in sorted(_HERE.glob("*/vocabulary.yaml"))}
+    return own | {name: Path(folder) for name, folder in FRONTENDS.items() if folder}
+
+
+def part(name: str, kind: str) -> Any:
+    """The module ``kind`` (``ingest``, ``environment``) of a frontend; None if it has none."""
+    package = f"{__name__}.{name}"
+    if (folder := FRONTENDS.get(name)) and package not in sys.modules:
+        spec = ModuleSpec(package, None, is_package=True)
+        spec.submodule_search_locations = [folder]
+        sys.modules[package] = module_from_spec(spec)
+    module = f"{package}.{kind}"
+    return import_module(module) if find_spec(module) else None
+
+
+def parts(kind: str) -> list[Any]:
+    """That of each frontend whose programs can be captured, if it has one, in their order."""
+    return [module for name in FRONTENDS if (module := part(name, kind)) is not None]

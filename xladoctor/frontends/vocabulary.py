@@ -1,4 +1,4 @@
-"""The vocabulary of each frontend: a file ``<name>.yaml`` beside this one.
+"""The vocabulary of each frontend: ``vocabulary.yaml`` in its folder.
 
 A frontend is the framework that a program is written in. Its vocabulary is how it names what
 matters in evidence: operators, metrics, events and frames. Readers and views go by the meaning of a
@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable
 from functools import cache
-from importlib import resources
 from itertools import chain
 from operator import methodcaller
 from typing import Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict
+
+from xladoctor.frontends import folders
 
 #: For evidence that does not name its frontend: metrics reports, timelines of other profilers.
 DEFAULT = "torch_xla"
@@ -239,14 +240,12 @@ class Vocabulary(BaseModel):
 @cache
 def vocabularies() -> dict[str, Vocabulary]:
     """All vocabularies by name, the default first."""
-    files = {
-        file.name.removesuffix(".yaml"): file
-        for file in resources.files("xladoctor.frontends").iterdir()
-        if file.name.endswith(".yaml")
+    texts = {
+        name: (path / "vocabulary.yaml").read_text("utf-8") for name, path in folders().items()
     }
     return {
-        name: Vocabulary.model_validate(yaml.load(files[name].read_text("utf-8"), _Loader))  # noqa: S506  # safe
-        for name in sorted(files, key=lambda name: (name != DEFAULT, name))
+        name: Vocabulary.model_validate(yaml.load(texts[name], _Loader))  # noqa: S506  # safe
+        for name in sorted(texts, key=lambda name: (name != DEFAULT, name))
     }
 
 

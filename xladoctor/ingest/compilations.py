@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from xladoctor.ingest import launches
 from xladoctor.ingest.frames import CallSite, Folders
 from xladoctor.ingest.gathered import Gathered
+from xladoctor.ingest.graph_log import Block, GraphLog
 from xladoctor.ingest.interface import Columns, Ingested
-from xladoctor.ingest.torch_xla.analysis_log import AnalysisLog, Block
 
 if TYPE_CHECKING:
     from xladoctor.ingest.timeline.compiling import Compiled
@@ -32,7 +32,7 @@ Numbers = tuple[int | None, int | None]
 
 
 def join(
-    log: AnalysisLog | None,
+    log: GraphLog | None,
     times: Columns,
     compiled: Sequence[Compiled],
     process: int,
@@ -139,7 +139,7 @@ class _Locator:
         return self._sites.setdefault(site, site)
 
 
-def with_unfinished(log: AnalysisLog, times: Columns, lived: tuple[int, int]) -> Columns:
+def with_unfinished(log: GraphLog, times: Columns, lived: tuple[int, int]) -> Columns:
     """Add the compilations that the program was in when it was stopped.
 
     The log names a graph before it is compiled, the step log when the call that compiled it has
@@ -264,7 +264,7 @@ def _pair_by_step(
     groups: dict[Any, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for index, (block, step) in enumerate(zip(blocks, steps, strict=True)):
         if pairs[index] is None:
-            groups[step, "sync" in block.true_cause()][0].append(index)
+            groups[step, block.at_barrier][0].append(index)
     taken = set(pairs)
     for row in range(count):
         if row not in taken:
@@ -304,7 +304,7 @@ def _add(
         ordinal=counts[0],
         launches=counts[1],
         graph_hash=block.graph_hash if block else timed.graph_hash,
-        cause=block.true_cause() if block else timed.cause,
+        cause=block.cause if block else timed.cause,
         inputs=block.inputs if block else None,
         outputs=block.outputs if block else None,
         memory_bytes=block.memory_bytes if block else timed.memory_bytes,
@@ -323,7 +323,7 @@ def _add_execution(process: int, index: int, block: Block, site: CallSite, rows:
         process=process,
         index=index,
         graph_hash=block.graph_hash,
-        cause=block.true_cause(),
+        cause=block.cause,
         inputs=block.inputs,
         outputs=block.outputs,
         **site.columns(),

@@ -4,11 +4,12 @@ compilation neither what was handed over nor how often it was launched.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import Any, ClassVar
 
 from xladoctor.ingest.frames import CallSite
 from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.text_reader import TextPart
 
 _UNTOLD = dict.fromkeys(
     (
@@ -32,11 +33,10 @@ _MANY = 30  # compilations, as people paste them: fewer are a part of the log
 _FEW = "the log shows too few compilations to say that nothing else is compiled again"
 
 
-class CompilerLog(ABC):
+class CompilerLog(TextPart):
     """Takes lines of one process's output; has what they tell of compilations.
 
     Attributes:
-        NAME: what messages call it.
         LACKING: what messages say of a log that tells of no compilation.
         MARKS: texts of which each line has one that begins a record, and few other lines.
         begun: whether any line was of it.
@@ -44,7 +44,6 @@ class CompilerLog(ABC):
 
     begun = False
 
-    NAME: ClassVar[str]
     LACKING: ClassVar[str]
     MARKS: ClassVar[tuple[str, ...]]
 
@@ -66,10 +65,6 @@ class CompilerLog(ABC):
     @abstractmethod
     def take(self, line: str) -> bool:
         """Take a line; False if it is not of the log."""
-
-    @abstractmethod
-    def add(self, process: int, ingested: Ingested) -> None:
-        """Fill the tables of a process."""
 
 
 def add_process(

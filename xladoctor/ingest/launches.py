@@ -13,8 +13,8 @@ from itertools import accumulate
 from typing import Any
 
 from xladoctor.ingest.frames import CallSite
+from xladoctor.ingest.graph_log import Block
 from xladoctor.ingest.interface import Columns
-from xladoctor.ingest.torch_xla.analysis_log import Block
 
 #: (launches before this compilation, launches in all where known) of a call site, thread and step.
 Launches = Callable[[CallSite, int | None, int | None], tuple[int, int | None]]

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from xladoctor.ingest.chrome.beginning import LONGEST, is_trace, may_be_trace
 from xladoctor.ingest.compressed import HEAD, PACKED, head_of
+from xladoctor.ingest.formats import compiler_file
 from xladoctor.ingest.hlo.dump import is_dumped
 from xladoctor.ingest.interface import Ingested
-from xladoctor.ingest.torch.structured_log import is_structured_log
 
 SUFFIX = ".xplane.pb"
 #: How timelines in a run directory end: elsewhere, the others are many other things, too.
@@ -54,7 +54,7 @@ def kind_of(file: Path) -> Kind:
     head = head_of(file)
     if b"\x00" in head and head.startswith(_PLANES):
         return Kind.TIMELINE
-    if is_structured_log(head):
+    if compiler_file(head):
         return Kind.COMPILER
     return Kind.TRACE if may_be_trace(head) and is_trace(head_of(file, LONGEST)) else Kind.TEXT
 
@@ -132,7 +132,7 @@ def _kind_by_name(file: Path) -> Kind | None:
     if file.name.endswith(_OF_TRACES):
         return Kind.TRACE if _looks(file, is_trace, LONGEST) else None
     name = Path(file.name.removesuffix(PACKED))
-    if name.suffix == ".log" and _looks(file, is_structured_log):
+    if name.suffix == ".log" and _looks(file, lambda head: compiler_file(head) is not None):
         return Kind.COMPILER
     numbered = name.suffix[1:].isdigit() and Path(name.stem).suffix in _OF_TEXTS  # of processes
     return Kind.TEXT if name.suffix in _OF_TEXTS or numbered else None

@@ -8,6 +8,7 @@ files of a session on one clock.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -15,9 +16,18 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from xladoctor.ingest.compiled_calls import add_placed
 from xladoctor.ingest.compiler_log import add_process
-from xladoctor.ingest.compressed import PACKED
+from xladoctor.ingest.compressed import PACKED, head_of
+from xladoctor.ingest.console_text import (
+    Text,
+    add_logs,
+    add_parts,
+    read_text_file,
+)
+from xladoctor.ingest.formats import compiler_file
 from xladoctor.ingest.frames import Folders
+from xladoctor.ingest.graph_log import GraphLog
 from xladoctor.ingest.hlo.dump import add_dumped
 from xladoctor.ingest.interface import Columns, Ingested, IngestError, Progress
 from xladoctor.ingest.recognition import (
@@ -32,16 +42,7 @@ from xladoctor.ingest.recognition import (
     unreadable_traces,
 )
 from xladoctor.ingest.sessions import find_sessions, session_files
-from xladoctor.ingest.torch.compiled_calls import add_placed
-from xladoctor.ingest.torch.structured_log import FRONTEND, process_id, read_structured_log
-from xladoctor.ingest.torch_xla.analysis_log import AnalysisLog
-from xladoctor.ingest.torch_xla.text_file import (
-    Text,
-    Told,
-    add_figures,
-    add_logs,
-    read_text_file,
-)
+from xladoctor.ingest.text_reader import TextPart
 
 if TYPE_CHECKING:
     from xladoctor.ingest.timeline.read import Compilations
@@ -127,20 +128,23 @@ def _add_compilers_logs(files: list[Path], timelines: int, ingested: Ingested) -
         the processes that logs tell of.
     """
     logged: set[int] = set()
-    known = ingested.tables.get("process", {})
-    processes = dict(zip(known.get("process", ()), _origins(known), strict=True))
+    table = ingested.tables.get("process", {})
+    processes = dict(zip(table.get("process", ()), _origins(table), strict=True))
     others = count(timelines)
     for file in files:
-        origin = process_id(file), rank_of(file)
+        known = compiler_file(head_of(file))
+        if known is None:  # it has changed since it was recognised
+            continue
+        origin = known.process_id(file), rank_of(file)
         number = _whose(origin, processes, timelines == len(files) == 1)
         if number is None:
             number = next(others)
-            add_process(number, FRONTEND, ingested, *origin)
+            add_process(number, known.frontend, ingested, *origin)
             if timelines:
                 ingested.notes.append(f"{file}: {_no_timeline(origin)}; taken as another process")
         processes.pop(number, None)
         logged.add(number)
-        read_structured_log(file, number, ingested)
+        known.read(file, number, ingested)
     return logged
 
 
@@ -202,33 +206,32 @@ def add_texts(texts: Sequence[Text], times: Sequence[Columns | None], ingested: 
     first = len(times) if len(times) > 1 else 0
     others = count(max(len(times), first + 1))
     numbers: dict[str, int] = {}  # of processes, by what the texts call them
-    logs: dict[int, list[AnalysisLog]] = {number: [] for number in range(len(times))}
-    figures: list[tuple[Told, int]] = []
+    logs: dict[int, list[GraphLog]] = {number: [] for number in range(len(times))}
+    parts: list[tuple[list[TextPart], int]] = []
     reported: set[int] = set()
     for text in texts:
-        for source, told in text.processes.items():
+        for source, said in text.processes.items():
             if source not in numbers:
                 numbers[source] = next(others) if numbers else first
             number = numbers[source]
-            if told.log.blocks:
-                logs.setdefault(number, []).append(told.log)
-            if told.report:
+            logs.setdefault(number, []).extend(part.graphs for part in said if part.graphs)
+            if any(part.cumulative for part in said):
                 number = next(others) if number in reported else number
                 reported.add(number)
-            figures.append((told, number))
+            parts.append((said, number))
         ingested.notes.extend(text.notes)
     _add_logs(logs, times, ingested)
-    for told, number in figures:
-        add_figures(told, number, ingested)
-    for number in dict.fromkeys(number for _, number in figures):
-        counts = [told.compiled for told, of in figures if of == number]
-        ingested.notes.extend(_disagreement(counts, times[number : number + 1]))
+    for said, number in parts:
+        add_parts(said, number, ingested)
+    for number in dict.fromkeys(number for _, number in parts):
+        own = [part for said, of in parts if of == number for part in said]
+        ingested.notes.extend(_disagreement(own, times[number : number + 1]))
     if len(texts) + len(times) > 1 and texts:
-        ingested.notes.append(_together(texts, times, len(numbers), len({n for _, n in figures})))
+        ingested.notes.append(_together(texts, times, len(numbers), len({n for _, n in parts})))
 
 
 def _add_logs(
-    logs: dict[int, list[AnalysisLog]], times: Sequence[Columns | None], ingested: Ingested
+    logs: dict[int, list[GraphLog]], times: Sequence[Columns | None], ingested: Ingested
 ) -> None:
     for number, parts in logs.items():
         of_process = times[number] if number < len(times) else None
@@ -236,14 +239,15 @@ def _add_logs(
             add_logs(parts, of_process or {}, number, ingested)
 
 
-def _disagreement(told: Sequence[dict[str, int]], times: Sequence[Columns | None]) -> Iterator[str]:
+def _disagreement(parts: Sequence[TextPart], times: Sequence[Columns | None]) -> Iterator[str]:
     """What is to be said where a process's evidence counts compilations differently.
 
     A timeline is of a part of the run: it may have fewer than the others, and not more.
     """
     counts: Counter[str] = Counter()
-    for each in told:
-        counts.update(each)
+    for part in parts:
+        if part.compiled is not None:
+            counts[re.sub("^an? ", "the ", part.NAME)] += part.compiled
     in_timeline = max((len(each.get("end_ns", ())) for each in times if each), default=0)
     if in_timeline > min(counts.values(), default=in_timeline):
         counts["the timeline"] = in_timeline

@@ -4,13 +4,14 @@ a link leads to.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
 from xladoctor import regular_files
 from xladoctor.ingest.interface import Ingested
-from xladoctor.regular_files import LISTING
+from xladoctor.regular_files import LISTING, lines_of
 
 
 def open_text(path: Path) -> TextIO:
@@ -46,3 +47,19 @@ def own_files(folder: Path, paths: Iterable[Path], ingested: Ingested) -> list[P
         else:
             ingested.lose(f"{path}: a link or not a plain file; not read")
     return inside
+
+
+@contextmanager
+def lines_in(path: Path, ingested: Ingested) -> Iterator[Iterator[str] | None]:
+    """The lines of a text file, or None with a note where it cannot be opened."""
+    try:
+        file = open_text(path)
+    except FileNotFoundError:
+        yield None
+        return
+    except OSError as error:
+        ingested.lose(f"{path}: cannot be read ({error.strerror})")
+        yield None
+        return
+    with file:
+        yield lines_of(file)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,9 @@ import msgspec
 
 from xladoctor.frontends.vocabulary import Vocabulary, captured, vocabulary
 from xladoctor.ingest import agreement, compilations
+from xladoctor.ingest.formats import Formats, formats_of
 from xladoctor.ingest.frames import Folders
+from xladoctor.ingest.graph_log import GraphLog
 from xladoctor.ingest.host_samples import read_host_samples
 from xladoctor.ingest.interface import Ingested, IngestError, Progress
 from xladoctor.ingest.inventory import check, tables_of
@@ -27,7 +28,7 @@ from xladoctor.ingest.process_record import (
     without_jumps,
 )
 from xladoctor.ingest.recognition import CAPTURED, SUFFIX
-from xladoctor.ingest.regular import defect, open_text, own_files, read_text
+from xladoctor.ingest.regular import defect, lines_in, own_files, read_text
 from xladoctor.ingest.remote_capture import read_remote_capture
 from xladoctor.ingest.run_queue import read_run_queue
 from xladoctor.ingest.run_records import (
@@ -49,15 +50,11 @@ from xladoctor.ingest.step_log import (
     read_step_log,
 )
 from xladoctor.ingest.timeline.sampling import split_python
-from xladoctor.ingest.torch_xla.analysis_log import AnalysisLog, Block, read_analysis_log
-from xladoctor.ingest.torch_xla.metrics_report import NotAMetricsReport, read_metrics_report
-from xladoctor.ingest.torch_xla.report_tables import add_report
 from xladoctor.recording.bootstrap._xladoctor.redaction import (
     redact,
     redact_code,
     redact_text,
 )
-from xladoctor.regular_files import lines_of
 
 if TYPE_CHECKING:
     from xladoctor.ingest.timeline.compiling import Compiled
@@ -143,7 +140,7 @@ def _listed_by_processes(folders: list[Path]) -> dict[str, int]:
 
 
 def _with_unfinished(
-    log: AnalysisLog,
+    log: GraphLog,
     times: dict[str, Any],
     lived: tuple[int, int],
     number: int,
@@ -288,7 +285,7 @@ def read_process(
             )
         return False
     sites = _read_sites(folder / "call_sites.json", ingested)
-    with _lines(steps, Ingested()) as lines:
+    with lines_in(steps, Ingested()) as lines:
         light = sites.light | sites_of_set_up(lines or (), sites)
     sites = replace(sites, light=light)
     folders = _folders(record, sites)
@@ -297,9 +294,8 @@ def read_process(
     times, logged = _read_steps(steps, sites, number, ingested)
     if "step" in ingested.tables and vocabulary(record.frontend).records_reads:
         ingested.table("host_sync")
-    log = None if record.no_analysis_log else _read_log(folder, ingested)
-    if record.no_analysis_log:
-        ingested.notes.append(f"{folder.name}: no analysis log: {record.no_analysis_log}")
+    formats = formats_of(record.frontend)
+    log = _read_graph_log(formats, folder, record.no_analysis_log, ingested)
     modules = read_modules(folder, record, folders, ingested)
     compiled: list[Compiled] = []
     own = tuple(f"_{folder.name.removeprefix('process-')}{suffix}" for suffix in CAPTURED)
@@ -329,10 +325,20 @@ def read_process(
     read_host_samples(folder / "host_samples.json", sites, number, ingested)
     read_run_queue(folder / "processor.jsonl", number, ingested)
     split_python(number, ingested)
-    _read_metrics(folder / "metrics.txt", number, ingested)
+    if formats.report is not None:
+        formats.report(folder / "metrics.txt", number, ingested)
     agreement.check(steps, logged, record, number, ingested)
     _add_counted(logged.counters, number, ingested)
     return True
+
+
+def _read_graph_log(
+    formats: Formats, folder: Path, none_because: str | None, ingested: Ingested
+) -> GraphLog | None:
+    if none_because:
+        ingested.notes.append(f"{folder.name}: no analysis log: {none_because}")
+        return None
+    return formats.graph_log(folder, ingested) if formats.graph_log is not None else None
 
 
 def _folders(record: ProcessRecord, sites: CallSites) -> Folders:
@@ -411,7 +417,7 @@ def _read_steps(
     path: Path, sites: CallSites, number: int, ingested: Ingested
 ) -> tuple[dict[str, Any], Logged]:
     """The times of the compilations, and what else was read."""
-    with _lines(path, ingested) as lines:
+    with lines_in(path, ingested) as lines:
         if lines is None:
             if not any(note.startswith(f"{path}:") for note in ingested.lost):
                 ingested.lose(f"{path}: is gone; what was in it is lost", *tables_of(path.name))
@@ -420,37 +426,6 @@ def _read_steps(
     for name in _OF_STEPS:
         ingested.table(name)
     return ingested.tables.pop("compile_time", {}), logged
-
-
-def _read_log(folder: Path, ingested: Ingested) -> AnalysisLog:
-    """The analysis log; a long one is in parts, named by the number of bytes before them."""
-    begins = sorted(
-        int(path.stem[9:]) for path in folder.glob("analysis-*.log") if path.stem[9:].isdecimal()
-    )
-    parts = [(begin, folder / f"analysis-{begin}.log") for begin in begins]
-    end = parts[-1][0] + parts[-1][1].stat().st_size if parts else 0
-    blocks: list[Block] = []
-    torn = 0
-    for begin, path in [*parts, (end, folder / "analysis.log")]:
-        with _lines(path, ingested) as lines:
-            log = read_analysis_log(lines or (), begin)  # the first compilation makes the file
-        blocks += log.blocks
-        torn += log.torn
-    if torn:
-        ingested.notes.append(
-            f"{folder / 'analysis.log'}: {torn} blocks torn by threads that wrote at once"
-        )
-    return AnalysisLog(tuple(blocks), torn)
-
-
-def _read_metrics(path: Path, number: int, ingested: Ingested) -> None:
-    with _lines(path, ingested) as lines:
-        if lines is None:
-            return
-        try:
-            add_report(read_metrics_report(lines), number, ingested, str(path))
-        except NotAMetricsReport as error:
-            ingested.lose(f"{path}: {error}")
 
 
 def _add_counted(counted: dict[str, int], number: int, ingested: Ingested) -> None:
@@ -476,19 +451,3 @@ def _read_sites(path: Path, ingested: Ingested) -> CallSites:
             *tables_of(path.name),
         )
         return CallSites()
-
-
-@contextmanager
-def _lines(path: Path, ingested: Ingested) -> Iterator[Iterator[str] | None]:
-    """The lines of a text file, or None with a note where it cannot be opened."""
-    try:
-        file = open_text(path)
-    except FileNotFoundError:
-        yield None
-        return
-    except OSError as error:
-        ingested.lose(f"{path}: cannot be read ({error.strerror})")
-        yield None
-        return
-    with file:
-        yield lines_of(file)

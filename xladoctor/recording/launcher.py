@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Protocol
 
 from xladoctor.recording import manifest, programs
+from xladoctor.recording.bootstrap._xladoctor import frontend
 from xladoctor.recording.bootstrap._xladoctor.options import VARIABLE, Options
 from xladoctor.recording.framework import require_installed
 from xladoctor.recording.interface import (
@@ -160,6 +161,7 @@ def handed_down(run: Path, options: Options) -> dict[str, str]:
         "PYTHONPATH": os.pathsep.join([str(_BOOTSTRAP), *([path] if path else [])]),
         RUN_DIRECTORY: str(run),
         VARIABLE: json.dumps(asdict(options)),
+        **({frontend.VARIABLE: known} if (known := frontend.handed_down()) else {}),
     }
 
 

@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import rows
+from xladoctor.frontends.jax.ingest.compile_log import CompileLog
 from xladoctor.ingest.compiler_log import compilation
+from xladoctor.ingest.console_text import read_text
 from xladoctor.ingest.frames import CallSite
 from xladoctor.ingest.interface import Ingested, IngestError
-from xladoctor.ingest.jax.compile_log import CompileLog
 from xladoctor.ingest.recorded_elsewhere import add_texts
-from xladoctor.ingest.torch_xla.text_file import read_text
 
 #: A function that is compiled twice; the explanation of the second is left to fill in.
 LOG = """epoch 1

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import rows
+from xladoctor.frontends.jax.ingest.transfer_log import TransferLog
+from xladoctor.ingest.console_text import read_text
 from xladoctor.ingest.interface import Ingested, IngestError
-from xladoctor.ingest.jax.transfer_log import TransferLog
 from xladoctor.ingest.recorded_elsewhere import add_texts
-from xladoctor.ingest.torch_xla.text_file import read_text
 
 LOGGED = (
     "W0506 07:08:09.012345   77 guard_lib.cc:125] host-to-device transfer:"

@@ -6,7 +6,8 @@ import io
 
 import pytest
 
-from xladoctor.ingest.torch_xla.text_file import Text, read_text
+from xladoctor.ingest.console_text import Text, read_text
+from xladoctor.ingest.graph_log import GraphLog
 
 GRAPH = """[ScheduleSyncTensorsGraph]
 TensorsGraphInfo:
@@ -40,9 +41,14 @@ def read(text: str, name: str = "graphs.txt") -> Text:
 
 
 def blocks(text: str) -> list[tuple[str, str, str]]:
-    (told,) = read(text).processes.values()
-    assert told.dumped
-    return [(block.kind, block.graph_hash, block.cause) for block in told.log.blocks]
+    return [(block.kind, block.graph_hash, block.cause) for block in dumped(text).blocks]
+
+
+def dumped(text: str) -> GraphLog:
+    ((part,),) = read(text).processes.values()
+    assert part.NAME == "a dump of graphs"
+    assert part.graphs
+    return part.graphs
 
 
 def test_each_graph_is_a_launch_and_a_new_one_a_compilation() -> None:
@@ -69,8 +75,8 @@ def test_causes_are_those_of_an_analysis_log(frames: str, cause: str) -> None:
 
 
 def test_frames_are_those_of_the_graph() -> None:
-    (told,) = read(graph("aa", READ)).processes.values()
-    assert [(f.file, f.line, f.function) for f in told.log.blocks[0].frames] == [
+    block = dumped(graph("aa", READ)).blocks[0]
+    assert [(f.file, f.line, f.function) for f in block.frames] == [
         ("/home/ada/train.py", 7, "train")
     ]
 

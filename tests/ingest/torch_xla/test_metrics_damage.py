@@ -14,7 +14,7 @@ from tests.ingest.torch_xla.test_metrics_report import (
     read,
     read_text,
 )
-from xladoctor.ingest.torch_xla.metrics_report import (
+from xladoctor.frontends.torch_xla.ingest.metrics_report import (
     Counter,
     Metric,
     NotAMetricsReport,

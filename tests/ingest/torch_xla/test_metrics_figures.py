@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xladoctor.ingest.torch_xla.metrics_report import (
+from xladoctor.frontends.torch_xla.ingest.metrics_report import (
     parse_bytes,
     parse_duration_ns,
 )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from xladoctor.ingest.torch_xla.metrics_report import (
+from xladoctor.frontends.torch_xla.ingest.metrics_report import (
     Counter,
     Metric,
     MetricsReport,

@@ -7,9 +7,9 @@ import time
 
 import pytest
 
+from xladoctor.ingest.console_text import read_text
 from xladoctor.ingest.interface import IngestError
-from xladoctor.ingest.torch_xla.other_formats import described
-from xladoctor.ingest.torch_xla.text_file import read_text
+from xladoctor.ingest.other_formats import described
 
 TEXTS = {
     "the log of AWS Neuron's compiler": (

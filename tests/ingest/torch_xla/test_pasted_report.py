@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xladoctor.ingest.torch_xla.metrics_report import MetricsReport, read_metrics_report
+from xladoctor.frontends.torch_xla.ingest.metrics_report import MetricsReport, read_metrics_report
 
 #: As torch_xla 2.9 prints it.
 REPORT = """Metric: CompileTime

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import rows
+from xladoctor.ingest.console_text import read_text, read_text_file
 from xladoctor.ingest.interface import Ingested, IngestError
 from xladoctor.ingest.recorded_elsewhere import add_texts
-from xladoctor.ingest.torch_xla.text_file import read_text, read_text_file
 
 HERE = Path(__file__).parent
 LOG = (HERE / "analysis_logs" / "torch_xla_2.9.log").read_bytes()

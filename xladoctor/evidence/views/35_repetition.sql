@@ -59,7 +59,7 @@ FROM used u JOIN products p USING (process, program_id)
 GROUP BY u.process, u.program_id HAVING 2 * sum(u.times) >= any_value(p.count);
 
 -- Internal: places of the forward pass by operation, and how often a graph has it there: in its entry, since
--- fusions repeat cheap instructions at will, and anywhere. Where operations have no types, as in JAX, one
+-- fusions repeat cheap instructions at will, and anywhere. Where operations have no types, one
 -- line may stand for a whole backward pass, so that their names count, without numbers.
 CREATE TABLE repeated_place AS
 SELECT process, program_id, frame, opcode, shape, product, file, line,

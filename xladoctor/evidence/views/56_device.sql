@@ -80,7 +80,7 @@ CREATE MACRO scope_of_one(op_name) AS array_to_string(list_filter(
     )
 ), ' > ');
 
--- The named scopes (jax.named_scope, modules of Flax) that an operation is in, by its op_name in the compiled module:
+-- The named scopes that an operation is in, by its op_name in the compiled module:
 -- without compiled functions, transformations (jvp, transpose, vmap) and control flow; empty if it is in none. Of one
 -- that compilers made of several, such as an all-reduce of all gradients, jit(step)/(layer0/add:layer1/add), it is
 -- their scope, or how many scopes they are of.

@@ -12,12 +12,12 @@ from collections import Counter
 import numpy as np
 
 from xladoctor.frontends.vocabulary import FIRST_PHASE, part_of
+from xladoctor.ingest.compiled_calls import calls_of
 from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.intervals import Intervals, covering
 from xladoctor.ingest.timeline.python_frames import PythonFrames
-from xladoctor.ingest.torch.compiled_calls import calls_of
 from xladoctor.ingest.xplane.nesting import nest, ordered
 from xladoctor.ingest.xplane.space import Line
 

@@ -1,6 +1,6 @@
 """Python functions that a profiler recorded as events of a thread.
 
-JAX's and XProf's Python tracers write ``$train.py:41 step``, with the file's name alone, on the
+XProf's Python tracers write ``$train.py:41 step``, with the file's name alone, on the
 thread's own line or in a plane of their own (``xla/python/profiler/internal/python_hooks.cc``);
 Kineto's Python events are ``src/train.py(41): step``. The line is that at which the function
 begins. Functions that had begun before the profile, and those of C, have none.

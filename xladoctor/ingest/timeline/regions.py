@@ -1,4 +1,4 @@
-"""Labels that a program put around its parts: ``xp.Trace``, ``jax.profiler.TraceAnnotation``.
+"""Labels that a program put around its parts: ``TraceMe``s of XLA.
 
 In a timeline a label is an event like any other of the loop's thread. It is told from the
 runtime's own by where it lies: within no call of the runtime, which never calls back into the

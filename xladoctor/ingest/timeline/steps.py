@@ -123,7 +123,7 @@ def find_steps(
     *,
     to_the_end: bool = True,
 ) -> Steps | None:
-    """Steps by markers, annotations, the TPU's own line or repeated executions, if any.
+    """Steps by markers, annotations, the device's own line or repeated executions, if any.
 
     Args:
         compiling: when the loop's thread compiled.
@@ -230,8 +230,8 @@ def _by_executions(
     """From launch to launch of the program that takes the most time.
 
     On the devices, where these name the program; else in its launches. A launch that compiled tells
-    nothing of how long the program takes, and what is launched within another is a part of it: in
-    JAX the functions that it traces, and itself once more.
+    nothing of how long the program takes, and what is launched within another is a part of it:
+    where functions are traced, those that it calls, and itself once more.
     """
     begins, ends, names = launched(timeline, main)
     names = _versions(timeline.events.names)[names]

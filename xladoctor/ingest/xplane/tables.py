@@ -181,7 +181,7 @@ def _from_metadata(
 
 def _metadata_values(plane: Plane, stat: str) -> dict[str, Any]:
     values: dict[str, Any] = {}
-    if stat == "hlo_op":  # the name of a TPU's operation is its whole HLO text
+    if stat == "hlo_op":  # some devices name an operation by its whole HLO text
         values = {
             entry.name: entry.display_name
             for entry in plane.event_metadata.values()

@@ -1,14 +1,17 @@
 """What the capture must know about a framework: the protocol of a *frontend*, and all frontends.
 
-A frontend is a folder beside this file, named after the module whose import starts it. Its package
-holds ``FRONTEND``, imports nothing but the standard library, and is itself imported only when the
-program imports the framework. Nothing outside the folder knows the framework.
+The capture of a frontend is a package, named after the module whose import starts it. It holds
+``FRONTEND``, imports nothing but the standard library, and is itself imported only when the program
+imports the framework. Nothing outside of it knows the framework.
 """
 
 from __future__ import annotations
 
+import os
+import sys
 from contextlib import AbstractContextManager
 from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from typing import TYPE_CHECKING, Any, Callable, Protocol, Sequence
 
 if TYPE_CHECKING:
@@ -20,8 +23,13 @@ if TYPE_CHECKING:
 
 #: A value that the program's code gave to a setting, and the line: file, number and function.
 Setting = tuple[str, tuple[str, int, str]]
-#: All there are. Others are built on the last, which records where none of them is in use.
-FRONTENDS = ("torch_xla", "jax", "torch")
+#: All there are, each with its folder if that is elsewhere (``FOLDER/capture``, not beside this
+#: file).
+FRONTENDS: dict[str, str | None] = {"torch_xla": None, "jax": None, "torch": None}
+#: Others may be built on this one, which records where none of them is in use.
+BASE = "torch"
+#: Hands down those elsewhere to the processes of a program: ``NAME=FOLDER``, as in ``PATH``.
+VARIABLE = "XLADOCTOR_FRONTENDS"
 
 
 class Frontend(Protocol):
@@ -262,7 +270,27 @@ class Probe(Protocol):
         """Stop looking, on whatever thread."""
 
 
+def handed_down() -> str:
+    """The value of ``VARIABLE`` for child processes."""
+    return os.pathsep.join(f"{name}={folder}" for name, folder in FRONTENDS.items() if folder)
+
+
+def inherit() -> None:
+    """Know the frontends that the process which started the program knew."""
+    for entry in filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)):
+        name, _, folder = entry.partition("=")
+        FRONTENDS[name] = folder
+
+
 def load(name: str) -> Frontend:
     """The frontend of a framework, by the name of its module."""
-    frontend: Frontend = import_module(f".{name}", __package__).FRONTEND
+    package = f"{__package__}.{name}"
+    if (folder := FRONTENDS.get(name)) and package not in sys.modules:
+        path = os.path.join(folder, "capture")
+        spec: Any = spec_from_file_location(
+            package, os.path.join(path, "__init__.py"), submodule_search_locations=[path]
+        )
+        sys.modules[package] = module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[package])
+    frontend: Frontend = import_module(package).FRONTEND
     return frontend

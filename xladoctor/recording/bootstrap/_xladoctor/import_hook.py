@@ -106,10 +106,11 @@ class Capture:
         self._watch = settings.SettingsWatch()
         self._finder: _Finder | None = None
 
-    def install(self, frameworks: Iterable[str] = frontend.FRONTENDS) -> None:
-        """Begin with those of these frameworks that are imported; put the finder for the others
-        first, so that no other finder can answer before it.
+    def install(self, frameworks: Iterable[str] | None = None) -> None:
+        """Begin with those of these frameworks, by default all, that are imported; put the finder
+        for the others first, so that no other finder can answer before it.
         """
+        frameworks = frontend.FRONTENDS if frameworks is None else frameworks
         self._watch.install()
         awaited = [name for name in frameworks if sys.modules.get(name) is None]  # None bars it
         for name in frameworks:

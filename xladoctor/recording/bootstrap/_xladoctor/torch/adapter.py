@@ -14,6 +14,7 @@ from typing import Any
 from .. import clock
 from ..anchors import Anchors
 from ..calls import Calls
+from ..frontend import BASE
 from ..patches import Patches
 from ..step import ThreadState
 from ..told import Counters
@@ -262,4 +263,4 @@ def _sessions() -> Any:
 
 def _others_record(events: Any) -> bool:
     """Whether the program uses another framework, whose frontend records what it does."""
-    return any(other.awake and other.framework != "torch" for other in _sessions().captures)
+    return any(other.awake and other.framework != BASE for other in _sessions().captures)

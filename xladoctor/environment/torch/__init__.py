@@ -1,1 +1,0 @@
-"""What is checked of torch.compile, where PyTorch alone is installed."""

@@ -1,0 +1,5 @@
+"""What is checked of JAX."""
+
+from xladoctor.frontends.jax.environment.checks import FRAMEWORK
+
+__all__ = ["FRAMEWORK"]

@@ -1,0 +1,14 @@
+"""What JAX itself writes."""
+
+from xladoctor.frontends.jax.ingest.compile_log import CompileLog
+from xladoctor.frontends.jax.ingest.slow_alarm import SlowAlarm
+from xladoctor.frontends.jax.ingest.transfer_log import TransferLog
+from xladoctor.ingest.formats import Formats
+
+FORMATS = Formats(
+    expected=(
+        "what JAX logs of its compilations (JAX_LOG_COMPILES=1) or of transfers"
+        " (jax.transfer_guard)",
+    ),
+    logs=(CompileLog, TransferLog, SlowAlarm),
+)

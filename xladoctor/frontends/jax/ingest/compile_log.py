@@ -1,0 +1,383 @@
+"""What JAX logs of its compilations, between a program's other output.
+
+``JAX_LOG_COMPILES=1`` logs what is compiled, for which arguments, and how long each phase takes;
+``JAX_EXPLAIN_CACHE_MISSES=1`` the line that called, and what differs from the most similar call
+before: alone, each explanation counts as a compilation whose time is not known. Neither tells how
+often a function was called. Wording: ``jax/_src/dispatch.py``,
+``interpreters/pxla.py``, ``interpreters/partial_eval.py`` (``explain``; in ``pjit.py`` until 0.8).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from xladoctor.frontends.jax.ingest.alignment import first_of
+from xladoctor.frontends.vocabulary import vocabulary
+from xladoctor.ingest.compiler_log import CompilerLog, add_process, compilation, note_few
+from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
+from xladoctor.ingest.interface import Ingested
+from xladoctor.recording.bootstrap._xladoctor.jax.assigned import Place
+from xladoctor.recording.bootstrap._xladoctor.jax.keys import Change
+from xladoctor.recording.bootstrap._xladoctor.jax.static import without_addresses
+
+FRONTEND = "jax"
+_MISS = re.compile(r"TRACING CACHE MISS at (.+?):(\d{1,9})(?::\d+)? \((.{1,200}?)\)")
+_COMPILING = re.compile(
+    r"Compiling (?:jit\()?(.{1,200}?)\)? (?:for )?with global shapes and types [\[(](.*?)[\])]\."
+)
+_FINISHED = re.compile(
+    r"Finished (tracing(?: \+ transforming)?|jaxpr to MLIR module conversion|XLA compilation of)"
+    r" (?:jit\()?(.{1,200}?)\)?(?: for \w+)? in (\d{1,9}(?:\.\d+)?(?:e-?\d+)?) sec"
+)
+_HIT = re.compile(r"compilation cache hit for '(?:jit_)?(.{1,200}?)'")
+_ARGUMENT = re.compile(r"ShapedArray\((\w+)\[([^\]]*)\]([^()]*)\)")
+#: Of an explanation: the function, that another one was there, and what differs.
+_FUNCTION = re.compile(r"(?:for )?(\S.{0,199}?)(?: id=\d+)?(?: defined at (.+?)(?::(\d{1,9}))?)?$")
+_ANEW = "but seen another function defined on the same line"
+_NOW = re.compile(r"\* at (?:input path )?(.{1,300}?), now (.+?) and before (.+?)(?:, so .*)?$")
+_SEEN = re.compile(
+    r"\* at (?:input path )?(.{1,300}?), seen (.+?),? but now given (.+?)(?:, so .*)?$"
+)
+_SETTING = re.compile(r"\* (\w+) differs: now (.+?) and before (.+)$")
+_VALUES = re.compile(r"now (.{1,300}?) and before (.{1,300})$")  # of static arguments, until 0.9
+_STATIC = re.compile(r"Static\(val=(.*)\)$")
+_LINK = re.compile(r"https?://\S*$")  # to the page on weak types, without a blank before it
+_TREE, _CONTEXT = "different input pytree", re.compile(r"racing context(?! key)")
+#: What the lines of an explanation say, for those that something else stands before.
+_DETAIL = re.compile(
+    r"(?:never seen function|\S+ id=\d+(?: defined at |$)|for \S.* defined at |but seen another"
+    r"|being re-defined|all previously seen|(?:Several|Closest) previous|closest seen"
+    r"|different input|(?:\* )?key with different|[Tt]racing context"
+    r"|\* (?:at )?\S.*(?:, now |seen |differs: ))"
+    r".*|now .+ and before .+"
+)
+_TYPE = re.compile(r"(~?\w+)\[([^\]]*)\]")
+_MOST_LINES = 200  # of an explanation
+_KEPT = 64  # earlier compilations of a function that a new one is compared with
+_FOLDERS = Folders(framework=vocabulary(FRONTEND).packages)
+
+
+@dataclass(slots=True)
+class _Miss:
+    """An explanation: where the call was, and what is new."""
+
+    site: Frame
+    lines: list[str] = field(default_factory=list)
+
+    @property
+    def function(self) -> str:
+        """The name of the function that was called, as the compiler has it."""
+        match = self._named()
+        return match[1].rpartition(".")[2] if match else ""
+
+    def _named(self) -> re.Match[str] | None:
+        named = (line for line in self.lines if not line.startswith("never seen function"))
+        return _FUNCTION.match(next(named, ""))
+
+    def changes(self) -> list[Change]:
+        """What differs from the most similar call; nothing if the function was new."""
+        if any(line.startswith(_ANEW) for line in self.lines):
+            return [] if self.is_an_operation else [self._anew()]
+        if values := [match for line in self.lines if (match := _VALUES.match(line))]:
+            return [
+                min(
+                    (_of_values("", match[2], match[1]) for match in values),
+                    key=lambda change: change.what,
+                )
+            ]
+        tree = any(_TREE in line for line in self.lines)
+        found = [change for line in self.lines if (change := _change(line, tree))]
+        if not found and any(map(_CONTEXT.search, self.lines)):
+            return [Change("configuration", "", "", "")]
+        return found
+
+    @property
+    def is_an_operation(self) -> bool:
+        """Of those that run one by one JAX itself makes a function for each of their parameters."""
+        defined = self._named()
+        return bool(defined and defined[2] and _FOLDERS.is_machinery(defined[2]))
+
+    def _anew(self) -> Change:
+        defined = self._named()
+        place = None
+        if defined and defined[3] and (defined[2], int(defined[3])) != self.site[:2]:
+            place = Place(defined[2], int(defined[3]), self.function)
+        return Change("function", "", "", self.function, place)
+
+
+def _change(line: str, tree: bool) -> Change | None:
+    if match := _SETTING.match(line):
+        return Change("configuration", match[1], match[3], match[2])
+    if match := _NOW.match(line):
+        argument, now, was = match.groups()
+    elif match := _SEEN.match(line):
+        argument, was, now = match.groups()
+    else:
+        return None
+    was, now = _LINK.sub("", was), _LINK.sub("", now)
+    values = _STATIC.search(was), _STATIC.search(now)
+    if values[0] and values[1]:
+        return _of_values(argument, values[0][1], values[1][1])
+    return Change("structure" if tree else _what(was, now), argument, was, now)
+
+
+def _of_values(argument: str, was: str, now: str) -> Change:
+    """Of static values, those that differ in an address alone were made anew."""
+    if was != now and without_addresses(was) == without_addresses(now):
+        return Change("function", argument, "", without_addresses(now))
+    return Change("static", argument, was, now)
+
+
+def _what(was: str, now: str) -> str:
+    """What differs between the types of two arrays, as JAX writes them."""
+    before, after = _TYPE.match(was), _TYPE.match(now)
+    if before is None or after is None:
+        return "static"
+    if before[1] != after[1]:
+        return "type"
+    if before[2] != after[2]:
+        return "shape"
+    return "weak_type" if "weak_type" in now else "sharding"
+
+
+@dataclass(slots=True)
+class _Compiled:
+    """One compilation."""
+
+    name: str
+    arguments: tuple[str, ...]
+    duration_ns: int | None
+    cached: bool
+    site: CallSite
+    ordinal: int
+    against: int | None
+    changes: list[Change]
+
+
+class CompileLog(CompilerLog):
+    """Has the compilations that the lines of one process tell of."""
+
+    NAME = "JAX's log of compilations"
+    LACKING = (
+        "what JAX logs of its compilations is cut off in it: no compilation is told to its end"
+    )
+    MARKS = ("Finished ", "Compiling ", "TRACING CACHE MISS at ", "compilation cache hit for ")
+
+    def __init__(self) -> None:
+        self.compilations: list[_Compiled] = []
+        self._miss: _Miss | None = None  # whose lines follow
+        self._missed: dict[str, _Miss] = {}  # by function, until it is compiled
+        self._explained: list[_Miss] = []  # all of them, while nothing tells of compilations
+        self._silent = True
+        self._seconds: defaultdict[str, float] = defaultdict(float)
+        self._arguments: dict[str, tuple[str, ...]] = {}
+        self._cached: set[str] = set()
+        self._of: dict[str, list[int]] = {}
+        self._at: Counter[tuple[CallSite, str]] = Counter()
+
+    @property
+    def compiled(self) -> int | None:
+        """All that it tells of."""
+        return len(self.compilations)
+
+    @property
+    def inside(self) -> bool:
+        """Whether an explanation is open, whose further lines have no mark."""
+        return self._miss is not None
+
+    @property
+    def tells(self) -> bool:
+        """Whether it has a compilation."""
+        return bool(self.compilations or (self._silent and (self._explained or self._miss)))
+
+    def take(self, line: str) -> bool:
+        """Take a line; False if it is not of the log.
+
+        An explanation is open until the next record, as other output may stand between its lines.
+        """
+        if self._miss and self.mark(line) is None:
+            told = line.strip() if line[:1].isspace() else _detail(line)
+            if told and len(self._miss.lines) < _MOST_LINES:
+                self._miss.lines.append(told)
+            return bool(told)
+        self._close()
+        self._silent = self._silent and _MISS.search(line) is not None
+        if match := _MISS.search(line):
+            self._miss = _Miss(Frame(match[1], int(match[2]), match[3]))
+        elif match := _COMPILING.search(line):
+            self._arguments[match[1]] = tuple(_typed(match[2]))
+        elif match := _HIT.search(line):
+            self._cached.add(match[1])
+        elif match := _FINISHED.search(line):
+            self._seconds[match[2]] += float(match[3])
+            if match[1].startswith("XLA"):
+                self._ended(match[2])
+        else:
+            return False
+        return True
+
+    def _close(self) -> None:
+        """The lines of an explanation are complete."""
+        if self._miss:
+            self._missed[self._miss.function] = self._miss
+            if self._silent:
+                self._explained.append(self._miss)
+        self._miss = None
+
+    def _finish(self) -> None:
+        """Where nothing tells of compilations, there was one for each explanation."""
+        self._close()
+        for miss in self._explained if self._silent else ():
+            if miss.lines and not miss.is_an_operation:
+                self._missed[miss.function] = miss
+                self._ended(miss.function)
+        self._explained.clear()
+
+    def _ended(self, name: str) -> None:
+        miss, arguments = self._missed.pop(name, None), self._arguments.pop(name, ())
+        site = _FOLDERS.locate([miss.site]) if miss else NOWHERE
+        earlier = self._of.setdefault(name, [])
+        against, changes = self._compared(arguments, earlier)
+        seconds = self._seconds.pop(name, None)
+        if miss and (explained := miss.changes()):
+            if earlier:
+                against = earlier[-1] if against is None else against
+            changes = explained
+        elif miss is None and against is not None and not changes:
+            changes = [Change("same_types", "", "", "")]
+        earlier.append(len(self.compilations))
+        del earlier[:-_KEPT]
+        self.compilations.append(
+            _Compiled(
+                name,
+                arguments,
+                None if seconds is None else round(seconds * 1e9),
+                name in self._cached,
+                site,
+                self._at[site, name],
+                against,
+                changes,
+            )
+        )
+        self._cached.discard(name)
+        self._at[site, name] += 1
+
+    def _compared(
+        self, arguments: tuple[str, ...], earlier: Iterable[int]
+    ) -> tuple[int | None, list[Change]]:
+        """The most similar compilation of the function, the newest of several, and what differs."""
+        best: tuple[int | None, list[Change]] = (None, [])
+        for number in earlier:
+            before = self.compilations[number].arguments
+            changes = list(_differing(before, arguments))
+            if best[0] is None or len(changes) <= len(best[1]):
+                best = number, changes
+        return best
+
+    def add(self, process: int, ingested: Ingested) -> None:
+        """Fill the tables of a process, compilations and what was new in them.
+
+        Of a timeline's compilations it tells line and cause, where it is clear which they are.
+        """
+        self._finish()
+        table = ingested.table("compilation")
+        rows = [row for row, owner in enumerate(table.get("process", ())) if owner == process]
+        if rows:
+            timed = [(table["via"][row], table["duration_ns"][row] or 0) for row in rows]
+            first = first_of(
+                timed, [(made.name, made.duration_ns or 0) for made in self.compilations]
+            )
+            if first is None:
+                ingested.notes.append(
+                    "JAX's log of compilations is left out: it does not tell"
+                    " which of them are the timeline's; by itself it tells lines"
+                    " and causes"
+                )
+            else:
+                self._place(dict(enumerate(rows, first)), process, ingested)
+            return
+        if process not in ingested.tables.get("process", {}).get("process", ()):
+            add_process(process, FRONTEND, ingested)
+        for number, made in enumerate(self.compilations):
+            ingested.add(
+                "compilation",
+                **compilation(
+                    process,
+                    number,
+                    made.name,
+                    made.ordinal,
+                    made.site,
+                    cached=made.cached or None,
+                    duration_ns=made.duration_ns,
+                ),
+            )
+        self._add_changes(
+            {number: number for number in range(len(self.compilations))}, process, ingested
+        )
+        note_few(len(self.compilations), ingested)
+
+    def _place(self, rows: Mapping[int, int], process: int, ingested: Ingested) -> None:
+        """Give rows of ``compilation`` the lines of what was logged, by its number in the log.
+
+        What was compiled before the timeline was called before it, too: its warm-up is over.
+        """
+        table = ingested.tables["compilation"]
+        before = Counter(each.name for each in self.compilations[: min(rows)])
+        for number, row in rows.items():
+            made = self.compilations[number]
+            if made.site is not NOWHERE:
+                for name in made.site.columns().keys() - {"via"}:
+                    table[name][row] = getattr(made.site, name)
+            table["cause"][row] = f"jit({made.name})"
+            table["ordinal"][row] = (table["ordinal"][row] or 0) + before[made.name]
+        self._add_changes(
+            {number: table["index"][row] for number, row in rows.items()}, process, ingested
+        )
+
+    def _add_changes(self, indices: Mapping[int, int], process: int, ingested: Ingested) -> None:
+        """Fill ``key_change`` of these compilations, by their numbers in the log."""
+        ingested.table("key_change")
+        for number, index in indices.items():
+            made = self.compilations[number]
+            against = None if made.against is None else indices.get(made.against)
+            for nth, change in enumerate(made.changes):
+                site = CallSite(*change.place) if change.place else NOWHERE
+                ingested.add(
+                    "key_change",
+                    process=process,
+                    index=index,
+                    nth=nth,
+                    against=against,
+                    what=change.what,
+                    argument=change.argument,
+                    was=change.was,
+                    now=change.now,
+                    hint=None,
+                    role="made" if change.place else None,
+                    **site.columns(),
+                )
+
+
+def _detail(line: str) -> str:
+    """The text of a line of an explanation that a prefix stands before, such as a job's."""
+    match = _DETAIL.search(line)
+    return match[0].strip() if match else ""
+
+
+def _typed(text: str) -> Iterator[str]:
+    """The types of arguments, as ``float32[3,4]``; weak ones with a mark."""
+    for dtype, shape, rest in _ARGUMENT.findall(text):
+        yield f"{dtype}[{shape}]" + ("{weak_type=True}" if "weak_type=True" in rest else "")
+
+
+def _differing(before: tuple[str, ...], after: tuple[str, ...]) -> Iterator[Change]:
+    if len(before) != len(after):
+        yield Change("structure", "", f"{len(before)} leaves", f"{len(after)} leaves")
+        return
+    for number, (was, now) in enumerate(zip(before, after, strict=True), 1):
+        if was != now:
+            same = was.partition("{")[0] == now.partition("{")[0]
+            yield Change("weak_type" if same else _what(was, now), f"argument {number}", was, now)

@@ -1,0 +1,160 @@
+"""What is checked of torch.compile, each after those that it builds on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+from xladoctor.environment import faults, steps
+from xladoctor.environment.child import Outcome, Outcomes
+from xladoctor.environment.framework import Framework
+from xladoctor.environment.interface import Check, failure, ok, skipped, warning
+from xladoctor.environment.releases import tried_with
+from xladoctor.frontends.torch.environment import probe
+from xladoctor.frontends.torch.environment.settings import HINDERING
+
+_SAID = {"PyTorch": "PyTorch"}
+_COMPILED_AGAIN = "check what changes torch's settings when it starts, such as your sitecustomize"
+_GPU = "/dev/nvidia0"
+_TRY = "import torch; print(torch.compile(torch.sin)(torch.ones(8)).sum())"
+_FAULTS = (
+    (
+        "InvalidCxxCompiler",
+        "install one: apt-get install g++ (or name one with CXX)\n"
+        "without it, only backends that build no code work: torch.compile(…, backend='aot_eager')",
+    ),
+    ("Python.h", "install Python's headers: apt-get install python3-dev"),
+)
+
+
+def imported(outcomes: Outcomes) -> Check:
+    """Whether it can be imported, and what can be captured."""
+    outcome = outcomes["PyTorch"]
+    if not outcome.done:
+        cure = faults.advice(outcome, "import torch")
+        return failure("PyTorch", f"cannot be imported: {outcome.error}", cure)
+    version = outcome.facts["version"]
+    return ok(
+        "PyTorch",
+        f"{version}: programs that call torch.compile can be captured ({tried_with('torch')})",
+    )
+
+
+def gpu(outcomes: Outcomes) -> Check:
+    """Whether a GPU can be used, and Triton builds for it; without one there is no need."""
+    statement = "import torch; print(torch.cuda.is_available())"
+    unfinished = steps.unfinished("GPU", outcomes, _SAID, statement)
+    if unfinished is not None:
+        return unfinished
+    outcome = outcomes["GPU"]
+    names = outcome.facts["gpus"]
+    if not names:
+        return _no_gpu(outcomes)
+    found = f"{len(names)} GPU{'s' * (len(names) != 1)}: {names[0]}"
+    if outcome.facts["triton"]:
+        return ok("GPU", f"{found}, for which Triton builds kernels")
+    if find_spec("triton") is None:
+        return failure(
+            "GPU",
+            f"{found}; Triton, which builds kernels for it, is not installed",
+            "pip install triton",
+        )
+    return failure(
+        "GPU",
+        f"{found}; Triton cannot build kernels for it",
+        "torch.compile needs a GPU of compute capability 7.0 or later, or another"
+        " backend: torch.compile(…, backend='cudagraphs')",
+    )
+
+
+def _no_gpu(outcomes: Outcomes) -> Check:
+    if not Path(_GPU).exists():
+        return skipped("GPU", "none: torch.compile builds code for the CPU")
+    cure = "run nvidia-smi: the driver may be too old for this torch"
+    if not outcomes["PyTorch"].facts["built_for"]:
+        cure = (
+            "this torch was built for the CPU alone: see pytorch.org for the command that"
+            " installs another"
+        )
+    elif "CUDA_VISIBLE_DEVICES" in os.environ:
+        cure = "unset CUDA_VISIBLE_DEVICES, or run nvidia-smi to see what the driver says"
+    return warning("GPU", "none can be used, although this machine has one", cure)
+
+
+def compiler(outcomes: Outcomes) -> Check:
+    """Whether Inductor has a C++ compiler."""
+    name = "C++ compiler"
+    statement = "from torch._inductor import cpp_builder; print(cpp_builder.get_cpp_compiler())"
+    facts = outcomes[name].facts
+    return steps.unfinished(name, outcomes, _SAID, statement, _FAULTS) or ok(
+        name, f"{facts['compiler']}: {facts['says']}"
+    )
+
+
+def cache(outcomes: Outcomes) -> Check:
+    """Whether what is compiled can be kept for the next run."""
+    name, outcome = "compile cache", outcomes["C++ compiler"]
+    if not outcome.done:
+        return skipped(name, "needs a C++ compiler")
+    folder = Path(outcome.facts["cache"]).absolute()
+    there = next(each for each in (folder, *folder.parents) if each.exists())
+    if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
+        return failure(
+            name,
+            f"{folder}: {there} cannot be written to",
+            "set TORCHINDUCTOR_CACHE_DIR to a folder you can write to",
+        )
+    if not outcome.facts["keeps"]:
+        return warning(
+            name,
+            f"{folder}: compiled graphs are not kept for the next run",
+            "leave fx_graph_cache of torch._inductor.config switched on",
+        )
+    return ok(name, str(folder))
+
+
+def computation(outcomes: Outcomes) -> Check:
+    """Whether a small step gives the right number, and is compiled once for two runs."""
+    name, outcome = "torch.compile", outcomes["torch.compile"]
+    return (
+        steps.unfinished(name, outcomes, _SAID, _TRY, _FAULTS)
+        or steps.miscomputed(name, outcome)
+        or _compiled_nothing(name, outcome)
+        or steps.recompiled(name, outcome, _COMPILED_AGAIN)
+        or ok(name, _limited("correct, and compiled once for two runs", outcome.facts["limit"]))
+    )
+
+
+def _compiled_nothing(name: str, outcome: Outcome) -> Check | None:
+    if outcome.facts["compiled"][0]:
+        return None
+    return failure(
+        name,
+        "compiled nothing, so there is nothing to capture",
+        "unset TORCHDYNAMO_DISABLE and TORCH_COMPILE_DISABLE, and check what your"
+        " sitecustomize changes of torch",
+    )
+
+
+def _limited(found: str, limit: int | None) -> str:
+    return f"{found}; at most {limit} times for each function" if limit else found
+
+
+_CHECKS: dict[str, Callable[[Outcomes], Check]] = {
+    "PyTorch": imported,
+    "GPU": gpu,
+    "C++ compiler": compiler,
+    "compile cache": cache,
+    "torch.compile": computation,
+}
+FRAMEWORK = Framework(
+    "torch",
+    probe.__file__,
+    tuple(probe.STEPS),
+    ("TORCH_TRACE", "TORCH_LOGS", "TORCH_LOGS_OUT", "TORCH_COMPILE_DEBUG"),
+    _CHECKS,
+    HINDERING,
+    unless="torch_xla",
+)

@@ -1,0 +1,149 @@
+"""What Dynamo prints of graph breaks when asked, between a program's other output.
+
+``print(torch._dynamo.explain(f)(x))`` gives counts, and each break as ``Break Reason 1:`` with its
+reason and the traced frames, outermost first; in torch 2.0 they are numbered, with frames as in a
+traceback. Its list ``break_reasons``, and ``TORCH_LOGS=dynamo``, have each as a
+``GraphCompileReason(…)``. Wording: ``torch/_dynamo/backends/debugging.py``, ``output_graph.py``,
+``eval_frame.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from ast import literal_eval
+from dataclasses import dataclass, field
+
+from xladoctor.frontends.torch.ingest.text_records import FOLDERS, FRONTEND, Break
+from xladoctor.ingest.compiler_log import CompilerLog, add_process
+from xladoctor.ingest.frames import Frame
+from xladoctor.ingest.interface import Ingested
+from xladoctor.recording.bootstrap._xladoctor.torch import breaks
+
+_BEGINS = re.compile(r"\s*Break Reason \d+:\s*$|(?P<numbered>\d{1,5}\. )(?P<reason>\S.*)")
+_TITLE = re.compile(r"Break reasons:\s*$")  # in torch 2.0
+_REASON = re.compile(r"\s*Reason: (.*)")
+_SECTION = re.compile(r"\s*(?:User Stack:|Ops per Graph:|Out Guards:|Compile Times:)")
+_FRAME = re.compile(
+    r"<FrameSummary file (?P<file>[^<>]+?), line (?P<line>\d{1,9}) in "
+    r"(?P<name>[^<>]*(?:<[^<>]*>)?)>"
+)
+_FILE = re.compile(r'\s*File "(?P<file>.+?)", line (?P<line>\d{1,9}), in (?P<name>.+)')
+_LISTED = "GraphCompileReason("
+_COMPILED_FOR = re.compile(
+    r"reason=(?P<reason>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"), user_stack=\["
+    r"(?P<stack>[^\]]*)\], graph_break=True"
+)
+_MOST_LINES = 200  # of a reason
+_MOST_LINE = 2**31 - 1
+
+
+@dataclass(slots=True)
+class _Open:
+    """A break that is being read; ``told``: its reason is whole."""
+
+    reason: list[str] = field(default_factory=list)
+    stack: list[Frame] = field(default_factory=list)
+    told: bool = False
+
+
+class BreakReport(CompilerLog):
+    """Has the graph breaks that one process was asked for."""
+
+    NAME = "PyTorch's report of graph breaks"
+    LACKING = "no graph break with its line in PyTorch's report of them"
+    MARKS = ("Break Reason ", "Break reasons:", _LISTED, "Graph Break Count: ")
+
+    def __init__(self) -> None:
+        self._open: _Open | None = None
+        self._numbered = False  # as in torch 2.0
+        self._breaks: dict[tuple[str | None, int | None, str], Break] = {}
+        self._whole = False  # it was said that there are none
+
+    @property
+    def inside(self) -> bool:
+        """Whether further lines may be of it."""
+        return self._open is not None or self._numbered
+
+    @property
+    def tells(self) -> bool:
+        """Whether it has a break, or says that there is none."""
+        self._finish()
+        return bool(self._breaks) or self._whole
+
+    def take(self, line: str) -> bool:
+        """Take a line; False if it is not of the report."""
+        line = line.rstrip("\r\n")
+        if _LISTED in line:
+            return self._compiled_for(line)
+        if "Graph Break Count: " in line:
+            self._whole = self._whole or line.rpartition(": ")[2].strip() == "0"
+            return True
+        begins = _BEGINS.match(line)
+        if begins and (self._numbered or not begins["numbered"]):
+            self._finish()
+            self._open = _Open([begins["reason"]] if begins["numbered"] else [])
+            return True
+        if _TITLE.search(line):
+            self._finish()
+            self._numbered = line.strip() == "Break reasons:"
+            return True
+        return self._further(line)
+
+    def _further(self, line: str) -> bool:
+        """Take a line of the break that is being read."""
+        if self._open is None:
+            self._numbered = self._numbered and not line.strip()
+            return self._numbered
+        reason, frame = _REASON.match(line), _FRAME.search(line) or _FILE.match(line)
+        if frame:
+            self._open.stack.append(_frame(frame))
+        elif _SECTION.match(line) or (self._open.stack and not line.startswith(" ")):
+            self._open.told = True
+            if not line.lstrip().startswith("User Stack:"):
+                self._finish()
+                return False
+        elif reason and not self._open.reason:
+            self._open.reason.append(reason[1])
+        elif not self._open.told and not self._open.stack and len(self._open.reason) < _MOST_LINES:
+            self._open.reason.append(line)
+        return True
+
+    def _compiled_for(self, line: str) -> bool:
+        self._finish()
+        for text in line.split(_LISTED)[1:]:
+            if not (found := _COMPILED_FOR.match(text)):
+                continue
+            stack = [_frame(frame) for frame in _FRAME.finditer(found["stack"])]
+            self._add(str(literal_eval(found["reason"])), stack)
+        return True
+
+    def _finish(self) -> None:
+        found, self._open = self._open, None
+        if found and found.stack:
+            self._add("\n".join(found.reason), found.stack)
+
+    def _add(self, text: str, stack: list[Frame]) -> None:
+        if not stack:
+            return
+        site = FOLDERS.locate(reversed(stack))
+        why, hint = breaks.reason(text)
+        intended = breaks.asked_for(text) and FOLDERS.is_machinery(stack[-1].file)
+        self._breaks.setdefault(
+            (site.file, site.line, why),
+            Break("", stack[0].function, site, why, hint, intended),
+        )
+
+    def add(self, process: int, ingested: Ingested) -> None:
+        """Fill ``graph_break`` of a process."""
+        self._finish()
+        if process not in ingested.tables.get("process", {}).get("process", ()):
+            add_process(process, FRONTEND, ingested)
+        ingested.table("graph_break")
+        for found in self._breaks.values():
+            if not found.intended:
+                found.add(found.function or "a function", process, ingested)
+
+
+def _frame(match: re.Match[str]) -> Frame:
+    function = breaks.function_name(match["name"].strip())
+    return Frame(match["file"], min(int(match["line"]), _MOST_LINE), function)

@@ -1,0 +1,416 @@
+"""The structured log that Dynamo writes to the folder that ``TORCH_TRACE`` names.
+
+Each record is a line: a head as of glog, then an object of JSON; its payload, if it has one,
+follows on lines that begin with a tab. File names are numbers, given by earlier records. Of the
+many kinds of records, those are read that tell of a compilation: where it was asked for, why, what
+it took, and where the graph broke.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from xladoctor.frontends.torch.ingest.failed_guards import FailedGuards, used_at
+from xladoctor.frontends.vocabulary import vocabulary
+from xladoctor.ingest.compiled_calls import Calls, add_placed, calls_of
+from xladoctor.ingest.compiler_log import compilation
+from xladoctor.ingest.compressed import Unpacked
+from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
+from xladoctor.ingest.gathered import Gathered
+from xladoctor.ingest.interface import Ingested, IngestError
+from xladoctor.recording.bootstrap._xladoctor.torch import breaks, guards
+from xladoctor.recording.bootstrap._xladoctor.torch.dynamo import ABORTS, limit_in, phases_of
+
+FRONTEND = "torch"
+_HEAD = re.compile(r"[VDIWE]\d{4} \d\d:\d\d:\d\d\.\d+ (\d+) [^\]]*\] (?=\{)")
+_BROKEN = re.compile(
+    r"Graph break in user code at (.*):(\d+)\n(?:Graph Break )?Reason: (.*?)"
+    r"(?=\nUser code traceback:|\Z)(?:\nUser code traceback:(.*))?",
+    re.DOTALL,
+)
+_TRACED = re.compile(r'  File "(.*?)", line (\d+), in (.*)')
+_RESUMED = "torch_dynamo_resume_in_"
+_CACHE = {"fx_graph_cache_hit": True, "fx_graph_cache_miss": False}
+#: Of a function in another's file: what calls it for the first time.
+_ENTRY = ("compile_wrapper", "_fn")
+_FIRST, _LONGEST_HEAD = 100, 300  # lines in which a head is looked for, and characters of it
+_DIGITS = 7  # of the number of a process, at most
+_MOST_OF_FAILURE = 200
+_LONGEST = 100_000  # characters of a payload that are read
+_TABLES = ("compilation", "compile_phase", "key_change", "graph_break", "compile_limit")
+_UNREADABLE = (
+    TypeError,
+    ValueError,
+    KeyError,
+    AttributeError,
+    IndexError,
+    OverflowError,
+    RecursionError,
+)
+_MOST_NS = 2**62
+_MOST_LINES = 2**31 - 1
+
+
+def is_structured_log(head: bytes) -> bool:
+    """Whether a file that begins so is one."""
+    return bool(_HEAD.match(head[:300].decode(errors="replace")))
+
+
+def _ns(microseconds: Any) -> int:
+    return max(0, min(int(microseconds or 0) * 1000, _MOST_NS))
+
+
+def _line(number: Any) -> int:
+    return max(0, min(int(number), _MOST_LINES))
+
+
+def _dynamic(metrics: dict[str, Any]) -> bool | None:
+    """Whether sizes that have changed are made dynamic, by the settings; None if not told."""
+    settings = json.loads(metrics.get("dynamo_config") or "{}")
+    value = settings.get("automatic_dynamic_shapes")
+    return value if isinstance(value, bool) else None
+
+
+def _reasons(payload: str) -> list[str]:
+    """The guards that failed: since torch 2.13 one alone is no list."""
+    try:
+        reasons = json.loads(payload or "[]")
+    except ValueError:
+        reasons = payload
+    return [reasons] if isinstance(reasons, str) else [str(reason) for reason in reasons]
+
+
+class _Record(NamedTuple):
+    """A record: its object, and its payload where that is of use."""
+
+    fields: dict[str, Any]
+    payload: str
+
+    @property
+    def id(self) -> str:
+        """The compilation that it is of."""
+        return f"{self.fields.get('frame_id')}/{self.fields.get('frame_compile_id')}"
+
+    @property
+    def artifact(self) -> str:
+        """What its payload is."""
+        artifact = self.fields.get("artifact")
+        return str(artifact.get("name", "")) if isinstance(artifact, dict) else ""
+
+
+def process_id(file: Path) -> int | None:
+    """The id of the process that wrote a log, by its first record; None where it has none.
+
+    Before torch 2.5 heads have the number of the thread there.
+    """
+    with suppress(OSError, EOFError), io.BufferedReader(Unpacked(file)) as content:
+        for line in islice(content, _FIRST):
+            if match := _HEAD.match(line[:_LONGEST_HEAD].decode(errors="replace")):
+                return int(match[1]) if len(match[1]) <= _DIGITS else None
+    return None
+
+
+def read_structured_log(file: Path, process: int, ingested: Ingested) -> None:
+    """Fill the tables of compilations, of what was new in them, and of graph breaks.
+
+    Where a timeline of the process is there, compilations are placed in its steps.
+
+    Args:
+        file: the log, packed or not.
+        process: its number in the tables.
+        ingested: where to.
+
+    Raises:
+        IngestError: the file cannot be read.
+    """
+    reader = _Reader(process)
+    try:
+        with io.TextIOWrapper(io.BufferedReader(Unpacked(file)), errors="replace") as lines:
+            for record in _records(lines, file, ingested):
+                try:
+                    reader.take(record)
+                except _UNREADABLE as error:
+                    ingested.lose(
+                        f"{file}: a record of compilation {record.id} is none that"
+                        f" PyTorch writes ({error!r}); skipped",
+                        *_TABLES,
+                    )
+    except (OSError, EOFError) as error:
+        raise IngestError(f"{file}: cannot be read: {error}") from error
+    if reader.failures:
+        count = len(reader.failures)
+        first = reader.failures[0]
+        told = f"{first[:_MOST_OF_FAILURE]}…" if len(first) > _MOST_OF_FAILURE else first
+        ingested.notes.append(
+            f"{file}: {count} compilation{'s' * (count > 1)} failed, the first {told}"
+        )
+    add_placed(reader.finish(calls_of(process, ingested)), ingested)
+
+
+def _records(lines: Iterable[str], file: Path, ingested: Ingested) -> Iterator[_Record]:
+    known: dict[str, Any] | None = None
+    payload: list[str] = []
+    size = 0
+    for number, line in enumerate(lines, 1):
+        if line.startswith("\t"):
+            size += len(line)
+            if size < _LONGEST:
+                payload.append(line[1:])
+            continue
+        if known:
+            yield _Record(known, "".join(payload))
+        known, size = None, 0
+        payload.clear()
+        match = _HEAD.match(line)
+        if match is None:
+            continue  # another logger's line
+        try:
+            fields = json.loads(line[match.end() :])
+        except (ValueError, RecursionError):
+            end = "" if line.endswith("\n") else ", cut off"
+            ingested.lose(f"{file}, line {number}: not a record{end}; skipped", *_TABLES)
+            continue
+        if isinstance(fields, dict):
+            known = fields
+    if known:
+        yield _Record(known, "".join(payload))
+
+
+class _Reader:
+    """Keeps what records tell of a compilation until its last one."""
+
+    def __init__(self, process: int) -> None:
+        self._process = process
+        self._rows = Gathered()
+        for table in _TABLES:
+            self._rows.table(table)
+        self._folders = Folders(framework=vocabulary(FRONTEND).packages)
+        self._files: dict[int, str] = {}
+        self._sites: dict[str, CallSite] = {}
+        self._failed = FailedGuards()
+        self._cached: dict[str, bool] = {}
+        self._names: dict[str, str] = {}  # of functions, by frame
+        self._numbers: dict[str, int] = {}
+        self._at: dict[tuple[CallSite, str], int] = {}  # site and repetition -> row
+        self._versions: dict[tuple[str, str, str], int] = {}  # file, function and repetition
+        self._of_site: Counter[CallSite] = Counter()
+        self._compilations: list[dict[str, Any]] = []
+        self._defined: list[str] = []  # files of their functions
+        self._breaks: dict[tuple[str, int, str], dict[str, Any]] = {}
+        self.failures: list[str] = []
+
+    def take(self, record: _Record) -> None:
+        fields = record.fields
+        if "str" in fields:
+            name, number = fields["str"]
+            self._files[int(number)] = str(name)
+        elif "dynamo_start" in fields:
+            self._sites[record.id] = self._site(fields["dynamo_start"].get("stack") or [])
+        elif record.artifact == "recompile_reasons":
+            self._failed.add(record.id, _reasons(record.payload))
+        elif record.artifact == "dynamo_graph_break_reason":
+            self._break(record)
+        elif record.artifact in _CACHE:
+            hit = _CACHE[record.artifact]
+            self._cached[record.id] = self._cached.get(record.id, True) and hit
+        elif "compilation_metrics" in fields:
+            self._ended(record.id, fields["compilation_metrics"])
+        elif "bwd_compilation_metrics" in fields:
+            self._spent(self._numbers.get(record.id), fields["bwd_compilation_metrics"])
+
+    def _site(self, stack: list[dict[str, Any]]) -> CallSite:
+        """The line that called the outermost compiled function."""
+        frames = [
+            Frame(self._files.get(frame["filename"], "?"), _line(frame["line"]), str(frame["name"]))
+            for frame in stack
+        ]
+        entry = next(
+            (
+                number
+                for number, frame in enumerate(frames)
+                if frame.function in _ENTRY and self._folders.is_machinery(frame.file)
+            ),
+            len(frames),
+        )
+        site = self._folders.locate(reversed(frames[:entry]))
+        return CallSite(
+            site.file,
+            site.line,
+            site.function,
+            site.user_file,
+            site.user_line,
+            site.user_function,
+            "",
+        )
+
+    def _ended(self, of: str, metrics: dict[str, Any]) -> None:
+        frame, _, again = of.partition("/")
+        failed = str(metrics.get("fail_reason") or "")
+        if limit := limit_in(str(metrics.get("fail_type")), failed):
+            self._limit(of, limit, metrics)
+            return
+        if metrics.get("co_name") is None or metrics.get("fail_type"):
+            if kind := metrics.get("fail_type"):
+                name = metrics.get("co_name") or "a function"
+                self.failures.append(f"{of}, {name}: {' '.join(failed.split()) or kind}")
+            self._spent(None, metrics)
+            return
+        name = str(metrics["co_name"])
+        self._names[frame] = breaks.function_name(name)
+        site = self._sites.get(of, NOWHERE)
+        row = self._at.get((site, again))
+        file = str(metrics.get("co_filename") or "")
+        if row is None and (resumed := breaks.resumed(name)):
+            row = self._versions.get((file, resumed, again))
+        if name.startswith(_RESUMED) and row is not None:
+            self._numbers[of] = row
+            self._spent(row, metrics)
+            return
+        number = self._numbers[of] = self._at[site, again] = len(self._compilations)
+        self._versions[file, name, again] = number
+        self._defined.append(file)
+        ended = _ns(metrics.get("end_time_us"))
+        self._compilations.append(
+            compilation(
+                self._process,
+                number,
+                self._names[frame],
+                self._of_site[site],
+                site,
+                cached=self._cached.get(of),
+                compile_id=of,
+                end_ns=ended or None,
+                duration_ns=0,
+            )
+        )
+        self._of_site[site] += 1
+        self._spent(number, metrics)
+
+    def _changed(self, of: str, number: int) -> None:
+        if reason := self._failed.reason(of):
+            against = self._numbers.get(guards.compared_with(reason) or "")
+            if against is not None and against != number:
+                used = self._used(reason, number)
+                self._rows.add(
+                    "key_change",
+                    process=self._process,
+                    index=number,
+                    nth=0,
+                    against=against,
+                    **self._failed.change(reason, of)._asdict(),
+                    hint=guards.hint(reason) or None,
+                    role="used" if used.file else None,
+                    **used.columns(),
+                )
+
+    def _used(self, reason: str, number: int) -> CallSite:
+        """The line that needs the guard."""
+        return used_at(reason, [self._defined[number], *self._files.values()], self._folders)
+
+    def _spent(self, number: int | None, metrics: dict[str, Any]) -> None:
+        spent = _ns(metrics.get("duration_us"))
+        if number is not None:
+            row = self._compilations[number]
+            row["duration_ns"] = min(row["duration_ns"] + spent, _MOST_NS)
+        phases = phases_of(metrics, spent)
+        for phase, nanoseconds in phases.items():
+            self._rows.add(
+                "compile_phase",
+                process=self._process,
+                compilation=number,
+                phase=phase,
+                duration_ns=min(nanoseconds, _MOST_NS),
+            )
+
+    def _break(self, record: _Record) -> None:
+        match = _BROKEN.search(record.payload)
+        if match is None:
+            return
+        file, line, text, traced = match[1], _line(match[2]), match[3], match[4]
+        if breaks.asked_for(text) and self._folders.is_machinery(file):
+            return  # the framework's own code asks for it
+        why, hint = breaks.reason(text)
+        stack = [
+            Frame(name, _line(at), function) for name, at, function in _TRACED.findall(traced or "")
+        ]
+        within = next(
+            (
+                frame.function
+                for frame in reversed(stack)
+                if (frame.file, frame.line) == (file, line)
+            ),
+            None,
+        )
+        site = self._folders.locate([Frame(file, line, within or "?"), *reversed(stack)])
+        row = self._breaks.setdefault(
+            (file, line, why),
+            {
+                "frame": record.id.partition("/")[0],
+                "function": within,
+                "reason": why,
+                "hint": hint or None,
+                "site": site,
+            },
+        )
+        row["function"] = row["function"] or within
+
+    def _limit(self, of: str, name: str, metrics: dict[str, Any]) -> None:
+        reason = self._failed.reason(of) or ""
+        change = self._failed.change(reason)
+        frame = of.partition("/")[0]
+        at = self._numbers.get(f"{frame}/0")
+        used = NOWHERE if at is None else self._used(reason, at)
+        site = {
+            name: None if at is None else self._compilations[at][name]
+            for name in CallSite.__dataclass_fields__
+        }
+        count = sum(each.partition("/")[0] == frame for each in self._numbers)
+        self._rows.add(
+            "compile_limit",
+            process=self._process,
+            compiled=self._names.get(frame),
+            defined_file=None,
+            defined_line=None,
+            name=name,
+            size=count or None,
+            ordinal=count,
+            launches=None,
+            dynamic=_dynamic(metrics),
+            **change._asdict(),
+            hint=guards.hint(reason) or None,
+            aborts=metrics.get("fail_type") == ABORTS,
+            used_file=used.file,
+            used_line=used.line,
+            used_function=used.function,
+            **site,
+        )
+
+    def finish(self, calls: Calls) -> Gathered:
+        """The tables, after the last record; ``calls`` are those in a timeline of the process."""
+        rows = self._rows
+        for number, row in enumerate(self._compilations):
+            rows.add("compilation", **{**row, **calls.place(row)})
+            self._changed(row["compile_id"], number)
+        for row in self._breaks.values():
+            compiled = self._names.get(row["frame"]) or row["function"]
+            rows.add(
+                "graph_break",
+                process=self._process,
+                compiled=compiled,
+                reason=row["reason"],
+                hint=row["hint"],
+                whole=row["frame"] not in self._names,
+                count=None,
+                per_call=None,
+                frame=row["frame"],
+                **row["site"].columns(),
+            )
+        return rows

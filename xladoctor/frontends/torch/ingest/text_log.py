@@ -1,0 +1,292 @@
+"""What Dynamo logs of its compilations as text, between a program's other output.
+
+``TORCH_LOGS=recompiles`` tells of each function that is compiled again and which guards failed,
+``TORCH_LOGS=graph_breaks`` where a function is split; that a function reached the recompile limit,
+and that ``Tensor.item()`` splits one, are warnings, which need no setting. None tells how often a
+function was called, nor by which line. A record has several lines; each begins with a head as of
+glog, or as of Python's logging until torch 2.2, which people cut off when they paste.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from xladoctor.frontends.torch.ingest.failed_guards import FailedGuards, used_at
+from xladoctor.frontends.torch.ingest.text_records import (
+    ABORTED,
+    FOLDERS,
+    FRONTEND,
+    Break,
+    Defined,
+    Record,
+    after,
+    broken,
+    limited,
+    opened,
+    recompiled,
+    taken_apart,
+)
+from xladoctor.ingest.compiler_log import CompilerLog, add_process, compilation, note_few
+from xladoctor.ingest.frames import NOWHERE, CallSite, Frame
+from xladoctor.ingest.interface import Ingested
+from xladoctor.recording.bootstrap._xladoctor.torch import breaks, guards
+
+_MOST_EARLIER = 1 << 10  # compilations of a function: torch's own limits are 8 and 256
+
+
+@dataclass(slots=True)
+class _Limit:
+    name: str
+    size: int | None = None
+    reason: str = ""
+    aborts: bool = False  # an error was raised
+
+
+@dataclass(slots=True)
+class _Function:
+    """A function that is compiled.
+
+    Attributes:
+        defined: None if that was cut off.
+        numbers: of its compilations, in order; the first is not logged.
+    """
+
+    defined: Defined | None
+    numbers: dict[str, None] = field(default_factory=dict)
+    failed: FailedGuards = field(default_factory=FailedGuards)
+    limit: _Limit | None = None
+
+    @property
+    def name(self) -> str:
+        """As people read it."""
+        return breaks.function_name(self.defined.name) if self.defined else "a function"
+
+    @property
+    def frame(self) -> str:
+        """What its numbers begin with; empty if none is known."""
+        return next(iter(self.numbers), "").partition("/")[0]
+
+    @property
+    def site(self) -> CallSite:
+        """Where the function is defined: calls are not logged."""
+        if self.defined is None:
+            return NOWHERE
+        site = FOLDERS.locate([Frame(self.defined.file, self.defined.line or 0, self.name)])
+        return site if self.defined.line else replace(site, line=None)
+
+    def compiled(self, number: str, reasons: list[str]) -> None:
+        """Take it that the function was compiled, and as often before as the number says: logged or
+        not, and also in a log of which people paste a part.
+        """
+        frame, _, nth = number.partition("/")
+        made = (f"{frame}/{each}" for each in range(min(int(nth), _MOST_EARLIER)))
+        self.numbers |= dict.fromkeys((*made, number))
+        if reasons:
+            self.failed.add(number, reasons)
+
+
+class TextLog(CompilerLog):
+    """Has the compilations, breaks and limits that the lines of one process tell of."""
+
+    NAME = "PyTorch's log of compilations"
+    LACKING = "no complete record of PyTorch's log of compilations in it"
+    MARKS = (
+        "__recompiles",
+        "__graph_breaks",
+        "torch._dynamo hit config.",
+        "Recompiling function ",
+        "Graph break in user code at ",
+        "Graph break from `",
+        "from user code at:",
+        "FailOnRecompileLimitHit: ",
+        "_limit reached",
+    )
+
+    def __init__(self) -> None:
+        self._open: Record | None = None
+        self._functions: dict[Defined | str, _Function] = {}
+        self._orphans: list[tuple[str, list[str]]] = []  # reasons whose function was cut off
+        self._breaks: dict[tuple[str | None, int | None, str], Break] = {}
+
+    @property
+    def inside(self) -> bool:
+        """Whether a record is open, whose further lines may have no mark."""
+        return self._open is not None
+
+    @property
+    def tells(self) -> bool:
+        """Whether it has a compilation or a break."""
+        self.finish()
+        return bool(self._functions or self._orphans or self._breaks)
+
+    def take(self, line: str) -> bool:
+        """Take a line; False if it is not of the log."""
+        line = line.rstrip("\r\n")
+        begun = taken_apart(line)
+        if self._open and (text := self._open.further(begun)) is not None:
+            self._open.add(text)
+            return True
+        self.finish()
+        self._open = opened(begun)
+        return self._open is not None or self._aborted(line)
+
+    def finish(self) -> None:
+        """Close the record that is open."""
+        record, self._open = self._open, None
+        if record is None:
+            return
+        if record.kind == "recompiles":
+            self._recompiled(record)
+        elif record.kind == "limit":
+            self._limited(record)
+        elif found := broken(record):
+            self._breaks.setdefault((found.site.file, found.site.line, found.reason), found)
+
+    def _function(self, defined: Defined) -> _Function:
+        return self._functions.setdefault(defined, _Function(defined))
+
+    def _recompiled(self, record: Record) -> None:
+        defined, reasons = recompiled(record)
+        if not reasons and not (record.number and defined):
+            return  # some other program's line
+        if defined is None:
+            self._orphans.append((record.number, reasons))
+            return
+        function = self._function(defined)
+        function.compiled(self._number(function, record.number, reasons), reasons)
+
+    def _number(self, function: _Function, number: str, reasons: list[str]) -> str:
+        """Of the compilation that a record tells of, whose head may be cut off. Until torch 2.4
+        guards do not say whose they are.
+        """
+        if number := number or after(reasons):
+            return number
+        frame = next(at for at, each in enumerate(self._functions.values()) if each is function)
+        return f"{frame}/{max(1, len(function.numbers))}"
+
+    def _adopt(self) -> None:
+        """Give reasons to the function of their frame, if other records name it."""
+        orphans, self._orphans = self._orphans, []
+        for number, reasons in orphans:
+            frame = (number or after(reasons)).partition("/")[0]
+            function = next(
+                (each for each in self._functions.values() if each.frame == frame), None
+            ) or self._functions.setdefault(frame, _Function(None))
+            function.compiled(self._number(function, number, reasons), reasons)
+
+    def _limited(self, record: Record) -> None:
+        if not (limit := limited(record)):
+            return
+        function = self._function(limit.function)
+        function.limit = _Limit(limit.name, limit.size, limit.reason)
+        number = record.number or f"{function.frame}/{limit.size}"
+        if number in function.numbers:  # it was to be compiled again, and was not
+            del function.numbers[number]
+            function.failed.drop(number)
+
+    def _aborted(self, line: str) -> bool:
+        """Whether a line is the error of the limit that was logged last, or of one cut off."""
+        if not (error := ABORTED.search(line)):
+            return False
+        limits = [function.limit for function in self._functions.values() if function.limit]
+        if not limits:
+            limits = [_Limit(error["limit"] or "recompile_limit")]
+            self._functions[""] = _Function(None, limit=limits[0])
+        limits[-1].aborts = True
+        return True
+
+    def add(self, process: int, ingested: Ingested) -> None:
+        """Fill the tables of a process. Where other evidence has its compilations, which may be
+        those of another compiler, only breaks and limits are added.
+        """
+        self.finish()
+        self._adopt()
+        known = {
+            table
+            for table in ("process", "compilation", "metric", "counter")
+            if process in ingested.tables.get(table, {}).get("process", ())
+        }
+        if not known:
+            add_process(process, FRONTEND, ingested)
+        if known <= {"process"} and any(each.numbers for each in self._functions.values()):
+            self._add_compilations(process, ingested)
+        if self._breaks:
+            self._add_breaks(process, ingested)
+        for function in self._functions.values():
+            if function.limit:
+                self._add_limit(function, function.limit, process, ingested)
+
+    def _add_breaks(self, process: int, ingested: Ingested) -> None:
+        ingested.table("graph_break")
+        names = {each.frame: each.name for each in self._functions.values() if each.frame}
+        told = {(file, line) for (file, line, _), each in self._breaks.items() if not each.brief}
+        for (file, line, _), found in self._breaks.items():
+            if found.intended or (found.brief and (file, line) in told):
+                continue
+            frame = found.number.partition("/")[0]
+            compiled = names.get(frame, found.function or "a function")
+            found.add(compiled, process, ingested)
+
+    def _add_limit(
+        self, function: _Function, limit: _Limit, process: int, ingested: Ingested
+    ) -> None:
+        used = used_at(limit.reason, self._files(function), FOLDERS)
+        ingested.add(
+            "compile_limit",
+            process=process,
+            compiled=function.name,
+            defined_file=function.site.file,
+            defined_line=function.site.line,
+            name=limit.name,
+            size=limit.size,
+            ordinal=max(len(function.numbers), limit.size or 0),
+            launches=None,
+            dynamic=None,
+            **function.failed.change(limit.reason)._asdict(),
+            hint=guards.hint(limit.reason) or None,
+            aborts=limit.aborts,
+            used_file=used.file,
+            used_line=used.line,
+            used_function=used.function,
+            **function.site.columns(),
+        )
+
+    def _add_compilations(self, process: int, ingested: Ingested) -> None:
+        ingested.table("compilation")
+        ingested.table("key_change")
+        first = 0  # of a function; numbers of several runs in one log are the same
+        for function in self._functions.values():
+            at = {number: first + nth for nth, number in enumerate(function.numbers)}
+            files = self._files(function)
+            for ordinal, (number, index) in enumerate(at.items()):
+                ingested.add(
+                    "compilation",
+                    **compilation(
+                        process, index, function.name, ordinal, function.site, compile_id=number
+                    ),
+                )
+                if ordinal and (reason := function.failed.reason(number)):
+                    used = used_at(reason, files, FOLDERS)
+                    against = at.get(guards.compared_with(reason) or "", index - 1)
+                    ingested.add(
+                        "key_change",
+                        process=process,
+                        index=index,
+                        nth=0,
+                        against=against,
+                        **function.failed.change(reason, number)._asdict(),
+                        hint=guards.hint(reason) or None,
+                        role="used" if used.file else None,
+                        **used.columns(),
+                    )
+            first += len(at)
+        note_few(first, ingested)
+
+    def _files(self, function: _Function) -> list[str]:
+        """Paths that a guard of the function may mean, the likeliest first."""
+        sites = (
+            function.site,
+            *(each.site for each in self._functions.values()),
+            *(each.site for each in self._breaks.values()),
+        )
+        return [*dict.fromkeys(site.file for site in sites if site.file)]

@@ -1,0 +1,406 @@
+"""The metrics report of torch_xla: how often, how long and how much it compiled, ran and moved.
+
+Reads what ``torch_xla.debug.metrics.metrics_report()`` and ``short_metrics_report()`` return, the
+files of ``XLA_METRICS_FILE``, and logs that either was printed to. The format is that of
+``CreateMetricReport`` in PyTorch's ``torch/csrc/lazy/core/metrics.cpp``; older releases and the
+XRT servers wrote variants of it, which are read too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from dataclasses import dataclass, field
+from sys import intern
+from typing import TYPE_CHECKING
+
+from xladoctor.frontends.torch_xla.ingest.metrics_figures import (
+    parse_bytes,
+    parse_duration_ns,
+    quantity,
+)
+from xladoctor.frontends.torch_xla.ingest.metrics_types import (
+    Counter,
+    Metric,
+    MetricsReport,
+    NotAMetricsReport,
+    ReportSection,
+)
+from xladoctor.frontends.torch_xla.ingest.pasted_report import (
+    EMPHASIS,
+    KEYS,
+    cut_name,
+    entries,
+    without_note,
+)
+from xladoctor.ingest.text_reader import source_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = [
+    "Counter",
+    "Metric",
+    "MetricsReport",
+    "NotAMetricsReport",
+    "ReportSection",
+    "parse_bytes",
+    "parse_duration_ns",
+    "read_metrics_report",
+]
+
+_LONGEST_LINE = 1 << 16  # characters; a report's own lines are below 400
+_MOST_NAMES = 10_000  # in one section; a report has some hundreds
+_MOST_PERCENTILES = 100
+_MOST_SOURCES = 64
+_MOST_NOTES = 20
+_MOST_FIGURES = 500_000  # in all sections together: some 50 MB, 2,000 reports
+_EXPECTED = (
+    "'Metric: <name>' with 'TotalSamples:' and 'Accumulator:' below it, or 'Counter: <name>' with"
+    " 'Value:' below it, as torch_xla.debug.metrics.metrics_report() prints them"
+)
+
+_COUNT = re.compile(r"-?\d{1,20}", re.ASCII)
+#: Figures as every release prints them; others are looked at more closely.
+_PLAIN = (
+    r"(?:\d{1,18}d)?(?:\d{1,18}h)?(?:\d{1,18}m)?(?:\d{1,18}s)?(?:\d{1,18}ms)?\d{1,18}\.\d{1,18}us",
+    r"\d{1,18}(?:\.\d{1,18})?[KMGTP]?B",
+    r"\d{1,18}(?:\.\d{1,18})?",
+)
+_FIGURE = re.compile("|".join(_PLAIN), re.ASCII)
+_SHARE = r"\d{1,3}(?:\.\d{1,9})?%="
+_PERCENTILES = re.compile(
+    "|".join(rf"{_SHARE}(?:{figure})(?:; {_SHARE}(?:{figure})){{0,99}}" for figure in _PLAIN),
+    re.ASCII,
+)
+_PERCENTILE = re.compile(r"\s*(\d{1,3}(?:\.\d{1,9})?)%=(\S+)\s*", re.ASCII)
+_STEP = re.compile(r"\[MetricsData; step=(\d{1,18})\]", re.ASCII)
+_KEY = re.compile(rf"({'|'.join(sorted(KEYS, reverse=True))}):(?=\s|$)", re.ASCII)
+_CHANGING = re.compile(r"\d[\d.,:]*")  # times and the like that a log puts before a line
+_COUNTS = frozenset({"Value", "TotalSamples"})
+#: The lines that show the unit of a metric, the surest first.
+_WITH_UNIT = ("Accumulator", "Percentiles", "ValueRate", "Mean", "StdDev")
+
+
+def read_metrics_report(lines: Iterable[str]) -> MetricsReport:
+    """Read a text of any length in bounded memory: of too many sections the newest are kept.
+
+    Lines may come with or without their ends; with them, a last line without one counts as cut off.
+    Raises NotAMetricsReport if there is no section.
+    """
+    reader = MetricsReader()
+    for number, line in enumerate(lines, 1):
+        reader.take(line, number)
+    return reader.finish()
+
+
+@dataclass(slots=True)
+class _Block:
+    """A metric or counter whose lines are being read. Its figures are worked out at the end, since
+    a log has thousands of reports of which few are kept.
+
+    Attributes:
+        shape: what the log put before its name, with each number as a 0.
+        last: number of the last line taken.
+        figures: key of the line -> what it says, which is known to be a figure.
+        percentiles: what their line says, as far as it is readable; None without one.
+    """
+
+    kind: str
+    name: str
+    line: int
+    shape: str
+    last: int
+    figures: dict[str, str] = field(default_factory=dict)
+    percentiles: str | None = None
+
+    def counter(self) -> Counter:
+        return Counter(self.name, int(self.figures["Value"]), self.line)
+
+    def metric(self) -> Metric:
+        percentiles, unit, _ = _percentiles(self.percentiles or "")
+        units = {"Percentiles": unit} if self.percentiles is not None else {}
+        units |= {
+            key: figure[1] for key, text in self.figures.items() if (figure := quantity(text))
+        }
+        return Metric(
+            name=self.name,
+            total_samples=self._count("TotalSamples"),
+            accumulator=self._figure("Accumulator"),
+            unit=next((units[key] for key in _WITH_UNIT if key in units), "none"),
+            rate=self._figure("Rate"),
+            value_rate=self._figure("ValueRate"),
+            percentiles=percentiles,
+            mean=self._figure("Mean"),
+            stddev=self._figure("StdDev"),
+            line=self.line,
+            printed=self.figures.get("Accumulator", ""),
+        )
+
+    def _figure(self, key: str) -> float | None:
+        figure = quantity(self.figures.get(key, ""))
+        return figure[0] if figure else None
+
+    def _count(self, key: str) -> int | None:
+        return int(self.figures[key]) if key in self.figures else None
+
+    def is_accumulator(self, text: str) -> bool:
+        """Whether a ``Counter:`` line is what releases of 2019 called the accumulator."""
+        is_missing = self.kind == "Metric" and "Accumulator" not in self.figures
+        return is_missing and quantity(text) is not None
+
+    def take(self, key: str, text: str) -> bool:
+        """Take a figure; False if the text is not of the kind that the line needs."""
+        return self._take(key, text) or self._take(key, without_note(key, text))
+
+    def _take(self, key: str, text: str) -> bool:
+        if (key == "Value") != (self.kind == "Counter"):
+            return False
+        if key in _COUNTS:
+            is_figure = _COUNT.fullmatch(text) is not None
+        else:
+            text = text.removesuffix(" / second")
+            is_figure = bool(_FIGURE.fullmatch(text)) or quantity(text) is not None
+        if is_figure:
+            self.figures[key] = text
+        return is_figure
+
+    def take_percentiles(self, text: str, cut: bool) -> bool:
+        """Take all percentiles up to the first that is unreadable; False if one is."""
+        if not cut and _PERCENTILES.fullmatch(text):
+            self.percentiles = text
+            return True
+        text = without_note("Percentiles", text)
+        if cut and not text.endswith(("us", "B")):
+            text = text.rpartition(";")[0]
+        self.percentiles = text
+        return _percentiles(text)[2]
+
+
+def _percentiles(text: str) -> tuple[tuple[tuple[float, float], ...], str, bool]:
+    """Percentiles up to the first that is unreadable, their unit, and whether all are readable."""
+    values: list[tuple[float, float]] = []
+    unit = ""
+    for part in text.split(";")[:_MOST_PERCENTILES]:
+        if not part.strip():
+            continue
+        match = _PERCENTILE.fullmatch(part)
+        figure = quantity(match[2]) if match else None
+        unit = unit or (figure[1] if figure else "none")
+        if match is None or figure is None or figure[1] != unit:
+            return tuple(values), unit, False
+        if figure[0] is not None:
+            values.append((float(match[1]), figure[0]))
+    return tuple(values), unit or "none", True
+
+
+@dataclass(slots=True)
+class _Stream:
+    """What one process writes, in a log that may mix several: its open section."""
+
+    source: str
+    line: int = 0
+    step: int | None = None
+    metrics: dict[str, _Block] = field(default_factory=dict)
+    counters: dict[str, _Block] = field(default_factory=dict)
+    block: _Block | None = None
+
+    def is_whole(self, block: _Block, at_end: bool) -> bool:
+        """Whether all lines came; without percentiles in its other metrics a report has none."""
+        if block.kind == "Counter":
+            return "Value" in block.figures
+        if "TotalSamples" not in block.figures or "Accumulator" not in block.figures:
+            return False
+        others = self.metrics.values()
+        return not at_end or block.percentiles is not None or any(not m.percentiles for m in others)
+
+    def begins_anew(self, entry: _Block) -> bool:
+        """Whether a metric or counter belongs to the next report: its name repeats."""
+        if entry.kind == "Metric":
+            return entry.name in self.metrics or len(self.metrics) >= _MOST_NAMES
+        seen = self.counters.get(entry.name)
+        if seen is None:
+            return len(self.counters) >= _MOST_NAMES
+        # A short report asked for a fallback (aten::nonzero) by name prints it twice.
+        fallback = "::" in entry.name and not entry.name.startswith("xla::")
+        return not (fallback and int(seen.figures["Value"]) == int(entry.figures["Value"]))
+
+
+class MetricsReader:
+    """Takes a text line by line."""
+
+    def __init__(self) -> None:
+        self._complete = True
+        self._notes: list[str] = []
+        self._unlisted_notes = self._foreign_lines = self._number = 0
+        self._first: str | None = ""  # line with something in it, until an entry begins
+        self._ended = False  # a line with a line end was seen
+        self._cut = False  # the newest line has none, although others had
+        self._current = _Stream("")
+        self._streams = {"": self._current}
+        self._blank = True  # all lines so far
+        self._kept: deque[tuple[ReportSection, int]] = deque()  # with their numbers of figures
+        self._figures = self._dropped = 0
+
+    def take(self, line: str, number: int) -> bool:
+        """Take a line, the ``number``-th of the text; False if nothing in it is of a report."""
+        self._number, any_taken = number, False
+        for entry in entries(line):
+            taken = self._take_line(entry)
+            any_taken |= taken
+            self._foreign_lines += not (taken or entry.isspace())
+            if self._blank and not taken and self._first is not None:
+                self._first = entry
+            self._blank &= entry.isspace()
+        return any_taken
+
+    def finish(self) -> MetricsReport:
+        """What was read, after the last line. Raises NotAMetricsReport if there is no section."""
+        for stream in self._streams.values():
+            self._close_block(stream, at_end=True)
+            self._close_section(stream, at_end=True)
+        if not self._kept:
+            raise NotAMetricsReport(self._number, _EXPECTED)
+        notes = self._notes
+        if self._unlisted_notes:
+            notes.append(f"and {self._unlisted_notes} more places like these")
+        if self._dropped:
+            self._complete = False
+            notes.append(f"older sections left out: {self._dropped}; kept: {len(self._kept)}")
+        if self._foreign_lines:
+            notes.append(f"lines skipped that are not part of a report: {self._foreign_lines}")
+        sections = sorted((section for section, _ in self._kept), key=lambda kept: kept.line)
+        return MetricsReport(tuple(sections), self._complete, tuple(notes))
+
+    def _note(self, line: int, text: str) -> None:
+        self._complete = False
+        if len(self._notes) < _MOST_NOTES:
+            self._notes.append(f"line {line}: {text}")
+        else:
+            self._unlisted_notes += 1
+
+    def _take_line(self, line: str) -> bool:
+        """Take a line; False if it is not part of a report."""
+        if line.endswith("\n") and len(line) <= _LONGEST_LINE:
+            key, _, text = line.lstrip(" ").partition(": ")  # the usual line, without a search
+            if key in KEYS:
+                self._ended, self._cut = True, False
+                return self._take_key(self._current, key, text.strip(), "")
+        ended = line.endswith(("\n", "\r"))
+        self._cut = self._ended and not ended
+        self._ended |= ended
+        if len(line) > _LONGEST_LINE:
+            return False
+        step = _STEP.search(line) if "[MetricsData" in line else None
+        match = step or _KEY.search(line)
+        if match is None:
+            return False
+        prefix, text = line[: match.start()], line[match.end() :].strip()
+        if prefix[-1:].isalpha() or prefix.endswith("_"):
+            return False  # the end of another word
+        before = prefix.strip(EMPHASIS)
+        stream = self._stream(before) if before else self._current
+        taken = (
+            self._take_step(stream, int(step[1]))
+            if step
+            else self._take_key(stream, match[1], text, before and _CHANGING.sub("0", before))
+        )
+        if taken:
+            self._current = stream
+            if self._cut:
+                self._note(self._number, "the text ends in this line; its end may be missing")
+        return taken
+
+    def _stream(self, prefix: str) -> _Stream:
+        """The stream of a line; a line that names no source continues the last stream."""
+        source = source_of(prefix)
+        if not source or (source not in self._streams and len(self._streams) > _MOST_SOURCES):
+            return self._current
+        return self._streams.setdefault(source, _Stream(source))
+
+    def _take_step(self, stream: _Stream, step: int) -> bool:
+        self._close_block(stream)
+        self._close_section(stream)
+        stream.line, stream.step = self._number, step
+        return True
+
+    def _take_key(self, stream: _Stream, key: str, text: str, shape: str) -> bool:
+        block = stream.block
+        if key == "Counter" and block is not None and block.is_accumulator(text):
+            key = "Accumulator"
+        if key in ("Metric", "Counter"):
+            self._close_block(stream)
+            self._first = None
+            if name := without_note(key, text):
+                stream.block = _Block(key, intern(name), self._number, shape, self._number)
+            return bool(name)
+        if block is None and self._first is not None:
+            block = stream.block = self._beheaded(self._first, key, shape)
+        self._first = None
+        # A training loop's "Learning Rate: 0.1" is not a figure of the metric above it.
+        if block is None or key in block.figures or not block.shape.startswith(shape):
+            return False
+        if key == "Percentiles" and block.kind == "Metric":
+            if not block.take_percentiles(text, self._cut):
+                self._note(self._number, f"unreadable percentile in metric {block.name[:80]}")
+        # At the very end "12" may be cut from "12345"; for a counter it is still a bound.
+        elif not (self._cut and key != "Value") and not block.take(key, text):
+            return False
+        block.last = self._number
+        return True
+
+    def _beheaded(self, first: str, key: str, shape: str) -> _Block | None:
+        """The metric or counter that the text begins in, if what is left of its name tells it."""
+        kind = "Counter" if key == "Value" else "Metric"
+        if name := cut_name(first, key):
+            return _Block(kind, intern(name), self._number, shape, self._number)
+        if key == "TotalSamples":
+            self._note(self._number, "a metric whose name is cut off; left out")
+        return None
+
+    def _close_block(self, stream: _Stream, at_end: bool = False) -> None:
+        block, stream.block = stream.block, None
+        if block is None:
+            return
+        figures = block.figures
+        has_sum = "Value" in figures or "TotalSamples" in figures or "Accumulator" in figures
+        if not has_sum and not (at_end and self._number - block.last <= self._cut):
+            self._foreign_lines += 1 + len(block.figures)  # "Best Metric: accuracy" in a log
+            return
+        if not stream.is_whole(block, at_end):
+            self._note(block.last, f"cut off inside {block.kind.lower()} {block.name[:80]}")
+        if not has_sum:
+            return
+        if stream.begins_anew(block):
+            self._close_section(stream)
+        stream.line = stream.line or block.line
+        if block.kind == "Metric":
+            stream.metrics[block.name] = block
+        else:
+            stream.counters.setdefault(block.name, block)
+
+    def _close_section(self, stream: _Stream, at_end: bool = False) -> None:
+        """Keep the open section of a stream; of all sections, only the newest are kept."""
+        filled = bool(stream.metrics or stream.counters)
+        if at_end and self._kept and stream.step is not None and not filled:
+            self._note(stream.line, f"nothing below the header of step {stream.step}; left out")
+        elif filled or stream.step is not None:
+            section = ReportSection(
+                stream.step,
+                stream.line,
+                stream.source,
+                tuple(stream.metrics.values()),
+                tuple(stream.counters.values()),
+            )
+            self._kept.append((section, size := _figures(stream)))
+            self._figures += size
+        while self._figures > _MOST_FIGURES and len(self._kept) > 1:
+            self._figures -= self._kept.popleft()[1]
+            self._dropped += 1
+        stream.line, stream.step, stream.metrics, stream.counters = 0, None, {}, {}
+
+
+def _figures(stream: _Stream) -> int:
+    """Number of figures in the open section, which its memory depends on."""
+    texts = (block.percentiles or "" for block in stream.metrics.values())
+    return 1 + len(stream.counters) + sum(8 + text.count(";") for text in texts)

@@ -1,0 +1,14 @@
+"""What people give of torch_xla's programs that holds no evidence of what costs time."""
+
+from __future__ import annotations
+
+from xladoctor.ingest.formats import other_format
+
+NOT_READ = (
+    other_format(
+        r"NEURON_CC_WRAPPER|\bneuronx?-cc\b|^\.+\nCompiler status PASS",
+        "the log of AWS Neuron's compiler, which names files, not what made a graph new",
+        "give torch_xla's metrics report: print(torch_xla.debug.metrics.metrics_report())\n"
+        "or its analysis log, which names lines: PT_XLA_DEBUG_LEVEL=2 PT_XLA_DEBUG_FILE=debug.log",
+    ),
+)

@@ -1,0 +1,52 @@
+"""A metrics report as rows of ``metric`` and ``counter``: what each process said last."""
+
+from __future__ import annotations
+
+from xladoctor.frontends.torch_xla.ingest.metrics_report import Metric, MetricsReport
+from xladoctor.frontends.torch_xla.ingest.metrics_types import ReportSection
+from xladoctor.ingest.interface import Ingested
+
+
+def add_report(report: MetricsReport, process: int, ingested: Ingested, path: str) -> None:
+    """Append the newest section of a process's own report; counts are cumulative."""
+    add_section(report.sections[-1], process, ingested)
+    if len(report.sections) > 1:
+        ingested.notes.append(
+            f"{path}: {len(report.sections)} reports in it; the newest is used"
+            f" (line {report.sections[-1].line})"
+        )
+    ingested.notes.extend(f"{path}: {note}" for note in report.notes)
+
+
+def add_section(
+    section: ReportSection, process: int, ingested: Ingested, before: ReportSection | None = None
+) -> None:
+    """Append one report of a process; ``before`` is the one that came before it, if any."""
+    earlier = {} if before is None else {each.name: each.total_samples for each in before.metrics}
+    ingested.table("metric")
+    ingested.table("counter")
+    for metric in section.metrics:
+        ingested.add(
+            "metric",
+            process=process,
+            name=metric.name,
+            unit=metric.unit,
+            samples=metric.total_samples,
+            since=_since(metric, earlier),
+            accumulator=metric.accumulator,
+            p50=_percentile(metric, 50),
+            p99=_percentile(metric, 99),
+            growth=metric.value_rate,
+        )
+    for counter in section.counters:
+        ingested.add("counter", process=process, name=counter.name, value=counter.value)
+
+
+def _since(metric: Metric, earlier: dict[str, int | None]) -> int | None:
+    """How many samples came since the report before; None if the metrics were cleared between."""
+    before, now = earlier.get(metric.name), metric.total_samples
+    return None if before is None or now is None or now < before else now - before
+
+
+def _percentile(metric: Metric, percent: int) -> float | None:
+    return next((value for share, value in metric.percentiles if share == percent), None)

@@ -1,0 +1,47 @@
+"""What the capture has torch_xla write into the folder of a process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from xladoctor.frontends.torch_xla.ingest.analysis_log import read_analysis_log
+from xladoctor.frontends.torch_xla.ingest.metrics_report import (
+    NotAMetricsReport,
+    read_metrics_report,
+)
+from xladoctor.frontends.torch_xla.ingest.report_tables import add_report
+from xladoctor.ingest.graph_log import Block, GraphLog
+from xladoctor.ingest.interface import Ingested
+from xladoctor.ingest.regular import lines_in
+
+
+def read_log(folder: Path, ingested: Ingested) -> GraphLog:
+    """The analysis log; a long one is in parts, named by the number of bytes before them."""
+    begins = sorted(
+        int(path.stem[9:]) for path in folder.glob("analysis-*.log") if path.stem[9:].isdecimal()
+    )
+    parts = [(begin, folder / f"analysis-{begin}.log") for begin in begins]
+    end = parts[-1][0] + parts[-1][1].stat().st_size if parts else 0
+    blocks: list[Block] = []
+    torn = 0
+    for begin, path in [*parts, (end, folder / "analysis.log")]:
+        with lines_in(path, ingested) as lines:
+            log = read_analysis_log(lines or (), begin)  # the first compilation makes the file
+        blocks += log.blocks
+        torn += log.torn
+    if torn:
+        ingested.notes.append(
+            f"{folder / 'analysis.log'}: {torn} blocks torn by threads that wrote at once"
+        )
+    return GraphLog(tuple(blocks), torn)
+
+
+def read_metrics(path: Path, number: int, ingested: Ingested) -> None:
+    """Add the metrics report that the capture keeps; a file that is none is lost."""
+    with lines_in(path, ingested) as lines:
+        if lines is None:
+            return
+        try:
+            add_report(read_metrics_report(lines), number, ingested, str(path))
+        except NotAMetricsReport as error:
+            ingested.lose(f"{path}: {error}")

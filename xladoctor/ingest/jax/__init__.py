@@ -1,1 +1,0 @@
-"""What JAX itself writes."""

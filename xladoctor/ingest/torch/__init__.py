@@ -1,1 +1,0 @@
-"""What PyTorch itself writes about its compilations."""
