@@ -59,7 +59,7 @@ def test_rule_file_in_order(tmp_path: Path) -> None:
     loaded = load_rule(write(tmp_path, GOOD))
     assert (loaded.id, loaded.thresholds, loaded.needs) == ("XD901", {"times": 3.0}, ["counter"])
     assert loaded.references == []
-    assert loaded.applies_to.frontend == ["torch_xla"]
+    assert loaded.applies_to.frontends == ["torch_xla"]
 
 
 IN_JAX = {"fix": "Do not jit.", "example": {"before": "a", "after": "jax.b"}}

@@ -26,7 +26,7 @@ def test_each_rule_was_tried_or_cannot_be() -> None:
     rules = [
         (frontend, rule.for_frontend(frontend))
         for rule in load_rules()
-        for frontend in rule.applies_to.frontend
+        for frontend in rule.applies_to.frontends
     ]
     due = {
         (rule.id, frontend)

@@ -20,7 +20,7 @@ OWN = {"counter", "metric", "environment", "log_compilation"}
 FOREIGN = re.compile(
     r"(?i)\b(torch_xla|torch\.|xm\.|mark_step|MpDeviceLoader)|\bbarrier|\btensors?\b"
 )
-BOTH = [rule for rule in load_rules() if {"torch_xla", "jax"} <= set(rule.applies_to.frontend)]
+BOTH = [rule for rule in load_rules() if {"torch_xla", "jax"} <= set(rule.applies_to.frontends)]
 
 
 def firing(rule: Rule) -> Case | None:

@@ -22,13 +22,14 @@ from xladoctor.frontends.vocabulary import DEFAULT, vocabularies
 _MOST_ROWS = 100_000
 
 
-def _known(name: str) -> str:
+def known_frontend(name: str) -> str:
+    """The name of a frontend. Raises ValueError for others."""
     if name not in vocabularies():
         raise ValueError(f"no such frontend: {name} (known: {', '.join(vocabularies())})")
     return name
 
 
-Frontend = Annotated[str, AfterValidator(_known)]
+Frontend = Annotated[str, AfterValidator(known_frontend)]
 
 
 class Series(BaseModel):

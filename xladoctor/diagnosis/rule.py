@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from jinja2 import StrictUndefined, TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -24,12 +24,17 @@ from pydantic import (
     model_validator,
 )
 
-from xladoctor.diagnosis.case import Case, Frontend
+from xladoctor.diagnosis.case import Case, Frontend, known_frontend
 from xladoctor.errors import XladoctorError
 from xladoctor.evidence.allowed import not_of_the_evidence
 from xladoctor.evidence.catalog import views
 from xladoctor.evidence.schema import TABLES
-from xladoctor.frontends.vocabulary import DEFAULT
+from xladoctor.frontends.vocabulary import (
+    DEFAULT,
+    FrontendTrait,
+    frontends_with,
+    vocabulary,
+)
 from xladoctor.quantities import duration, percent
 from xladoctor.repository import from_here
 
@@ -106,11 +111,26 @@ class Example(BaseModel):
     after: str
 
 
+def _known_key(name: str) -> str:
+    return name if name in get_args(FrontendTrait) else known_frontend(name)
+
+
+#: Of texts: a frontend, or what all that have them in common do.
+Key = Annotated[str, AfterValidator(_known_key)]
+
+
 class AppliesTo(BaseModel):
-    """The frontends that the rule makes sense for."""
+    """The frontends that the rule makes sense for: by what they do, or by name."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-    frontend: list[Frontend] = [DEFAULT]
+    trait: list[FrontendTrait] = []
+    frontend: list[Frontend] = []
+
+    @property
+    def frontends(self) -> list[str]:
+        """Their names; the default's if nothing is given."""
+        named = [*frontends_with(self.trait), *self.frontend]
+        return list(dict.fromkeys(named)) or [DEFAULT]
 
 
 class RuleVerdict(BaseModel):
@@ -198,7 +218,7 @@ class Rule(BaseModel):
     fix_here: Message = ""
     untried: str | None = None
     example: Example
-    per_frontend: dict[Frontend, Texts] = {}
+    per_frontend: dict[Key, Texts] = {}
     false_positives: str
     references: list[str] = []
     cases: list[Case] = []
@@ -285,9 +305,14 @@ class Rule(BaseModel):
 
     def for_frontend(self, name: str) -> Rule | None:
         """The rule with the texts of a frontend; None if it does not apply to it."""
-        if name not in self.applies_to.frontend:
+        if name not in self.applies_to.frontends:
             return None
-        own = {key: text for key, text in self.per_frontend.get(name, Texts()) if text}
+        texts = [
+            self.per_frontend[key]
+            for key in (*sorted(vocabulary(name).all_traits), name)
+            if key in self.per_frontend
+        ]
+        own = {key: text for each in texts for key, text in each if text}
         if "fix" in own:  # what is written for a line follows the general fix
             own.setdefault("fix_here", "")
         for key in ("not_evaluated", "needs_rows"):  # by table: the others keep theirs

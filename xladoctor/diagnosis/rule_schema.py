@@ -36,7 +36,7 @@ KEYS = {
     " deprecated",
     "since": "the version that it came with",
     "evidence": "what shows that it is right, if no example does that runs on a CPU",
-    "applies_to": "frontend: the frameworks whose programs it is for; for others it is left out",
+    "applies_to": "the frameworks whose programs it is for: trait, what they do; frontend, by name",
     "needs": "tables that it cannot be judged without (a|b: either will do)",
     "not_evaluated": "the sentence to print for each of them that is missing",
     "needs_rows": "tables or views that must have a row, each with the sentence to print",
@@ -54,7 +54,8 @@ KEYS = {
     " `unbarred`; where it is empty, reports have `fix`",
     "untried": "why no test follows the fix and measures what it saves, if none can",
     "example": "code that triggers the rule, and the same code fixed",
-    "per_frontend": "for a framework, its own title, message, why, fix, example and other texts",
+    "per_frontend": "for a framework, or for all with a trait, its own title, message, why, fix,"
+    " example and other texts",
     "false_positives": "when it is wrong, and how to tell",
     "references": "where to read more",
     "cases": "evidence that must, and that must not, trigger it",

@@ -60,6 +60,15 @@ Event = Literal[
 ]
 Activity = Literal["compile", "wait", "upload", "input", "save", "dispatch"]
 Word = Literal["barrier", "breaks", "dispatch", "unused", "idle", "log", "install", "server"]
+#: What a framework does; rules name what they are about, and not each framework that does it.
+FrontendTrait = Literal[
+    "captured",
+    "runs_xla",
+    "has_barriers",
+    "compiles_functions",
+    "breaks_graphs",
+    "launches_operators",
+]
 SettingKind = Literal["place", "device"]
 #: What values are read for: to show progress, to decide what to do next, for a check that a helper
 #: of the framework makes, for a metric, for a line of log.
@@ -151,6 +160,11 @@ class Vocabulary(BaseModel):
         title: what people call it.
         package: what to install and import.
         packages: those whose frames are the framework's, not the user's.
+        traits: ``runs_xla``: its graphs are modules of XLA; ``has_barriers``: it records operations
+            until a barrier compiles and runs them; ``compiles_functions``: it compiles what a call
+            of a function does; ``breaks_graphs``: a function may be split into several graphs;
+            ``launches_operators``: it also runs operators one by one. That its programs can be
+            ``captured`` follows from the words (``install``).
         checkouts: folders of repositories that people run these packages from.
         requires: packages that a captured program needs, and whose versions matter.
         records_steps: whether each step is recorded anew, operation by operation.
@@ -210,6 +224,7 @@ class Vocabulary(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     title: str
     package: str
+    traits: tuple[FrontendTrait, ...] = ()
     packages: tuple[str, ...] = ()
     checkouts: tuple[str, ...] = ()
     requires: tuple[str, ...] = ()
@@ -236,6 +251,12 @@ class Vocabulary(BaseModel):
     reading_lines: tuple[ReadingLine, ...] = ()
     preparation: tuple[str, ...] = ()
 
+    @property
+    def all_traits(self) -> frozenset[FrontendTrait]:
+        """With those that follow from the others."""
+        captured: tuple[FrontendTrait, ...] = ("captured",) if "install" in self.words else ()
+        return frozenset((*self.traits, *captured))
+
 
 @cache
 def vocabularies() -> dict[str, Vocabulary]:
@@ -252,7 +273,13 @@ def vocabularies() -> dict[str, Vocabulary]:
 @cache
 def captured() -> tuple[Vocabulary, ...]:
     """Those of the frontends whose programs can be captured, the default first."""
-    return tuple(each for each in vocabularies().values() if "install" in each.words)
+    return tuple(each for each in vocabularies().values() if "captured" in each.all_traits)
+
+
+def frontends_with(traits: Iterable[FrontendTrait]) -> list[str]:
+    """The names of the frontends that have one of these traits, the default first."""
+    wanted = frozenset(traits)
+    return [name for name, each in vocabularies().items() if wanted & each.all_traits]
 
 
 def vocabulary(name: str | None = None) -> Vocabulary:

@@ -17,11 +17,11 @@ def page(rule: Rule) -> str:
     ]
     others = {
         name: own
-        for name in rule.applies_to.frontend
+        for name in rule.applies_to.frontends
         if name != DEFAULT and (own := rule.for_frontend(name))
     }
     if others:
-        titles = [vocabulary(name).title for name in rule.applies_to.frontend]
+        titles = [vocabulary(name).title for name in rule.applies_to.frontends]
         about[0] += f" · for {' and '.join(titles)}"
     if rule.evidence:
         about.append(f"Evidence that it is tested with: {rule.evidence}.")

@@ -1,0 +1,42 @@
+"""What toyarrays prints of its compilations: ``toyarrays: compiled graph 3 in 52 ms``."""
+
+from __future__ import annotations
+
+import re
+
+from xladoctor.ingest.compiler_log import CompilerLog, add_process, compilation
+from xladoctor.ingest.formats import Formats
+from xladoctor.ingest.frames import NOWHERE
+from xladoctor.ingest.interface import Ingested
+
+_LINE = re.compile(r"toyarrays: compiled (\w+) in (\d{1,9}) ms")
+
+
+class _Log(CompilerLog):
+    NAME = "toyarrays' log"
+    LACKING = "no compilation in toyarrays' log"
+    MARKS = ("toyarrays: ",)
+    inside = False
+
+    def __init__(self) -> None:
+        self._made: list[tuple[str, int]] = []
+
+    @property
+    def tells(self) -> bool:
+        return bool(self._made)
+
+    def take(self, line: str) -> bool:
+        if match := _LINE.search(line):
+            self._made.append((match[1], int(match[2])))
+        return match is not None
+
+    def add(self, process: int, ingested: Ingested) -> None:
+        add_process(process, "toyarrays", ingested)
+        for number, (name, milliseconds) in enumerate(self._made):
+            before = sum(other == name for other, _ in self._made[:number])
+            ns = milliseconds * 1_000_000
+            row = compilation(process, number, name, before, NOWHERE, duration_ns=ns)
+            ingested.add("compilation", **row)
+
+
+FORMATS = Formats(expected=("what toyarrays logs (TOYARRAYS_LOG=1)",), logs=(_Log,))
