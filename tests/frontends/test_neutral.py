@@ -17,6 +17,8 @@ PACKAGE = Path(__file__).parents[2] / "xladoctor"
 NAMED = re.compile(
     r"(?i:torch|xlac\b|\bjax|\btpu)|\b(aten|prim)(::|__)|\baten\b|\b(PT_)?XLA_[A-Z]|\bPJRT_DEVICE\b"
 )
+#: What the frontends of one library share.
+SHARED = "pytorch"
 #: Files, or folders, with the reason why they may.
 MAY = {
     "__init__.py": "says what the tool is for",
@@ -50,7 +52,9 @@ def naming(file: str) -> list[str]:
 
 def allowed(file: str) -> bool:
     bootstrap = Path(file).parts[:3] == ("recording", "bootstrap", "_xladoctor")
-    own = file.startswith("frontends/") or (bootstrap and Path(file).parts[3] in FRONTENDS)
+    own = file.startswith("frontends/") or (
+        bootstrap and Path(file).parts[3] in (*FRONTENDS, SHARED)
+    )
     return own or any(file == may or file.startswith(f"{may}/") for may in MAY)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from xladoctor.recording.bootstrap._xladoctor.torch.breaks import function_name, reason
-from xladoctor.recording.bootstrap._xladoctor.torch.guards import (
+from xladoctor.recording.bootstrap._xladoctor.pytorch.breaks import function_name, reason
+from xladoctor.recording.bootstrap._xladoctor.pytorch.guards import (
     Frame,
     change,
     compared_with,

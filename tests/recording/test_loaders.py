@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from xladoctor.recording.bootstrap._xladoctor.torch.loaders import _codes_of
+from xladoctor.recording.bootstrap._xladoctor.pytorch.loaders import _codes_of
 
 
 def collate(rows: list[Any], pad: int = 0) -> list[Any]:

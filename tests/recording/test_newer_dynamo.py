@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from xladoctor.recording.bootstrap._xladoctor.torch.dynamo import Dynamo, Listener
+from xladoctor.recording.bootstrap._xladoctor.pytorch.dynamo import Dynamo, Listener
 
 
 class Context:

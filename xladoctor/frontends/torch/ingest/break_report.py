@@ -17,7 +17,7 @@ from xladoctor.frontends.torch.ingest.text_records import FOLDERS, FRONTEND, Bre
 from xladoctor.ingest.compiler_log import CompilerLog, add_process
 from xladoctor.ingest.frames import Frame
 from xladoctor.ingest.interface import Ingested
-from xladoctor.recording.bootstrap._xladoctor.torch import breaks
+from xladoctor.recording.bootstrap._xladoctor.pytorch import breaks
 
 _BEGINS = re.compile(r"\s*Break Reason \d+:\s*$|(?P<numbered>\d{1,5}\. )(?P<reason>\S.*)")
 _TITLE = re.compile(r"Break reasons:\s*$")  # in torch 2.0

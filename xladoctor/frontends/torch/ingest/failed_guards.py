@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xladoctor.ingest.frames import CallSite, Folders, Frame
-from xladoctor.recording.bootstrap._xladoctor.torch import guards
+from xladoctor.recording.bootstrap._xladoctor.pytorch import guards
 
 _LONGEST = 5_000  # characters of a reason, of which patterns try each start with each end
 _NO_VALUES = guards.Frame({}, {})

@@ -29,7 +29,7 @@ from xladoctor.frontends.torch.ingest.text_records import (
 from xladoctor.ingest.compiler_log import CompilerLog, add_process, compilation, note_few
 from xladoctor.ingest.frames import NOWHERE, CallSite, Frame
 from xladoctor.ingest.interface import Ingested
-from xladoctor.recording.bootstrap._xladoctor.torch import breaks, guards
+from xladoctor.recording.bootstrap._xladoctor.pytorch import breaks, guards
 
 _MOST_EARLIER = 1 << 10  # compilations of a function: torch's own limits are 8 and 256
 

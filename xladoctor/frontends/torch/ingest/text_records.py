@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from xladoctor.frontends.vocabulary import vocabulary
 from xladoctor.ingest.frames import NOWHERE, CallSite, Folders, Frame
 from xladoctor.ingest.interface import Ingested
-from xladoctor.recording.bootstrap._xladoctor.torch import breaks, guards
+from xladoctor.recording.bootstrap._xladoctor.pytorch import breaks, guards
 
 FRONTEND = "torch"
 FOLDERS = Folders(framework=vocabulary(FRONTEND).packages)

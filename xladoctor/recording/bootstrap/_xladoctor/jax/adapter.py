@@ -21,8 +21,8 @@ from ..call_site import USER
 from ..calls import Calls
 from ..import_hook import when_imported
 from ..patches import Patches
+from ..pytorch.loaders import Loaders
 from ..step import ThreadState
-from ..torch.loaders import Loaders
 from . import buffers
 from .assigned import Place
 from .configured import Configured

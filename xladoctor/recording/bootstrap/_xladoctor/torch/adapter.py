@@ -16,12 +16,12 @@ from ..anchors import Anchors
 from ..calls import Calls
 from ..frontend import BASE
 from ..patches import Patches
+from ..pytorch import guards
+from ..pytorch.dynamo import Attempt, Dynamo, Listener, generated_code
+from ..pytorch.hiding import hide_from_dynamo
+from ..pytorch.loaders import Loaders
 from ..step import ThreadState
 from ..told import Counters
-from . import guards
-from .dynamo import Attempt, Dynamo, Listener, generated_code
-from .hiding import hide_from_dynamo
-from .loaders import Loaders
 from .settings import ENTRIES, WRAPPERS
 
 #: How often Inductor and AOTAutograd found their code on disk, and how often not.

@@ -15,10 +15,10 @@ from typing import Any
 
 from ..calls import Calls
 from ..patches import Patches
+from ..pytorch.dynamo import Dynamo, Listener
+from ..pytorch.hiding import hide_from_dynamo
+from ..pytorch.loaders import Loaders
 from ..step import ThreadState
-from ..torch.dynamo import Dynamo, Listener
-from ..torch.hiding import hide_from_dynamo
-from ..torch.loaders import Loaders
 
 #: Tensor method -> how a read through it is reported.
 _READS = {

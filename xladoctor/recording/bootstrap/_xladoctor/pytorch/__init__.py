@@ -1,0 +1,1 @@
+"""What the frontends of PyTorch share: Dynamo, and loaders of batches."""
