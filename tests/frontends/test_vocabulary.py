@@ -16,6 +16,7 @@ from xladoctor.frontends.vocabulary import (
     Vocabulary,
     called,
     events,
+    in_words,
     tables,
     vocabularies,
     vocabulary,
@@ -118,3 +119,26 @@ def test_a_timeline_is_of_the_frontend_whose_names_it_has(
     names: list[str], frontend: str | None
 ) -> None:
     assert written_in(names) == frontend
+
+
+@pytest.mark.parametrize(
+    ("frontend", "text", "said"),
+    [
+        ("torch_xla", "A {{ words.tensor }} of the {{ words.graph }}", "A tensor of the graph"),
+        ("jax", "{{ words.tensor | a | capitalize }} of a call", "An array of a call"),
+        ("jax", "all {{ words.graph | plural }}", "all programs"),
+        (
+            "torch",
+            "{{ words.launch | plural }} of {{ words.compiled | a }}",
+            "launches of a function",
+        ),
+        ("jax", "{{ cause.argument }}", "{{ cause.argument }}"),  # of the message's own
+    ],
+)
+def test_texts_are_in_the_words_of_a_frontend(frontend: str, text: str, said: str) -> None:
+    assert in_words(text, frontend) == said
+
+
+def test_words_that_do_not_exist_are_refused() -> None:
+    with pytest.raises(ValueError, match="no such word: tensors"):
+        in_words("{{ words.tensors }}", DEFAULT)

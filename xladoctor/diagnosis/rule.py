@@ -18,6 +18,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    ModelWrapValidatorHandler,
     PrivateAttr,
     ValidationInfo,
     field_validator,
@@ -33,6 +34,7 @@ from xladoctor.frontends.vocabulary import (
     DEFAULT,
     FrontendTrait,
     frontends_with,
+    in_words,
     vocabulary,
 )
 from xladoctor.quantities import duration, percent
@@ -90,6 +92,7 @@ def _size_at(shape: str, dimension: int) -> int:
 
 
 #: Sandboxed: the message of a rule from a stranger can do nothing but make text.
+_WORDS = "{{ words."
 TEMPLATES = ImmutableSandboxedEnvironment(
     undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
 )
@@ -223,6 +226,7 @@ class Rule(BaseModel):
     references: list[str] = []
     cases: list[Case] = []
     _file: Path | None = PrivateAttr(default=None)
+    _worded: dict[str, str] = PrivateAttr(default={})  # as the file has them
 
     @property
     def foreign(self) -> bool:
@@ -285,6 +289,19 @@ class Rule(BaseModel):
             )
         return value
 
+    @model_validator(mode="wrap")
+    @classmethod
+    def _in_default_words(cls, given: Any, build: ModelWrapValidatorHandler[Rule]) -> Rule:
+        """Texts say ``{{ words.tensor }}`` for what frameworks call by different names."""
+        if not isinstance(given, dict):
+            return build(given)
+        texts = {
+            key: text for key, text in given.items() if isinstance(text, str) and _WORDS in text
+        }
+        rule = build({**given, **{key: in_words(text, DEFAULT) for key, text in texts.items()}})
+        rule._worded = texts
+        return rule
+
     @model_validator(mode="after")
     def _consistent(self) -> Rule:
         missing = sorted(set(self.needs) - set(self.not_evaluated))
@@ -312,7 +329,8 @@ class Rule(BaseModel):
             for key in (*sorted(vocabulary(name).all_traits), name)
             if key in self.per_frontend
         ]
-        own = {key: text for each in texts for key, text in each if text}
+        own: dict[str, Any] = {k: in_words(text, name) for k, text in self._worded.items()}
+        own |= {key: text for each in texts for key, text in each if text}
         if "fix" in own:  # what is written for a line follows the general fix
             own.setdefault("fix_here", "")
         for key in ("not_evaluated", "needs_rows"):  # by table: the others keep theirs

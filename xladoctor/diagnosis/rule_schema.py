@@ -55,7 +55,8 @@ KEYS = {
     "untried": "why no test follows the fix and measures what it saves, if none can",
     "example": "code that triggers the rule, and the same code fixed",
     "per_frontend": "for a framework, or for all with a trait, its own title, message, why, fix,"
-    " example and other texts",
+    " example and other texts; where only a noun differs, every text may have `{{ words.tensor }}`,"
+    " `graph`, `launch`, `input` or `compiled`, with `| plural`, `| a` or `| capitalize`",
     "false_positives": "when it is wrong, and how to tell",
     "references": "where to read more",
     "cases": "evidence that must, and that must not, trigger it",

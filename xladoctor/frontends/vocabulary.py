@@ -8,7 +8,7 @@ name. Names of XLA's own runtime are not in it, as they are the same for each fr
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from itertools import chain
 from operator import methodcaller
@@ -59,7 +59,30 @@ Event = Literal[
     "part",
 ]
 Activity = Literal["compile", "wait", "upload", "input", "save", "dispatch"]
-Word = Literal["barrier", "breaks", "dispatch", "unused", "idle", "log", "install", "server"]
+Word = Literal[
+    "barrier",
+    "breaks",
+    "dispatch",
+    "unused",
+    "idle",
+    "log",
+    "install",
+    "server",
+    "tensor",
+    "graph",
+    "launch",
+    "input",
+    "compiled",
+]
+#: What rules call things where a framework has no word of its own for them.
+_PLAIN: dict[Word, str] = {
+    "tensor": "tensor",
+    "graph": "graph",
+    "launch": "launch",
+    "input": "input",
+    "compiled": "graph",
+}
+_WORD = re.compile(r"\{\{ words\.(\w+)(?: \| (capitalize|a|plural))* \}\}")
 #: What a framework does; rules name what they are about, and not each framework that does it.
 FrontendTrait = Literal[
     "captured",
@@ -173,7 +196,8 @@ class Vocabulary(BaseModel):
         words: how programs write a barrier, what the host does that launches, if that is no graph
             (``dispatch``), what to do where nothing ran on a device (``idle``: what is said then,
             if not of a device of XLA), what logs graphs, and graph breaks (``breaks``), the command
-            that installs it, and the code that starts its profiler's server on PORT.
+            that installs it, and the code that starts its profiler's server on PORT; and what
+            rules call a tensor, a graph and its launch, an input, and what is compiled.
         operators: by trait, as counters name them (``a::b``, which modules write ``a__b``).
             ``constant``: a number of the program; ``device_data``: a tensor that lies on the
             device; ``insignificant``: comes and goes with the optimization around it;
@@ -291,6 +315,32 @@ def vocabulary(name: str | None = None) -> Vocabulary:
 def events(meaning: Event) -> tuple[str, ...]:
     """The names of events with this meaning in any frontend: a timeline does not say which."""
     return tuple(name for each in vocabularies().values() for name in each.events.get(meaning, ()))
+
+
+def in_words(text: str, frontend: str) -> str:
+    """A text with the words of a frontend for ``{{ words.tensor }}`` and the like.
+
+    Filters: ``capitalize``, ``plural``, and ``a``, which puts the article before it.
+    Raises ValueError where there is no such word.
+    """
+    words: Mapping[Any, str] = {**_PLAIN, **vocabulary(frontend).words}
+
+    def word(match: re.Match[str]) -> str:
+        found = words.get(match[1])
+        if found is None:
+            raise ValueError(f"no such word: {match[1]} (known: {', '.join(_PLAIN)})")
+        for name in re.findall(r"\| (\w+)", match[0]):
+            found = _FILTERS[name](found)
+        return found
+
+    return _WORD.sub(word, text)
+
+
+_FILTERS: dict[str, Callable[[str], str]] = {
+    "capitalize": str.capitalize,
+    "plural": lambda word: f"{word}{'es' if word.endswith('ch') else 's'}",
+    "a": lambda word: f"{'an' if word[0] in 'aeiou' else 'a'} {word}",
+}
 
 
 @cache
