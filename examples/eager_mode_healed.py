@@ -11,9 +11,7 @@ STEPS = 40
 
 
 def make_model():
-    return nn.Sequential(
-        nn.Linear(FEATURES, 128), nn.GELU(), nn.LayerNorm(128), nn.Linear(128, 1)
-    )  # fmt: skip
+    return nn.Sequential(nn.Linear(FEATURES, 128), nn.GELU(), nn.LayerNorm(128), nn.Linear(128, 1))
 
 
 def batches(steps):

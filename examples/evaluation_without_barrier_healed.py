@@ -19,9 +19,7 @@ def batches(steps):
 
 
 def make_model():
-    return nn.Sequential(
-        nn.Linear(FEATURES, 128), nn.ReLU(), nn.Dropout(0.1), nn.Linear(128, 1)
-    )  # fmt: skip
+    return nn.Sequential(nn.Linear(FEATURES, 128), nn.ReLU(), nn.Dropout(0.1), nn.Linear(128, 1))
 
 
 def evaluate(model, device):

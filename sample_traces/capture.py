@@ -31,8 +31,16 @@ def capture(program: Path) -> None:
     """Run one program under capture and keep its run directory."""
     target = HERE / program.stem
     shutil.rmtree(target, ignore_errors=True)
-    command = [sys.executable, "-m", "xladoctor", "run", "--quiet", "--output", str(target),
-               f"programs/{program.name}"]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "xladoctor",
+        "run",
+        "--quiet",
+        "--output",
+        str(target),
+        f"programs/{program.name}",
+    ]
     environment = {**os.environ, "PJRT_DEVICE": "CPU", "CPU_NUM_DEVICES": "2"}
     if program.stem != "two_threads":
         del environment["CPU_NUM_DEVICES"]
@@ -54,8 +62,14 @@ def profile(program: Path) -> None:
         (target / f"{name}.gz").write_bytes(packed)
         path.unlink()
     report = [sys.executable, "-m", "xladoctor", "analyze", target.name, "--fail-on", "never"]
-    shown = subprocess.run(report, cwd=HERE, check=True, capture_output=True, text=True,
-                           env={**os.environ, "COLUMNS": "80"})  # fmt: skip
+    shown = subprocess.run(
+        report,
+        cwd=HERE,
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "COLUMNS": "80"},
+    )
     (target / "report.txt").write_text(shown.stdout)
 
 

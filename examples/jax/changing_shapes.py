@@ -35,8 +35,10 @@ def step(params, tokens):
 
 def start():
     first, second = jax.random.split(jax.random.key(0))
-    return {"embedding": 0.1 * jax.random.normal(first, (VOCABULARY, 32)),
-            "out": 0.1 * jax.random.normal(second, (32, VOCABULARY))}  # fmt: skip
+    return {
+        "embedding": 0.1 * jax.random.normal(first, (VOCABULARY, 32)),
+        "out": 0.1 * jax.random.normal(second, (32, VOCABULARY)),
+    }
 
 
 def train(params):

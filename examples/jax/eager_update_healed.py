@@ -29,8 +29,10 @@ def loss_of(params, inputs, targets):
 
 def start():
     keys = jax.random.split(jax.random.key(0), LAYERS)
-    return [{"weight": 0.1 * jax.random.normal(key, (FEATURES, FEATURES)),
-             "bias": jnp.zeros(FEATURES)} for key in keys]  # fmt: skip
+    return [
+        {"weight": 0.1 * jax.random.normal(key, (FEATURES, FEATURES)), "bias": jnp.zeros(FEATURES)}
+        for key in keys
+    ]
 
 
 def train(params):

@@ -31,8 +31,10 @@ def step(params, inputs, targets):
 
 def start():
     first, second = jax.random.split(jax.random.key(0))
-    return {"hidden": 0.1 * jax.random.normal(first, (FEATURES, 128)),
-            "out": 0.1 * jax.random.normal(second, (128, 1))}  # fmt: skip
+    return {
+        "hidden": 0.1 * jax.random.normal(first, (FEATURES, 128)),
+        "out": 0.1 * jax.random.normal(second, (128, 1)),
+    }
 
 
 def train(params):

@@ -45,8 +45,10 @@ def learn(params, state, action, reward):
 
 def start():
     first, second = jax.random.split(jax.random.key(0))
-    return {"in": jax.random.normal(first, (4, HIDDEN)),
-            "out": 0.1 * jax.random.normal(second, (HIDDEN, 2))}  # fmt: skip
+    return {
+        "in": jax.random.normal(first, (4, HIDDEN)),
+        "out": 0.1 * jax.random.normal(second, (HIDDEN, 2)),
+    }
 
 
 def train(params):

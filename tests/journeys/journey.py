@@ -107,9 +107,12 @@ def _median(runs: tuple[Stage, ...]) -> Stage:
 def follow(patch: Path, program: Path) -> None:
     """Apply a round's patch, which is of ``program.py``."""
     subprocess.run(
-        ["git", "apply", str(patch)], cwd=program.parent, check=True, capture_output=True,
+        ["git", "apply", str(patch)],
+        cwd=program.parent,
+        check=True,
+        capture_output=True,
         env={"GIT_CEILING_DIRECTORIES": str(program.parent.parent)},
-    )  # fmt: skip
+    )
 
 
 def _stage(name: str, program: Path, run: Path) -> Stage:
@@ -121,8 +124,12 @@ def _stage(name: str, program: Path, run: Path) -> Stage:
 def kept() -> dict[str, Journey]:
     """What was found so far."""
     rows = json.loads(TRIED.read_text(encoding="utf-8")) if TRIED.exists() else []
-    return {row["program"]: Journey(row["program"], [Stage(**each) for each in row["stages"]],
-                                    Stage(**row["expert"])) for row in rows}  # fmt: skip
+    return {
+        row["program"]: Journey(
+            row["program"], [Stage(**each) for each in row["stages"]], Stage(**row["expert"])
+        )
+        for row in rows
+    }
 
 
 def keep(journeys: dict[str, Journey]) -> None:
