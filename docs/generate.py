@@ -82,11 +82,11 @@ def rules_page(rules: list[Rule]) -> str:
     parts = ["# Rules\n"]
     for family, what in FAMILIES.items():
         rows = [
-            f"| [{rule.id}]({rule.id}.md) | {rule.name} | {rule.title} |"
+            f"| [{rule.id}]({rule.id}.md) | {rule.name} | {rule.title} | {rule.judged_by} |"
             for rule in rules
             if rule.id.startswith(family)
         ]
-        table = ["| Rule | Name | What it finds |", "| --- | --- | --- |", *rows]
+        table = ["| Rule | Name | What it finds | Goes by |", "| --- | --- | --- | --- |", *rows]
         parts.append(f"## {family}: {what}\n\n" + "\n".join(table) + "\n")
     return "\n".join(parts)
 

@@ -1,4 +1,4 @@
-"""A performance doctor for PyTorch/XLA programs: causes, lines, costs and fixes from one run.
+"""A performance doctor for PyTorch/XLA, JAX and torch.compile: causes, lines, costs and fixes.
 
 In a notebook, or for a part of a program::
 
