@@ -86,7 +86,7 @@ def _as_merged(document: Any) -> Any:
     """
     for include in document.pop("include", []):
         assert include["inputs"].keys() <= documents()[0]["spec"]["inputs"].keys()
-        assert include["component"].endswith("/gate@0.1.0")
+        assert include["component"].endswith("/gate@0.2.0")
     template = job(command="true")
     template["variables"] = plain(template["variables"])
     return {JOB: {**template, **document.pop(JOB)}, **document}
