@@ -56,10 +56,11 @@ fuzz: $(VENV)/.xla $(VENV)/.test ## a million mutants of evidence, 5,000 of run 
 lint: $(VENV)/.xla $(VENV)/.dev ## formatting, ruff, mypy --strict, workflows, and generated files up to date
 	pre-commit run --all-files --show-diff-on-failure
 
-docs: $(VENV)/.test ## write the pages that are made from rules, schema and commands
+docs: $(VENV)/.test ## write the files in docs/ that are made from rules, schemas and commands
 	python docs/generate.py
 
-site: $(VENV)/.docs ## make a site of docs/ in site/, with search; fails where a link leads nowhere
+site: $(VENV)/.docs $(VENV)/.test ## make a site of docs/ in site/, with a page for each rule and with search; fails on dead links
+	python docs/generate.py --site
 	zensical build --strict
 
 snapshots: $(VENV)/.test ## accept reports and screenshots as they are now: look at them
