@@ -8,7 +8,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE
 export PJRT_DEVICE ?= CPU
 
-.PHONY: demo demo-jax test test-all test-releases test-busy fuzz lint docs site snapshots samples benchmark benchmark-long \
+.PHONY: demo demo-jax test test-all test-releases test-newest test-busy fuzz lint docs site snapshots samples benchmark benchmark-long \
         benchmark-ingest benchmark-recompilation benchmark-savings benchmark-scaling clean help
 
 help:            ## list the targets
@@ -34,6 +34,18 @@ test-releases: $(VENV)/.xla $(VENV)/.test ## programs, traces and logs of the ol
 	python -m pytest tests/releases/releases.py $(PYTEST_ARGS)
 	python docs/generate.py
 
+# On the Python that PYTHON names. Which tests: those that need no framework, and programs of this one.
+NEWEST_TESTS := tests/releases/releases.py tests/causes tests/comparison tests/configuration tests/diagnosis \
+        tests/evidence tests/gate tests/xspace
+test-newest: .venv-newest/.made ## FRAMEWORK=jax or torch: its newest release, on any Python (eight minutes)
+	XLADOCTOR_NEWEST=$(FRAMEWORK) .venv-newest/bin/python -m pytest -n 4 -m 'not thorough' $(NEWEST_TESTS) $(PYTEST_ARGS)
+
+.venv-newest/.made: pyproject.toml
+	$(PYTHON) -m venv .venv-newest
+	.venv-newest/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	.venv-newest/bin/python -m pip install --quiet --editable . --group newest
+	@touch $@
+
 test-busy: $(VENV)/.xla $(VENV)/.test ## tests of running programs while two processes keep two cores busy
 	python -m tests.busy $(PYTEST) -m 'not thorough' tests/live $(PYTEST_ARGS)
 
@@ -41,13 +53,14 @@ fuzz: $(VENV)/.xla $(VENV)/.test ## a million mutants of evidence, 5,000 of run 
 	python -m tests.hostile.fuzz --inputs 1000000 --runs 5000
 	python -m tests.hostile.cuts
 
-lint: $(VENV)/.xla $(VENV)/.dev ## formatting, ruff, mypy --strict, and generated files up to date
+lint: $(VENV)/.xla $(VENV)/.dev ## formatting, ruff, mypy --strict, workflows, and generated files up to date
 	pre-commit run --all-files --show-diff-on-failure
 
-docs: $(VENV)/.test ## write the pages that are made from rules, schema and commands
+docs: $(VENV)/.test ## write the files in docs/ that are made from rules, schemas and commands
 	python docs/generate.py
 
-site: $(VENV)/.docs ## make a site of docs/ in site/, with search; fails where a link leads nowhere
+site: $(VENV)/.docs $(VENV)/.test ## make a site of docs/ in site/, with a page for each rule and with search; fails on dead links
+	python docs/generate.py --site
 	zensical build --strict
 
 snapshots: $(VENV)/.test ## accept reports and screenshots as they are now: look at them
@@ -81,7 +94,7 @@ $(VENV)/.docs: $(VENV)/.base pyproject.toml
 	@touch $@
 
 clean:           ## remove the environment and all caches
-	rm -rf $(VENV) .venv-jax .venv-releases site .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+	rm -rf $(VENV) .venv-jax .venv-newest .venv-releases site .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
 
 $(VENV)/.base:
 	@echo "making $(VENV) with $$($(PYTHON) --version)"
@@ -108,6 +121,6 @@ $(VENV)/.test: $(VENV)/.base pyproject.toml
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.base pyproject.toml
-	@echo "installing ruff, mypy and pre-commit"
+	@echo "installing ruff, mypy, zizmor and pre-commit"
 	$(BIN)/python -m pip install --quiet --group dev
 	@touch $@

@@ -1,6 +1,7 @@
 """Writes what is made from other files: pages of rules, keys and commands, tables, schemas.
 
-`--check` writes nothing and fails where something is not up to date.
+The pages of rules and of the evidence are for the site alone, and not committed: `--site` writes
+only these. `--check` writes nothing, and fails if one of the others is not up to date.
 """
 
 from __future__ import annotations
@@ -82,11 +83,11 @@ def rules_page(rules: list[Rule]) -> str:
     parts = ["# Rules\n"]
     for family, what in FAMILIES.items():
         rows = [
-            f"| [{rule.id}]({rule.id}.md) | {rule.name} | {rule.title} |"
+            f"| [{rule.id}]({rule.id}.md) | {rule.name} | {rule.title} | {rule.judged_by} |"
             for rule in rules
             if rule.id.startswith(family)
         ]
-        table = ["| Rule | Name | What it finds |", "| --- | --- | --- |", *rows]
+        table = ["| Rule | Name | What it finds | Goes by |", "| --- | --- | --- | --- |", *rows]
         parts.append(f"## {family}: {what}\n\n" + "\n".join(table) + "\n")
     return "\n".join(parts)
 
@@ -273,11 +274,9 @@ def journeys_table() -> str:
     return "\n".join([head, "| --- | ---: | --- | ---: | --- |", *rows]) + "\n"
 
 
-def main() -> int:
-    """Write or check all generated files."""
-    os.chdir(DOCS.parent)  # so that the picture shows a relative path
-    rules = load_rules()
-    pages = {
+def committed() -> dict[Path, str]:
+    """The generated files that the repository has."""
+    return {
         CONFIGURATION: filled(CONFIGURATION, keys=key_tables(configuration.schema())),
         RULES: filled(
             RULES, keys=described("Key", rule_schema.KEYS), columns=described("Column", ROW_COLUMNS)
@@ -287,15 +286,28 @@ def main() -> int:
         CASES: filled(CASES, defaults=row_defaults(), values=expected_values()),
         DOCS / "rule.schema.json": json.dumps(rule_schema.schema(), indent=1) + "\n",
         DOCS / "configuration.schema.json": json.dumps(configuration.schema(), indent=1) + "\n",
-        DOCS / "rules" / "README.md": rules_page(rules),
         DOCS / "run-directory.schema.json": json.dumps(run_records.schema(), indent=1) + "\n",
         DOCS / "report.schema.json": json.dumps(schema(), indent=1) + "\n",
         DOCS / "comparison.schema.json": json.dumps(comparison_json.schema(), indent=1) + "\n",
-        DOCS / "evidence.md": evidence_page(),
         DOCS / "commands.md": help_page(),
         DOCS / "report.svg": picture(),
+    }
+
+
+def of_the_site() -> dict[Path, str]:
+    """The pages that are made for the site."""
+    rules = load_rules()
+    return {
+        DOCS / "evidence.md": evidence_page(),
+        DOCS / "rules" / "README.md": rules_page(rules),
         **{DOCS / "rules" / f"{rule.id}.md": page(rule) for rule in rules},
     }
+
+
+def main() -> int:
+    """Write or check generated files."""
+    os.chdir(DOCS.parent)  # so that the picture shows a relative path
+    pages = of_the_site() if "--site" in sys.argv else committed()
     stale = [path for path, text in pages.items() if not path.exists() or path.read_text() != text]
     if "--check" in sys.argv:
         for path in stale:

@@ -1,4 +1,4 @@
-"""A performance doctor for PyTorch/XLA programs: causes, lines, costs and fixes from one run.
+"""A performance doctor for PyTorch/XLA, JAX and torch.compile: causes, lines, costs and fixes.
 
 In a notebook, or for a part of a program::
 
@@ -16,7 +16,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 def __getattr__(name: str) -> Any:

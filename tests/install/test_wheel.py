@@ -38,10 +38,12 @@ def test_the_wheel_carries_rules_views_and_bootstrap(wheel: Path) -> None:
     assert rules == {path.name for path in (ROOT / "rules").glob("*.yaml")}
     assert "xladoctor/recording/bootstrap/sitecustomize.py" in names
     assert "xladoctor/evidence/views/10_loop.sql" in names
+    assert "xladoctor/py.typed" in names
     (entries,) = (name for name in names if name.endswith(".dist-info/entry_points.txt"))
     registered = zipfile.ZipFile(wheel).read(entries).decode()
     assert "[pytest11]\nxladoctor = xladoctor.pytest_plugin" in registered
     assert not [name for name in names if name.startswith(("tests/", "examples/", "docs/"))]
+    assert not [name for name in names if "known_good" in name]
 
 
 @pytest.mark.thorough

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -41,14 +42,19 @@ class Release:
         return folder / "bin" / "python"
 
 
+#: A framework whose newest release alone is tried, on the Python that runs the tests.
+NEWEST = os.environ.get("XLADOCTOR_NEWEST")
 #: The oldest release that is supported, and the newest that can be had for the CPU alone.
-RELEASES = (
+SUPPORTED = (
     Release("torch-xla==2.9.0", "torch_xla", "3.11", shared=True),
     Release("torch==2.9.0", "torch", "3.11", shared=True),
     Release("torch==2.13.0", "torch", "3.11"),
     Release("jax==0.8.3", "jax", "3.11"),
     Release("jax==0.12.0", "jax", "3.12"),
     Release("jax==0.12.0", "jax", "3.13"),
+)
+RELEASES = (
+    (Release(NEWEST, NEWEST, ".".join(map(str, sys.version_info[:2]))),) if NEWEST else SUPPORTED
 )
 
 

@@ -54,7 +54,9 @@ app.command("explain")(rules.explain)
 
 def _version(asked: bool) -> None:
     if asked:
-        emit(f"xladoctor {__version__} (report schema 1)\n")
+        from xladoctor.diagnosis.interface import SCHEMA_VERSION
+
+        emit(f"xladoctor {__version__} (report schema {SCHEMA_VERSION})\n")
         raise typer.Exit
 
 

@@ -140,7 +140,7 @@ def try_rules(
             metavar="DIR",
             show_default=False,
             help="Folder with evidence of healthy programs, in which no rule may find"
-            " anything above info (default: the programs that come with xladoctor).",
+            " anything above info (default, in a clone of xladoctor: its own recordings).",
         ),
     ] = None,
 ) -> None:

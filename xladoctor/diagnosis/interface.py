@@ -38,9 +38,9 @@ class Location:
         role: guilty, caller (the user's line that led into a library), made (where the tensor that
             changed was made), used (where it is first used), compiled (where the graph was cut
             and compiled), due (the barrier that a step should keep), loop (at the end of whose body
-            a barrier belongs), collated (where batches are put together), launched (the call that
-            runs it), or left (what no read
-            asked for).
+            a barrier belongs), closure (the function at the end of which a barrier belongs),
+            collated (where batches are put together), launched (the call that runs it), or left
+            (what no read asked for).
         source: text of the line as it ran, if known.
         span: columns of the expression in it that is meant, from 0, the end exclusive.
     """

@@ -68,7 +68,7 @@ def judged_by(case: Case, rules: Sequence[Rule]) -> Judged:
     except (duckdb.Error, ValueError, TypeError, OverflowError) as error:
         raise CaseError(
             f"its tables cannot be filled: {str(error).splitlines()[0]}",
-            "docs/evidence.md has the types of the columns",
+            "`xladoctor query --schema TABLE` shows the types of the columns",
         ) from error
     return judge_all(evidence, rules)
 
