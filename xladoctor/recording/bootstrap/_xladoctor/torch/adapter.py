@@ -14,6 +14,7 @@ from typing import Any
 from .. import clock
 from ..anchors import Anchors
 from ..calls import Calls
+from ..facts import Phases
 from ..patches import Patches
 from ..step import ThreadState
 from ..told import Counters
@@ -243,13 +244,12 @@ class Adapter(Listener):
             state = self._recorder.thread()
             self._recorder.compilations.more(state, attempt.spent)
             self._recorder.tell(
-                {
-                    "event": "phases",
-                    "thread": state.id,
-                    "number": self._numbers.get(attempt.id),
-                    "end_ns": clock.time_ns(),
-                    "phases": attempt.phases,
-                }
+                Phases(
+                    thread=state.id,
+                    number=self._numbers.get(attempt.id),
+                    end_ns=clock.time_ns(),
+                    phases=attempt.phases,
+                )
             )
 
 
