@@ -6,10 +6,11 @@ from xladoctor.facts.files import MODULE_FILES
 from xladoctor.recording.bootstrap._xladoctor.facts import Fact, Number, ProcessNumber, Site
 
 
+class _Module(Fact, source=".xplane.pb", files=MODULE_FILES): ...
+
+
 class HloModule(
-    Fact,
-    source=".xplane.pb",
-    files=MODULE_FILES,
+    _Module,
     example="SELECT program_id, name, instructions FROM hlo_module ORDER BY instructions DESC",
 ):
     """A module compiled inside the timeline's window."""
@@ -27,10 +28,7 @@ class HloModule(
 
 
 class HloInstruction(
-    Fact,
-    source=".xplane.pb",
-    files=MODULE_FILES,
-    example="SELECT opcode, count(*) AS n FROM hlo_instruction GROUP BY opcode",
+    _Module, example="SELECT opcode, count(*) AS n FROM hlo_instruction GROUP BY opcode"
 ):
     """An instruction of such a module, after optimization."""
 
@@ -56,12 +54,7 @@ class HloInstruction(
     site: Site
 
 
-class HloFrame(
-    Fact,
-    source=".xplane.pb",
-    files=MODULE_FILES,
-    example="SELECT DISTINCT file, line, function FROM hlo_frame",
-):
+class HloFrame(_Module, example="SELECT DISTINCT file, line, function FROM hlo_frame"):
     """A Python frame that instructions come from; `parent` links to its caller."""
 
     process: ProcessNumber
@@ -75,10 +68,7 @@ class HloFrame(
 
 
 class HloParameter(
-    Fact,
-    source=".xplane.pb",
-    files=MODULE_FILES,
-    example="SELECT number, type, shape, file, line FROM hlo_parameter WHERE sent",
+    _Module, example="SELECT number, type, shape, file, line FROM hlo_parameter WHERE sent"
 ):
     """An entry parameter of such a module."""
 

@@ -13,11 +13,16 @@ from xladoctor.recording.bootstrap._xladoctor.facts import (
 )
 
 
-class Process(
-    Fact,
-    source="process.json",
-    example="SELECT process, rank, device_kind, ended FROM process",
-):
+class _StepLog(Fact, source="steps.jsonl"): ...
+
+
+class _CallSites(Fact, source="call_sites.json"): ...
+
+
+class _Process(Fact, source="process.json"): ...
+
+
+class Process(_Process, example="SELECT process, rank, device_kind, ended FROM process"):
     """A captured process."""
 
     process: ProcessNumber
@@ -41,11 +46,7 @@ class Process(
     uncaught: Annotated[str, "type of the uncaught exception that ended it, if any"]
 
 
-class Version(
-    Fact,
-    source="process.json",
-    example="SELECT package, version FROM version WHERE package = 'python'",
-):
+class Version(_Process, example="SELECT package, version FROM version WHERE package = 'python'"):
     """A package of a captured process."""
 
     process: ProcessNumber
@@ -61,11 +62,7 @@ class CaptureFault(Fact, source="faults.log", example="SELECT text, log FROM cap
     log: Annotated[str, "path of the file with the details"]
 
 
-class CaptureWindow(
-    Fact,
-    source="process.json",
-    example="SELECT session, steps, ended_by, bytes FROM capture_window",
-):
+class CaptureWindow(_Process, example="SELECT session, steps, ended_by, bytes FROM capture_window"):
     """A period that the profiler recorded."""
 
     process: ProcessNumber
@@ -82,11 +79,7 @@ class CaptureWindow(
     write_ns: Annotated[Duration, "time writing took while the program ran"]
 
 
-class Environment(
-    Fact,
-    source="process.json",
-    example="SELECT name, value, set_by FROM environment",
-):
+class Environment(_Process, example="SELECT name, value, set_by FROM environment"):
     """User settings that change how XLA works."""
 
     process: ProcessNumber
@@ -198,9 +191,7 @@ class Cut(
 
 
 class EnclosingLoop(
-    Fact,
-    source="call_sites.json",
-    example="SELECT line, loop_file, first_line FROM enclosing_loop WHERE depth = 0",
+    _CallSites, example="SELECT line, loop_file, first_line FROM enclosing_loop WHERE depth = 0"
 ):
     """A loop of the program around a call site that waited for the device, sent to it or
     updated parameters.
@@ -244,11 +235,7 @@ class JudgedPart(
     end_ns: Annotated[Instant, "its end"]
 
 
-class StepPeriod(
-    Fact,
-    source="steps.jsonl",
-    example="SELECT process, thread, barriers FROM step_period",
-):
+class StepPeriod(_StepLog, example="SELECT process, thread, barriers FROM step_period"):
     """How many barriers make one iteration."""
 
     process: ProcessNumber
@@ -287,9 +274,7 @@ class Compilation(
 
 
 class Launch(
-    Fact,
-    source="call_sites.json",
-    example="SELECT file, line, count FROM launch WHERE steps = 0 ORDER BY count DESC",
+    _CallSites, example="SELECT file, line, count FROM launch WHERE steps = 0 ORDER BY count DESC"
 ):
     """A call site that launched graphs, in frameworks without barriers."""
 
@@ -307,8 +292,7 @@ class Launch(
 
 
 class ReadOrigin(
-    Fact,
-    source="call_sites.json",
+    _CallSites,
     example="SELECT file, line, sum(late) / sum(count) AS late FROM read_origin GROUP BY ALL",
 ):
     """Reads of which is known what launched the work, in frameworks without barriers."""
@@ -320,9 +304,7 @@ class ReadOrigin(
 
 
 class CompilePhase(
-    Fact,
-    source="steps.jsonl",
-    example="SELECT phase, sum(duration_ns) AS ns FROM compile_phase GROUP BY phase",
+    _StepLog, example="SELECT phase, sum(duration_ns) AS ns FROM compile_phase GROUP BY phase"
 ):
     """What a part of compiling took alone, where the framework tells."""
 
@@ -333,9 +315,7 @@ class CompilePhase(
 
 
 class GraphBreak(
-    Fact,
-    source="steps.jsonl",
-    example="SELECT file, line, reason FROM graph_break ORDER BY count DESC",
+    _StepLog, example="SELECT file, line, reason FROM graph_break ORDER BY count DESC"
 ):
     """A place where a compiled function is split into several graphs."""
 
@@ -350,11 +330,7 @@ class GraphBreak(
     site: Site
 
 
-class CompileLimit(
-    Fact,
-    source="steps.jsonl",
-    example="SELECT compiled, name, what, argument FROM compile_limit",
-):
+class CompileLimit(_StepLog, example="SELECT compiled, name, what, argument FROM compile_limit"):
     """A function that was compiled so often that it is compiled no more, by the line that calls
     it.
     """
@@ -381,9 +357,7 @@ class CompileLimit(
 
 
 class KeyChange(
-    Fact,
-    source="steps.jsonl",
-    example="SELECT what, argument, was, now FROM key_change WHERE what <> 'nothing'",
+    _StepLog, example="SELECT what, argument, was, now FROM key_change WHERE what <> 'nothing'"
 ):
     """What differs in the key of a compiled function from the most similar one before, where
     the framework compiles functions, and its line if known.
@@ -406,11 +380,7 @@ class KeyChange(
     site: Site
 
 
-class RepeatedLine(
-    Fact,
-    source="steps.jsonl",
-    example="SELECT file, line, op, copies FROM repeated_line",
-):
+class RepeatedLine(_StepLog, example="SELECT file, line, op, copies FROM repeated_line"):
     """A line that a function went through many times as it was traced, where compiling it took
     long.
     """
@@ -464,9 +434,7 @@ class HostSync(
 
 
 class DataWait(
-    Fact,
-    source="steps.jsonl",
-    example="SELECT sum(duration_ns) / sum(count) AS ns_a_batch FROM data_wait",
+    _StepLog, example="SELECT sum(duration_ns) / sum(count) AS ns_a_batch FROM data_wait"
 ):
     """Waiting for the next batch."""
 
@@ -478,8 +446,7 @@ class DataWait(
 
 
 class Upload(
-    Fact,
-    source="steps.jsonl",
+    _StepLog,
     example="SELECT file, line, sum(bytes) / count(*) AS bytes_a_step FROM upload GROUP BY file, "
     "line",
 ):
@@ -495,7 +462,7 @@ class Upload(
     site: Site
 
 
-class StateSave(Fact, source="steps.jsonl", example="SELECT step, duration_ns FROM state_save"):
+class StateSave(_StepLog, example="SELECT step, duration_ns FROM state_save"):
     """Checkpoints saved, by step and call site."""
 
     process: ProcessNumber
@@ -507,11 +474,7 @@ class StateSave(Fact, source="steps.jsonl", example="SELECT step, duration_ns FR
     site: Site
 
 
-class Fallback(
-    Fact,
-    source="call_sites.json",
-    example="SELECT op, file, line, count FROM fallback",
-):
+class Fallback(_CallSites, example="SELECT op, file, line, count FROM fallback"):
     """Operators seen falling back to the CPU in probe steps."""
 
     process: ProcessNumber
@@ -525,9 +488,7 @@ class Fallback(
 
 
 class FallbackCount(
-    Fact,
-    source="steps.jsonl",
-    example="SELECT name, sum(value) AS times FROM fallback_count GROUP BY name",
+    _StepLog, example="SELECT name, sum(value) AS times FROM fallback_count GROUP BY name"
 ):
     """How often operators fell back, by when it was counted."""
 

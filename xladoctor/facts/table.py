@@ -118,6 +118,7 @@ def facts_in(module: ModuleType) -> list[type[Fact]]:
         if isinstance(fact, type)
         and issubclass(fact, Fact)
         and fact.__module__ == module.__name__
+        and fact.__annotations__
         and fact is not Fact
     ]
 

@@ -14,12 +14,13 @@ from xladoctor.recording.bootstrap._xladoctor.facts import (
 )
 
 
-class Timeline(
-    Fact,
-    source=".xplane.pb",
-    files=TIMELINE_FILES,
-    example="SELECT file, events, complete, steps_from FROM timeline",
-):
+class _Decoded(Fact, source=".xplane.pb", files=TIMELINE_FILES): ...
+
+
+class _Derived(Fact, source="derived", files=TIMELINE_FILES): ...
+
+
+class Timeline(_Decoded, example="SELECT file, events, complete, steps_from FROM timeline"):
     """A captured timeline (an XSpace)."""
 
     process: ProcessNumber
@@ -43,12 +44,7 @@ class Timeline(
     ]
 
 
-class Plane(
-    Fact,
-    source=".xplane.pb",
-    files=TIMELINE_FILES,
-    example="SELECT plane, name, kind FROM plane",
-):
+class Plane(_Decoded, example="SELECT plane, name, kind FROM plane"):
     """A plane of the timeline: a host, a device, or what goes with them."""
 
     process: ProcessNumber
@@ -57,12 +53,7 @@ class Plane(
     kind: Annotated[str, "host, device, metadata or other"]
 
 
-class Line(
-    Fact,
-    source=".xplane.pb",
-    files=TIMELINE_FILES,
-    example="SELECT name, events FROM line WHERE main",
-):
+class Line(_Decoded, example="SELECT name, events FROM line WHERE main"):
     """A line of a plane: a thread, a stream, or a view of the device."""
 
     process: ProcessNumber
@@ -76,9 +67,7 @@ class Line(
 
 
 class Event(
-    Fact,
-    source=".xplane.pb",
-    files=TIMELINE_FILES,
+    _Decoded,
     example="SELECT name, sum(self_ns) AS ns FROM event GROUP BY name ORDER BY ns DESC LIMIT 10",
 ):
     """An event of the timeline, with its own stats or its metadata's; large, decoded when a
@@ -109,12 +98,7 @@ class Event(
     flow_in_type: Annotated[int, "stat _ct: kind of that flow"]
 
 
-class EventStat(
-    Fact,
-    source=".xplane.pb",
-    files=TIMELINE_FILES,
-    example="SELECT name, count(*) AS n FROM event_stat GROUP BY name",
-):
+class EventStat(_Decoded, example="SELECT name, count(*) AS n FROM event_stat GROUP BY name"):
     """Every stat of every event; large, decoded when a query names it."""
 
     process: ProcessNumber
@@ -126,9 +110,7 @@ class EventStat(
 
 
 class TimelineStep(
-    Fact,
-    source="derived",
-    files=TIMELINE_FILES,
+    _Derived,
     example="SELECT step, duration_ns, wait_ns, tracing_ns FROM timeline_step WHERE steady",
 ):
     """A step of the timeline, and what the loop's thread did in it; the parts exclude each
@@ -158,10 +140,7 @@ class TimelineStep(
 
 
 class HostSegment(
-    Fact,
-    source="derived",
-    files=TIMELINE_FILES,
-    example="SELECT activity, sum(duration_ns) AS ns FROM host_segment GROUP BY activity",
+    _Derived, example="SELECT activity, sum(duration_ns) AS ns FROM host_segment GROUP BY activity"
 ):
     """What the loop's thread (and autograd's, while it waits) did, in program order without
     gaps.
@@ -183,12 +162,7 @@ class HostSegment(
     line: Annotated[Number, "that line"]
 
 
-class Region(
-    Fact,
-    source="derived",
-    files=TIMELINE_FILES,
-    example="SELECT path, sum(self_ns) AS ns FROM region GROUP BY path",
-):
+class Region(_Derived, example="SELECT path, sum(self_ns) AS ns FROM region GROUP BY path"):
     """A label that the program put around a part of its loop, each time that it was there."""
 
     process: ProcessNumber
@@ -207,9 +181,7 @@ class Region(
 
 
 class CompiledPart(
-    Fact,
-    source="derived",
-    files=TIMELINE_FILES,
+    _Derived,
     example="SELECT compile_id, avg(duration_ns) AS ns FROM compiled_part GROUP BY compile_id",
 ):
     """A call of a part of a compiled function, which graph breaks make of it."""
@@ -221,12 +193,7 @@ class CompiledPart(
     duration_ns: Annotated[Duration, "host time in it, later parts that it calls included"]
 
 
-class SplitCall(
-    Fact,
-    source="derived",
-    files=TIMELINE_FILES,
-    example="SELECT frame, parts, part, count, between_ns FROM split_call",
-):
+class SplitCall(_Derived, example="SELECT frame, parts, part, count, between_ns FROM split_call"):
     """A compiled part that begins within calls of another, as what follows a graph break does."""
 
     process: ProcessNumber
@@ -245,10 +212,7 @@ class SplitCall(
 
 
 class DeviceExecution(
-    Fact,
-    source="derived",
-    files=TIMELINE_FILES,
-    example="SELECT execution, begin_ns - launched_ns AS queued_ns FROM device_execution",
+    _Derived, example="SELECT execution, begin_ns - launched_ns AS queued_ns FROM device_execution"
 ):
     """A graph that the loop's thread launched, as the busiest device ran it."""
 
@@ -264,12 +228,7 @@ class DeviceExecution(
     ]
 
 
-class Device(
-    Fact,
-    source="derived",
-    files=TIMELINE_FILES,
-    example="SELECT name, busy_ns / (busy_ns + idle_ns) AS busy FROM device",
-):
+class Device(_Derived, example="SELECT name, busy_ns / (busy_ns + idle_ns) AS busy FROM device"):
     """A device in the timeline."""
 
     process: ProcessNumber
@@ -282,12 +241,7 @@ class Device(
     idle_ns: Annotated[Duration, "the rest"]
 
 
-class DeviceStep(
-    Fact,
-    source="derived",
-    files=TIMELINE_FILES,
-    example="SELECT step, busy_ns, idle_input_ns FROM device_step",
-):
+class DeviceStep(_Derived, example="SELECT step, busy_ns, idle_input_ns FROM device_step"):
     """A device in a step: busy, and what the loop's thread did while it was idle; the parts add
     up to the step.
     """
@@ -316,10 +270,7 @@ class DeviceStep(
 
 
 class IdleGap(
-    Fact,
-    source="derived",
-    files=TIMELINE_FILES,
-    example="SELECT reason, sum(duration_ns) AS ns FROM idle_gap GROUP BY reason",
+    _Derived, example="SELECT reason, sum(duration_ns) AS ns FROM idle_gap GROUP BY reason"
 ):
     """A stretch in which a device ran nothing."""
 
@@ -334,10 +285,7 @@ class IdleGap(
 
 
 class DeviceOp(
-    Fact,
-    source="derived",
-    files=TIMELINE_FILES,
-    example="SELECT hlo_op, count, self_ns FROM device_op ORDER BY self_ns DESC LIMIT 10",
+    _Derived, example="SELECT hlo_op, count, self_ns FROM device_op ORDER BY self_ns DESC LIMIT 10"
 ):
     """An operation of a module on a device, all its executions together."""
 
@@ -351,10 +299,7 @@ class DeviceOp(
 
 
 class DeviceLaunch(
-    Fact,
-    source="derived",
-    files=TIMELINE_FILES,
-    example="SELECT how, sum(kernels), sum(calls) FROM device_launch GROUP BY how",
+    _Derived, example="SELECT how, sum(kernels), sum(calls) FROM device_launch GROUP BY how"
 ):
     """Kernels of a device in a step by how they were launched, where the timeline joins calls
     with what they led to.
@@ -370,12 +315,7 @@ class DeviceLaunch(
     calls: Annotated[int, "calls that launched them"]
 
 
-class KernelSite(
-    Fact,
-    source="derived",
-    files=TIMELINE_FILES,
-    example="SELECT hlo_op, file, line FROM kernel_site WHERE share > 0.5",
-):
+class KernelSite(_Derived, example="SELECT hlo_op, file, line FROM kernel_site WHERE share > 0.5"):
     """A function of the program that asked for an operation of a device, or for what that is
     the gradient of, where Python was recorded.
     """
@@ -389,9 +329,7 @@ class KernelSite(
 
 
 class HostOp(
-    Fact,
-    source="derived",
-    files=TIMELINE_FILES,
+    _Derived,
     example="SELECT name, sum(launches) FROM host_op GROUP BY name ORDER BY 2 DESC LIMIT 10",
 ):
     """What the host ran by name in a step, all of one name together, where the timeline joins
@@ -409,9 +347,7 @@ class HostOp(
 
 
 class EagerOp(
-    Fact,
-    source="derived",
-    files=TIMELINE_FILES,
+    _Derived,
     example="SELECT place, name, sum(duration_ns) FROM eager_op GROUP BY ALL ORDER BY 3 DESC",
 ):
     """An operator that the loop called outside of compiled functions in a step, all calls of

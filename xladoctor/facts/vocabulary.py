@@ -5,10 +5,11 @@ from typing import Annotated
 from xladoctor.recording.bootstrap._xladoctor.facts import Fact, Number
 
 
+class _Vocabulary(Fact, source="frontend"): ...
+
+
 class OperatorTrait(
-    Fact,
-    source="frontend",
-    example="SELECT op FROM operator_trait WHERE trait = 'sized_by_data'",
+    _Vocabulary, example="SELECT op FROM operator_trait WHERE trait = 'sized_by_data'"
 ):
     """A trait of an operator."""
 
@@ -18,9 +19,7 @@ class OperatorTrait(
 
 
 class OwnCounter(
-    Fact,
-    source="frontend",
-    example="SELECT value FROM counter, own_counter WHERE starts_with(name, prefix)",
+    _Vocabulary, example="SELECT value FROM counter, own_counter WHERE starts_with(name, prefix)"
 ):
     """Counters that look like operators but are not."""
 
@@ -28,9 +27,7 @@ class OwnCounter(
 
 
 class MetricMeaning(
-    Fact,
-    source="frontend",
-    example="SELECT name FROM metric_meaning WHERE meaning = 'compile' ORDER BY rank",
+    _Vocabulary, example="SELECT name FROM metric_meaning WHERE meaning = 'compile' ORDER BY rank"
 ):
     """Metrics that measure what each frontend does."""
 
@@ -39,11 +36,7 @@ class MetricMeaning(
     rank: Annotated[Number, "of several that mean the same, the lowest counts"]
 
 
-class ReadingHelper(
-    Fact,
-    source="frontend",
-    example="SELECT package, function, cure FROM reading_helper",
-):
+class ReadingHelper(_Vocabulary, example="SELECT package, function, cure FROM reading_helper"):
     """Helpers that read from the device."""
 
     package: Annotated[str, "library that they are in; empty for the framework's own"]
@@ -57,7 +50,7 @@ class ReadingHelper(
     cure: Annotated[str, "what to do instead, a sentence"]
 
 
-class ReadingLine(Fact, source="frontend", example="SELECT call, purpose FROM reading_line"):
+class ReadingLine(_Vocabulary, example="SELECT call, purpose FROM reading_line"):
     """What lines read values for."""
 
     call: Annotated[str, "regular expression for the end of the name of what they call; or empty"]
@@ -69,19 +62,19 @@ class ReadingLine(Fact, source="frontend", example="SELECT call, purpose FROM re
     cure: Annotated[str, "what to do instead, a sentence"]
 
 
-class Unrecorded(Fact, source="frontend", example="SELECT what FROM unrecorded"):
+class Unrecorded(_Vocabulary, example="SELECT what FROM unrecorded"):
     """What a capture does not record on a device other than the CPU."""
 
     what: Annotated[str, "read"]
 
 
-class Preparation(Fact, source="frontend", example="SELECT file FROM preparation"):
+class Preparation(_Vocabulary, example="SELECT file FROM preparation"):
     """Libraries that decode, resize, augment or tokenize."""
 
     file: Annotated[str, "regular expression for a part of the path of their files"]
 
 
-class Replacement(Fact, source="frontend", example="SELECT op, instead FROM replacement"):
+class Replacement(_Vocabulary, example="SELECT op, instead FROM replacement"):
     """Code that does without an operator that has no lowering."""
 
     op: Annotated[str, "operator, without its overload"]

@@ -73,14 +73,17 @@ class About(NamedTuple):
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 class Fact:
-    """A fact; fields without a default have to be given. The class takes what :class:`About` is."""
+    """A fact; fields without a default have to be given. A class takes what :class:`About` is, and
+    has source and files of its base where it takes none.
+    """
 
     about: ClassVar[About] = About("", "", (), "")
 
     def __init_subclass__(
         cls, event: str = "", source: str = "", files: tuple[str, ...] = (), example: str = ""
     ) -> None:
-        cls.about = About(event, source, files or (source,), example)
+        source = source or cls.about.source
+        cls.about = About(event, source, files or cls.about.files or (source,), example)
 
     def __init__(self, **fields: Any) -> None:
         vars(self).update(fields)

@@ -77,7 +77,7 @@ class Recorder:
         self.off = False
         self.looking = threading.Lock()  # held while the sampler holds frames of the program
         self._optimizers: dict[int, int] = {}  # identity -> number
-        self._loaders: set[Any] = set()
+        self._logged_once: set[Any] = set()  # what :meth:`_log_once` has
         self._shapes: set[Any] = set()  # site, shape and type of what was sent
         self._shapes_of: dict[int | None, int] = {}  # how many, of each site
         self._stride = 1
@@ -267,31 +267,18 @@ class Recorder:
         """An optimizer has stepped several times, and had no parameter to update."""
         self.tell(IdleOptimizer(thread=state.id, site=self._sites.here(5)))
 
-    def loader(
-        self, site: int | None, batch_size: int, drop_last: bool, workers: int, collate: int | None
-    ) -> None:
-        """A loader was made that gives ``batch_size`` samples at a time, put together by the
-        function at ``collate`` if the program defines one.
-        """
-        kind = site, batch_size, drop_last
-        if kind not in self._loaders:
-            self._loaders.add(kind)
-            self.tell(
-                Loader(
-                    site=site,
-                    batch_size=batch_size,
-                    drop_last=drop_last,
-                    workers=workers,
-                    collate=collate,
-                )
-            )
+    def loader(self, loader: Loader) -> None:
+        """A loader was made; logged once for each line and size of batch."""
+        self._log_once(loader, loader.site, loader.batch_size, loader.drop_last)
 
-    def empty_pass(self, site: int | None, batch_size: int, drop_last: bool) -> None:
-        """A pass over a loader that was made there gave no batch."""
-        kind = "empty", site, batch_size, drop_last
-        if kind not in self._loaders:
-            self._loaders.add(kind)
-            self.tell(EmptyPass(site=site, batch_size=batch_size, drop_last=drop_last))
+    def empty_pass(self, empty: EmptyPass) -> None:
+        """A pass over a loader that was made at the site gave no batch."""
+        self._log_once(empty, empty.site, empty.batch_size, empty.drop_last)
+
+    def _log_once(self, fact: Fact, *key: Any) -> None:
+        if (type(fact), *key) not in self._logged_once:
+            self._logged_once.add((type(fact), *key))
+            self.tell(fact)
 
     def outlier(self, state: ThreadState, duration: int, typical: float, traced: bool) -> None:
         """A step took much longer than usual."""
