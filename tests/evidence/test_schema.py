@@ -69,7 +69,7 @@ def written(tmp_path: Path) -> Ingested:
     with (folder / "steps.jsonl").open("a") as log:
         log.write(f'{{"event": "upload", {common}, "shape": [2], "dtype": "float32"}}\n')
         log.write(f'{{"event": "optimizer", {common}}}\n')
-        batches = '"batch_size": 16, "drop_last": false, "workers": 2'
+        batches = '"batch_size": 16, "drop_last": false, "workers": 2, "pinned": true'
         log.write(f'{{"event": "loader", "site": 0, {batches}}}\n')
         log.write('{"event": "idle", "thread": 1, "site": 0}\n')
         log.write('{"event": "empty", "site": 0, "batch_size": 16, "drop_last": true}\n')

@@ -144,6 +144,9 @@ class Loader(
     batch_size: Annotated[Size | None, "samples in each batch but the last"]
     drop_last: Annotated[bool, "whether a last, smaller batch is left out"]
     workers: Annotated[Size, "processes that make its batches"]
+    pinned: Annotated[bool | None, "whether its batches are put in pinned memory, where known"] = (
+        None
+    )
     collate: Annotated[Function, "the program's own function that puts its batches together"] = None
     site: Site
 

@@ -60,6 +60,7 @@ class Loaders:
                 batch_size=size,
                 drop_last=drops,
                 workers=loader.num_workers,
+                pinned=bool(loader.pin_memory),
                 collate=collate,
             )
             self._recorder.loader(made)
