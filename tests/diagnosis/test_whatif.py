@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support import Row, complete, evidence, step
-from xladoctor.diagnosis.interface import Claim
+from xladoctor.diagnosis.interface import Claim, Do, What
 from xladoctor.diagnosis.rule import RuleError
 from xladoctor.diagnosis.whatif import Estimate, Fix, WhatIf, claims_of
 from xladoctor.diagnosis.whatif.claims import apply
@@ -158,7 +158,7 @@ def steps_of(words: str, count: int = 13) -> list[str]:
     return [words] * count
 
 
-def claim(do: str, what: str, line: int | None = None, **fields: Any) -> Claim:
+def claim(do: Do, what: What, line: int | None = None, **fields: Any) -> Claim:
     return Claim(do, what, None if line is None else TRAIN, line, **fields)
 
 

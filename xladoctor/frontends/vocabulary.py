@@ -18,6 +18,8 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict
 
+from xladoctor.facts.parts import Activity
+
 #: For evidence that does not name its frontend: metrics reports, timelines of other profilers.
 DEFAULT = "torch_xla"
 
@@ -57,7 +59,6 @@ Event = Literal[
     "collective",
     "part",
 ]
-Activity = Literal["compile", "wait", "upload", "input", "save", "dispatch"]
 Word = Literal["barrier", "breaks", "dispatch", "unused", "idle", "log", "install", "server"]
 SettingKind = Literal["place", "device"]
 #: What values are read for: to show progress, to decide what to do next, for a check that a helper
