@@ -451,7 +451,7 @@ CALM = "python 100; barrier@40: dispatch 20 > 10"
         (0.0, "tracing", 1.0, 0),
     ],
 )
-def test_part_of_python(tracing: float | None, what: str, part: float, gained: int) -> None:
+def test_part_of_python(tracing: float | None, what: What, part: float, gained: int) -> None:
     """With what is traced goes the barrier's own work for it, 20 µs here."""
     assert gain_us(CALM, claim("remove", what, part=part), tracing=tracing) == gained
 

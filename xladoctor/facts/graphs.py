@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from xladoctor.facts.files import MODULE_FILES
-from xladoctor.recording.bootstrap._xladoctor.facts import Fact, Number, ProcessNumber, Site
+from xladoctor.recording.bootstrap._xladoctor.facts import Fact, Number, Site
 
 
 class _Module(Fact, source=".xplane.pb", files=MODULE_FILES): ...
@@ -15,7 +15,6 @@ class HloModule(
 ):
     """A module compiled inside the timeline's window."""
 
-    process: ProcessNumber
     program_id: Annotated[int, "number of the program"]
     name: Annotated[str, "name of the module"]
     graph_hash: Annotated[str, "hash of its graph, where it could be joined"]
@@ -32,7 +31,6 @@ class HloInstruction(
 ):
     """An instruction of such a module, after optimization."""
 
-    process: ProcessNumber
     program_id: Annotated[int, "number of the program"]
     graph_hash: Annotated[str, "hash of its graph"]
     computation: Annotated[str, "name of its computation"]
@@ -57,7 +55,6 @@ class HloInstruction(
 class HloFrame(_Module, example="SELECT DISTINCT file, line, function FROM hlo_frame"):
     """A Python frame that instructions come from; `parent` links to its caller."""
 
-    process: ProcessNumber
     program_id: Annotated[int, "number of the program"]
     frame: Annotated[Number, "number of the frame in its module, from 1"]
     parent: Annotated[Number, "number of the caller's frame; 0 for none"]
@@ -72,7 +69,6 @@ class HloParameter(
 ):
     """An entry parameter of such a module."""
 
-    process: ProcessNumber
     program_id: Annotated[int, "number of the program"]
     graph_hash: Annotated[str, "hash of its graph"]
     number: Annotated[Number, "position of the parameter"]
@@ -88,6 +84,7 @@ class HloParameter(
 
 class SourceLine(
     Fact,
+    process=False,
     source="call_sites.json",
     example="SELECT file, line, text FROM source_line",
 ):
@@ -100,6 +97,7 @@ class SourceLine(
 
 class IgnoreComment(
     Fact,
+    process=False,
     source="call_sites.json",
     example="SELECT file, line, text FROM ignore_comment",
 ):
@@ -122,7 +120,6 @@ class Recompilation(
     before.
     """
 
-    process: ProcessNumber
     index: Annotated[Number, "number of the compilation"]
     against: Annotated[Number, "number of the earlier compilation"]
     kind: Annotated[
@@ -166,7 +163,6 @@ class GraphChange(
     compared with, in the order of lowering.
     """
 
-    process: ProcessNumber
     index: Annotated[Number, "number of the compilation"]
     nth: Annotated[Number, "order, from 0"]
     nature: Annotated[str, "added, removed, value (another number), shape, or count"]

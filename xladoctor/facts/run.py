@@ -7,7 +7,6 @@ from xladoctor.recording.bootstrap._xladoctor.facts import (
     Fact,
     Instant,
     Number,
-    ProcessNumber,
     Site,
     ThreadId,
 )
@@ -25,7 +24,6 @@ class _Process(Fact, source="process.json"): ...
 class Process(_Process, example="SELECT process, rank, device_kind, ended FROM process"):
     """A captured process."""
 
-    process: ProcessNumber
     pid: Annotated[int, "process id"]
     rank: Annotated[Number, "rank in a distributed job, if it has one"]
     host: Annotated[str, "name of the machine"]
@@ -49,7 +47,6 @@ class Process(_Process, example="SELECT process, rank, device_kind, ended FROM p
 class Version(_Process, example="SELECT package, version FROM version WHERE package = 'python'"):
     """A package of a captured process."""
 
-    process: ProcessNumber
     package: Annotated[str, "its name; python for the interpreter"]
     version: Annotated[str, "its version"]
 
@@ -57,7 +54,6 @@ class Version(_Process, example="SELECT package, version FROM version WHERE pack
 class CaptureFault(Fact, source="faults.log", example="SELECT text, log FROM capture_fault"):
     """A fault of the capture itself, which switched it off."""
 
-    process: ProcessNumber
     text: Annotated[str, "what it was"]
     log: Annotated[str, "path of the file with the details"]
 
@@ -65,7 +61,6 @@ class CaptureFault(Fact, source="faults.log", example="SELECT text, log FROM cap
 class CaptureWindow(_Process, example="SELECT session, steps, ended_by, bytes FROM capture_window"):
     """A period that the profiler recorded."""
 
-    process: ProcessNumber
     session: Annotated[str, "name of its timeline, for --session"]
     begin_ns: Annotated[Instant, "when it opened"]
     end_ns: Annotated[Instant, "when it closed; NULL if the process was cut short before"]
@@ -82,7 +77,6 @@ class CaptureWindow(_Process, example="SELECT session, steps, ended_by, bytes FR
 class Environment(_Process, example="SELECT name, value, set_by FROM environment"):
     """User settings that change how XLA works."""
 
-    process: ProcessNumber
     name: Annotated[str, "environment variable"]
     value: Annotated[str, "its value"]
     set_by: Annotated[str, "environment (before the program started) or program"]
@@ -98,7 +92,6 @@ class Metric(
 ):
     """A metric of the last report."""
 
-    process: ProcessNumber
     name: Annotated[str, "name of the metric"]
     unit: Annotated[str, "ns, bytes or none"]
     samples: Annotated[int, "number of samples"]
@@ -117,7 +110,6 @@ class Counter(
 ):
     """A counter of the last report."""
 
-    process: ProcessNumber
     name: Annotated[str, "name of the counter"]
     value: Annotated[int, "its value"]
 
@@ -130,7 +122,6 @@ class Step(
 ):
     """What a thread did between two barriers that launched work."""
 
-    process: ProcessNumber
     thread: ThreadId
     main: Annotated[bool, "whether it is the main thread"]
     tail: Annotated[bool, "whether it is the time after the last barrier, not a step"]
@@ -169,7 +160,6 @@ class Cut(
     some; long steps are also cut elsewhere.
     """
 
-    process: ProcessNumber
     thread: ThreadId
     main: Annotated[bool, "whether it is the main thread"]
     step: Annotated[Number, "index of the step that it is a part of"]
@@ -197,7 +187,6 @@ class EnclosingLoop(
     updated parameters.
     """
 
-    process: ProcessNumber
     file: Annotated[str, "path of the call site"]
     line: Annotated[Number, "its line"]
     via: Annotated[str, "function of the framework that it called, if any"]
@@ -215,7 +204,6 @@ class ProcessorUse(
 ):
     """What a thread of the loop had of the processors, by then."""
 
-    process: ProcessNumber
     thread: ThreadId
     at_ns: Annotated[Instant, "when"]
     run_ns: Annotated[Duration, "how long it had run since it began"]
@@ -224,6 +212,7 @@ class ProcessorUse(
 
 class JudgedPart(
     Fact,
+    process=False,
     source="derived",
     example="SELECT (end_ns - begin_ns) / 1e9 AS seconds FROM judged_part",
 ):
@@ -238,7 +227,6 @@ class JudgedPart(
 class StepPeriod(_StepLog, example="SELECT process, thread, barriers FROM step_period"):
     """How many barriers make one iteration."""
 
-    process: ProcessNumber
     thread: ThreadId
     barriers: Annotated[int, "smallest period of the sequence of barrier call sites"]
 
@@ -251,7 +239,6 @@ class Compilation(
 ):
     """One compilation."""
 
-    process: ProcessNumber
     thread: Annotated[int, "operating-system id of the thread, where known"]
     index: Annotated[Number, "number of the compilation in its process, from 0"]
     step: Annotated[Number, "barrier index that it happened before, where known"]
@@ -278,7 +265,6 @@ class Launch(
 ):
     """A call site that launched graphs, in frameworks without barriers."""
 
-    process: ProcessNumber
     count: Annotated[int, "how often"]
     work: Annotated[float, "operations and bytes of the heaviest of its graphs"]
     steps: Annotated[int, "how often a step ended with it"]
@@ -297,7 +283,6 @@ class ReadOrigin(
 ):
     """Reads of which is known what launched the work, in frameworks without barriers."""
 
-    process: ProcessNumber
     count: Annotated[int, "how many, in some of the steps"]
     late: Annotated[int, "how many of them after the same line had launched again"]
     site: Site
@@ -308,7 +293,6 @@ class CompilePhase(
 ):
     """What a part of compiling took alone, where the framework tells."""
 
-    process: ProcessNumber
     compilation: Annotated[int, "number of the compilation, if it made one"]
     phase: Annotated[str, "dynamo, aot, inductor, triton or other"]
     duration_ns: Annotated[Duration, "how long, without the other phases"]
@@ -319,7 +303,6 @@ class GraphBreak(
 ):
     """A place where a compiled function is split into several graphs."""
 
-    process: ProcessNumber
     compiled: Annotated[str, "the function that is split"]
     reason: Annotated[str, "why, as the compiler says it"]
     hint: Annotated[str, "what the compiler suggests, if anything"]
@@ -335,7 +318,6 @@ class CompileLimit(_StepLog, example="SELECT compiled, name, what, argument FROM
     it.
     """
 
-    process: ProcessNumber
     compiled: Annotated[str, "the function"]
     defined_file: Annotated[str, "file that defines it, if the program does"]
     defined_line: Annotated[int, "line of that definition"]
@@ -363,7 +345,6 @@ class KeyChange(
     the framework compiles functions, and its line if known.
     """
 
-    process: ProcessNumber
     index: Annotated[Number, "number of the compilation"]
     nth: Annotated[Number, "order, from 0"]
     against: Annotated[Number, "number of the earlier compilation"]
@@ -385,7 +366,6 @@ class RepeatedLine(_StepLog, example="SELECT file, line, op, copies FROM repeate
     long.
     """
 
-    process: ProcessNumber
     index: Annotated[Number, "number of the compilation"]
     op: Annotated[str, "operation that it makes most often, as the framework lowers it"]
     copies: Annotated[int, "how many, about"]
@@ -402,7 +382,6 @@ class Execution(
 ):
     """One launched graph."""
 
-    process: ProcessNumber
     index: Annotated[Number, "number of the execution in its process, from 0"]
     graph_hash: Annotated[str, "hash of the graph"]
     cause: Annotated[str, "the log's sentence"]
@@ -419,7 +398,6 @@ class HostSync(
 ):
     """Reads of device values by the host, by step and call site."""
 
-    process: ProcessNumber
     thread: ThreadId
     step: Annotated[Number, "barrier index that they happened before"]
     tail: Annotated[bool, "after the last barrier"]
@@ -438,7 +416,6 @@ class DataWait(
 ):
     """Waiting for the next batch."""
 
-    process: ProcessNumber
     thread: ThreadId
     step: Annotated[Number, "barrier index"]
     count: Annotated[int, "batches"]
@@ -452,7 +429,6 @@ class Upload(
 ):
     """Tensors sent to the device, by step and call site."""
 
-    process: ProcessNumber
     thread: ThreadId
     step: Annotated[Number, "barrier index that they were sent before"]
     tail: Annotated[bool, "after the last barrier"]
@@ -465,7 +441,6 @@ class Upload(
 class StateSave(_StepLog, example="SELECT step, duration_ns FROM state_save"):
     """Checkpoints saved, by step and call site."""
 
-    process: ProcessNumber
     thread: ThreadId
     step: Annotated[Number, "barrier index that they were saved before"]
     tail: Annotated[bool, "after the last barrier"]
@@ -477,7 +452,6 @@ class StateSave(_StepLog, example="SELECT step, duration_ns FROM state_save"):
 class Fallback(_CallSites, example="SELECT op, file, line, count FROM fallback"):
     """Operators seen falling back to the CPU in probe steps."""
 
-    process: ProcessNumber
     op: Annotated[
         str, "operator, as its counter is named; NULL where a console log does not name it"
     ]
@@ -492,7 +466,6 @@ class FallbackCount(
 ):
     """How often operators fell back, by when it was counted."""
 
-    process: ProcessNumber
     step: Annotated[Number, "barrier index"]
     tail: Annotated[bool, "after the last barrier"]
     name: Annotated[str, "counter: the operator, including those that read a scalar"]

@@ -93,7 +93,7 @@ def _field(name: str, annotation: Any) -> Field:
 def columns(fact: type[Fact]) -> dict[str, Column]:
     """The columns of a fact's table, in the order of its fields."""
     own = dict(column for field in fields(fact) for column in _columns(field))
-    return {**_PROCESS, **own} if fact.about.event else own
+    return {**_PROCESS, **own} if fact.about.process else own
 
 
 def _columns(field: Field) -> Iterator[tuple[str, Column]]:

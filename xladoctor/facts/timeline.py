@@ -8,7 +8,6 @@ from xladoctor.recording.bootstrap._xladoctor.facts import (
     Fact,
     Instant,
     Number,
-    ProcessNumber,
     Site,
     ThreadId,
 )
@@ -23,7 +22,6 @@ class _Derived(Fact, source="derived", files=TIMELINE_FILES): ...
 class Timeline(_Decoded, example="SELECT file, events, complete, steps_from FROM timeline"):
     """A captured timeline (an XSpace)."""
 
-    process: ProcessNumber
     host: Annotated[str, "name of the machine, as the timeline or its file says"]
     pid: Annotated[int, "id of the process, where the timeline says it"]
     rank: Annotated[Number, "rank in a distributed job, where the timeline or its name says it"]
@@ -47,7 +45,6 @@ class Timeline(_Decoded, example="SELECT file, events, complete, steps_from FROM
 class Plane(_Decoded, example="SELECT plane, name, kind FROM plane"):
     """A plane of the timeline: a host, a device, or what goes with them."""
 
-    process: ProcessNumber
     plane: Annotated[Number, "number of the plane in its file"]
     name: Annotated[str, "name, as /host:CPU or /device:TPU:0"]
     kind: Annotated[str, "host, device, metadata or other"]
@@ -56,7 +53,6 @@ class Plane(_Decoded, example="SELECT plane, name, kind FROM plane"):
 class Line(_Decoded, example="SELECT name, events FROM line WHERE main"):
     """A line of a plane: a thread, a stream, or a view of the device."""
 
-    process: ProcessNumber
     line: Annotated[Number, "number of the line in its file"]
     plane: Annotated[Number, "number of its plane"]
     id: Annotated[int, "id that the profiler gave it"]
@@ -74,7 +70,6 @@ class Event(
     query names it.
     """
 
-    process: ProcessNumber
     event: Annotated[int, "number of the event in its file"]
     line: Annotated[Number, "number of its line"]
     plane: Annotated[Number, "number of its plane"]
@@ -101,7 +96,6 @@ class Event(
 class EventStat(_Decoded, example="SELECT name, count(*) AS n FROM event_stat GROUP BY name"):
     """Every stat of every event; large, decoded when a query names it."""
 
-    process: ProcessNumber
     event: Annotated[int, "number of the event"]
     name: Annotated[str, "name of the stat"]
     kind: Annotated[str, "double, uint64, int64, str, bytes or ref"]
@@ -117,7 +111,6 @@ class TimelineStep(
     other and add up to the duration.
     """
 
-    process: ProcessNumber
     step: Annotated[
         Number, "index of the barrier in table step where it could be joined, else a number"
     ]
@@ -146,7 +139,6 @@ class HostSegment(
     gaps.
     """
 
-    process: ProcessNumber
     segment: Annotated[Number, "number of the segment, from 0"]
     step: Annotated[Number, "step that it lies in, as in timeline_step"]
     activity: Annotated[str, "compile, wait, upload, input, save, dispatch or python"]
@@ -165,7 +157,6 @@ class HostSegment(
 class Region(_Derived, example="SELECT path, sum(self_ns) AS ns FROM region GROUP BY path"):
     """A label that the program put around a part of its loop, each time that it was there."""
 
-    process: ProcessNumber
     region: Annotated[Number, "number of the region, from 0, in order of time"]
     parent: Annotated[Number, "region that it lies in"]
     name: Annotated[str, "its label"]
@@ -186,7 +177,6 @@ class CompiledPart(
 ):
     """A call of a part of a compiled function, which graph breaks make of it."""
 
-    process: ProcessNumber
     compile_id: Annotated[str, "number that the compiler gave it, as 0/1: function and version"]
     step: Annotated[Number, "step that it began in, as in timeline_step"]
     begin_ns: Annotated[Instant, "its start"]
@@ -196,7 +186,6 @@ class CompiledPart(
 class SplitCall(_Derived, example="SELECT frame, parts, part, count, between_ns FROM split_call"):
     """A compiled part that begins within calls of another, as what follows a graph break does."""
 
-    process: ProcessNumber
     frame: Annotated[
         str, "the function that is called, by the number that its compile_ids begin with"
     ]
@@ -216,7 +205,6 @@ class DeviceExecution(
 ):
     """A graph that the loop's thread launched, as the busiest device ran it."""
 
-    process: ProcessNumber
     execution: Annotated[Number, "number of the execution, from 0, in the order of launching"]
     device: Annotated[Number, "number of the device"]
     launched_ns: Annotated[Duration, "when the host had handed it over"]
@@ -231,7 +219,6 @@ class DeviceExecution(
 class Device(_Derived, example="SELECT name, busy_ns / (busy_ns + idle_ns) AS busy FROM device"):
     """A device in the timeline."""
 
-    process: ProcessNumber
     device: Annotated[Number, "number of the device in its process, from 0"]
     name: Annotated[str, "name of its plane; /host:CPU for the CPU client's threads"]
     kind: Annotated[str, "CPU, GPU, TPU or other"]
@@ -246,7 +233,6 @@ class DeviceStep(_Derived, example="SELECT step, busy_ns, idle_input_ns FROM dev
     up to the step.
     """
 
-    process: ProcessNumber
     device: Annotated[Number, "number of the device"]
     step: Annotated[Number, "step, as in timeline_step"]
     busy_ns: Annotated[Duration, "it ran something"]
@@ -274,7 +260,6 @@ class IdleGap(
 ):
     """A stretch in which a device ran nothing."""
 
-    process: ProcessNumber
     device: Annotated[Number, "number of the device"]
     step: Annotated[Number, "step that it began in"]
     begin_ns: Annotated[Instant, "its start"]
@@ -289,7 +274,6 @@ class DeviceOp(
 ):
     """An operation of a module on a device, all its executions together."""
 
-    process: ProcessNumber
     device: Annotated[Number, "number of the device"]
     hlo_module: Annotated[str, "module"]
     hlo_op: Annotated[str, "instruction; the event's name where there is no HLO"]
@@ -305,7 +289,6 @@ class DeviceLaunch(
     with what they led to.
     """
 
-    process: ProcessNumber
     device: Annotated[Number, "number of the device"]
     step: Annotated[Number, "step that they began in"]
     how: Annotated[
@@ -320,7 +303,6 @@ class KernelSite(_Derived, example="SELECT hlo_op, file, line FROM kernel_site W
     the gradient of, where Python was recorded.
     """
 
-    process: ProcessNumber
     hlo_op: Annotated[str, "name of the operation, as in device_op"]
     file: Annotated[str, "file of the function, as the profiler names it"]
     line: Annotated[int, "line at which it begins"]
@@ -336,7 +318,6 @@ class HostOp(
     it with what it launched.
     """
 
-    process: ProcessNumber
     step: Annotated[Number, "step that it began in"]
     name: Annotated[str, "operator, call of the device's runtime, or label"]
     count: Annotated[int, "how often"]
@@ -354,7 +335,6 @@ class EagerOp(
     one name and place together, where it calls such functions; without what makes batches.
     """
 
-    process: ProcessNumber
     step: Annotated[Number, "step that it began in"]
     place: Annotated[str, "where: optimizer, backward, or else loop"]
     name: Annotated[str, "name of the outermost operator"]
@@ -373,7 +353,6 @@ class HostSample(
 ):
     """Where Python was in the threads that run the loop or make its batches."""
 
-    process: ProcessNumber
     phase: Annotated[str, "warmup, loop, or after (no iteration ended after it)"]
     thread: ThreadId
     main: Annotated[bool, "whether it is the main thread"]

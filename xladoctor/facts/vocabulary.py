@@ -5,7 +5,7 @@ from typing import Annotated
 from xladoctor.recording.bootstrap._xladoctor.facts import Fact, Number
 
 
-class _Vocabulary(Fact, source="frontend"): ...
+class _Vocabulary(Fact, source="frontend", process=False): ...
 
 
 class OperatorTrait(

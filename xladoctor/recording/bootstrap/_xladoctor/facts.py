@@ -40,9 +40,6 @@ Count = Annotated[int, Kind("BIGINT", -_COUNT, _COUNT)]
 Size = Annotated[int, Kind("BIGINT", 0, _COUNT)]
 Number = Annotated[int, Kind("INTEGER", 0, 2**31 - 1)]  # of a line, a step, a site
 Shape = Annotated[tuple[Size, ...], Kind("BIGINT[]", most=64)]
-ProcessNumber = Annotated[
-    int, Kind("INTEGER", text="number of the process in this evidence, from 0")
-]
 ThreadId = Annotated[int, Kind("BIGINT", -(2**31), 2**62, "operating-system id of the thread")]
 #: Of an array, as the framework names it; in a table as HLO text does.
 ElementType = Annotated[str, Kind(role="element type")]
@@ -58,17 +55,19 @@ class About(NamedTuple):
     """What is true of all facts of a class.
 
     Attributes:
-        event: what tells its lines in ``steps.jsonl`` from others, if the capture writes them. The
-            process is not among their fields: it is that whose log it is.
+        event: what tells its lines in ``steps.jsonl`` from others, if the capture writes them.
+        process: whether it is of a process, which then is the first column, and in no record: it
+            is that whose file it is.
         source: where the table's rows come from; empty where it has no table.
         files: patterns of the files whose rows it has, by default the source.
         example: a query that shows what the table is good for.
     """
 
-    event: str
-    source: str
-    files: tuple[str, ...]
-    example: str
+    event: str = ""
+    source: str = ""
+    files: tuple[str, ...] = ()
+    example: str = ""
+    process: bool = True
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
@@ -77,13 +76,20 @@ class Fact:
     has source and files of its base where it takes none.
     """
 
-    about: ClassVar[About] = About("", "", (), "")
+    about: ClassVar[About] = About()
 
     def __init_subclass__(
-        cls, event: str = "", source: str = "", files: tuple[str, ...] = (), example: str = ""
+        cls,
+        event: str = "",
+        source: str = "",
+        files: tuple[str, ...] = (),
+        example: str = "",
+        process: bool = True,
     ) -> None:
-        source = source or cls.about.source
-        cls.about = About(event, source, files or cls.about.files or (source,), example)
+        base = cls.about
+        source = source or base.source
+        files = files or base.files or (source,)
+        cls.about = About(event, source, files, example, process and base.process)
 
     def __init__(self, **fields: Any) -> None:
         vars(self).update(fields)
