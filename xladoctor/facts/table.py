@@ -110,6 +110,14 @@ def _columns(field: Field) -> Iterator[tuple[str, Column]]:
         yield name, Column(field.kind.sql or _SQL[field.type], field.text)
 
 
+def columns_of(record: Any, fact: type[Fact]) -> dict[str, Any]:
+    """The columns that a record has as fields of the same names; lines of code are no such fields,
+    as a record has their numbers.
+    """
+    names = (field.name for field in fields(fact) if not field.kind.role)
+    return {name: getattr(record, name) for name in names if hasattr(record, name)}
+
+
 def facts_in(module: ModuleType) -> list[type[Fact]]:
     """The facts that a module declares."""
     return [
