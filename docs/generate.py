@@ -31,7 +31,15 @@ from xladoctor.diagnosis.rule_row import ROW_COLUMNS
 from xladoctor.doctor import load_evidence
 from xladoctor.environment.releases import tried
 from xladoctor.evidence.catalog import public_macros, public_views
-from xladoctor.evidence.schema import CHANGES, EVIDENCE_VERSION, EXAMPLES, TABLES, VIEWS, Column
+from xladoctor.evidence.schema import (
+    CHANGES,
+    EVIDENCE_VERSION,
+    EXAMPLES,
+    STABLE,
+    TABLES,
+    VIEWS,
+    Column,
+)
 from xladoctor.ingest import run_records
 from xladoctor.report import comparison_json, terminal
 from xladoctor.report.interface import Report, Style
@@ -172,6 +180,7 @@ def evidence_entry(name: str, text: str, columns: Mapping[str, Column]) -> str:
         for column, described in columns.items()
     )
     table = f"| Column | Type | Meaning |\n| --- | --- | --- |\n{rows}\n\n" if rows else ""
+    text = f"*Stable.* {text}" if name in STABLE else text
     return f"### {name}\n\n{text}\n\n{table}```sql\n{EXAMPLES[name]}\n```\n"
 
 

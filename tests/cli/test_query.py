@@ -237,7 +237,7 @@ def test_schema_needs_no_run_and_loads_nothing_heavy() -> None:
 
 def test_schema_of_some_tables() -> None:
     heads = [line for line in lines("--schema", "counter", "loop") if line[:1].strip()]
-    assert heads == ["counter", "loop  (view)"]
+    assert heads == ["counter", "loop  (view)  (stable)"]
 
 
 def test_schema_has_the_columns_of_views_the_calls_of_macros_and_examples() -> None:
@@ -250,7 +250,7 @@ def test_schema_has_the_columns_of_views_the_calls_of_macros_and_examples() -> N
 def test_schema_says_its_version_and_leaves_out_what_is_internal() -> None:
     shown = lines("--schema")
     assert shown[0].startswith(f"  Version {EVIDENCE_VERSION}. Instants are nanoseconds")
-    assert "steady_step  (view)" in shown
+    assert "steady_step  (view)  (stable)" in shown
     assert "loop_row  (view)" not in shown
     assert lines("--schema", "loop_row")[1].startswith("  Internal: rows of table step")
 
@@ -258,7 +258,8 @@ def test_schema_says_its_version_and_leaves_out_what_is_internal() -> None:
 def test_schema_of_a_run_marks_what_it_lacks(tmp_path: Path) -> None:
     (tmp_path / "report.txt").write_text(READS)
     shown = lines(tmp_path / "report.txt", "counter", "step", "--schema")
-    assert [line for line in shown if line[:1].strip()] == ["counter", "step  (not in this run)"]
+    heads = [line for line in shown if line[:1].strip()]
+    assert heads == ["counter", "step  (stable)  (not in this run)"]
     assert "recompilation" in lines(SAMPLE, "--schema", "recompilation")
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support import Row, complete, evidence, step
-from xladoctor.diagnosis.interface import Claim
+from xladoctor.diagnosis.interface import Claim, Do, What
 from xladoctor.diagnosis.rule import RuleError
 from xladoctor.diagnosis.whatif import Estimate, Fix, WhatIf, claims_of
 from xladoctor.diagnosis.whatif.claims import apply
@@ -158,7 +158,7 @@ def steps_of(words: str, count: int = 13) -> list[str]:
     return [words] * count
 
 
-def claim(do: str, what: str, line: int | None = None, **fields: Any) -> Claim:
+def claim(do: Do, what: What, line: int | None = None, **fields: Any) -> Claim:
     return Claim(do, what, None if line is None else TRAIN, line, **fields)
 
 
@@ -451,7 +451,7 @@ CALM = "python 100; barrier@40: dispatch 20 > 10"
         (0.0, "tracing", 1.0, 0),
     ],
 )
-def test_part_of_python(tracing: float | None, what: str, part: float, gained: int) -> None:
+def test_part_of_python(tracing: float | None, what: What, part: float, gained: int) -> None:
     """With what is traced goes the barrier's own work for it, 20 µs here."""
     assert gain_us(CALM, claim("remove", what, part=part), tracing=tracing) == gained
 

@@ -11,7 +11,8 @@ from tests.ingest.test_run_directory import FAULT, MANIFEST, WINDOW, add_process
 from xladoctor.evidence.database import Database
 from xladoctor.evidence.load import build
 from xladoctor.evidence.schema import TABLES
-from xladoctor.evidence.schema.vocabulary import VOCABULARY
+from xladoctor.facts import vocabulary
+from xladoctor.facts.table import tables
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.run_directory import read_run_directory
 
@@ -50,7 +51,7 @@ ELSEWHERE = TIMELINE | {
     "graph_change",
     "judged_part",
     "host_sample",
-    *VOCABULARY,
+    *tables(vocabulary),
 }
 SAMPLE = Path(__file__).parents[2] / "sample_traces" / "recompiling"
 #: Written where samples of the host tell tracing from other Python.
@@ -68,7 +69,7 @@ def written(tmp_path: Path) -> Ingested:
     with (folder / "steps.jsonl").open("a") as log:
         log.write(f'{{"event": "upload", {common}, "shape": [2], "dtype": "float32"}}\n')
         log.write(f'{{"event": "optimizer", {common}}}\n')
-        batches = '"batch_size": 16, "drop_last": false, "workers": 2'
+        batches = '"batch_size": 16, "drop_last": false, "workers": 2, "pinned": true'
         log.write(f'{{"event": "loader", "site": 0, {batches}}}\n')
         log.write('{"event": "idle", "thread": 1, "site": 0}\n')
         log.write('{"event": "empty", "site": 0, "batch_size": 16, "drop_last": true}\n')

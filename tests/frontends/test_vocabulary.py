@@ -9,9 +9,9 @@ import pytest
 
 from tests.support import Tables, evidence
 from xladoctor.evidence.interface import Evidence
+from xladoctor.facts.parts import Activity
 from xladoctor.frontends.vocabulary import (
     DEFAULT,
-    Activity,
     Event,
     Vocabulary,
     called,

@@ -215,6 +215,7 @@ def test_compile_upload_optimizer_and_loader_lines() -> None:
             "batch_size": 32,
             "drop_last": False,
             "workers": 2,
+            "pinned": None,
             "collate_file": None,
             "collate_line": None,
             "collate_function": None,

@@ -198,9 +198,9 @@ def test_schema_has_every_table_column_and_view() -> None:
 def test_table_that_the_run_does_not_have_is_marked() -> None:
     text = described(["step", "event", "loop"], {"step"}, Style(80))
     assert [line for line in text.splitlines() if line[:1].strip()] == [
-        "step",
+        "step  (stable)",
         "event  (not in this run)",
-        "loop  (view)",
+        "loop  (view)  (stable)",
     ]
 
 

@@ -17,11 +17,11 @@ from tests.report.snapshots import assert_as_before
 from tests.support import finding, location
 from xladoctor.diagnosis.interface import Diagnosis, NotChecked, TimeParts, TimeSpent
 from xladoctor.diagnosis.pictures.interface import Pictures
+from xladoctor.facts.parts import PARTS
 from xladoctor.foreign import harmless
 from xladoctor.report.detail import Detail
 from xladoctor.report.interface import Report, Style
 from xladoctor.report.terminal import render
-from xladoctor.report.words import PARTS
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 CONTROL = re.compile(r"\x1b\[[0-9;]*m")

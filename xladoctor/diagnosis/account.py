@@ -16,13 +16,14 @@ from xladoctor.diagnosis.interface import (
     Explained,
     Finding,
     LineTime,
-    PartName,
     TimeParts,
     TimeSpent,
     Unexplained,
+    What,
 )
 from xladoctor.diagnosis.rule import Rule
 from xladoctor.evidence.interface import Evidence
+from xladoctor.facts.parts import PartName
 from xladoctor.frontends.vocabulary import vocabulary
 
 _ENOUGH = 10  # samples, to tell recording operations from other Python
@@ -32,7 +33,7 @@ _MOST_LINES = 3
 _OVERHEAD: tuple[PartName, ...] = ("startup", "after", "capture")
 _WAITS: tuple[PartName, ...] = ("read", "barrier")
 #: What a claim is about -> the parts that its time is taken from, in this order.
-_PARTS_OF: dict[str, tuple[PartName, ...]] = {
+_PARTS_OF: dict[What, tuple[PartName, ...]] = {
     "compile": ("compile", "warmup_compile"),
     "read": ("read",),
     "upload": ("upload",),

@@ -7,25 +7,15 @@ from typing import Any
 from xladoctor.diagnosis.interface import DeviceOp, DeviceScope, DeviceUse
 from xladoctor.diagnosis.kernels import kernels_of
 from xladoctor.evidence.interface import Evidence
+from xladoctor.facts.parts import IDLE_FOR
 from xladoctor.frontends.vocabulary import vocabulary
 
-_REASONS = (
-    "compile",
-    "wait",
-    "upload",
-    "input",
-    "save",
-    "dispatch",
-    "tracing",
-    "unrecorded",
-    "other",
-)
 _TOP = 5
 
 
 def device_use(evidence: Evidence) -> list[DeviceUse]:
     """The use of each device in the timeline."""
-    sums = ", ".join(f"coalesce(sum(u.idle_{reason}_ns), 0) AS {reason}" for reason in _REASONS)
+    sums = ", ".join(f"coalesce(sum(u.idle_{reason}_ns), 0) AS {reason}" for reason in IDLE_FOR)
     rows = evidence.database.rows(f"""
         SELECT d.process, d.device, d.name, d.kind, count(*) AS steps, sum(u.busy_ns) AS busy,
                sum(u.busy_ns + u.idle_ns) AS total, bool_and(c.steady) AS warm, {sums}
@@ -48,7 +38,7 @@ def _whole(evidence: Evidence) -> list[dict[str, Any]]:
 
 def _use(row: dict[str, Any], evidence: Evidence) -> DeviceUse:
     total = float(row["total"])
-    idle = {reason: float(row.get(reason, 0)) / total for reason in _REASONS}
+    idle = {reason: float(row.get(reason, 0)) / total for reason in IDLE_FOR}
     if not vocabulary(evidence.frontend).records_steps:  # then the framework's Python launches
         idle["dispatch"] += idle.pop("tracing")
     return DeviceUse(

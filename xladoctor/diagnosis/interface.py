@@ -15,6 +15,7 @@ from pydantic import Field
 from xladoctor.diagnosis.naming import fit
 from xladoctor.diagnosis.pictures.interface import Pictures
 from xladoctor.diagnosis.rule import About, BoundBy, Rule, Severity
+from xladoctor.facts.parts import PartName
 
 SCHEMA_VERSION = 3
 CostBasis = Literal["measured", "estimate", "bound", "least", "none"]
@@ -79,6 +80,18 @@ class Cost:
     basis: CostBasis
 
 
+Do = Literal[
+    "remove",
+    "shorten",
+    "make_asynchronous",
+    "overlap",
+    "merge_executions",
+    "compile_once",
+    "constant_cost",
+]
+What = Literal["read", "upload", "input", "save", "barrier", "cut", "compile", "tracing", "other"]
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """One thing that a fix does.
@@ -98,8 +111,8 @@ class Claim:
         compilations: numbers of the compilations in their process.
     """
 
-    do: str
-    what: str
+    do: Do
+    what: What
     file: str | None = None
     line: int | None = None
     part: float = 1.0
@@ -322,24 +335,6 @@ class TimeParts:
     unrecorded_s: float = 0.0
     after_s: float = 0.0
     capture_s: float = 0.0
-
-
-PartName = Literal[
-    "startup",
-    "warmup_compile",
-    "compile",
-    "read",
-    "barrier",
-    "input",
-    "upload",
-    "save",
-    "dispatch",
-    "tracing",
-    "python",
-    "unrecorded",
-    "after",
-    "capture",
-]
 
 
 @dataclass(frozen=True, slots=True)

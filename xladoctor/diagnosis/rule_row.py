@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from xladoctor.diagnosis.interface import CostBasis
+from xladoctor.diagnosis.interface import CostBasis, Do, What
 from xladoctor.diagnosis.rule import Severity
 
 _Number = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -20,8 +20,8 @@ class Claim(BaseModel):
     """As :class:`xladoctor.diagnosis.interface.Claim`."""
 
     model_config = ConfigDict(extra="forbid")
-    do: str
-    what: str
+    do: Do
+    what: What
     file: str | None = None
     line: _Count | None = None
     part: Annotated[float, Field(ge=0, le=1)] | None = None

@@ -17,6 +17,7 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict
 
+from xladoctor.facts.parts import Activity
 from xladoctor.frontends import folders
 
 #: For evidence that does not name its frontend: metrics reports, timelines of other profilers.
@@ -58,7 +59,6 @@ Event = Literal[
     "collective",
     "part",
 ]
-Activity = Literal["compile", "wait", "upload", "input", "save", "dispatch"]
 Word = Literal[
     "barrier",
     "breaks",

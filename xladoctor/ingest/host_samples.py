@@ -7,11 +7,12 @@ doing, and call site.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
+from xladoctor.facts.table import columns_of
+from xladoctor.facts.timeline import HostSample
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.regular import defect, read_text
-from xladoctor.ingest.run_records import DamagedRecord, HostSamplesFile, Sample, read_record
+from xladoctor.ingest.run_records import DamagedRecord, HostSamplesFile, read_record
 from xladoctor.ingest.step_log import CallSites
 
 
@@ -31,19 +32,10 @@ def read_host_samples(path: Path, sites: CallSites, process: int, ingested: Inge
         return
     ingested.table("host_sample")
     for sample in samples:
-        ingested.add("host_sample", **_row(sample, sites, process))
-
-
-def _row(sample: Sample, sites: CallSites, process: int) -> dict[str, Any]:
-    return {
-        "process": process,
-        "phase": sample.phase,
-        "thread": sample.thread,
-        "main": sample.main,
-        "doing": sample.doing,
-        "in_framework": sample.in_framework,
-        "tracing": sample.in_framework,
-        "generator": sample.generator,
-        "count": sample.count,
-        **sites[sample.site].columns(),
-    }
+        ingested.add(
+            "host_sample",
+            process=process,
+            **columns_of(sample, HostSample),
+            tracing=sample.in_framework,
+            **sites[sample.site].columns(),
+        )

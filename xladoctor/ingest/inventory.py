@@ -11,86 +11,32 @@ from collections.abc import Mapping
 from fnmatch import fnmatch
 from pathlib import Path
 
+from xladoctor import facts
 from xladoctor.ingest.interface import Ingested
 
-_OF_STEPS = (
-    "step",
-    "cut",
-    "step_period",
-    "host_sync",
-    "data_wait",
-    "transfer",
-    "upload",
-    "state_save",
-    "optimizer",
-    "idle_optimizer",
-    "loader",
-    "empty_pass",
-    "fallback_count",
-    "outlier",
-    "compilation",
-    "counter",
-    "recompilation",
-    "compile_phase",
-    "graph_break",
-    "compile_limit",
+_PATTERNS = (
+    "steps.jsonl",
+    "metrics.txt",
+    "analysis*.log",
+    "modules*.xplane.pb",
+    "*.xplane.pb",
+    "*.trace.json.gz",
+    "call_sites.json",
+    "host_samples.json",
+    "processor.jsonl",
+    "faults.log",
+    "process.json",
 )
-_OF_MODULES = (
-    "hlo_module",
-    "hlo_instruction",
-    "hlo_parameter",
-    "hlo_frame",
-    "recompilation",
-    "graph_change",
-)
-_OF_TIMELINE = (
-    "timeline",
-    "plane",
-    "line",
-    "event",
-    "event_stat",
-    "timeline_step",
-    "host_segment",
-    "region",
-    "compiled_part",
-    "split_call",
-    "device",
-    "device_step",
-    "device_execution",
-    "device_op",
-    "idle_gap",
-    "host_op",
-    "eager_op",
-    "kernel_site",
-    "device_launch",
-)
+#: Without it the process is left out.
+_OF_PROCESS = ("process.json", "steps.jsonl", "metrics.txt", "modules*.xplane.pb")
 #: Tables that have rows of a file, by the pattern of its name; no table has rows of other files.
 TABLES: dict[str, tuple[str, ...]] = {
-    "steps.jsonl": _OF_STEPS,
-    "metrics.txt": ("metric", "counter"),
-    "analysis*.log": ("compilation", "execution", "recompilation"),
-    "modules*.xplane.pb": _OF_MODULES,
-    "*.xplane.pb": (*_OF_TIMELINE, *_OF_MODULES),
-    "*.trace.json.gz": _OF_TIMELINE,
-    "call_sites.json": (
-        "enclosing_loop",
-        "fallback",
-        "ignore_comment",
-        "read_origin",
-        "source_line",
-    ),
-    "host_samples.json": ("host_sample",),
-    "processor.jsonl": ("processor_use",),
-    "faults.log": ("capture_fault",),
-    "process.json": (
-        "process",
-        "version",
-        "environment",
-        "capture_window",
-        *_OF_STEPS,
-        "metric",
-        *_OF_MODULES,
-    ),
+    pattern: tuple(
+        name
+        for name, table in facts.TABLES.items()
+        if not set(table.files).isdisjoint(_OF_PROCESS if pattern == "process.json" else (pattern,))
+    )
+    for pattern in _PATTERNS
 }
 
 

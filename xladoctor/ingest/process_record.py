@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from xladoctor.facts.run import CaptureWindow, Process
+from xladoctor.facts.table import columns_of
 from xladoctor.foreign import quoted
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.inventory import tables_of
@@ -55,21 +57,8 @@ def add_process(record: ProcessRecord, number: int, folder: Path, ingested: Inge
     ingested.add(
         "process",
         process=number,
-        pid=record.pid,
-        rank=record.rank,
-        host=record.host,
-        processors=record.processors,
-        frontend=record.frontend,
+        **{**columns_of(record, Process), "devices": len(devices)},
         device_kind=kind,
-        devices=len(devices),
-        accelerators=record.accelerators,
-        ended=record.ended,
-        main=record.main,
-        cwd=record.cwd,
-        began_ns=record.began_ns,
-        exit_ns=record.exit_ns,
-        ended_ns=record.ended_ns,
-        uncaught=record.uncaught,
     )
     for package, version in record.versions.items():
         ingested.add("version", process=number, package=package, version=version)
@@ -201,21 +190,8 @@ def note_windows_closed_early(limit: object, path: Path, ingested: Ingested) -> 
 
 
 def _add_windows(record: ProcessRecord, number: int, folder: Path, ingested: Ingested) -> None:
-    names = (
-        "session",
-        "begin_ns",
-        "end_ns",
-        "steps",
-        "ended_by",
-        "bytes",
-        "stop_ns",
-        "write_ns",
-        "of_program",
-    )
     for window in record.windows:
-        ingested.add(
-            "capture_window", process=number, **{name: getattr(window, name) for name in names}
-        )
+        ingested.add("capture_window", process=number, **columns_of(window, CaptureWindow))
     if record.modules_too_large:
         ingested.notes.append(
             f"{folder.name}: the modules of later compilations are left out:"

@@ -13,10 +13,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, Union
 
 import msgspec
 from msgspec import Meta, Struct
+
+from xladoctor.facts.table import facts_in
+from xladoctor.ingest.fact_decoder import decoded
+from xladoctor.recording.bootstrap._xladoctor import facts
+from xladoctor.recording.bootstrap._xladoctor.facts import Fact
 
 _DURATION = 2**53  # ns: 104 days; clocks may step back a little
 _INSTANT = 2**62  # ns since 1970: the year 2116
@@ -28,7 +33,6 @@ Count = Annotated[int, Meta(ge=-_COUNT, le=_COUNT)]
 Size = Annotated[int, Meta(ge=0, le=_COUNT)]
 Number = Annotated[int, Meta(ge=0, le=2**31 - 1)]  # of a line, a step, a site
 Identity = Annotated[int, Meta(ge=-(2**31), le=2**62)]  # of a process, a thread
-Shape = Annotated[tuple[Size, ...], Meta(max_length=64)]
 Loop = tuple[str, Number, Number, str]  # file, first and last line, function
 
 
@@ -336,189 +340,9 @@ class Cut(Part, frozen=True, tag="cut"):
     """It ended in a read that launched work, in a program without barriers."""
 
 
-class Memory(Record, frozen=True):
-    """Bytes of the device that a graph takes; those of ``alias`` are both argument and output."""
-
-    argument: Size = 0
-    output: Size = 0
-    alias: Size = 0
-    temp: Size = 0
-
-
-#: What differs in the key of a function, and the path of the argument; was, now.
-KeyChange = tuple[str, str, str, str]
-
-
-class Compile(Struct, frozen=True, tag_field="event", tag="compile"):
-    """A compilation: in which step, and in what kind of call.
-
-    Attributes:
-        ordinal: launches of its site before it, where the framework tells of launches.
-        function: that was compiled, where the framework compiles functions.
-        defined: the site of its definition, if the program defines it.
-        against: number, from 1, of the compilation of the function whose key is most alike.
-        changes: what differs from that.
-        made: the site of the line that made each of these, where known.
-        repeated: of a line that the function goes through many times, its site, an operation and
-            its copies; all operations, and the share of them that is repeated.
-        callbacks: calls from the graph to the host.
-        phases: nanoseconds of each part of compiling, alone.
-        cached: whether its code came from a cache on disk, if that is known.
-        used: the site of the line that uses what differs.
-        hint: what the framework suggests.
-    """
-
-    thread: Identity
-    step: Number
-    site: Number | None
-    during: str
-    end_ns: Instant
-    duration_ns: Duration
-    ordinal: Size | None = None
-    function: str | None = None
-    defined: Number | None = None
-    against: Size | None = None
-    changes: tuple[KeyChange, ...] = ()
-    made: tuple[Number | None, ...] = ()
-    repeated: tuple[Number | None, str, Size, Size, float] | None = None
-    memory: Memory | None = None
-    callbacks: Size = 0
-    phases: dict[str, Duration] = {}
-    cached: bool | None = None
-    used: Number | None = None
-    hint: str = ""
-
-
-class Upload(Struct, frozen=True, tag_field="event", tag="upload"):
-    """A shape that was sent to the device, new at its site."""
-
-    thread: Identity
-    step: Number
-    site: Number | None
-    shape: Shape
-    dtype: str
-
-
-class Optimizer(Struct, frozen=True, tag_field="event", tag="optimizer"):
-    """An optimizer stepped for the first time; ``closure`` is the site of the function it got."""
-
-    thread: Identity
-    site: Number | None
-    closure: Number | None = None
-
-
-class IdleOptimizer(Struct, frozen=True, tag_field="event", tag="idle"):
-    """An optimizer stepped, and had nothing to update."""
-
-    thread: Identity
-    site: Number | None
-
-
-class Loader(Struct, frozen=True, tag_field="event", tag="loader"):
-    """A loader was made; ``collate`` is the site of the function that makes its batches."""
-
-    site: Number | None
-    batch_size: Number | None
-    drop_last: bool
-    workers: Number
-    collate: Number | None = None
-
-
-class EmptyPass(Struct, frozen=True, tag_field="event", tag="empty"):
-    """A pass over a loader, made at the site, that gave no batch."""
-
-    site: Number | None
-    batch_size: Number | None
-    drop_last: bool
-
-
-class Outlier(Struct, frozen=True, tag_field="event", tag="outlier"):
-    """A step that took much longer than usual, for no known reason."""
-
-    thread: Identity
-    step: Annotated[int, Meta(ge=-1, le=2**31 - 1)]
-    end_ns: Instant
-    duration_ns: Duration
-    typical_ns: Duration
-    traced: bool
-
-
-class Phases(Struct, frozen=True, tag_field="event", tag="phases"):
-    """Time of compiling that is of an earlier compilation, counted from 1, or of none."""
-
-    thread: Identity
-    phases: dict[str, Duration]
-    number: Number | None = None
-    end_ns: Instant | None = None
-
-
-class Break(Struct, frozen=True, tag_field="event", tag="break"):
-    """A function is split there into several graphs, each time that the site calls it.
-
-    Attributes:
-        whole: it cannot be split there, and is not compiled from then on.
-        ordinal: launches of the site before.
-    """
-
-    site: Number | None
-    place: Number | None
-    function: str
-    reason: str
-    hint: str = ""
-    whole: bool = False
-    ordinal: int = 0
-
-
-class Unbroken(Struct, frozen=True, tag_field="event", tag="unbroken"):
-    """A function was compiled with a graph break, and also without, as its arguments differ."""
-
-    site: Number | None
-    function: str
-
-
-class Limit(Struct, frozen=True, tag_field="event", tag="limit"):
-    """A function that the site calls is compiled no more, as that was needed too often.
-
-    Attributes:
-        defined: the site of its definition, if the program defines it.
-        name: of the setting.
-        size: its value.
-        ordinal: launches of the site before.
-        dynamic: whether sizes that have changed are made dynamic, if that is known.
-        aborts: an error is raised in place of running it eagerly.
-        used: the site of the line that uses what was new at last.
-        hint: what the framework suggests.
-    """
-
-    site: Number | None
-    function: str
-    name: str
-    defined: Number | None = None
-    size: Size | None = None
-    ordinal: Size = 0
-    dynamic: bool | None = None
-    changes: tuple[KeyChange, ...] = ()
-    aborts: bool = False
-    used: Number | None = None
-    hint: str = ""
-
-
-StepLine = (
-    Step
-    | Tail
-    | Cut
-    | Compile
-    | Upload
-    | Optimizer
-    | IdleOptimizer
-    | Loader
-    | EmptyPass
-    | Outlier
-    | Phases
-    | Break
-    | Unbroken
-    | Limit
-)
+#: A line of the step log.
+StepLine = Step | Tail | Cut | Fact
+_STEP_LINE: Any = Union[(Step, Tail, Cut, *map(decoded, facts_in(facts)))]
 #: Every file of records by the pattern of its name, with the type of the file or of a line of it.
 FILES: dict[str, Any] = {
     "run.json": Manifest,
@@ -527,7 +351,7 @@ FILES: dict[str, Any] = {
     "process-*/call_sites.json": CallSitesFile,
     "process-*/host_samples.json": HostSamplesFile,
     "process-*/processor.jsonl": ProcessorUse,
-    "process-*/steps.jsonl": StepLine,
+    "process-*/steps.jsonl": _STEP_LINE,
 }
 
 _T = TypeVar("_T")
@@ -572,6 +396,11 @@ def plain(record: Record) -> dict[str, Any]:
     """A record as a dictionary; without what is as it usually is."""
     built: dict[str, Any] = msgspec.to_builtins(record)
     return built
+
+
+def step_line_decoder() -> Callable[[str], StepLine]:
+    """Decodes and checks the lines of a step log, as :func:`line_decoder` does."""
+    return line_decoder(_STEP_LINE)
 
 
 def line_decoder(kind: Any) -> Callable[[str], Any]:

@@ -11,17 +11,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from xladoctor.ingest.run_records import (
-    Compile,
-    DamagedRecord,
-    Step,
-    StepLine,
-    Tail,
-    line_decoder,
-)
+from xladoctor.ingest.fact_decoder import decoded
+from xladoctor.ingest.run_records import DamagedRecord, Step, StepLine, Tail, step_line_decoder
 from xladoctor.ingest.step_log import CallSites
+from xladoctor.recording.bootstrap._xladoctor import facts
 from xladoctor.warmup import WARMUP
 
+_COMPILE = decoded(facts.Compile)
 _FEW = 10  # steps in which even a loop that compiles each time is in its warm-up
 _SOME = 1000  # steps that may be over at once
 _AT_ONCE = 0.05  # of the thread's time, compiling included: less of a loop is hardly missed
@@ -57,7 +53,7 @@ def sites_of_set_up(lines: Iterable[str], sites: CallSites) -> frozenset[int | N
 
 
 def _decoded(lines: Iterable[str]) -> Iterable[StepLine]:
-    decode = line_decoder(StepLine)
+    decode = step_line_decoder()
     for text in lines:
         try:
             yield decode(text)
@@ -85,7 +81,7 @@ class _Read:
 
     def line(self, line: StepLine) -> None:
         """The next one."""
-        if isinstance(line, Compile):
+        if isinstance(line, _COMPILE):
             self._compiled = True
             self.operations.add(line.site)
             if line.defined is not None or line.function is None:

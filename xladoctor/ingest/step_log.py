@@ -15,36 +15,28 @@ from typing import Any, TypeVar
 import msgspec
 import numpy as np
 
+from xladoctor.facts.table import Field, facts_in, fields, table_name
+from xladoctor.ingest.fact_decoder import decoded
 from xladoctor.ingest.frames import NOWHERE, CallSite
 from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.interface import Ingested
 from xladoctor.ingest.inventory import tables_of
 from xladoctor.ingest.run_records import (
-    Break,
     CallSitesFile,
-    Compile,
     Cut,
     DamagedRecord,
-    EmptyPass,
     Fallback,
-    IdleOptimizer,
     Ignore,
     Launches,
-    Limit,
-    Loader,
-    Memory,
-    Optimizer,
-    Outlier,
     Part,
-    Phases,
     Step,
     StepLine,
     Tail,
-    Unbroken,
-    Upload,
-    line_decoder,
     read_record,
+    step_line_decoder,
 )
+from xladoctor.recording.bootstrap._xladoctor import facts
+from xladoctor.recording.bootstrap._xladoctor.facts import Break, Compile, Fact, Limit, Phases
 from xladoctor.warmup import LEAST_OF_STEP
 
 _HLO_TYPES = {
@@ -61,9 +53,16 @@ _HLO_TYPES = {
     "complex64": "c64",
     "complex128": "c128",
 }
+_MEMORY = ("argument", "output", "temp", "alias")
 _MAX_PERIOD = 16
 _PERIODIC = 0.9
 _ONE_UPDATE = 1.1
+#: Facts that are a row as they are.
+_ROWS = {
+    decoded(fact): (table_name(fact), fields(fact)) for fact in facts_in(facts) if fact.about.source
+}
+_OUTLIER = decoded(facts.Outlier)
+_OF_STEP = (decoded(facts.Compile), decoded(facts.Transfer), _OUTLIER)
 _NOTHING = ("nothing", "", "", "")  # differs, so the graph was thrown away meanwhile
 
 
@@ -171,7 +170,7 @@ def read_step_log(
     the tables as whole as they can be.
     """
     reader = _StepLogReader(sites, process)
-    decode = line_decoder(StepLine)
+    decode = step_line_decoder()
     for number, line in enumerate(lines, 1):
         try:
             reader.take(decode(line))
@@ -206,27 +205,44 @@ class _StepLogReader:
             Step: self._step,
             Tail: self._step,
             Cut: self._cut,
-            Compile: self._compile,
-            Upload: self._upload,
-            Optimizer: self._optimizer,
-            Loader: self._loader,
-            EmptyPass: self._empty_pass,
-            IdleOptimizer: self._idle_optimizer,
-            Outlier: self._outlier,
-            Phases: self._phases,
-            Break: self._breaks.append,
-            Limit: self._limit,
-            Unbroken: lambda line: self._unbroken.add((line.site, line.function)),
+            decoded(facts.Compile): self._compile,
+            decoded(facts.Phases): self._phases,
+            decoded(facts.Break): self._breaks.append,
+            decoded(facts.Limit): self._limit,
+            decoded(facts.Unbroken): lambda line: self._unbroken.add((line.site, line.function)),
         }
 
     def take(self, line: StepLine) -> None:
         if isinstance(line, Part):
             self.logged.note(line)
         if self._sites.light:
-            if isinstance(line, Outlier) and self._was_none[line.thread]:
+            if isinstance(line, _OUTLIER) and self._was_none[line.thread]:
                 return
             line = self._renumbered(line)
-        self._handlers[type(line)](line)
+        self._handlers.get(type(line), self._row)(line)
+
+    def _row(self, line: Fact) -> None:
+        """A fact that is a row as it is, but for its lines of code."""
+        table, columns = _ROWS[type(line)]
+        row: dict[str, Any] = {"process": self._process}
+        for each in columns:
+            row |= self._columns(each, getattr(line, each.name))
+        self._rows.add(table, **row)
+
+    def _columns(self, of: Field, value: Any) -> dict[str, Any]:
+        name, role = of.name, of.kind.role
+        if role == "function":
+            defined = self._sites[value]
+            return {
+                f"{name}_file": defined.file,
+                f"{name}_line": defined.line,
+                f"{name}_function": defined.function,
+            }
+        if role == "element type":
+            value = _HLO_TYPES.get(value, value)
+        elif isinstance(value, tuple):
+            value = self._shapes.setdefault(value, list(value))
+        return {name: value}
 
     def _renumbered(self, line: StepLine) -> StepLine:
         """Without the steps that ended with a launch next to which the loop's is much heavier."""
@@ -239,8 +255,9 @@ class _StepLogReader:
                 self._folded[line.thread] += known.steps
                 return Cut(**{**msgspec.structs.asdict(line), "steps": 0})
             return line
-        if isinstance(line, Compile | Upload | Outlier):
-            return msgspec.structs.replace(line, step=line.step - self._folded[line.thread])
+        if isinstance(line, _OF_STEP):
+            replace: Callable[..., StepLine] = msgspec.structs.replace
+            return replace(line, step=line.step - self._folded[line.thread])
         return line
 
     def _cut(self, line: Cut) -> None:
@@ -497,68 +514,6 @@ class _StepLogReader:
             site=line.site,
         )
 
-    def _upload(self, line: Upload) -> None:
-        self._rows.add(
-            "transfer",
-            process=self._process,
-            thread=line.thread,
-            step=line.step,
-            direction="to_device",
-            shape=self._shapes.setdefault(line.shape, list(line.shape)),
-            dtype=_HLO_TYPES.get(line.dtype, line.dtype),
-            site=line.site,
-        )
-
-    def _outlier(self, line: Outlier) -> None:
-        self._rows.add(
-            "outlier",
-            process=self._process,
-            thread=line.thread,
-            step=line.step,
-            end_ns=line.end_ns,
-            duration_ns=line.duration_ns,
-            typical_ns=line.typical_ns,
-            traced=line.traced,
-        )
-
-    def _optimizer(self, line: Optimizer) -> None:
-        closure = self._sites[line.closure]
-        self._rows.add(
-            "optimizer",
-            process=self._process,
-            thread=line.thread,
-            closure_file=closure.file,
-            closure_line=closure.line,
-            closure_function=closure.function,
-            site=line.site,
-        )
-
-    def _loader(self, line: Loader) -> None:
-        collate = self._sites[line.collate]
-        self._rows.add(
-            "loader",
-            process=self._process,
-            batch_size=line.batch_size,
-            drop_last=line.drop_last,
-            workers=line.workers,
-            collate_file=collate.file,
-            collate_line=collate.line,
-            collate_function=collate.function,
-            site=line.site,
-        )
-
-    def _empty_pass(self, line: EmptyPass) -> None:
-        self._rows.add(
-            "empty_pass",
-            process=self._process,
-            batch_size=line.batch_size,
-            drop_last=line.drop_last,
-            site=line.site,
-        )
-
-    def _idle_optimizer(self, line: IdleOptimizer) -> None:
-        self._rows.add("idle_optimizer", process=self._process, thread=line.thread, site=line.site)
-
     def finish(self) -> Gathered:
         """The tables, after the last line."""
         stopped, self._cuts = self._cuts, {}
@@ -633,11 +588,12 @@ def _not_of_loops(launches: Iterable[Launches]) -> frozenset[int | None]:
     )
 
 
-def _memory(memory: Memory | None) -> int | None:
+def _memory(memory: Mapping[str, int] | None) -> int | None:
     """Bytes of the device that a graph takes with its arguments and results."""
     if memory is None:
         return None
-    return memory.argument + memory.output + memory.temp - memory.alias
+    argument, output, temp, alias = (memory.get(name, 0) for name in _MEMORY)
+    return argument + output + temp - alias
 
 
 def _as_hlo(text: str) -> str:

@@ -6,19 +6,9 @@ import re
 from pathlib import PurePath
 
 from xladoctor.diagnosis.interface import DeviceOp, DeviceUse
+from xladoctor.facts.parts import IDLE_FOR
 from xladoctor.quantities import percent
 
-_WORDS = {
-    "compile": "compiling",
-    "wait": "waiting",
-    "upload": "uploads",
-    "input": "input",
-    "save": "saving",
-    "dispatch": "dispatch",
-    "tracing": "tracing",
-    "other": "Python",
-    "unrecorded": "what is not recorded",
-}
 _TOP = 3
 _MOST_OF_NAME = 60
 _WITHIN = " > "  # between the names of scopes
@@ -153,4 +143,4 @@ def _inner(scope: str) -> str:
 
 def doing(reason: str) -> str:
     """What the host did while a device was idle, in a word."""
-    return _WORDS.get(reason, reason)
+    return IDLE_FOR.get(reason, reason)

@@ -11,14 +11,14 @@ from rich.table import Table
 from rich.text import Text
 
 from xladoctor.evidence.catalog import macro_heads, public_macros, public_views, views
-from xladoctor.evidence.schema import EVIDENCE_VERSION, EXAMPLES, TABLES, VIEWS, Column
+from xladoctor.evidence.schema import EVIDENCE_VERSION, EXAMPLES, STABLE, TABLES, VIEWS, Column
 from xladoctor.report.interface import Style
 from xladoctor.report.text import plain, write
 
 UNITS = (
     "Instants are nanoseconds of the wall clock, durations nanoseconds, sizes bytes, unless a"
-    " column says otherwise. A view or macro that is not listed is internal and may change"
-    " at any time."
+    " column says otherwise. What is marked stable, and the macros, change only with a new version"
+    " of the evidence; everything else may change in any release. What is not listed is internal."
 )
 
 
@@ -45,13 +45,21 @@ def _described(name: str, available: Collection[str] | None, style: Style) -> li
     if name in TABLES:
         mark = "" if available is None or name in available else "  (not in this run)"
         text = f"{TABLES[name].text}; from: {TABLES[name].source}"
-        return [Text(f"{name}{mark}"), _told(text, style), _grid(TABLES[name].columns, style)]
+        return [
+            Text(f"{name}{_stable(name)}{mark}"),
+            _told(text, style),
+            _grid(TABLES[name].columns, style),
+        ]
     if name in views():
         grid = [_grid(VIEWS[name], style)] if name in VIEWS else []
-        return [Text(f"{name}  (view)"), _told(views()[name], style), *grid]
+        return [Text(f"{name}  (view){_stable(name)}"), _told(views()[name], style), *grid]
     macro = macro_heads()[name]
     head = f"{macro.call}  ({'macro, a table' if macro.gives_rows else 'macro'})"
     return [Text(head), _told(macro.text, style)]
+
+
+def _stable(name: str) -> str:
+    return "  (stable)" if name in STABLE else ""
 
 
 def _grid(columns: Mapping[str, Column], style: Style) -> RenderableType:

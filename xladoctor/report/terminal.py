@@ -14,8 +14,9 @@ from rich.style import Style as RichStyle
 from rich.table import Table
 from rich.text import Text
 
-from xladoctor.diagnosis.interface import Diagnosis, Finding, Location, PartName, TimeParts
+from xladoctor.diagnosis.interface import Diagnosis, Finding, Location, TimeParts
 from xladoctor.diagnosis.pictures.interface import Pictures
+from xladoctor.facts.parts import PARTS, PartName
 from xladoctor.quantities import duration, percent
 from xladoctor.report import devices, gate, labels
 from xladoctor.report.closing import closing
@@ -26,7 +27,6 @@ from xladoctor.report.links import link
 from xladoctor.report.step_times import scale, step_times
 from xladoctor.report.text import Hanging, plain, printable, write
 from xladoctor.report.words import (
-    PARTS,
     ROLES,
     STATES,
     cost_of,
@@ -39,23 +39,6 @@ from xladoctor.report.words import (
     unexplained,
 )
 
-#: How the bar draws each part: with blocks, in ASCII, and its colour.
-_DRAWN: dict[PartName, tuple[str, str, str]] = {
-    "startup": ("▁", "_", "bright_black"),
-    "warmup_compile": ("▆", "w", "red"),
-    "compile": ("█", "#", "red"),
-    "read": ("▓", "x", "magenta"),
-    "barrier": ("▞", "=", "green"),
-    "input": ("▒", "i", "yellow"),
-    "upload": ("▚", "u", "cyan"),
-    "save": ("▖", "s", "cyan"),
-    "dispatch": ("▗", "d", "cyan"),
-    "tracing": ("░", "t", "blue"),
-    "python": ("▪", ".", "blue"),
-    "unrecorded": ("╌", "?", "bright_black"),
-    "after": ("▔", "-", "bright_black"),
-    "capture": ("·", ":", "bright_black"),
-}
 _WORTH_SHOWING, _WORTH_SAYING = 0.005, 0.02  # of the whole
 _SEVERITY = {"error": "bold red", "warning": "bold yellow", "info": "bold cyan"}
 _NARROW = 60
@@ -165,8 +148,8 @@ def _steps(diagnosis: Diagnosis, style: Style) -> Group | None:
 
 
 def _drawn(part: PartName, style: Style) -> tuple[str, str]:
-    block, ascii_block, color = _DRAWN[part]
-    return (block if style.unicode else ascii_block), color
+    drawn = PARTS[part]
+    return (drawn.block if style.unicode else drawn.ascii), drawn.color
 
 
 def _bar(spent: Spent, style: Style) -> Text:

@@ -15,12 +15,12 @@ from xladoctor.diagnosis.interface import (
     Finding,
     Ignored,
     NotChecked,
-    PartName,
     RunFacts,
     Steps,
     TimeSpent,
 )
 from xladoctor.diagnosis.verdict import LIMITS
+from xladoctor.facts.parts import PARTS, PartName
 from xladoctor.foreign import quoted
 from xladoctor.quantities import duration, percent
 
@@ -46,23 +46,6 @@ STATES = {
     "tolerated": "let pass",
     "not_judged": "not judged",
 }
-#: The parts of the time, in the order of reports.
-PARTS: dict[PartName, str] = {
-    "startup": "start-up",
-    "warmup_compile": "warm-up compile",
-    "compile": "compile",
-    "read": "reads",
-    "barrier": "device",
-    "input": "input",
-    "upload": "uploads",
-    "save": "saves",
-    "dispatch": "dispatch",
-    "tracing": "tracing",
-    "python": "Python",
-    "unrecorded": "not recorded",
-    "after": "after the loop",
-    "capture": "xladoctor",
-}
 #: What is counted, and the unit behind its value.
 COUNTS: dict[CountName, tuple[str, str]] = {
     "compilations_after_warmup": ("compilations after warm-up", ""),
@@ -86,7 +69,7 @@ _LESS = 0.8  # of a saving that better fixes leave, below which the report says 
 
 def part_name(part: PartName, diagnosis: Diagnosis) -> str:
     """What a part of the time is called: nothing comes after a loop where no steps are known."""
-    return "exit" if part == "after" and diagnosis.steps is None else PARTS[part]
+    return "exit" if part == "after" and diagnosis.steps is None else PARTS[part].label
 
 
 def amount(name: CountName, value: float | None) -> str:
@@ -153,7 +136,7 @@ def unexplained(time: TimeSpent) -> list[str]:
     rows = ["time that no finding explains:"]
     for part in time.unexplained:
         at = ", ".join(f"{line.file}:{line.line} {duration(line.seconds)}" for line in part.lines)
-        rows.append(f"  {PARTS[part.part]} {duration(part.seconds)}{': ' if at else ''}{at}")
+        rows.append(f"  {PARTS[part.part].label} {duration(part.seconds)}{': ' if at else ''}{at}")
     return rows
 
 

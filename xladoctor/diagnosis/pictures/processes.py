@@ -5,9 +5,10 @@ from __future__ import annotations
 from xladoctor.diagnosis.account import told_apart
 from xladoctor.diagnosis.pictures.interface import ProcessStep, Row
 from xladoctor.evidence.interface import Evidence
+from xladoctor.facts.parts import OF_STEP
 
 _MOST = 512  # rows
-_PARTS = ("compile", "read", "barrier", "input", "upload", "save", "dispatch", "tracing", "python")
+_PARTS = tuple(part for part in OF_STEP if part not in ("warmup_compile", "unrecorded"))
 _LOOPS = """
     SELECT s.process, s.thread, any_value(p.host) AS host, any_value(p.rank) AS rank,
            count(*) OVER (PARTITION BY s.process) AS threads,
@@ -32,7 +33,7 @@ def process_steps(evidence: Evidence) -> list[ProcessStep]:
 
 
 def _step(row: Row, evidence: Evidence, *, several_hosts: bool) -> ProcessStep:
-    spent = {part: float(row.get(part) or 0) for part in _PARTS}
+    spent: dict[str, float] = {part: float(row.get(part) or 0) for part in _PARTS}
     spent["python"] = max(0.0, float(row["whole"]) - sum(spent.values()))
     spent |= told_apart(evidence, row).of(spent["barrier"], spent["python"], spent["upload"])
     steps = max(1.0, float(row["steps"] or 0))

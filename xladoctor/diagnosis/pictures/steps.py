@@ -5,20 +5,10 @@ from __future__ import annotations
 from xladoctor.diagnosis.account import told_apart
 from xladoctor.diagnosis.pictures.interface import Row, StepSeries
 from xladoctor.evidence.interface import Evidence
+from xladoctor.facts.parts import OF_STEP
 
 _MOST = 32_768  # rows
-_PARTS = (
-    "warmup_compile",
-    "compile",
-    "read",
-    "barrier",
-    "input",
-    "upload",
-    "save",
-    "dispatch",
-    "tracing",
-    "unrecorded",
-)
+_PARTS = tuple(part for part in OF_STEP if part != "python")  # which is what is left
 _LOGGED = """
     SELECT s.index - greatest(s.barriers, 1) + 1 AS index, greatest(s.barriers, 1) AS steps,
            s.duration_ns, s.compilations,

@@ -8,24 +8,24 @@ from typing import Any
 
 import numpy as np
 
-from xladoctor.diagnosis.interface import Claim
+from xladoctor.diagnosis.interface import Claim, Do, What
 from xladoctor.diagnosis.rule import RuleError
 from xladoctor.diagnosis.whatif.program import (
     ACTIVITIES,
     COMPILE,
     DISPATCH,
     PYTHON,
-    REGIONS,
     UPLOAD,
     WAIT,
     Program,
 )
 from xladoctor.diagnosis.whatif.replay import Change
+from xladoctor.facts.parts import REGIONS
 
 Array = np.ndarray[Any, Any]
 
 #: What a fix can do -> to what; :class:`Claim` says what each means.
-VOCABULARY = {
+VOCABULARY: dict[Do, tuple[What, ...]] = {
     "remove": ("read", "upload", "input", "save", "cut", "tracing", "other"),
     "shorten": ("read",),
     "make_asynchronous": ("read", "barrier", "save"),

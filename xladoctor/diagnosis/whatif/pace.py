@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from xladoctor.diagnosis.whatif.program import COMPILE, REGIONS, Program
+from xladoctor.diagnosis.whatif.program import COMPILE, Program
+from xladoctor.facts.parts import REGIONS
 
 Array = np.ndarray[Any, Any]
 

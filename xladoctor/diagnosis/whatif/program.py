@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from xladoctor.evidence.database import Database
+from xladoctor.facts import parts
 from xladoctor.warmup import WARMUP
 
 Array = np.ndarray[Any, Any]
 
-ACTIVITIES = ("compile", "wait", "upload", "input", "save", "dispatch", "python")
-REGIONS = ("barrier", "read", "input", "save", "upload", "cut")
+ACTIVITIES = (*parts.ACTIVITIES, "python")
 _ENOUGH = 3
 COMPILE, WAIT, UPLOAD, DISPATCH, PYTHON = (
     ACTIVITIES.index(name) for name in ("compile", "wait", "upload", "dispatch", "python")
@@ -33,7 +33,7 @@ class Program:
     Attributes:
         step: step of each item, -1 for none.
         activity: index in :data:`ACTIVITIES`.
-        region: index in :data:`REGIONS`, -1 for none.
+        region: index in :data:`~xladoctor.facts.parts.REGIONS`, -1 for none.
         call: number of the call that the item is part of, -1 for none.
         place: line of the call, as an index in ``places``, -1 if unknown.
         work: least time that the item takes.
@@ -111,7 +111,7 @@ def _codes(column: str, names: tuple[str, ...]) -> str:
 
 _ITEMS = f"""
     SELECT coalesce(step, -1)::BIGINT AS step, {_codes("activity", ACTIVITIES)} AS activity,
-           {_codes("region", REGIONS)} AS region, coalesce(call, -1)::BIGINT AS call,
+           {_codes("region", parts.REGIONS)} AS region, coalesce(call, -1)::BIGINT AS call,
            begin_ns, duration_ns, coalesce(launches, -1)::BIGINT AS launches,
            coalesce(awaits, -1)::BIGINT AS awaits
     FROM host_segment WHERE process = {{process}} ORDER BY segment

@@ -6,23 +6,30 @@ only the outermost is named: STRUCT, STRUCT[], MAP.
 
 from __future__ import annotations
 
-from xladoctor.evidence.schema.graphs import GRAPHS
-from xladoctor.evidence.schema.run import RUN
-from xladoctor.evidence.schema.table import PLACE, PROCESS, SITE, THREAD, Column, columns
+from xladoctor.facts import TABLES
+from xladoctor.facts.table import PLACE, SITE, Column
 
 Columns = dict[str, Column]
 
+
+def columns(text: str) -> Columns:
+    """Parse ``name TYPE meaning`` lines."""
+    rows = (line.split(None, 2) for line in text.splitlines() if line.strip())
+    return {name: Column(kind, meaning) for name, kind, meaning in rows}
+
+
+PROCESS = "process INTEGER number of the process in this evidence, from 0\n"
+THREAD = "thread BIGINT operating-system id of the thread\n"
+
 _OF_PROCESS = columns(PROCESS)
-_SITE = columns(SITE)
-_PLACE = columns(PLACE)
-_STEP = RUN["step"].columns
-_COMPILATION = RUN["compilation"].columns
+_STEP = TABLES["step"].columns
+_COMPILATION = TABLES["compilation"].columns
 _CAUSE = {
     name: column
-    for name, column in GRAPHS["recompilation"].columns.items()
-    if name not in ("process", "index", "role", *_SITE)
+    for name, column in TABLES["recompilation"].columns.items()
+    if name not in ("process", "index", "role", *SITE)
 }
-_MADE = {f"made_{name}": GRAPHS["recompilation"].columns[name] for name in ("role", *_PLACE)}
+_MADE = {f"made_{name}": TABLES["recompilation"].columns[name] for name in ("role", *PLACE)}
 _LOOP = columns(
     PROCESS
     + THREAD
@@ -61,16 +68,12 @@ _REPORTED = columns(
     sends BIGINT how often, as the metric of these bytes counts it
 """
 )
-_LOGGED = columns(
-    PROCESS
-    + PLACE
-    + """
+_LOGGED = {**_OF_PROCESS, **PLACE} | columns("""
     count BIGINT launches or compilations that the line caused
     barriers BIGINT how many the log names besides
     launches BOOLEAN whether launches were counted; otherwise compilations
     op VARCHAR operator that read, where a console log names it
-"""
-)
+""")
 _AGAIN = (
     _COMPILATION
     | _CAUSE
@@ -81,7 +84,7 @@ _AGAIN = (
 )
 
 VIEWS: dict[str, Columns] = {
-    "measured": RUN["metric"].columns
+    "measured": TABLES["metric"].columns
     | columns("""
         meaning VARCHAR what it measures, as in metric_meaning
         rank INTEGER its rank in metric_meaning
@@ -106,8 +109,9 @@ VIEWS: dict[str, Columns] = {
         + """
         kind VARCHAR kind of the read, as in host_sync
     """
-        + SITE
-        + """
+    )
+    | SITE
+    | columns("""
         count BIGINT how many reads
         steps BIGINT steps with one or more
         duration_ns BIGINT time that the host was blocked, compilation not counted
@@ -119,8 +123,7 @@ VIEWS: dict[str, Columns] = {
         costly_turns BOOLEAN whether it waits for long in a loop without barriers: turns are steps
         purpose VARCHAR what for, as in reading_helper, where a known helper reads
         cure VARCHAR what to do instead, a sentence, likewise
-    """
-    ),
+    """),
     "logged_read": _LOGGED,
     "logged_cut": _LOGGED
     | columns("""
@@ -181,16 +184,15 @@ VIEWS: dict[str, Columns] = {
         inputs BIGINT inputs of the graph
         outputs BIGINT outputs of the graph
     """
-        + SITE
-        + """
+    )
+    | SITE
+    | columns("""
         trigger VARCHAR what caused the launch: the log's sentence
         cause STRUCT why it was compiled again: columns of recompilation; NULL for a site's first
-    """
-    ),
-    "compiled_site": columns(
-        PROCESS
-        + SITE
-        + """
+    """),
+    "compiled_site": _OF_PROCESS
+    | SITE
+    | columns("""
         trigger VARCHAR what caused its launches: the log's sentence
         compilations BIGINT compilations
         graphs UBIGINT different graphs
@@ -198,8 +200,7 @@ VIEWS: dict[str, Columns] = {
         seconds_after_warmup DOUBLE of that after warm-up
         kinds MAP compilations by kind of cause, the commonest first
         first INTEGER number of the first of them
-    """
-    ),
+    """),
     "fallback_in_loop": columns(
         PROCESS
         + """
@@ -216,7 +217,7 @@ VIEWS: dict[str, Columns] = {
         base VARCHAR the same without overload and backward suffix
     """
     )
-    | _PLACE
+    | PLACE
     | columns("""
         count BIGINT how often it ran on the CPU at this line
         per_step DOUBLE how often in an iteration; NULL where these are not known
@@ -235,7 +236,7 @@ VIEWS: dict[str, Columns] = {
         places STRUCT[] lines at which some operator ran or a value was read, as the log has it
     """
     ),
-    "computing": GRAPHS["hlo_instruction"].columns
+    "computing": TABLES["hlo_instruction"].columns
     | columns("""
         product BOOLEAN whether it is a product of matrices, a convolution or a custom call
         pass VARCHAR forward, backward, update, or NULL where nothing tells
@@ -252,7 +253,7 @@ VIEWS: dict[str, Columns] = {
         opcode VARCHAR operation that is repeated at the line
     """
     )
-    | _PLACE
+    | PLACE
     | columns("""
         part DOUBLE share (0 to 1) of the graph's instructions that are copies of the first
     """),

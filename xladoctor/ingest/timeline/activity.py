@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from xladoctor.frontends.vocabulary import Activity, events, of_known_runtime, vocabularies
+from xladoctor.facts.parts import ACTIVITIES, Activity
+from xladoctor.frontends.vocabulary import events, of_known_runtime, vocabularies
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.compiling import calls_that_compiled
 from xladoctor.ingest.timeline.intervals import Intervals, Times
@@ -24,7 +25,7 @@ from xladoctor.ingest.xplane.space import Line
 
 #: Activity -> names of events, as a regular expression for the whole name: those of the capture,
 #: and of XLA's runtime as seen in captured timelines. Frontends have more.
-_ACTIVITIES: dict[Activity, str] = {
+_EVENTS: dict[Activity, str] = {
     "compile": r".*Client::Compile.*|CompileToLocalExecutable",
     "wait": r"xladoctor\.read|Wait for (usage|donation) holds|ThunkExecutor::Execute.*"
     r"|.*Buffer::(ToLiteral|Await|GetReadyFuture).*|BlockHostUntil.*",
@@ -33,11 +34,8 @@ _ACTIVITIES: dict[Activity, str] = {
     "save": r"xladoctor\.save",
     "dispatch": r".*Executable::Execute.*|PjRt.*::Execute.*",
 }
-NAMES = tuple(_ACTIVITIES)
-#: Beside these: nothing tells what the thread did; see :mod:`.recorded`.
-UNRECORDED = "unrecorded"
 _RUNTIME = ("compile", "wait", "upload", "dispatch")
-_COMPILE = NAMES.index("compile")
+_COMPILE = ACTIVITIES.index("compile")
 _LAUNCHING_NS = 200_000  # an operator that hands its work to a device has done so by then
 
 
@@ -84,7 +82,7 @@ class Pieces:
     """Disjoint pieces of time in order, each of one activity; the gaps are Python.
 
     Attributes:
-        activity: index in :data:`NAMES`.
+        activity: index in :data:`ACTIVITIES`.
     """
 
     begin: Times
@@ -93,7 +91,7 @@ class Pieces:
 
     def of(self, name: str) -> Intervals:
         """When the thread was at one activity."""
-        which = self.activity == NAMES.index(name)
+        which = self.activity == ACTIVITIES.index(name)
         return Intervals(self.begin[which], self.end[which])
 
 
@@ -154,27 +152,29 @@ def _computing(timeline: Timeline, known: list[tuple[Line, wire.Array]]) -> list
 
 
 def activities(timeline: Timeline, lines: list[Line]) -> dict[str, Intervals]:
-    """When the sequence was at each of :data:`NAMES`; they exclude each other."""
+    """When the sequence was at each of :data:`ACTIVITIES`; they exclude each other."""
     if not lines:
         return {}
     sequence = pieces(timeline, lines)
-    return {name: sequence.of(name) for name in NAMES}
+    return {name: sequence.of(name) for name in ACTIVITIES}
 
 
 def runtime_names(names: list[str]) -> wire.Array:
     """Which of these events are calls of the runtime, in which nothing of the program runs."""
-    return np.isin(_kinds(names), [NAMES.index(name) for name in _RUNTIME])
+    return np.isin(_kinds(names), [ACTIVITIES.index(name) for name in _RUNTIME])
 
 
 def input_names(names: list[str]) -> list[str]:
     """Those of these events in which a thread waits for the next batch, or makes it."""
     kinds = _kinds(names)
-    return [name for name, kind in zip(names, kinds, strict=True) if kind == NAMES.index("input")]
+    return [
+        name for name, kind in zip(names, kinds, strict=True) if kind == ACTIVITIES.index("input")
+    ]
 
 
 def _kinds(names: list[str]) -> wire.Array:
     """The activity of each name, -1 for none."""
-    patterns = [re.compile("|".join(_patterns(activity))) for activity in _ACTIVITIES]
+    patterns = [re.compile("|".join(_patterns(activity))) for activity in ACTIVITIES]
 
     def kind(name: str) -> int:
         fitting = (number for number, p in enumerate(patterns) if p.fullmatch(name))
@@ -185,7 +185,7 @@ def _kinds(names: list[str]) -> wire.Array:
 
 def _patterns(activity: Activity) -> Iterator[str]:
     """What the events of an activity are called, by the runtime and by each frontend."""
-    yield _ACTIVITIES[activity]
+    yield _EVENTS[activity]
     for frontend in vocabularies().values():
         if activity in frontend.activities:
             yield frontend.activities[activity]

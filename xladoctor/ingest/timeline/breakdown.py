@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from xladoctor.facts.parts import ACTIVITIES, UNRECORDED
 from xladoctor.ingest.frames import NOWHERE
 from xladoctor.ingest.interface import Columns, Ingested, Interned
-from xladoctor.ingest.timeline.activity import NAMES, UNRECORDED
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.devices import Device
 from xladoctor.ingest.timeline.intervals import Intervals, Times
@@ -23,7 +23,7 @@ from xladoctor.warmup import WARMUP
 _CLOCKS_NS = 100_000  # step log and profiler read their clocks at different points
 _LONG_NS = 500_000  # of a gap that more than the next launch ends
 _MOST_PLACED = 5000
-_KNOWN = (*NAMES, UNRECORDED)
+_KNOWN = (*ACTIVITIES, UNRECORDED)
 _REASONS = [*_KNOWN, "python"]
 
 

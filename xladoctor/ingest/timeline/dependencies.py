@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from xladoctor.facts.parts import ACTIVITIES, REGIONS, Region
 from xladoctor.frontends.vocabulary import events
 from xladoctor.ingest.frames import NOWHERE
 from xladoctor.ingest.interface import Columns, Ingested, Interned
-from xladoctor.ingest.timeline.activity import NAMES, Pieces, input_names, pieces
+from xladoctor.ingest.timeline.activity import Pieces, input_names, pieces
 from xladoctor.ingest.timeline.breakdown import step_of
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.devices import Device
@@ -34,18 +35,17 @@ from xladoctor.ingest.xplane.space import Line
 
 _LATE_NS = 50_000  # an execution's last event may end this long after the wait for it
 _NO_WAIT_NS = 1000
-_PYTHON = len(NAMES)
-_WAIT = NAMES.index("wait")
+_PYTHON = len(ACTIVITIES)
+_WAIT = ACTIVITIES.index("wait")
 #: Calls by the events that enclose them; a cut has none.
-_NAMED = {
+_NAMED: dict[Region, tuple[str, ...]] = {
     "barrier": events("barrier"),
     "read": ("xladoctor.read",),
     "input": ("xladoctor.input",),
     "save": ("xladoctor.save",),
     "upload": ("xladoctor.upload",),
 }
-_KINDS = (*_NAMED, "cut")
-_CUT = _KINDS.index("cut")
+_CUT = REGIONS.index("cut")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +134,8 @@ def _segments(window: _Window, launched: Times, runs: Intervals) -> Columns:
     return {
         "segment": np.arange(len(begin)),
         "step": _or_null(step_of(window.steps, window.numbers, begin)),
-        "activity": Interned(activity.astype(np.int32), [*NAMES, "python"]),
-        "region": Interned(np.append(calls.kind, -1)[call].astype(np.int32), list(_KINDS)),
+        "activity": Interned(activity.astype(np.int32), [*ACTIVITIES, "python"]),
+        "region": Interned(np.append(calls.kind, -1)[call].astype(np.int32), list(REGIONS)),
         "call": _or_null(call),
         "begin_ns": begin,
         "duration_ns": end - begin,
@@ -207,7 +207,7 @@ def _profiled(window: _Window, waiting: Intervals) -> _Calls:
     count, more = len(reads.begin), len(inputs.begin)
     frames = PythonFrames.of(timeline, window.lines[0] if count else None)
     sites = [*frames.sites(reads.begin, [""] * count), *[NOWHERE] * more]
-    kind = np.repeat([_KINDS.index("read"), _KINDS.index("input")], [count, more])
+    kind = np.repeat([REGIONS.index("read"), REGIONS.index("input")], [count, more])
     file = [timeline.events.add_name(site.file) if site.file else -1 for site in sites]
     line = [-1 if site.line is None else site.line for site in sites]
     begin, end = np.append(reads.begin, inputs.begin), np.append(reads.end, inputs.end)
@@ -223,10 +223,10 @@ def _profiled(window: _Window, waiting: Intervals) -> _Calls:
 
 def _kinds(timeline: Timeline, event: wire.Ints) -> wire.Array:
     kind_of = np.full(len(timeline.events.names), _CUT, np.int8)
-    for kind, names in enumerate(_NAMED.values()):
+    for region, names in _NAMED.items():
         for index in map(timeline.events.index, names):
             if index >= 0:
-                kind_of[index] = kind
+                kind_of[index] = REGIONS.index(region)
     return kind_of[timeline.events.name[event]]
 
 

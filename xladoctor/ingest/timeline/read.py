@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from xladoctor.facts.parts import UNRECORDED
 from xladoctor.frontends.vocabulary import phase_of, written_in
 from xladoctor.ingest import hlo
 from xladoctor.ingest.chrome.space import read_chrome
@@ -15,7 +16,7 @@ from xladoctor.ingest.frames import Folders
 from xladoctor.ingest.gathered import Gathered
 from xladoctor.ingest.interface import Columns, Ingested, Progress
 from xladoctor.ingest.timeline import breakdown, compiling
-from xladoctor.ingest.timeline.activity import UNRECORDED, activities
+from xladoctor.ingest.timeline.activity import activities
 from xladoctor.ingest.timeline.clock import Timeline, kind_of
 from xladoctor.ingest.timeline.compile_phases import compile_phases
 from xladoctor.ingest.timeline.compiled_parts import add_compiled_parts

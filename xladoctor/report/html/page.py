@@ -17,8 +17,9 @@ from typing import Any, TextIO
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from xladoctor.diagnosis.interface import Diagnosis, Finding, PartName
+from xladoctor.diagnosis.interface import Diagnosis, Finding
 from xladoctor.diagnosis.pictures.interface import Lane, Pictures, ProcessStep, Row, StepSeries
+from xladoctor.facts.parts import PARTS, PartName
 from xladoctor.foreign import clean
 from xladoctor.quantities import duration, percent
 from xladoctor.report import devices, gate, words
@@ -144,7 +145,7 @@ def spent(diagnosis: Diagnosis) -> list[dict[str, Any]]:
     if parts is None or not whole:
         return rows
     done = 0.0
-    for part in words.PARTS:
+    for part in PARTS:
         if seconds := getattr(parts, f"{part}_s"):
             name = words.part_name(part, diagnosis)
             rows.append(
@@ -194,9 +195,8 @@ def before(finding: Finding, diagnosis: Diagnosis) -> str | None:
 
 def drawing(steps: StepSeries) -> Row:
     """The steps as the script takes them."""
-    parts = [
-        [part, words.PARTS[part], steps.parts[part]] for part in words.PARTS if part in steps.parts
-    ]
+    spent = steps.parts
+    parts = [[name, part.label, spent[name]] for name, part in PARTS.items() if name in spent]
     return {
         "first": steps.first,
         "counts": steps.counts,
@@ -219,7 +219,7 @@ def compiled(finding: Finding, pictures: Pictures | None) -> list[Row]:
 
 def shown_parts(rows: Sequence[ProcessStep]) -> list[PartName]:
     """The parts that any process spends time on, in the order of reports."""
-    return [part for part in words.PARTS if any(row.parts.get(part) for row in rows)]
+    return [part for part in PARTS if any(row.parts.get(part) for row in rows)]
 
 
 def heat(seconds: float, most: float) -> str:
@@ -239,7 +239,7 @@ def summary(lane: Lane, duration_ns: int) -> str:
     for span in lane.spans:
         spent[span.kind] = spent.get(span.kind, 0) + span.duration_ns
     kinds = sorted(spent, key=lambda kind: -spent[kind])
-    names: Mapping[Any, str] = words.PARTS
+    names: Mapping[Any, str] = {name: part.label for name, part in PARTS.items()}
     told = [f"{names.get(kind, kind)} {percent(spent[kind] / duration_ns)}" for kind in kinds]
     return f"{lane.name}: {', '.join(told)}"
 

@@ -10,6 +10,7 @@ import threading
 from typing import Any, Callable
 
 from . import clock
+from .facts import Compile, Fact
 from .frontend import Counters
 from .step import ThreadState
 
@@ -19,11 +20,11 @@ _RECENT = 256
 class Compilations:
     """Notes what was compiled since a thread's last call."""
 
-    def __init__(self, counters: Counters, emit: Callable[[dict[str, Any]], None]) -> None:
+    def __init__(self, counters: Counters, tell: Callable[[Fact], None]) -> None:
         self._begun = counters.compiled
         self._relaunched = counters.relaunched
         self._times = counters.compile_times
-        self._emit = emit
+        self._tell = tell
         self._lock = threading.Lock()
         self._recent: list[tuple[int, float]] = []  # its number, duration in nanoseconds
         self._timed = 0
@@ -95,16 +96,15 @@ class Compilations:
             self._recent = [*self._recent, *numbered][-_RECENT:]
         jumped = clock.jumped_ns() if new else 0
         for ended, nanoseconds in new:
-            self._emit(
-                {
-                    "event": "compile",
-                    "thread": state.id,
-                    "step": state.index,
-                    "site": site,
-                    "during": during,
-                    "end_ns": int(ended * 1e9) - jumped,
-                    "duration_ns": int(nanoseconds),
-                }
+            self._tell(
+                Compile(
+                    thread=state.id,
+                    step=state.index,
+                    site=site,
+                    during=during,
+                    end_ns=int(ended * 1e9) - jumped,
+                    duration_ns=int(nanoseconds),
+                )
             )
 
 
@@ -121,7 +121,7 @@ class ToldCompilations(Compilations):
             during: the call that compiled: ``launch``, or as for :meth:`note`.
             site: where that was.
             spent: nanoseconds.
-            details: what else its line tells.
+            details: other fields of :class:`~.facts.Compile`.
 
         Returns:
             Its number, from 1.
@@ -131,17 +131,16 @@ class ToldCompilations(Compilations):
             number = self.count
         state.step.compilations += 1
         self.more(state, spent)
-        self._emit(
-            {
-                "event": "compile",
-                "thread": state.id,
-                "step": state.index,
-                "site": site,
-                "during": during,
-                "end_ns": clock.time_ns(),
-                "duration_ns": spent,
+        self._tell(
+            Compile(
+                thread=state.id,
+                step=state.index,
+                site=site,
+                during=during,
+                end_ns=clock.time_ns(),
+                duration_ns=spent,
                 **details,
-            }
+            )
         )
         return number
 

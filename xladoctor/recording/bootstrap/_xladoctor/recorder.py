@@ -10,18 +10,9 @@ Lines of ``steps.jsonl`` (one JSON object each; ``event`` tells which):
 ``cut``      the same for a read that launched work: its graph ends there, the step goes on (in a
              loop with barriers, for every eighth of them in a step); also where a step takes long,
              so that a program which is stopped has told most of it
-``compile``  one compilation: when it ended and how long it took
-``optimizer`` the call site of an optimizer's updates, once, and the function that it computes the
-             loss with, if it was given one
-``idle``     the call site of an optimizer that had nothing to update, once
-``loader``   the call site that made a loader of batches, once for each size of batch
-``empty``    the same, of a loader a pass over which gave no batch
-``upload``   a shape that a call site sent to the device for the first time
-``phases``   time of compiling, by phase, that is of no new compilation
-``break``    a place where a function is split into several graphs, once
-``limit``    a function that is not compiled any more, as that was needed too often
-``outlier``  a step that took much longer than usual
 ``tail``     what a thread did after its last barrier
+
+The others are facts (:mod:`.facts`).
 
 A step is the sum of its cuts and the line that ends it. In each of these, ``reads``, ``uploads``
 and ``saves`` are lists with a row for each call site, ``optimizers`` one for each optimizer;
@@ -38,6 +29,16 @@ from . import clock
 from .call_site import CallSites
 from .compilation_log import CompilationLog
 from .compilations import Compilations, ToldCompilations
+from .facts import (
+    EmptyPass,
+    Fact,
+    IdleOptimizer,
+    Loader,
+    Optimizer,
+    Outlier,
+    Transfer,
+    as_line,
+)
 from .frontend import Counters
 from .growth import Growth
 from .step import Step, ThreadState
@@ -63,7 +64,7 @@ class Recorder:
     def reset(self) -> None:
         """Begin anew, sharing nothing with what was before."""
         kind = ToldCompilations if self._counters.tells_each else Compilations
-        self.compilations: Any = kind(self._counters, self._emit_event)
+        self.compilations: Any = kind(self._counters, self.tell)
         self.log = CompilationLog()
         self._growth = Growth(self._counters)
         self._local = threading.local()
@@ -76,7 +77,7 @@ class Recorder:
         self.off = False
         self.looking = threading.Lock()  # held while the sampler holds frames of the program
         self._optimizers: dict[int, int] = {}  # identity -> number
-        self._loaders: set[Any] = set()
+        self._logged_once: set[Any] = set()  # what :meth:`_log_once` has
         self._shapes: set[Any] = set()  # site, shape and type of what was sent
         self._shapes_of: dict[int | None, int] = {}  # how many, of each site
         self._stride = 1
@@ -218,15 +219,10 @@ class Recorder:
         self._shapes_of[site] = count + 1
         self._shapes.add((site, array.shape, array.dtype))
         dtype = str(array.dtype).rpartition(".")[2]  # without the framework's name
-        self._emit_event(
-            {
-                "event": "upload",
-                "thread": state.id,
-                "step": state.index,
-                "site": site,
-                "shape": list(array.shape),
-                "dtype": dtype,
-            }
+        self.tell(
+            Transfer(
+                thread=state.id, step=state.index, site=site, shape=tuple(array.shape), dtype=dtype
+            )
         )
 
     def save(self, state: ThreadState, site: int | None, begin: int, end: int) -> None:
@@ -252,14 +248,8 @@ class Recorder:
         number = self._optimizers.get(identity)
         if number is None:
             number = self._optimizers[identity] = len(self._optimizers)
-            self._emit(
-                {
-                    "event": "optimizer",
-                    "thread": self.thread().id,
-                    "site": self._sites.here(5),
-                    "closure": closure,
-                }
-            )
+            site = self._sites.here(5)
+            self._emit(as_line(Optimizer(thread=self.thread().id, site=site, closure=closure)))
         return number
 
     def optimizer(self, state: ThreadState, identity: int) -> None:
@@ -275,49 +265,32 @@ class Recorder:
 
     def idle_optimizer(self, state: ThreadState) -> None:
         """An optimizer has stepped several times, and had no parameter to update."""
-        self._emit_event({"event": "idle", "thread": state.id, "site": self._sites.here(5)})
+        self.tell(IdleOptimizer(thread=state.id, site=self._sites.here(5)))
 
-    def loader(
-        self, site: int | None, batch_size: int, drop_last: bool, workers: int, collate: int | None
-    ) -> None:
-        """A loader was made that gives ``batch_size`` samples at a time, put together by the
-        function at ``collate`` if the program defines one.
-        """
-        kind = site, batch_size, drop_last
-        if kind not in self._loaders:
-            self._loaders.add(kind)
-            self._emit_event(
-                {
-                    "event": "loader",
-                    "site": site,
-                    "batch_size": batch_size,
-                    "drop_last": drop_last,
-                    "workers": workers,
-                    "collate": collate,
-                }
-            )
+    def loader(self, loader: Loader) -> None:
+        """A loader was made; logged once for each line and size of batch."""
+        self._log_once(loader, loader.site, loader.batch_size, loader.drop_last)
 
-    def empty_pass(self, site: int | None, batch_size: int, drop_last: bool) -> None:
-        """A pass over a loader that was made there gave no batch."""
-        kind = "empty", site, batch_size, drop_last
-        if kind not in self._loaders:
-            self._loaders.add(kind)
-            self._emit_event(
-                {"event": "empty", "site": site, "batch_size": batch_size, "drop_last": drop_last}
-            )
+    def empty_pass(self, empty: EmptyPass) -> None:
+        """A pass over a loader that was made at the site gave no batch."""
+        self._log_once(empty, empty.site, empty.batch_size, empty.drop_last)
+
+    def _log_once(self, fact: Fact, *key: Any) -> None:
+        if (type(fact), *key) not in self._logged_once:
+            self._logged_once.add((type(fact), *key))
+            self.tell(fact)
 
     def outlier(self, state: ThreadState, duration: int, typical: float, traced: bool) -> None:
         """A step took much longer than usual."""
-        self._emit_event(
-            {
-                "event": "outlier",
-                "thread": state.id,
-                "step": state.index - 1,
-                "end_ns": clock.time_ns(),
-                "duration_ns": duration,
-                "typical_ns": int(typical),
-                "traced": traced,
-            }
+        self.tell(
+            Outlier(
+                thread=state.id,
+                step=state.index - 1,
+                end_ns=clock.time_ns(),
+                duration_ns=duration,
+                typical_ns=int(typical),
+                traced=traced,
+            )
         )
 
     # -- closing a step --------------------------------------------------------------------
@@ -366,9 +339,9 @@ class Recorder:
         elif state.index or line.keys() & {"reads", "uploads", "saves", "compilations", "input"}:
             self._emit_event(line)
 
-    def tell(self, line: dict[str, Any]) -> None:
-        """A frontend's own event."""
-        self._emit_event(line)
+    def tell(self, fact: Fact) -> None:
+        """Log a fact."""
+        self._emit_event(as_line(fact))
 
     def _emit_event(self, line: dict[str, Any]) -> None:
         self._events += 1

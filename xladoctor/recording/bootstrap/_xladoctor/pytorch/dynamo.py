@@ -18,6 +18,7 @@ from typing import Any, Callable
 
 from ..call_site import LIBRARY, USER
 from ..calls import Calls
+from ..facts import Break, Limit, Unbroken
 from ..import_hook import when_imported
 from ..patches import Patches
 from . import breaks, guards
@@ -365,9 +366,7 @@ class Listener:
         if broken not in ways:
             ways.add(broken)
             if len(ways) > 1:
-                self._recorder.tell(
-                    {"event": "unbroken", "site": attempt.site, "function": attempt.function}
-                )
+                self._recorder.tell(Unbroken(site=attempt.site, function=attempt.function))
 
     def broken(
         self, site: int | None, place: int | None, function: str, why: str, hint: str, whole: bool
@@ -378,16 +377,15 @@ class Listener:
         if (place, why) not in self._told:
             self._told.add((place, why))
             self._recorder.tell(
-                {
-                    "event": "break",
-                    "site": site,
-                    "place": place,
-                    "function": function,
-                    "reason": why,
-                    "hint": hint,
-                    "whole": whole,
-                    "ordinal": self._calls.sites.launches.get(site, 0),
-                }
+                Break(
+                    site=site,
+                    place=place,
+                    function=function,
+                    reason=why,
+                    hint=hint,
+                    whole=whole,
+                    ordinal=self._calls.sites.launches.get(site, 0),
+                )
             )
 
     def limited(self, attempt: Attempt, name: str, size: Any) -> None:
@@ -397,20 +395,19 @@ class Listener:
             return
         self._told.add((code, "limit"))
         self._recorder.tell(
-            {
-                "event": "limit",
-                "site": attempt.site,
-                "function": attempt.function,
-                "defined": self._calls.definition(code),
-                "name": name,
-                "size": size if isinstance(size, int) else None,
-                "ordinal": self._calls.sites.launches.get(attempt.site, 0),
-                "dynamic": attempt.dynamic,
-                "changes": [[*change]] if change else [],
-                "aborts": type(attempt.error).__name__ == ABORTS,
-                "used": attempt.used,
-                "hint": guards.hint(attempt.reason or ""),
-            }
+            Limit(
+                site=attempt.site,
+                function=attempt.function,
+                defined=self._calls.definition(code),
+                name=name,
+                size=size if isinstance(size, int) else None,
+                ordinal=self._calls.sites.launches.get(attempt.site, 0),
+                dynamic=attempt.dynamic,
+                changes=((*change,),) if change else (),
+                aborts=type(attempt.error).__name__ == ABORTS,
+                used=attempt.used,
+                hint=guards.hint(attempt.reason or ""),
+            )
         )
 
 

@@ -8,6 +8,7 @@ from types import CodeType, FunctionType, MethodType
 from typing import Any, Callable, Iterator
 
 from ..calls import Calls
+from ..facts import EmptyPass, Loader
 from ..patches import Patches
 
 
@@ -54,7 +55,15 @@ class Loaders:
             places = map(self._calls.definition, _codes_of(loader.collate_fn))
             collate = next((place for place in places if place is not None), None)
             self._made[batches] = site
-            self._recorder.loader(site, size, drops, loader.num_workers, collate)
+            made = Loader(
+                site=site,
+                batch_size=size,
+                drop_last=drops,
+                workers=loader.num_workers,
+                pinned=bool(loader.pin_memory),
+                collate=collate,
+            )
+            self._recorder.loader(made)
 
     def _next_batch(self, original: Any) -> Any:
         timed = self._calls.input(original)
@@ -72,8 +81,10 @@ class Loaders:
     def _gave_nothing(self, batches: Any) -> None:
         """A pass over a loader ended without a batch."""
         if type(batches) is self._torch.utils.data.BatchSampler:
-            site = self._made.get(batches)
-            self._recorder.empty_pass(site, batches.batch_size, batches.drop_last)
+            size, drops = batches.batch_size, batches.drop_last
+            self._recorder.empty_pass(
+                EmptyPass(site=self._made.get(batches), batch_size=size, drop_last=drops)
+            )
 
 
 def _codes_of(function: Callable[..., Any]) -> Iterator[CodeType | None]:

@@ -14,7 +14,7 @@ from typing import Any
 from .. import clock
 from ..anchors import Anchors
 from ..calls import Calls
-from ..frontend import BASE
+from ..facts import Phases
 from ..patches import Patches
 from ..pytorch import guards
 from ..pytorch.dynamo import Attempt, Dynamo, Listener, generated_code
@@ -244,13 +244,12 @@ class Adapter(Listener):
             state = self._recorder.thread()
             self._recorder.compilations.more(state, attempt.spent)
             self._recorder.tell(
-                {
-                    "event": "phases",
-                    "thread": state.id,
-                    "number": self._numbers.get(attempt.id),
-                    "end_ns": clock.time_ns(),
-                    "phases": attempt.phases,
-                }
+                Phases(
+                    thread=state.id,
+                    number=self._numbers.get(attempt.id),
+                    end_ns=clock.time_ns(),
+                    phases=attempt.phases,
+                )
             )
 
 
@@ -263,4 +262,4 @@ def _sessions() -> Any:
 
 def _others_record(events: Any) -> bool:
     """Whether the program uses another framework, whose frontend records what it does."""
-    return any(other.awake and other.framework != BASE for other in _sessions().captures)
+    return any(other.awake and other.framework != "torch" for other in _sessions().captures)

@@ -1,0 +1,12 @@
+"""Every table of the evidence, with its unit and where it comes from.
+
+Instants are nanoseconds of the wall clock, durations nanoseconds. A *call site* is the innermost
+line that is neither Python's own nor the framework's; if that line is in an installed package,
+``user_*`` is the user's nearest line.
+"""
+
+from xladoctor.facts import graphs, run, timeline, vocabulary
+from xladoctor.facts.table import Table, tables
+from xladoctor.recording.bootstrap._xladoctor import facts
+
+TABLES: dict[str, Table] = tables(run, facts, timeline, graphs, vocabulary)

@@ -1,0 +1,150 @@
+"""What follows from the class of a fact: its table, and the columns of that."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from types import ModuleType, NoneType
+from typing import Annotated, Any, NamedTuple, get_args, get_origin
+
+from xladoctor.recording.bootstrap._xladoctor.facts import Fact, Kind
+
+_SQL = {
+    str: "VARCHAR",
+    bool: "BOOLEAN",
+    float: "DOUBLE",
+    int: "BIGINT",
+    tuple[int, ...]: "BIGINT[]",
+    tuple[str, ...]: "VARCHAR[]",
+}
+
+
+class Column(NamedTuple):
+    """A column: DuckDB type and meaning."""
+
+    type: str
+    text: str
+
+
+class Table(NamedTuple):
+    """A table.
+
+    Attributes:
+        text: what it holds, as a part of a sentence.
+        source: what it is read from.
+        files: patterns of the files that have rows of it.
+        example: a query that shows what it is good for.
+    """
+
+    text: str
+    source: str
+    columns: dict[str, Column]
+    files: tuple[str, ...]
+    example: str
+
+
+class Field(NamedTuple):
+    """A field of a fact: its type, and what its annotation says about it."""
+
+    name: str
+    type: Any
+    kind: Kind
+    text: str
+
+
+_PROCESS = {"process": Column("INTEGER", "number of the process in this evidence, from 0")}
+PLACE = {
+    "file": Column("VARCHAR", "path of the named line"),
+    "line": Column("INTEGER", "the named line, from 1"),
+    "function": Column("VARCHAR", "function that the named line is in"),
+    "user_file": Column(
+        "VARCHAR", "path of the user's line that led there, where the named one is a library's"
+    ),
+    "user_line": Column("INTEGER", "that line"),
+    "user_function": Column("VARCHAR", "function that it is in"),
+}
+SITE = {
+    **PLACE,
+    "via": Column("VARCHAR", "function of the framework that the named line called, if any"),
+}
+
+
+def fields(fact: type[Fact]) -> list[Field]:
+    """The fields that a class declares itself."""
+    return [_field(name, annotation) for name, annotation in fact.__annotations__.items()]
+
+
+def _field(name: str, annotation: Any) -> Field:
+    kind, text = None, ""
+    while parts := get_args(annotation):
+        if get_origin(annotation) is Annotated:
+            annotation, *said = parts
+            texts = [each for each in said if isinstance(each, str)]
+            kinds = [each for each in said if isinstance(each, Kind)]
+            kind, text = kind or next(iter(kinds), None), text or "".join(texts)
+        elif NoneType in parts:
+            annotation = parts[0]
+        else:
+            break
+    kind = kind or Kind()
+    return Field(name, annotation, kind, text or kind.text)
+
+
+def columns(fact: type[Fact]) -> dict[str, Column]:
+    """The columns of a fact's table, in the order of its fields."""
+    own = dict(column for field in fields(fact) for column in _columns(field))
+    return {**_PROCESS, **own} if fact.about.process else own
+
+
+def _columns(field: Field) -> Iterator[tuple[str, Column]]:
+    role, name = field.kind.role, field.name
+    if role == "site":
+        yield from SITE.items()
+    elif role == "place":
+        yield from PLACE.items()
+    elif role == "function":
+        yield f"{name}_file", Column("VARCHAR", f"path of {field.text}")
+        yield f"{name}_line", Column("INTEGER", "first line of that function")
+        yield f"{name}_function", Column("VARCHAR", "its name")
+    else:
+        yield name, Column(field.kind.sql or _SQL[field.type], field.text)
+
+
+def columns_of(record: Any, fact: type[Fact]) -> dict[str, Any]:
+    """The columns that a record has as fields of the same names; lines of code are no such fields,
+    as a record has their numbers.
+    """
+    names = (field.name for field in fields(fact) if not field.kind.role)
+    return {name: getattr(record, name) for name in names if hasattr(record, name)}
+
+
+def facts_in(module: ModuleType) -> list[type[Fact]]:
+    """The facts that a module declares."""
+    return [
+        fact
+        for fact in vars(module).values()
+        if isinstance(fact, type)
+        and issubclass(fact, Fact)
+        and fact.__module__ == module.__name__
+        and fact.__annotations__
+        and fact is not Fact
+    ]
+
+
+def tables(*modules: ModuleType) -> dict[str, Table]:
+    """The tables of the facts that modules declare, by their names."""
+    facts = (fact for module in modules for fact in facts_in(module))
+    return {table_name(fact): _table(fact) for fact in facts if fact.about.source}
+
+
+def table_name(fact: type[Fact]) -> str:
+    """The name of a fact's table: ``host_sync`` of ``HostSync``."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", fact.__name__).lower()
+
+
+def _table(fact: type[Fact]) -> Table:
+    about = fact.about
+    text = " ".join((fact.__doc__ or "").split()).removesuffix(".")
+    return Table(
+        text[:1].lower() + text[1:], about.source, columns(fact), about.files, about.example
+    )

@@ -1,0 +1,297 @@
+"""Facts: what the capture records, and what the tables of the evidence hold; each declared once.
+
+A fact is a class. Its annotations are its fields, in the order of the table's columns: a kind,
+which gives unit, SQL type and bounds, and what the value means. From the class follow the line of
+``steps.jsonl`` that the capture writes, its decoder and JSON Schema, ``CREATE TABLE``, the files
+whose loss the table suffers from, and the page about the evidence (``xladoctor/facts``).
+
+Facts of the capture are below; they are made in the user's process, so this file needs the standard
+library alone, and no class is compiled at import as those of ``dataclasses`` are. Tables that only
+readers fill are in ``xladoctor/facts``, in the same form.
+"""
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
+
+if TYPE_CHECKING or sys.version_info >= (3, 11):
+    from typing import dataclass_transform
+else:
+
+    def dataclass_transform(**_: Any) -> Any:
+        return lambda cls: cls
+
+
+class Kind(NamedTuple):
+    """What values are: the SQL type of a column, the bounds that keep sums within it, and what they
+    mean where a field does not say. ``role``: not a column of its own, but those of a line.
+    """
+
+    sql: str = ""
+    least: float | None = None
+    most: float | None = None
+    text: str = ""
+    role: str = ""
+
+
+_COUNT = 2**53
+Duration = Annotated[int, Kind("BIGINT", -_COUNT, _COUNT)]  # ns: 104 days; clocks may step back
+Instant = Annotated[int, Kind("BIGINT", 0, 2**62)]  # ns since 1970: the year 2116
+Count = Annotated[int, Kind("BIGINT", -_COUNT, _COUNT)]
+Size = Annotated[int, Kind("BIGINT", 0, _COUNT)]
+Number = Annotated[int, Kind("INTEGER", 0, 2**31 - 1)]  # of a line, a step, a site
+Shape = Annotated[tuple[Size, ...], Kind("BIGINT[]", most=64)]
+ThreadId = Annotated[int, Kind("BIGINT", -(2**31), 2**62, "operating-system id of the thread")]
+#: Of an array, as the framework names it; in a table as HLO text does.
+ElementType = Annotated[str, Kind(role="element type")]
+#: A line by its number in ``call_sites.json``; in a table the seven columns of a line.
+Site = Annotated[Number | None, Kind(role="site")]
+#: The same, where no function of the framework is called there.
+Place = Annotated[Number | None, Kind(role="place")]
+#: A function of the program by the site of its first line; in a table file, line and name.
+Function = Annotated[Number | None, Kind(role="function")]
+
+
+class About(NamedTuple):
+    """What is true of all facts of a class.
+
+    Attributes:
+        event: what tells its lines in ``steps.jsonl`` from others, if the capture writes them.
+        process: whether it is of a process, which then is the first column, and in no record: it
+            is that whose file it is.
+        source: where the table's rows come from; empty where it has no table.
+        files: patterns of the files whose rows it has, by default the source.
+        example: a query that shows what the table is good for.
+    """
+
+    event: str = ""
+    source: str = ""
+    files: tuple[str, ...] = ()
+    example: str = ""
+    process: bool = True
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+class Fact:
+    """A fact; fields without a default have to be given. A class takes what :class:`About` is, and
+    has source and files of its base where it takes none.
+    """
+
+    about: ClassVar[About] = About()
+
+    def __init_subclass__(
+        cls,
+        event: str = "",
+        source: str = "",
+        files: tuple[str, ...] = (),
+        example: str = "",
+        process: bool = True,
+    ) -> None:
+        base = cls.about
+        source = source or base.source
+        files = files or base.files or (source,)
+        cls.about = About(event, source, files, example, process and base.process)
+
+    def __init__(self, **fields: Any) -> None:
+        vars(self).update(fields)
+
+
+def as_line(fact: Fact) -> dict[str, Any]:
+    """A fact as it is logged, with the fields that were given."""
+    return {"event": fact.about.event, **vars(fact)}
+
+
+class Outlier(
+    Fact,
+    event="outlier",
+    source="steps.jsonl",
+    example="SELECT step, duration_ns / typical_ns AS times FROM outlier ORDER BY times DESC",
+):
+    """A step that took much longer than usual without compiling or saving."""
+
+    thread: ThreadId
+    step: Annotated[int, Kind("INTEGER", -1, 2**31 - 1), "index of the step"]
+    end_ns: Annotated[Instant, "when it ended"]
+    duration_ns: Annotated[Duration, "how long it took"]
+    typical_ns: Annotated[Duration, "the running median of the steps before it"]
+    traced: Annotated[bool, "whether the steps after it are in a second timeline"]
+
+
+class Optimizer(
+    Fact, event="optimizer", source="steps.jsonl", example="SELECT file, line FROM optimizer"
+):
+    """An optimizer, and the line that steps it."""
+
+    thread: ThreadId
+    closure: Annotated[Function, "the program's function that it was given to compute the loss"] = (
+        None
+    )
+    site: Site
+
+
+class IdleOptimizer(
+    Fact, event="idle", source="steps.jsonl", example="SELECT file, line FROM idle_optimizer"
+):
+    """An optimizer that had nothing to update in its third step: its parameters are on the
+    host, without gradients.
+    """
+
+    thread: ThreadId
+    site: Site
+
+
+class Loader(
+    Fact,
+    event="loader",
+    source="steps.jsonl",
+    example="SELECT batch_size, workers, drop_last, file, line FROM loader",
+):
+    """A loader of batches, and the line that made it."""
+
+    batch_size: Annotated[Size | None, "samples in each batch but the last"]
+    drop_last: Annotated[bool, "whether a last, smaller batch is left out"]
+    workers: Annotated[Size, "processes that make its batches"]
+    pinned: Annotated[bool | None, "whether its batches are put in pinned memory, where known"] = (
+        None
+    )
+    collate: Annotated[Function, "the program's own function that puts its batches together"] = None
+    site: Site
+
+
+class EmptyPass(
+    Fact,
+    event="empty",
+    source="steps.jsonl",
+    example="SELECT batch_size, drop_last, file, line FROM empty_pass",
+):
+    """A pass over a loader of batches that gave none, and the line that made the loader."""
+
+    batch_size: Annotated[Size | None, "samples that a batch would have"]
+    drop_last: Annotated[bool, "whether a last, smaller batch is left out"]
+    site: Site
+
+
+class Transfer(
+    Fact,
+    event="upload",
+    source="steps.jsonl, logs",
+    files=("steps.jsonl",),
+    example="SELECT file, line, count(*) AS shapes FROM transfer GROUP BY file, line",
+):
+    """A shape that a call site sent to the device for the first time; of a log each that it
+    names.
+    """
+
+    thread: ThreadId
+    step: Annotated[Number, "barrier index"]
+    direction: Annotated[str, "to_device; a log has to_host and between_devices, too"] = "to_device"
+    shape: Annotated[Shape, "dimensions"]
+    dtype: Annotated[ElementType, "element type, as HLO text writes it"]
+    site: Site
+
+
+# -- records that readers complete: their tables have other columns -----------------------------
+
+#: What differs in the key of a function, and the path of the argument; was, now.
+KeyChange = tuple[str, str, str, str]
+
+
+class Compile(Fact, event="compile"):
+    """A compilation: in which step, and in what kind of call.
+
+    Attributes:
+        ordinal: launches of its site before it, where the framework tells of launches.
+        function: that was compiled, where the framework compiles functions.
+        defined: the site of its definition, if the program defines it.
+        against: number, from 1, of the compilation of the function whose key is most alike.
+        changes: what differs from that.
+        made: the site of the line that made each of these, where known.
+        repeated: of a line that the function goes through many times, its site, an operation and
+            its copies; all operations, and the share of them that is repeated.
+        memory: bytes of the device that the graph takes: ``argument``, ``output``, ``alias`` (which
+            is both) and ``temp``.
+        callbacks: calls from the graph to the host.
+        phases: nanoseconds of each part of compiling, alone.
+        cached: whether its code came from a cache on disk, if that is known.
+        used: the site of the line that uses what differs.
+        hint: what the framework suggests.
+    """
+
+    thread: ThreadId
+    step: Number
+    site: Site
+    during: str
+    end_ns: Instant
+    duration_ns: Duration
+    ordinal: Size | None = None
+    function: str | None = None
+    defined: Number | None = None
+    against: Size | None = None
+    changes: tuple[KeyChange, ...] = ()
+    made: tuple[Number | None, ...] = ()
+    repeated: tuple[Number | None, str, Size, Size, float] | None = None
+    memory: dict[str, Size] | None = None
+    callbacks: Size = 0
+    phases: dict[str, Duration] = {}  # noqa: RUF012 - never changed
+    cached: bool | None = None
+    used: Number | None = None
+    hint: str = ""
+
+
+class Phases(Fact, event="phases"):
+    """Time of compiling that is of an earlier compilation, counted from 1, or of none."""
+
+    thread: ThreadId
+    phases: dict[str, Duration]
+    number: Number | None = None
+    end_ns: Instant | None = None
+
+
+class Break(Fact, event="break"):
+    """A function is split at ``place`` into several graphs, each time that the site calls it.
+
+    Attributes:
+        whole: it cannot be split there, and is not compiled from then on.
+        ordinal: launches of the site before.
+    """
+
+    site: Site
+    place: Site
+    function: str
+    reason: str
+    hint: str = ""
+    whole: bool = False
+    ordinal: int = 0
+
+
+class Unbroken(Fact, event="unbroken"):
+    """A function was compiled with a graph break, and also without, as its arguments differ."""
+
+    site: Site
+    function: str
+
+
+class Limit(Fact, event="limit"):
+    """A function that the site calls is compiled no more, as that was needed too often.
+
+    Attributes:
+        defined: the site of its definition, if the program defines it.
+        name: of the setting.
+        size: its value.
+        ordinal: launches of the site before.
+        dynamic: whether sizes that have changed are made dynamic, if that is known.
+        aborts: an error is raised in place of running it eagerly.
+        used: the site of the line that uses what was new at last.
+        hint: what the framework suggests.
+    """
+
+    site: Site
+    function: str
+    name: str
+    defined: Number | None = None
+    size: Size | None = None
+    ordinal: Size = 0
+    dynamic: bool | None = None
+    changes: tuple[KeyChange, ...] = ()
+    aborts: bool = False
+    used: Number | None = None
+    hint: str = ""
