@@ -16,10 +16,8 @@ if TYPE_CHECKING:
 def install(run_directory: str) -> None:
     """Wait for a framework to be imported; start the capture once it is."""
     from .files import announce
-    from .frontend import inherit
     from .import_hook import Capture
 
-    inherit()
     announce(run_directory, "started")
     Capture(run_directory).install()
 

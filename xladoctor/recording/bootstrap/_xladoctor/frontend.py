@@ -159,11 +159,19 @@ class Counters(Protocol):
     """
 
     tells_each: bool
-    compiled: Callable[[], int | None]
-    relaunched: Callable[[], int | None]
-    value: Callable[[str], int | None]
     reads: frozenset[str]
-    report: Callable[[], str] | None
+
+    @property
+    def compiled(self) -> Callable[[], int | None]: ...
+
+    @property
+    def relaunched(self) -> Callable[[], int | None]: ...
+
+    @property
+    def value(self) -> Callable[[str], int | None]: ...
+
+    @property
+    def report(self) -> Callable[[], str] | None: ...
 
     def compile_times(self) -> tuple[int, float, Sequence[tuple[float, float]]]:
         """Compilations ended, their nanoseconds together, and of the latest each when it ended (in
@@ -190,9 +198,11 @@ class Profiles(Protocol):
             once whatever it has recorded, and records nothing in a forked child.
     """
 
-    open: Callable[[], ProfilerSession] | None
     suffix: str
     light: bool
+
+    @property
+    def open(self) -> Callable[[], ProfilerSession] | None: ...
 
     def hand_over(self, begin: Callable[[], int], end: Callable[[int, str | None], None]) -> None:
         """Tell of the program's own profiles of this process.

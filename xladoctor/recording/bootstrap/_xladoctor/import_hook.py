@@ -110,7 +110,9 @@ class Capture:
         """Begin with those of these frameworks, by default all, that are imported; put the finder
         for the others first, so that no other finder can answer before it.
         """
-        frameworks = frontend.FRONTENDS if frameworks is None else frameworks
+        if frameworks is None:
+            frontend.inherit()
+            frameworks = frontend.FRONTENDS
         self._watch.install()
         awaited = [name for name in frameworks if sys.modules.get(name) is None]  # None bars it
         for name in frameworks:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from . import settings
 
 if TYPE_CHECKING:
-    from ..frontend import Frontend
-    from .framework import ImportedJax
+    from ..frontend import Framework, Frontend
 
 
 class Jax:
@@ -28,7 +27,7 @@ class Jax:
     wrappers = settings.WRAPPERS
     logs = False
 
-    def attach(self, module: Any) -> ImportedJax:
+    def attach(self, module: Any) -> Framework:
         from .framework import ImportedJax
 
         return ImportedJax(module)

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from . import settings
 
 if TYPE_CHECKING:
-    from ..frontend import Frontend
-    from .framework import ImportedTorch
+    from ..frontend import Framework, Frontend
 
 
 class Torch:
@@ -28,7 +27,7 @@ class Torch:
     wrappers = settings.WRAPPERS
     logs = False
 
-    def attach(self, module: Any) -> ImportedTorch:
+    def attach(self, module: Any) -> Framework:
         from .framework import ImportedTorch
 
         return ImportedTorch(module)

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from . import settings
 
 if TYPE_CHECKING:
-    from ..frontend import Frontend
-    from .framework import ImportedTorchXla
+    from ..frontend import Framework, Frontend
 
 
 class TorchXla:
@@ -26,7 +25,7 @@ class TorchXla:
     wrappers: frozenset[str] = frozenset()
     logs = True
 
-    def attach(self, module: Any) -> ImportedTorchXla:
+    def attach(self, module: Any) -> Framework:
         from .framework import ImportedTorchXla
 
         return ImportedTorchXla(module)
