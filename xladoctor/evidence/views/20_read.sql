@@ -194,20 +194,16 @@ UNION SELECT process FROM reported
 WHERE uploads IS NOT NULL AND upload_growth IS NOT NULL OR sends >= 20 OR sent_bytes >= 67108864 * sends
 UNION SELECT process FROM logged_transfer;
 
--- Processes of which it is known whether values are read. A log names only reads before the barrier:
--- many of them tell, few do not, unless they are all that somebody quoted.
+-- Processes of which it is known whether values are read. A log alone names only reads before the barrier.
 CREATE TABLE read_record AS
 SELECT process FROM (
     SELECT process FROM operator_counts UNION SELECT process FROM reported WHERE fetched IS NOT NULL
     UNION SELECT process FROM counter WHERE has_trait(name, 'reads_scalar')
-    UNION SELECT process FROM logged_read
-    WHERE NOT launches OR count >= 3 AND count > 0.15 * barriers OR count + barriers < 10
 )
 WHERE process NOT IN (
     SELECT process FROM reported_early
     EXCEPT SELECT process FROM counter WHERE has_trait(name, 'reads_scalar')
     EXCEPT SELECT process FROM logged_read
-    EXCEPT SELECT process FROM reported WHERE fetched_bytes >= 67108864 * fetched
 )
 AND process NOT IN (  -- whose frontend records none on such a device
     SELECT process FROM process
