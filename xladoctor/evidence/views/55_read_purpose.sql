@@ -103,7 +103,7 @@ SELECT b.* EXCLUDE (told, purpose, share, reads_a_step, blocked_ns),
        AND blocked_ns <= 0.01 * (l.duration_ns - l.compile_ns),  -- less than two runs differ by
        'free', purpose) AS purpose
 FROM by_line b
-JOIN loop l ON l.process = b.process AND l.thread = b.thread
+JOIN watched_loop l ON l.process = b.process AND l.thread = b.thread
 LEFT JOIN waiting w ON w.process = b.process AND w.thread = b.thread AND w.file = b.file
     AND w.line = b.line;
 
@@ -116,7 +116,7 @@ WITH placed AS (
     SELECT
         process, thread, file, line, any_value(function) AS function,
         unnest(commonest_caller(read_for, count)),
-        if(process IN (FROM captured_loop), 'calls', 'timeline') AS seen_by,
+        if(process IN (SELECT process FROM captured_loop EXCEPT FROM unnoted_reads), 'calls', 'timeline') AS seen_by,
         purpose AS by_code, if(purpose IS NULL, result_of(kind), NULL) AS result,
         list_sort(list(DISTINCT kind)) AS kinds, any_value(via) AS via, any_value(cure) AS cure,
         sum(count)::BIGINT AS count, max(share_of_steps * count_a_step) AS per_step,
@@ -129,18 +129,25 @@ WITH placed AS (
     WHERE purpose IS NOT NULL OR kind <> 'fetch' OR process NOT IN (SELECT process FROM counter)
     GROUP BY process, thread, file, line, by_code, result
 ),
+timed AS (  -- what so many steps of the timeline wait, for all of the loop
+    SELECT * REPLACE (if(watched IS NULL, cost_ns, over_loop(process, cost_ns, watched)) AS cost_ns),
+           if(watched IS NULL, NULL, 'estimate') AS cost_basis
+    FROM placed LEFT JOIN (
+        SELECT process, thread, steps AS watched FROM watched_loop WHERE process IN (FROM unnoted_reads)
+    ) USING (process, thread)
+),
 scalars AS (
     SELECT process, sum(value) AS scalars FROM counter WHERE has_trait(name, 'reads_scalar') GROUP BY process
 ),
 total AS (
     SELECT
-        * EXCLUDE (by_code, result), coalesce(by_code, result) AS purpose,
+        * EXCLUDE (by_code, result, watched), coalesce(by_code, result) AS purpose,
         CASE WHEN turns OR kinds = ['fetch'] AND process IN (SELECT process FROM host_op)
                  THEN claim('make_asynchronous', 'read', file, line)  -- of turns: their graphs are the turns' work
              WHEN kinds = ['fetch'] THEN claim('remove', 'cut')  -- which is not told from other cuts
              ELSE claim('remove', 'read', file, line) END AS claim,
-        (SELECT count(*) FROM profiled_step s WHERE s.process = placed.process) AS profiled
-    FROM placed
+        (SELECT count(*) FROM profiled_step s WHERE s.process = timed.process) AS profiled
+    FROM timed
     UNION ALL BY NAME
     SELECT
         c.process, 'counters' AS seen_by, 'value' AS purpose, ['item'] AS kinds,

@@ -14,7 +14,7 @@ WITH turn AS (  -- without barriers, an iteration is an optimizer step, else the
                    GROUP BY h.file, h.line
                ) HAVING max(count) > 2
            )) AS turns
-    FROM loop
+    FROM watched_loop loop
 ),
 main AS (  -- of each process, the loop with most iterations: the others work for it
     SELECT process, min_by(thread, (-turns, thread)) AS thread, max(turns) AS turns
