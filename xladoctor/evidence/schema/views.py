@@ -138,7 +138,7 @@ VIEWS: dict[str, Columns] = {
         kinds VARCHAR[] kinds of the reads, as in host_sync
         via VARCHAR what the program called, as in host_sync
         cure VARCHAR what to do instead, a sentence
-        count BIGINT how many reads
+        count BIGINT how many reads; of all steps, if the timeline has some
         times BIGINT steps with one or more; of a report or a log, reads at this and other lines
         per_step DOUBLE how many a step
         share_of_steps DOUBLE share of the steps of the same barrier; of launches; NULL if unknown

@@ -129,11 +129,13 @@ WITH placed AS (
     WHERE purpose IS NOT NULL OR kind <> 'fetch' OR process NOT IN (SELECT process FROM counter)
     GROUP BY process, thread, file, line, by_code, result
 ),
-timed AS (  -- what so many steps of the timeline wait, for all of the loop
-    SELECT * REPLACE (if(watched IS NULL, cost_ns, over_loop(process, cost_ns, watched)) AS cost_ns),
-           if(watched IS NULL, NULL, 'estimate') AS cost_basis
+timed AS (  -- what a timeline shows of some steps, for all of the loop; `whole`: times as many
+    SELECT * REPLACE (round(count * coalesce(whole, 1))::BIGINT AS count,
+                      (cost_ns * coalesce(whole, 1))::BIGINT AS cost_ns),
+           if(whole IS NULL, NULL, 'estimate') AS cost_basis
     FROM placed LEFT JOIN (
-        SELECT process, thread, steps AS watched FROM watched_loop WHERE process IN (FROM unnoted_reads)
+        SELECT process, thread, greatest(1, l.steps / w.steps) AS whole
+        FROM watched_loop w JOIN loop l USING (process, thread) WHERE process IN (FROM unnoted_reads)
     ) USING (process, thread)
 ),
 scalars AS (
@@ -141,7 +143,7 @@ scalars AS (
 ),
 total AS (
     SELECT
-        * EXCLUDE (by_code, result, watched), coalesce(by_code, result) AS purpose,
+        * EXCLUDE (by_code, result, whole), coalesce(by_code, result) AS purpose,
         CASE WHEN turns OR kinds = ['fetch'] AND process IN (SELECT process FROM host_op)
                  THEN claim('make_asynchronous', 'read', file, line)  -- of turns: their graphs are the turns' work
              WHEN kinds = ['fetch'] THEN claim('remove', 'cut')  -- which is not told from other cuts
