@@ -81,6 +81,7 @@ EXAMPLES = _parsed("""
     operator_trait: SELECT op FROM operator_trait WHERE trait = 'sized_by_data'
     own_counter: SELECT value FROM counter, own_counter WHERE starts_with(name, prefix)
     metric_meaning: SELECT name FROM metric_meaning WHERE meaning = 'compile' ORDER BY rank
+    cause_meaning: SELECT sentence FROM cause_meaning WHERE meaning = 'barrier'
     reading_helper: SELECT package, function, cure FROM reading_helper
 
     measured: SELECT samples, accumulator FROM measured WHERE meaning = 'upload'

@@ -30,6 +30,14 @@ VOCABULARY: dict[str, Table] = {
         rank INTEGER of several that mean the same, the lowest counts
     """),
     ),
+    "cause_meaning": Table(
+        "what a log says that graphs were launched for",
+        "frontend",
+        columns("""
+        sentence VARCHAR regular expression for a part of the log's sentence (cause)
+        meaning VARCHAR barrier or read: a value that is needed before one
+    """),
+    ),
     "reading_helper": Table(
         "helpers that read from the device",
         "frontend",

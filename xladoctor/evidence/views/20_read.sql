@@ -1,7 +1,7 @@
 -- Internal: Processes whose capture notes no reads on a device on which they wait: at most a timeline shows some.
 CREATE TABLE unnoted_reads AS
 SELECT process FROM process
-WHERE frontend IS NOT NULL AND device_kind <> 'CPU' AND 'read' IN (SELECT what FROM unrecorded);
+WHERE frontend IS NOT NULL AND NOT device_is(device_kind, 'host') AND 'read' IN (SELECT what FROM unrecorded);
 
 -- Internal: Steps of which it is known what was read in them.
 CREATE TABLE watched_step AS
@@ -172,6 +172,12 @@ SELECT * EXCLUDE (helper, share_of_time) REPLACE (
        ), helper.purpose AS purpose, helper.cure AS cure
 FROM (SELECT *, helper_of(file, function, via, kind) AS helper FROM read);
 
+-- Internal: What a log's sentences say that graphs were launched or compiled for.
+CREATE TABLE logged_cause AS
+SELECT DISTINCT c.process, c.cause, m.meaning
+FROM (SELECT process, cause FROM compilation UNION SELECT process, cause FROM execution) c
+JOIN cause_meaning m ON regexp_matches(c.cause, m.sentence);
+
 -- Lines at which, as a log says, a value was needed before the barrier, so that the graph up to it
 -- was launched: by the program, or for an operator that ran on the host. `barriers`: how many
 -- launches the log names besides. Of level 1 it names only those that compiled. What a console log says
@@ -186,9 +192,8 @@ WITH named AS (
     WHERE process NOT IN (SELECT process FROM execution)
 ),
 told AS (
-    SELECT *, regexp_matches(cause, 'access(ing)? tensor value') AS read,
-           count(*) FILTER (NOT read) OVER (PARTITION BY process) AS barriers
-    FROM named
+    SELECT *, count(*) FILTER (NOT read) OVER (PARTITION BY process) AS barriers
+    FROM (SELECT *, cause IN (SELECT c.cause FROM logged_cause c WHERE c.meaning = 'read') AS read FROM named)
 )
 SELECT process, file, line, any_value(function) AS function,
        unnest(commonest_caller(told, 1)), count(*) AS count, any_value(barriers) AS barriers,
