@@ -217,12 +217,11 @@ CREATE TABLE logged_transfer AS
 SELECT * FROM transfer
 WHERE step IS NULL AND process NOT IN (SELECT process FROM captured_loop);
 
--- Processes of which it is known what they sent to the device: of sizes alone, that they are small,
--- or of many transfers.
+-- Processes of which it is known what they sent to the device: of sizes alone, those of many transfers.
 CREATE TABLE upload_record AS
 SELECT process FROM captured_loop
 UNION SELECT process FROM reported
-WHERE uploads IS NOT NULL AND upload_growth IS NOT NULL OR sends >= 20 OR sent_bytes >= 67108864 * sends
+WHERE uploads IS NOT NULL AND upload_growth IS NOT NULL OR sends >= 20
 UNION SELECT process FROM logged_transfer;
 
 -- Processes of which it is known whether values are read. A log alone names only reads before the barrier.

@@ -107,11 +107,9 @@ JOIN watched_loop l ON l.process = b.process AND l.thread = b.thread
 LEFT JOIN waiting w ON w.process = b.process AND w.thread = b.thread AND w.file = b.file
     AND w.line = b.line;
 
--- Reads of device values, as rules judge them: a row for each line and purpose that the capture of calls or a timeline
--- shows (`seen_by`: calls, timeline), and what a metrics report and a log say of the reads of a process of which neither
--- tells (counters: of scalars; transfers: of the rest; log). Whatever names no line is taken for those of the log, if it is certain
--- that they are the same.
-CREATE TABLE read_finding AS
+-- Internal: Lines that read, with the purpose, as the capture of calls or a timeline shows them. What a timeline
+-- shows of some steps counts for all of the loop; `whole`: times as many.
+CREATE TABLE read_line AS
 WITH placed AS (
     SELECT
         process, thread, file, line, any_value(function) AS function,
@@ -125,11 +123,9 @@ WITH placed AS (
         arg_max(steps_of, share_of_steps) AS steps_of, max(share_of_all) AS share_of_all,
         bool_or(costly_turns) AS turns, bool_and(waits) AS waits, any_value(pausing) IS NOT NULL AS behind
     FROM read_for
-    -- where counters tell reads apart, the events of another profiler do not
-    WHERE purpose IS NOT NULL OR kind <> 'fetch' OR process NOT IN (SELECT process FROM counter)
     GROUP BY process, thread, file, line, by_code, result
 ),
-timed AS (  -- what a timeline shows of some steps, for all of the loop; `whole`: times as many
+timed AS (
     SELECT * REPLACE (round(count * coalesce(whole, 1))::BIGINT AS count,
                       (cost_ns * coalesce(whole, 1))::BIGINT AS cost_ns),
            if(whole IS NULL, NULL, 'estimate') AS cost_basis
@@ -137,19 +133,28 @@ timed AS (  -- what a timeline shows of some steps, for all of the loop; `whole`
         SELECT process, thread, greatest(1, l.steps / w.steps) AS whole
         FROM watched_loop w JOIN loop l USING (process, thread) WHERE process IN (FROM unnoted_reads)
     ) USING (process, thread)
-),
-scalars AS (
+)
+SELECT
+    * EXCLUDE (by_code, result, whole), coalesce(by_code, result) AS purpose,
+    CASE WHEN turns OR kinds = ['fetch'] AND process IN (SELECT process FROM host_op)
+             THEN claim('make_asynchronous', 'read', file, line)  -- of turns: their graphs are the turns' work
+         WHEN kinds = ['fetch'] THEN claim('remove', 'cut')  -- which is not told from other cuts
+         ELSE claim('remove', 'read', file, line) END AS claim,
+    (SELECT count(*) FROM profiled_step s WHERE s.process = timed.process) AS profiled
+FROM timed;
+
+-- Reads of device values, as rules judge them: a row for each line and purpose that the capture of calls or a timeline
+-- shows (`seen_by`: calls, timeline), and what a metrics report and a log say of the reads of a process of which neither
+-- tells (counters: of scalars; transfers: of the rest; log). Whatever names no line is taken for those of the log, if it is certain
+-- that they are the same.
+CREATE TABLE read_finding AS
+WITH scalars AS (
     SELECT process, sum(value) AS scalars FROM counter WHERE has_trait(name, 'reads_scalar') GROUP BY process
 ),
 total AS (
-    SELECT
-        * EXCLUDE (by_code, result, whole), coalesce(by_code, result) AS purpose,
-        CASE WHEN turns OR kinds = ['fetch'] AND process IN (SELECT process FROM host_op)
-                 THEN claim('make_asynchronous', 'read', file, line)  -- of turns: their graphs are the turns' work
-             WHEN kinds = ['fetch'] THEN claim('remove', 'cut')  -- which is not told from other cuts
-             ELSE claim('remove', 'read', file, line) END AS claim,
-        (SELECT count(*) FROM profiled_step s WHERE s.process = timed.process) AS profiled
-    FROM timed
+    FROM read_line
+    -- where counters tell reads apart, the events of another profiler do not
+    WHERE kinds <> ['fetch'] OR purpose <> 'value' OR process NOT IN (SELECT process FROM counter)
     UNION ALL BY NAME
     SELECT
         c.process, 'counters' AS seen_by, 'value' AS purpose, ['item'] AS kinds,
@@ -162,7 +167,7 @@ total AS (
     UNION ALL BY NAME
     SELECT
         r.process, 'transfers' AS seen_by, 'value' AS purpose, ['fetch'] AS kinds,
-        r.fetched - coalesce(s.scalars, 0) AS count, count AS times,
+        (r.fetched - coalesce(s.scalars, 0))::BIGINT AS count, count AS times,
         count / nullif(barriers, 0) AS per_step,  -- what is launched between may be many to a step, or few
         -- with counters, which do not have them, they are tensors, or a checkpoint
         if(r.process IN (FROM runtime_counts), NULL, count / coalesce(barriers, launched)) AS share_of_steps,
@@ -202,5 +207,5 @@ SELECT
     share_of_steps < often_ OR share_of_all < rare_ AS healthy,
     {'kinds': kinds, 'share_of_steps': share_of_steps, 'steps_of': steps_of, 'via': via, 'cure': cure,
      'turns': turns} AS cause
-FROM read_finding
+FROM read_line
 WHERE purpose = purpose_ AND times >= times_ AND share_of_steps > seldom_;
