@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
 from tests.support import complete, rule
 from xladoctor.diagnosis.engine import diagnose
+from xladoctor.diagnosis.interface import RuleOutcomes
 from xladoctor.diagnosis.pack import load_rule, load_rules, pack
 from xladoctor.diagnosis.rule import Rule, RuleError
 from xladoctor.evidence.schema import TABLES
@@ -81,6 +83,21 @@ def test_a_frontend_has_a_message_and_reasons_of_its_own() -> None:
     assert other is not None
     assert (other.title, other.message) == ("Another oddity", "Odd in JAX.")
     assert other.needs_rows == {"counter": "none", "metric": "no jit"}
+
+
+def test_finding_nothing_may_need_more_than_finding_something() -> None:
+    query = "SELECT value::INTEGER AS count FROM counter WHERE value > 0"
+    needy = rule(query=query, clear_needs_rows={"metric": "the report may be cut"})
+
+    def judged(value: int, **more: Any) -> tuple[RuleOutcomes, list[str]]:
+        tables = {"counter": [{"process": 0, "name": "a", "value": value}], **more}
+        diagnosis = diagnose(complete(tables), [needy])
+        return diagnosis.rules, [skipped.reason for skipped in diagnosis.not_checked]
+
+    assert judged(1)[0].fired == ["XD901"]
+    assert judged(0)[1] == ["the report may be cut"]
+    whole = {"metric": [{"process": 0, "name": "CompileTime", "samples": 1}]}
+    assert judged(0, **whole)[0].clear == ["XD901"]
 
 
 def test_a_rule_for_other_frontends_is_left_out() -> None:

@@ -33,7 +33,7 @@ MAY = {
     "environment/variables.py": "the same",
     "diagnosis/interface.py": "kinds of devices, in the words of XLA",
     "facts": "the same",
-    "evidence/views/37_machine.sql": "the same",
+    "evidence/views/00_vocabulary.sql": "the same",
     "ingest/timeline/devices.py": "XLA's own names of planes and lines, which differ by the device",
     "ingest/process_record.py": "the setting that names the kind of devices",
 }

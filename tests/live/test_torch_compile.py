@@ -81,7 +81,7 @@ def test_frames_graphs_and_results_are_the_same(tmp_path: Path) -> None:
         ("optimizer",)
     ]
 
-    # The same records of a GPU, which no machine of these tests has: reads are not recorded there.
+    # The same records of a GPU, which no machine of these tests has: this timeline shows no reads.
     record = captured.process / "process.json"
     record.write_text(record.read_text("utf-8").replace('"CPU:0"', '"CUDA:0"'), "utf-8")
     again = python("-m", "xladoctor", "analyze", captured.directory, "--format", "json")

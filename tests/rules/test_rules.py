@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.support import complete
 from xladoctor.diagnosis.case import Case
 from xladoctor.diagnosis.pack import load_rules
 from xladoctor.rule_cases.judge import judge, judged_by
@@ -90,6 +91,17 @@ def test_rule_has_cases_of_each_kind(rule: Any) -> None:
 
 def test_every_folder_is_of_a_rule() -> None:
     assert {path.parent.name for path in CASES} == {rule.id for rule in RULES}
+
+
+@pytest.mark.parametrize(
+    ("rule", "purpose"), [("XD201", "value"), ("XD202", "print"), ("XD203", "copy")]
+)
+def test_kinds_of_reads_tell_whose_they_are(rule: str, purpose: str) -> None:
+    (reads,) = (each.reads for each in RULES if each.id == rule)
+    database = complete({"host_sync": [{"process": 0, "kind": kind} for kind in reads]}).database
+    assert database.rows("SELECT DISTINCT result_of(kind) AS purpose FROM host_sync") == [
+        {"purpose": purpose}
+    ]
 
 
 def test_outcomes_count_each_rule_once() -> None:

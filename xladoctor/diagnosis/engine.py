@@ -191,7 +191,7 @@ def _outcome(
     rule: Rule, evidence: Evidence, time: TimeSpent, savings: Savings, *, strict: bool
 ) -> tuple[list[Finding], NotChecked | None]:
     """The findings of a rule, or why it cannot be judged."""
-    if reason := _missing(rule, evidence.available) or _empty(rule, evidence):
+    if reason := _missing(rule, evidence.available) or _empty(rule.needs_rows, evidence):
         return [], NotChecked(rule.id, reason)
     try:
         found = findings.from_rows(rule, judge(rule, evidence), evidence, time, savings)
@@ -203,15 +203,23 @@ def _outcome(
         if not rule.foreign:
             raise
         return [], NotChecked(rule.id, f"its rows cannot be used: {error!r}", failed=True)
-    cut = None if found else _cut(rule, evidence) or few_steps(rule, evidence)
-    return found, NotChecked(rule.id, cut) if cut else None
+    reason = None if found else _says_nothing(rule, evidence)
+    return found, NotChecked(rule.id, reason) if reason else None
+
+
+def _says_nothing(rule: Rule, evidence: Evidence) -> str | None:
+    """Why it is not known that a rule which found nothing has nothing to find."""
+    return (
+        _empty(rule.clear_needs_rows, evidence) or _cut(rule, evidence) or few_steps(rule, evidence)
+    )
 
 
 def _cut(rule: Rule, evidence: Evidence) -> str | None:
-    """Why it is not known that a rule has nothing to find: what it looks at is not whole."""
+    """That what it looks at is not whole."""
     if not evidence.cut:
         return None
-    queries = (rule.query, *(f'FROM "{name}"' for name in rule.needs_rows))
+    needed = (*rule.needs_rows, *rule.clear_needs_rows)
+    queries = (rule.query, *(f'FROM "{name}"' for name in needed))
     looked_at = set().union(*map(evidence.database.tables_in, queries))
     return next((note for table, note in evidence.cut.items() if table in looked_at), None)
 
@@ -269,9 +277,9 @@ def _missing(rule: Rule, available: Iterable[str]) -> str | None:
     return rule.not_evaluated[absent[0]] if absent else None
 
 
-def _empty(rule: Rule, evidence: Evidence) -> str | None:
-    """The rule's own sentence for the first table or view that must have rows but has none."""
-    for name, sentence in rule.needs_rows.items():
+def _empty(needed: Mapping[str, str], evidence: Evidence) -> str | None:
+    """The sentence for the first of these tables and views that has no row."""
+    for name, sentence in needed.items():
         if not evidence.database.has_rows(name):
             return sentence
     return None

@@ -154,6 +154,8 @@ def _template(value: str, info: ValidationInfo) -> str:
     return value
 
 
+#: Keys that have a sentence for each table or view.
+_SENTENCES = ("not_evaluated", "needs_rows", "clear_needs_rows")
 Title = Annotated[str, Field(min_length=8, max_length=72)]
 Message = Annotated[str, AfterValidator(_template)]
 
@@ -165,6 +167,7 @@ class Texts(BaseModel):
     title: Title | None = None
     not_evaluated: dict[str, str] = {}
     needs_rows: dict[str, str] = {}
+    clear_needs_rows: dict[str, str] = {}
     message: Message | None = None
     why: str | None = None
     fix: str | None = None
@@ -212,6 +215,7 @@ class Rule(BaseModel):
     needs: list[str] = Field(min_length=1)
     not_evaluated: dict[str, str]
     needs_rows: dict[str, str] = {}
+    clear_needs_rows: dict[str, str] = {}
     needs_steps: int = Field(default=0, ge=0)
     thresholds: dict[str, Annotated[float, Field(allow_inf_nan=False)]] = {}
     query: str
@@ -258,7 +262,7 @@ class Rule(BaseModel):
             )
         return value
 
-    @field_validator("needs_rows")
+    @field_validator("needs_rows", "clear_needs_rows")
     @classmethod
     def _known_sources(cls, value: dict[str, str]) -> dict[str, str]:
         unknown = sorted(set(value) - set(TABLES) - set(views()))
@@ -308,7 +312,7 @@ class Rule(BaseModel):
         if missing:
             raise ValueError(f"not_evaluated has no sentence for: {', '.join(missing)}")
         for name, texts in self.per_frontend.items():
-            for key in ("not_evaluated", "needs_rows"):
+            for key in _SENTENCES:
                 if unknown := sorted(set(getattr(texts, key)) - set(getattr(self, key))):
                     raise ValueError(
                         f"per_frontend.{name}.{key} has what {key} has not: {', '.join(unknown)}"
@@ -333,7 +337,7 @@ class Rule(BaseModel):
         own |= {key: text for each in texts for key, text in each if text}
         if "fix" in own:  # what is written for a line follows the general fix
             own.setdefault("fix_here", "")
-        for key in ("not_evaluated", "needs_rows"):  # by table: the others keep theirs
+        for key in _SENTENCES:  # by table: the others keep theirs
             own[key] = {**getattr(self, key), **own.get(key, {})}
         return self.model_copy(update=own)
 

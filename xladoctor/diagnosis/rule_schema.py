@@ -40,6 +40,8 @@ KEYS = {
     "needs": "tables that it cannot be judged without (a|b: either will do)",
     "not_evaluated": "the sentence to print for each of them that is missing",
     "needs_rows": "tables or views that must have a row, each with the sentence to print",
+    "clear_needs_rows": "those that must have a row before finding nothing says anything: else it"
+    " counts as not evaluated",
     "needs_steps": "steps of another profiler's timeline, with fewer of which finding nothing says"
     " nothing: it then counts as not evaluated",
     "thresholds": "named numbers, used in the query as $name; users can change them",

@@ -36,6 +36,15 @@ class MetricMeaning(
     rank: Annotated[Number, "of several that mean the same, the lowest counts"]
 
 
+class CauseMeaning(
+    _Vocabulary, example="SELECT sentence FROM cause_meaning WHERE meaning = 'barrier'"
+):
+    """What a log says that graphs were launched for."""
+
+    sentence: Annotated[str, "regular expression for a part of the log's sentence (cause)"]
+    meaning: Annotated[str, "barrier or read: a value that is needed before one"]
+
+
 class ReadingHelper(_Vocabulary, example="SELECT package, function, cure FROM reading_helper"):
     """Helpers that read from the device."""
 

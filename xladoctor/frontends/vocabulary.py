@@ -59,6 +59,7 @@ Event = Literal[
     "collective",
     "part",
 ]
+Cause = Literal["barrier", "read"]
 Word = Literal[
     "barrier",
     "breaks",
@@ -213,6 +214,8 @@ class Vocabulary(BaseModel):
             ``fetch``: transfers from the device; ``upload``, ``sent``: those to it, their time and
             their bytes; ``handles``: counters of the runtime that every report has. The first name
             counts that there are figures of.
+        causes: regular expressions for a part of the sentence by which its log says what launched a
+            graph: a barrier, or a value that was read before one.
         events: names in timelines, by meaning. ``graph``: one is cut, by a barrier or otherwise;
             ``launch``: one is handed over; ``execution``: the runtime is called, in names that
             begin so; ``compilation``: of a graph, which has its hash; ``client_compilation``: the
@@ -259,6 +262,7 @@ class Vocabulary(BaseModel):
     own_counters: tuple[str, ...] = ()
     settings: dict[SettingKind, str] = {"place": _NONE, "device": _NONE}
     metrics: dict[Meaning, tuple[str, ...]] = {}
+    causes: dict[Cause, str] = {}
     events: dict[Event, tuple[str, ...]] = {}
     modules: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
@@ -460,6 +464,10 @@ def tables(frontend: str) -> dict[str, dict[str, list[Any]]]:
             "name": [name for name, _, _ in meanings],
             "meaning": [str(meaning) for _, meaning, _ in meanings],
             "rank": [rank for _, _, rank in meanings],
+        },
+        "cause_meaning": {
+            "sentence": list(words.causes.values()),
+            "meaning": [str(meaning) for meaning in words.causes],
         },
         "reading_helper": {
             "package": [helper.package or "" for helper, _ in helpers],

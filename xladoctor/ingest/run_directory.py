@@ -292,7 +292,8 @@ def read_process(
     add_process(record, number, folder, ingested)
     _add_sites(sites, number, ingested)
     times, logged = _read_steps(steps, sites, number, ingested)
-    if "step" in ingested.tables and vocabulary(record.frontend).records_reads:
+    records_reads = vocabulary(record.frontend).records_reads
+    if "step" in ingested.tables and records_reads:
         ingested.table("host_sync")
     formats = formats_of(record.frontend)
     log = _read_graph_log(formats, folder, record.no_analysis_log, ingested)
@@ -316,6 +317,7 @@ def read_process(
             record.host,
             modules=not modules.files,
             for_viewers=not timeline.name.endswith(SUFFIX),
+            tells_reads=not records_reads,
         )
         compiled = read_timeline(file, folders, ingested, progress).found
     if log and not record.ended and ended_ns:

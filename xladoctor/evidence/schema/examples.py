@@ -30,6 +30,7 @@ EXAMPLES = _parsed("""
     logged_cut: SELECT file, line, share FROM logged_cut
     upload_record: SELECT process FROM upload_record
     read_record: SELECT process FROM read_record
+    read_finding: SELECT file, line, purpose, seen_by, share_of_steps FROM read_finding
     graph_size: SELECT max(instructions) AS largest FROM graph_size
     eager_launches: SELECT process, launches, operators FROM eager_launches
     launch_record: SELECT process FROM launch_record

@@ -131,6 +131,31 @@ VIEWS: dict[str, Columns] = {
     """),
     "upload_record": _OF_PROCESS,
     "read_record": _OF_PROCESS,
+    "read_finding": columns(PROCESS + THREAD)
+    | SITE
+    | columns("""
+        purpose VARCHAR progress, condition, helper, metric, log, free; else print, copy or value
+        seen_by VARCHAR calls, timeline; counters, transfers (of a metrics report); log
+        kinds VARCHAR[] kinds of the reads, as in host_sync
+        cure VARCHAR what to do instead, a sentence
+        count BIGINT how many reads; of all steps, if the timeline has some
+        times BIGINT steps with one or more; of a report or a log, reads at this and other lines
+        per_step DOUBLE how many a step
+        share_of_steps DOUBLE share of the steps of the same barrier; of launches; NULL if unknown
+        steps_of VARCHAR these steps, in words
+        share_of_all DOUBLE share of all steps or of the time; of transfers, of graphs, too
+        turns BOOLEAN whether turns of a loop without barriers count as steps
+        profiled BIGINT steps that the profile of another profiler has; 0 without one
+        cost_ns BIGINT time that the host was blocked
+        cost_basis VARCHAR bound where others may have part in it
+        claim STRUCT what taking them out does to the timeline
+        waits BOOLEAN whether its steps wait for the device anyway
+        behind BOOLEAN whether it waits for values of an earlier step
+        bytes_each DOUBLE bytes of a transfer, in the mean
+        early BOOLEAN whether the report was made after so few launches that little recurs
+        logged BIGINT launches or compilations that the log names in all
+        compiled BOOLEAN whether the log names compilations only
+    """),
     "graph_size": columns(
         PROCESS
         + """

@@ -2,6 +2,12 @@
 CREATE MACRO has_trait(operator, trait_) AS
     operator IN (SELECT t.op FROM operator_trait t WHERE t.trait = trait_);
 
+-- Internal: Whether a kind of device has a trait. `host`: it is the processor that runs Python; `caches`: it keeps by itself
+-- what it compiled; `tiled`: it computes on tiles of 8 by 128 elements, and on bfloat16 before all others.
+CREATE MACRO device_is(kind_, trait_) AS list_contains(
+    CASE trait_ WHEN 'host' THEN ['CPU'] WHEN 'caches' THEN ['NEURON'] WHEN 'tiled' THEN ['TPU'] END, kind_
+);
+
 -- Metrics by what they measure.
 CREATE TABLE measured AS
 SELECT m.*, n.meaning, n.rank FROM metric m JOIN metric_meaning n USING (name)

@@ -1,3 +1,27 @@
+-- Internal: Processes whose capture notes no reads on a device on which they wait: at most a timeline shows some.
+CREATE TABLE unnoted_reads AS
+SELECT process FROM process
+WHERE frontend IS NOT NULL AND NOT device_is(device_kind, 'host') AND 'read' IN (SELECT what FROM unrecorded);
+
+-- Internal: Steps of which it is known what was read in them.
+CREATE TABLE watched_step AS
+SELECT * FROM step
+WHERE NOT tail AND (process NOT IN (FROM unnoted_reads) OR (process, index) IN (
+    SELECT (process, step) FROM timeline_step WHERE joined AND process IN (SELECT process FROM device)
+));
+
+-- Internal: The loop of each thread, as far as it is known what was read in it.
+CREATE TABLE watched_loop AS
+SELECT * FROM loop WHERE process NOT IN (FROM unnoted_reads)
+UNION ALL BY NAME
+SELECT process, thread, FALSE AS without_barrier, sum(duration_ns)::BIGINT AS duration_ns,
+       sum(compile_ns)::BIGINT AS compile_ns, sum(s.barriers)::BIGINT AS barriers,
+       (sum(s.barriers) / coalesce(any_value(p.barriers), 1))::BIGINT AS steps,
+       sum(optimizer_steps)::BIGINT AS optimizer_steps
+FROM watched_step s LEFT JOIN step_period p USING (process, thread)
+WHERE process IN (FROM unnoted_reads)
+GROUP BY process, thread;
+
 -- Reads of device values inside a loop, by call site: how often, in how many steps, and for how
 -- long the host was blocked. Reads in step closures do not count: they run after the barrier.
 -- `share_of_steps`: how many of the steps that the same barrier ends have this read, so that a read
@@ -6,7 +30,8 @@
 -- that begin at the barrier at which they end count, where most do, and one more for the first.
 -- `share_of_all`: how many of all steps of the thread have a read at this line, whatever barrier ends
 -- them, or their share of the time if that is less: barriers of a log between two steps are no steps.
--- `steps_of`: which steps `share_of_steps` is a share of, in words, where they are not all of the thread's.
+-- `steps_of`: which steps `share_of_steps` is a share of, in words, where they are not all of the thread's. Where a timeline
+-- alone shows reads, they are its steps, and so are the counts.
 -- `costly_turns`: it is in a loop that has no barrier, in steps that are few, and takes a second and 2% of the time
 -- without compiling at least: then the shares are those of that loop's turns, and of the time.
 -- `purpose`, `cure`: what for and what to do instead, of reads in helpers that table reading_helper
@@ -16,7 +41,7 @@ WITH ended AS (  -- `again`: its steps that begin where they end
     SELECT *, barriers - if(
         lag((file, line, via)) OVER (PARTITION BY process, thread ORDER BY index)
         IS NOT DISTINCT FROM (file, line, via), 0, 1) AS again
-    FROM step WHERE NOT tail
+    FROM watched_step
 ),
 of_barrier AS (
     SELECT process, thread, file, line, via, sum(barriers) AS barriers, sum(again) AS again,
@@ -45,8 +70,7 @@ of_line AS (
                least(sum(h.count), any_value(s.barriers)) AS reads,
                any_value(s.duration_ns - s.compile_ns) AS busy_ns
         FROM host_sync h
-        JOIN step s ON s.process = h.process AND s.thread = h.thread AND s.index = h.step
-            AND NOT s.tail
+        JOIN watched_step s ON s.process = h.process AND s.thread = h.thread AND s.index = h.step
         WHERE NOT h.tail AND NOT h.closure
         GROUP BY h.process, h.thread, h.file, h.line, s.index
     )
@@ -77,16 +101,18 @@ shared AS (
         least(1, CASE WHEN p.barriers > 1 THEN i.steps / greatest(1, l.steps - 1)
                       WHEN b.again >= b.barriers / 2 THEN least(i.steps, i.again + 1) / b.again
                       ELSE i.steps / greatest(1, b.barriers - 1) END) AS share,
-        if(p.barriers > 1 OR b.barriers = l.barriers OR b.site.file IS NULL, 'the steps', format(
-            'the {} step{} at {}:{} ({} in all)', b.barriers::BIGINT, if(b.barriers = 1, '', 's'),
-            parse_filename(coalesce(b.site.user_file, b.site.file)),
-            coalesce(b.site.user_line, b.site.line), l.barriers)) AS steps_of
+        CASE WHEN i.process IN (FROM unnoted_reads) THEN format('the {} steps in the timeline', l.steps)
+             WHEN p.barriers > 1 OR b.barriers = l.barriers OR b.site.file IS NULL THEN 'the steps'
+             ELSE format(
+                 'the {} step{} at {}:{} ({} in all)', b.barriers::BIGINT, if(b.barriers = 1, '', 's'),
+                 parse_filename(coalesce(b.site.user_file, b.site.file)),
+                 coalesce(b.site.user_line, b.site.line), l.barriers) END AS steps_of
     FROM in_step i
     JOIN of_barrier b ON b.process = i.process AND b.thread = i.thread
         AND b.file IS NOT DISTINCT FROM i.barrier_file
         AND b.line IS NOT DISTINCT FROM i.barrier_line
         AND b.via IS NOT DISTINCT FROM i.barrier_via
-    JOIN loop l ON l.process = i.process AND l.thread = i.thread
+    JOIN watched_loop l ON l.process = i.process AND l.thread = i.thread
     LEFT JOIN step_period p ON p.process = i.process AND p.thread = i.thread
 ),
 read AS (
@@ -112,17 +138,17 @@ JOIN of_line o ON o.process = i.process AND o.thread = i.thread
 LEFT JOIN after_loop t ON t.process = i.process AND t.thread = i.thread AND t.kind = i.kind
     AND t.file = i.site.file AND t.line = i.site.line AND t.via = i.via
 GROUP BY i.process, i.thread, i.kind, i.site, i.via
-UNION ALL
+UNION ALL BY NAME
 -- A loop without barriers: reads per optimizer step, else per read of the line that reads most
 -- often, which is taken for one iteration.
 SELECT
     h.process, h.thread, h.kind, unnest(site(h)), h.via,
-    sum(h.count)::BIGINT AS count, sum(h.count)::BIGINT, sum(h.duration_ns)::BIGINT,
-    sum(h.compile_ns)::BIGINT,
-    least(1, sum(h.count) / any_value(l.turns)),
-    'the steps',
-    greatest(1, sum(h.count) / any_value(l.turns)),
-    least(1, sum(h.count) / any_value(l.turns)), FALSE, NULL
+    sum(h.count)::BIGINT AS count, sum(h.count)::BIGINT AS steps, sum(h.duration_ns)::BIGINT AS duration_ns,
+    sum(h.compile_ns)::BIGINT AS compile_ns,
+    least(1, sum(h.count) / any_value(l.turns)) AS share_of_steps,
+    'the steps' AS steps_of,
+    greatest(1, sum(h.count) / any_value(l.turns)) AS count_a_step,
+    least(1, sum(h.count) / any_value(l.turns)) AS share_of_all, FALSE AS costly_turns
 FROM host_sync h
 JOIN (
     SELECT process, thread, optimizer_steps > 0 AS trains, coalesce(nullif(optimizer_steps, 0), (
@@ -146,6 +172,12 @@ SELECT * EXCLUDE (helper, share_of_time) REPLACE (
        ), helper.purpose AS purpose, helper.cure AS cure
 FROM (SELECT *, helper_of(file, function, via, kind) AS helper FROM read);
 
+-- Internal: What a log's sentences say that graphs were launched or compiled for.
+CREATE TABLE logged_cause AS
+SELECT DISTINCT c.process, c.cause, m.meaning
+FROM (SELECT process, cause FROM compilation UNION SELECT process, cause FROM execution) c
+JOIN cause_meaning m ON regexp_matches(c.cause, m.sentence);
+
 -- Lines at which, as a log says, a value was needed before the barrier, so that the graph up to it
 -- was launched: by the program, or for an operator that ran on the host. `barriers`: how many
 -- launches the log names besides. Of level 1 it names only those that compiled. What a console log says
@@ -160,9 +192,8 @@ WITH named AS (
     WHERE process NOT IN (SELECT process FROM execution)
 ),
 told AS (
-    SELECT *, regexp_matches(cause, 'access(ing)? tensor value') AS read,
-           count(*) FILTER (NOT read) OVER (PARTITION BY process) AS barriers
-    FROM named
+    SELECT *, count(*) FILTER (NOT read) OVER (PARTITION BY process) AS barriers
+    FROM (SELECT *, cause IN (SELECT c.cause FROM logged_cause c WHERE c.meaning = 'read') AS read FROM named)
 )
 SELECT process, file, line, any_value(function) AS function,
        unnest(commonest_caller(told, 1)), count(*) AS count, any_value(barriers) AS barriers,
@@ -186,30 +217,22 @@ CREATE TABLE logged_transfer AS
 SELECT * FROM transfer
 WHERE step IS NULL AND process NOT IN (SELECT process FROM captured_loop);
 
--- Processes of which it is known what they sent to the device: of sizes alone, that they are small,
--- or of many transfers.
+-- Processes of which it is known what they sent to the device: of sizes alone, those of many transfers.
 CREATE TABLE upload_record AS
 SELECT process FROM captured_loop
 UNION SELECT process FROM reported
-WHERE uploads IS NOT NULL AND upload_growth IS NOT NULL OR sends >= 20 OR sent_bytes >= 67108864 * sends
+WHERE uploads IS NOT NULL AND upload_growth IS NOT NULL OR sends >= 20
 UNION SELECT process FROM logged_transfer;
 
--- Processes of which it is known whether values are read. A log names only reads before the barrier:
--- many of them tell, few do not, unless they are all that somebody quoted.
+-- Processes of which it is known whether values are read. A log alone names only reads before the barrier.
 CREATE TABLE read_record AS
 SELECT process FROM (
     SELECT process FROM operator_counts UNION SELECT process FROM reported WHERE fetched IS NOT NULL
     UNION SELECT process FROM counter WHERE has_trait(name, 'reads_scalar')
-    UNION SELECT process FROM logged_read
-    WHERE NOT launches OR count >= 3 AND count > 0.15 * barriers OR count + barriers < 10
 )
 WHERE process NOT IN (
     SELECT process FROM reported_early
     EXCEPT SELECT process FROM counter WHERE has_trait(name, 'reads_scalar')
     EXCEPT SELECT process FROM logged_read
-    EXCEPT SELECT process FROM reported WHERE fetched_bytes >= 67108864 * fetched
 )
-AND process NOT IN (  -- whose frontend records none on such a device
-    SELECT process FROM process
-    WHERE frontend IS NOT NULL AND device_kind <> 'CPU' AND 'read' IN (SELECT what FROM unrecorded)
-);
+AND process NOT IN (FROM unnoted_reads EXCEPT SELECT process FROM watched_step);

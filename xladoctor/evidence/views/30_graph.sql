@@ -51,8 +51,8 @@ FROM measured e
 LEFT JOIN measured c ON c.process = e.process AND c.meaning = 'eager_compile'
 LEFT JOIN measured g ON g.process = e.process AND g.meaning = 'execute'
 WHERE e.meaning = 'eager_execute'
-UNION ALL
-SELECT s.process, s.launches - s.graphs, s.waited_ns, c.operators, c.compile_ns, s.graphs
+UNION ALL BY NAME
+SELECT s.process, s.launches - s.graphs AS launches, s.waited_ns AS launch_ns, c.operators, c.compile_ns, s.graphs
 FROM (
     SELECT process, sum(executions)::BIGINT AS launches, sum(read_ns)::BIGINT AS waited_ns,
            coalesce(sum(barriers) FILTER (NOT tail), 0)
@@ -74,9 +74,7 @@ UNION SELECT process FROM step WHERE process NOT IN (SELECT process FROM capture
 
 -- Internal: processes whose log names a barrier as what launched or compiled a graph.
 CREATE TABLE logged_barrier AS
-SELECT DISTINCT process
-FROM (SELECT process, cause FROM compilation UNION ALL SELECT process, cause FROM execution)
-WHERE regexp_matches(cause, '^(user )?(\w+\.)?(sync|mark_step)| step end|region$');
+SELECT process FROM logged_cause WHERE meaning = 'barrier' GROUP BY process;
 
 -- Processes of which it is known whether they have barriers.
 CREATE TABLE barrier_record AS
@@ -258,9 +256,9 @@ folded AS (
         f.cost_ns + coalesce(b.cost_ns, 0) AS cost_ns, coalesce(b.count, 0) AS backward_count
     FROM forward f
     LEFT JOIN backward b ON b.process = f.process AND b.base = f.base AND f.nth = 1
-    UNION ALL
+    UNION ALL BY NAME
     SELECT
-        p.process, p.op, p.base, unnest(site(p)), p.count, p.per_step, p.cost_ns, p.count
+        p.process, p.op, p.base, unnest(site(p)), p.count, p.per_step, p.cost_ns, p.count AS backward_count
     FROM placed p
     WHERE p.backward
       AND NOT EXISTS (SELECT 1 FROM forward f WHERE f.process = p.process AND f.base = p.base)

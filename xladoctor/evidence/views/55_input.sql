@@ -58,7 +58,7 @@ SELECT
     ] ELSE [claim('overlap', 'input')] END AS claim,
     b.idle * b.input_ns < (share + processor_wait_of(b.process)) * b.wall_ns OR (
         b.input_ns * (1 - processor_wait_of(b.process)) < cpu_ms * 1e6 * b.steps AND EXISTS (
-            SELECT 1 FROM process p WHERE p.process = b.process AND p.device_kind = 'CPU'
+            SELECT 1 FROM process p WHERE p.process = b.process AND device_is(p.device_kind, 'host')
         )
     ) AS healthy,
     {'wait_ms_a_step': round(b.input_ns / b.steps / 1e6, 3), 'idle_share': round(b.idle, 4),
@@ -187,7 +187,7 @@ LEFT JOIN host_line h ON h.process = i.process AND h.kind = 'other' AND h.rank =
 LEFT JOIN hottest_lines top ON top.process = i.process AND top.kind = 'other'
 WHERE i.share >= least_share AND i.each_ns >= least_ms * 1e6
   AND (i.each_ns >= cpu_ms * 1e6 OR NOT EXISTS (
-      SELECT 1 FROM process p WHERE p.process = i.process AND p.device_kind = 'CPU'
+      SELECT 1 FROM process p WHERE p.process = i.process AND device_is(p.device_kind, 'host')
   ) OR i.each_ns >= clear_ms * 1e6 AND h.own >= 0.5 * h.of_kind AND EXISTS (
       SELECT 1 FROM processor_wait w WHERE w.process = i.process AND w.share <= 0.3
   ));

@@ -29,7 +29,7 @@ late AS (
     HAVING sum(count) >= warmup() AND sum(late) >= 0.9 * sum(count)
 )
 SELECT process, file, line, 0.0 AS pausing FROM late
-UNION ALL
+UNION ALL BY NAME
 SELECT c.process, c.file, c.line,
        1 - sum(c.waited_ns) FILTER (c.awaits < l.execution AND l.done_ns >= l.next_ns) / sum(c.waited_ns) AS pausing
 FROM call c ASOF JOIN launch l ON l.process = c.process AND l.launched_ns <= c.begin_ns
@@ -41,6 +41,13 @@ HAVING pausing <= 0.1;
 CREATE MACRO asks(text_) AS regexp_matches(
     text_, '^\s*(assert\b|(if|elif|while)\b.*:\s*(#.*)?$)'
 );
+
+-- Internal: What a kind of read is for, as far as that tells: a text, a copy on the host, or a number.
+CREATE MACRO result_of(kind_) AS CASE
+    WHEN kind_ IN ('repr', 'format') THEN 'print'
+    WHEN kind_ IN ('cpu', 'numpy', 'tolist', 'to', 'array') THEN 'copy'
+    WHEN kind_ IN ('item', 'float', 'int', 'index', 'complex', 'fetch') THEN 'value'
+END;
 
 -- Internal: Reads in a loop with what they are for: one purpose for each line, as its reads are fixed together.
 --   progress, metric, log: for a progress bar or a tracker, a metric, a line of text
@@ -96,37 +103,109 @@ SELECT b.* EXCLUDE (told, purpose, share, reads_a_step, blocked_ns),
        AND blocked_ns <= 0.01 * (l.duration_ns - l.compile_ns),  -- less than two runs differ by
        'free', purpose) AS purpose
 FROM by_line b
-JOIN loop l ON l.process = b.process AND l.thread = b.thread
+JOIN watched_loop l ON l.process = b.process AND l.thread = b.thread
 LEFT JOIN waiting w ON w.process = b.process AND w.thread = b.thread AND w.file = b.file
     AND w.line = b.line;
 
--- Internal: Those that only the kind of the read tells of.
-CREATE TABLE plain_read AS SELECT * FROM read_for WHERE purpose IS NULL;
+-- Internal: Lines that read, with the purpose, as the capture of calls or a timeline shows them. What a timeline
+-- shows of some steps counts for all of the loop; `whole`: times as many.
+CREATE TABLE read_line AS
+WITH placed AS (
+    SELECT
+        process, thread, file, line, any_value(function) AS function,
+        unnest(commonest_caller(read_for, count)),
+        if(process IN (SELECT process FROM captured_loop EXCEPT FROM unnoted_reads), 'calls', 'timeline') AS seen_by,
+        purpose AS by_code, if(purpose IS NULL, result_of(kind), NULL) AS result,
+        list_sort(list(DISTINCT kind)) AS kinds, any_value(via) AS via, any_value(cure) AS cure,
+        sum(count)::BIGINT AS count, max(share_of_steps * count_a_step) AS per_step,
+        (sum(duration_ns) * coalesce(any_value(pausing), 1))::BIGINT AS cost_ns,
+        sum(steps)::BIGINT AS times, max(share_of_steps) AS share_of_steps,
+        arg_max(steps_of, share_of_steps) AS steps_of, max(share_of_all) AS share_of_all,
+        bool_or(costly_turns) AS turns, bool_and(waits) AS waits, any_value(pausing) IS NOT NULL AS behind
+    FROM read_for
+    GROUP BY process, thread, file, line, by_code, result
+),
+timed AS (
+    SELECT * REPLACE (round(count * coalesce(whole, 1))::BIGINT AS count,
+                      (cost_ns * coalesce(whole, 1))::BIGINT AS cost_ns),
+           if(whole IS NULL, NULL, 'estimate') AS cost_basis
+    FROM placed LEFT JOIN (
+        SELECT process, thread, greatest(1, l.steps / w.steps) AS whole
+        FROM watched_loop w JOIN loop l USING (process, thread) WHERE process IN (FROM unnoted_reads)
+    ) USING (process, thread)
+)
+SELECT
+    * EXCLUDE (by_code, result, whole), coalesce(by_code, result) AS purpose,
+    CASE WHEN turns OR kinds = ['fetch'] AND process IN (SELECT process FROM host_op)
+             THEN claim('make_asynchronous', 'read', file, line)  -- of turns: their graphs are the turns' work
+         WHEN kinds = ['fetch'] THEN claim('remove', 'cut')  -- which is not told from other cuts
+         ELSE claim('remove', 'read', file, line) END AS claim,
+    (SELECT count(*) FROM profiled_step s WHERE s.process = timed.process) AS profiled
+FROM timed;
 
--- Internal: Lines that read for a purpose, or for none that is known, as rows of a rule; `kinds_`: only
--- reads of these kinds. `each_`: share of the steps above which a read
+-- Reads of device values, as rules judge them: a row for each line and purpose that the capture of calls or a timeline
+-- shows (`seen_by`: calls, timeline), and what a metrics report and a log say of the reads of a process of which neither
+-- tells (counters: of scalars; transfers: of the rest; log). Whatever names no line is taken for those of the log, if it is certain
+-- that they are the same.
+CREATE TABLE read_finding AS
+WITH scalars AS (
+    SELECT process, sum(value) AS scalars FROM counter WHERE has_trait(name, 'reads_scalar') GROUP BY process
+),
+total AS (
+    FROM read_line
+    -- where counters tell reads apart, the events of another profiler do not
+    WHERE kinds <> ['fetch'] OR purpose <> 'value' OR process NOT IN (SELECT process FROM counter)
+    UNION ALL BY NAME
+    SELECT
+        c.process, 'counters' AS seen_by, 'value' AS purpose, ['item'] AS kinds,
+        c.value AS count, count AS times, count / nullif(r.barriers, 0) AS per_step,
+        count / coalesce(r.barriers, r.launched) AS share_of_steps,
+        r.read_ns AS cost_ns, 'bound' AS cost_basis
+    FROM counter c
+    JOIN reported r USING (process)
+    WHERE has_trait(c.name, 'reads_scalar') AND c.process NOT IN (FROM captured_loop)
+    UNION ALL BY NAME
+    SELECT
+        r.process, 'transfers' AS seen_by, 'value' AS purpose, ['fetch'] AS kinds,
+        (r.fetched - coalesce(s.scalars, 0))::BIGINT AS count, count AS times,
+        count / nullif(barriers, 0) AS per_step,  -- what is launched between may be many to a step, or few
+        -- with counters, which do not have them, they are tensors, or a checkpoint
+        if(r.process IN (FROM runtime_counts), NULL, count / coalesce(barriers, launched)) AS share_of_steps,
+        count / coalesce(barriers, launched, graphs) AS share_of_all,
+        read_ns * count / fetched AS cost_ns, 'bound' AS cost_basis, fetched_bytes / fetched AS bytes_each,
+        r.process IN (SELECT process FROM reported_early) AS early
+    FROM reported r LEFT JOIN scalars s USING (process)
+    WHERE r.process NOT IN (SELECT process FROM fallback_op) AND r.process NOT IN (FROM captured_loop)
+)
+SELECT t.* REPLACE (
+           coalesce(t.file, l.file) AS file, coalesce(t.line, l.line) AS line,
+           coalesce(t.function, l.function) AS function, coalesce(t.user_file, l.user_file) AS user_file,
+           coalesce(t.user_line, l.user_line) AS user_line,
+           coalesce(t.user_function, l.user_function) AS user_function,
+           round(t.count * coalesce(l.share, 1))::BIGINT AS count,
+           t.per_step * coalesce(l.share, 1) AS per_step,
+           (t.cost_ns * coalesce(l.share, 1))::BIGINT AS cost_ns,
+           if(l.share < 1 AND t.claim IS NOT NULL, claim('remove', 'cut', part_ := l.share), t.claim) AS claim
+       )
+FROM total t LEFT JOIN logged_cut l ON l.process = t.process AND t.file IS NULL
+UNION ALL BY NAME
+SELECT
+    process, file, line, function, user_file, user_line, user_function,
+    'log' AS seen_by, 'value' AS purpose, ['fetch'] AS kinds, count, count AS times,
+    if(launches, count / nullif(barriers, 0), NULL) AS per_step,
+    count / nullif(barriers, 0) AS share_of_steps, count + barriers AS logged, NOT launches AS compiled
+FROM logged_read
+WHERE process NOT IN (SELECT process FROM operator_counts UNION SELECT process FROM fallback_op);
+
+-- Internal: Lines that read for a purpose, as rows of a rule. `each_`: share of the steps above which a read
 -- stalls the device; below `often_` and `rare_` (of all steps) it is worth knowing, no more; up to
 -- `seldom_`, or in fewer steps than `times_`, it is nothing.
-CREATE MACRO read_lines(purpose_, each_, often_, seldom_, rare_, times_, kinds_ := NULL) AS TABLE
+CREATE MACRO read_lines(purpose_, each_, often_, seldom_, rare_, times_) AS TABLE
 SELECT
-    * EXCLUDE (steps, share, steps_of, kinds, via, cure, share_of_all, turns),
-    claim(if(turns, 'make_asynchronous', 'remove'), 'read', file, line) AS claim,  -- their graphs are the turns' work
-    share >= each_ AND share_of_all >= rare_ AS stalls,
-    share < often_ OR share_of_all < rare_ AS healthy,
-    {'kinds': kinds, 'share_of_steps': share, 'steps_of': steps_of, 'via': via, 'cure': cure,
+    process, file, line, function, user_file, user_line, user_function, count, per_step, cost_ns, claim,
+    share_of_steps >= each_ AND share_of_all >= rare_ AS stalls,
+    share_of_steps < often_ OR share_of_all < rare_ AS healthy,
+    {'kinds': kinds, 'share_of_steps': share_of_steps, 'steps_of': steps_of, 'via': via, 'cure': cure,
      'turns': turns} AS cause
-FROM (
-    SELECT
-        process, file, line, any_value(function) AS function,
-        unnest(commonest_caller(read_for, count)),
-        sum(count)::BIGINT AS count, max(share_of_steps * count_a_step) AS per_step,
-        sum(duration_ns)::BIGINT AS cost_ns, sum(steps) AS steps, max(share_of_steps) AS share,
-        arg_max(steps_of, share_of_steps) AS steps_of,
-        max(share_of_all) AS share_of_all, list_sort(list(DISTINCT kind)) AS kinds,
-        bool_or(costly_turns) AS turns,
-        any_value(via) AS via, any_value(cure) AS cure
-    FROM read_for
-    WHERE purpose IS NOT DISTINCT FROM purpose_ AND (kinds_ IS NULL OR list_contains(kinds_, kind))
-    GROUP BY process, thread, file, line
-)
-WHERE steps >= times_ AND share > seldom_;
+FROM read_line
+WHERE purpose = purpose_ AND times >= times_ AND share_of_steps > seldom_;

@@ -5,7 +5,7 @@ Parts exclude each other and add up to the step. Nanoseconds.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from xladoctor.ingest.timeline.devices import Device
 from xladoctor.ingest.timeline.intervals import Intervals, Times
 from xladoctor.ingest.timeline.python_frames import PythonFrames
 from xladoctor.ingest.timeline.steps import SPAN, Steps
+from xladoctor.ingest.xplane import wire
 from xladoctor.ingest.xplane.space import Line
 from xladoctor.warmup import WARMUP
 
@@ -27,8 +28,17 @@ _KNOWN = (*ACTIVITIES, UNRECORDED)
 _REASONS = [*_KNOWN, "python"]
 
 
-def add_steps(doing: dict[str, Intervals], steps: Steps, process: int, ingested: Ingested) -> Times:
-    """Fill ``timeline_step``; return the number that each step has there.
+class Numbered(NamedTuple):
+    """The number of each step in ``timeline_step``, and whether it is that of the step log."""
+
+    number: Times
+    joined: wire.Array
+
+
+def add_steps(
+    doing: dict[str, Intervals], steps: Steps, process: int, ingested: Ingested
+) -> Numbered:
+    """Fill ``timeline_step``.
 
     Args:
         doing: when the loop's thread was at each activity, and when that is not recorded.
@@ -58,7 +68,7 @@ def add_steps(doing: dict[str, Intervals], steps: Steps, process: int, ingested:
             "other_ns": lasted - known,
         },
     )
-    return number
+    return Numbered(number, log["joined"])
 
 
 def add_devices(  # noqa: PLR0913  # a timeline, and what was found in it

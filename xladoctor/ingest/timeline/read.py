@@ -21,13 +21,13 @@ from xladoctor.ingest.timeline.clock import Timeline, kind_of
 from xladoctor.ingest.timeline.compile_phases import compile_phases
 from xladoctor.ingest.timeline.compiled_parts import add_compiled_parts
 from xladoctor.ingest.timeline.dependencies import add_dependencies
-from xladoctor.ingest.timeline.devices import find_devices
-from xladoctor.ingest.timeline.intervals import Times
+from xladoctor.ingest.timeline.devices import Device, find_devices
+from xladoctor.ingest.timeline.intervals import Intervals, Times
 from xladoctor.ingest.timeline.kernel_sites import add_kernel_sites
 from xladoctor.ingest.timeline.launches import add_launches
 from xladoctor.ingest.timeline.operators import add_eager, add_operators
 from xladoctor.ingest.timeline.recorded import unrecorded
-from xladoctor.ingest.timeline.records import add_records
+from xladoctor.ingest.timeline.records import add_reads, add_records
 from xladoctor.ingest.timeline.regions import (
     add_regions,
     find_regions,
@@ -49,6 +49,7 @@ class TimelineFile:
     host: str | None = None
     modules: bool = True  # whether to read the modules in it
     alone: bool = False  # whether nothing else tells what the process did
+    tells_reads: bool = False  # whether nothing else tells where it read from the device
     for_viewers: bool = False  # whether it is a Chrome trace
 
 
@@ -117,7 +118,7 @@ def _read(
     numbers = None
     if steps is not None:
         steps = replace(steps, warming_up=warming_up(timeline, lines, doing, steps))
-        numbers = breakdown.add_steps(doing, steps, file.process, ingested)
+        numbers = _add_steps(file, timeline, lines, doing, steps, devices, ingested)
     breakdown.add_devices(timeline, main, doing, steps, numbers, devices, file.process, ingested)
     add_dependencies(timeline, lines, steps, numbers, devices, file.process, ingested)
     add_launches(timeline, steps, numbers, devices, file.process, ingested)
@@ -144,6 +145,22 @@ def _read(
     if note:
         ingested.notes.append(note)
     return Compilations(compiled, times, rows)
+
+
+def _add_steps(
+    file: TimelineFile,
+    timeline: Timeline,
+    lines: list[Line],
+    doing: dict[str, Intervals],
+    steps: Steps,
+    devices: list[Device],
+    ingested: Ingested,
+) -> Times:
+    """Fill ``timeline_step``, and what is read in steps of the log; return the steps' numbers."""
+    numbered = breakdown.add_steps(doing, steps, file.process, ingested)
+    if file.tells_reads and devices and numbered.joined.any():
+        add_reads(timeline, lines, steps, numbered, doing, file.process, ingested)
+    return numbered.number
 
 
 def _marks(marked: Steps | None) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 from xladoctor.frontends.vocabulary import called, events
 from xladoctor.ingest.frames import CallSite
 from xladoctor.ingest.interface import Columns, Ingested
-from xladoctor.ingest.timeline.breakdown import spent
+from xladoctor.ingest.timeline.breakdown import Numbered, spent
 from xladoctor.ingest.timeline.clock import Timeline
 from xladoctor.ingest.timeline.compiling import Compiled
 from xladoctor.ingest.timeline.intervals import Intervals, Times, covering
@@ -71,6 +71,32 @@ def add_records(
     return loop.compile_times(compiled)
 
 
+def add_reads(
+    timeline: Timeline,
+    lines: list[Line],
+    steps: Steps,
+    numbered: Numbered,
+    doing: dict[str, Intervals],
+    process: int,
+    ingested: Ingested,
+) -> None:
+    """Fill ``host_sync`` of a process whose log has its steps, but not its reads.
+
+    Args:
+        lines: the threads of the loop, its own first, which the log calls the same.
+        numbered: the steps as the log has them; reads in others are left out.
+        doing: when these threads were at each activity.
+    """
+    ingested.table("host_sync")
+    loop = _Loop.of(timeline, lines, steps, (), doing, {})
+    number = np.append(np.where(numbered.joined, numbered.number, -1), -1)
+    begin, end = loop.reads.begin, loop.reads.end
+    logged = (number[loop.step_of(begin)] >= 0) & (begin >= loop.begin)
+    via = [loop.via[read] for read in np.flatnonzero(logged).tolist()]
+    loop = replace(loop, reads=Intervals(begin[logged], end[logged]), via=via, number=number)
+    loop.add_reads(process, ingested)
+
+
 @dataclass(frozen=True, slots=True)
 class _Loop:
     """The thread of a loop.
@@ -78,6 +104,7 @@ class _Loop:
     Attributes:
         thread: its id, as the profiler gave it.
         ends: when each step ended; empty without barriers.
+        number: the number of each step, and of what came after the last.
         before: how many steps the program made before each, and before what came after the last.
         barriers: when the thread was in a barrier; without any, all but the reads of a program that
             calls compiled functions.
@@ -94,6 +121,7 @@ class _Loop:
     begin: int
     end: int
     ends: Times
+    number: Times
     before: Times
     barriers: Intervals
     graphs: Intervals
@@ -143,6 +171,7 @@ class _Loop:
             begin,
             timeline.end,
             ends,
+            np.arange(len(ends) + 1),
             before,
             barriers,
             graphs,
@@ -240,31 +269,35 @@ class _Loop:
         waits = [self.doing[name].common(self.barriers) for name in ("wait", "dispatch")]
         return sum((part.covered(begin, end) for part in waits), np.zeros(len(begin), np.int64))
 
+    def step_of(self, instants: Times) -> Times:
+        """The place of the step that each instant is in, or of what came after the last."""
+        return np.searchsorted(self.ends, instants, side="right")
+
     def add_reads(self, process: int, ingested: Ingested) -> None:
         """Fetches of each step. A cut's graph and its compilation belong to the fetch after it."""
-        step = np.searchsorted(self.ends, self.reads.begin, side="right")
+        step = self.step_of(self.reads.begin)
         called, kinds = [via for via, _ in self.via], [kind for _, kind in self.via]
         sites = list(zip(self.frames.sites(self.reads.begin, called), kinds, strict=True))
         places = {site: number for number, site in enumerate(dict.fromkeys(sites))}
         place = np.array([places[site] for site in sites], np.int64)
         rows, count = np.unique(np.stack((step, place)), axis=1, return_counts=True)
-        (numbers, place), known = rows, list(places)
-        begin, end = (part[numbers] for part in self._until(self.ends))
+        (step, place), known = rows, list(places)
+        begin, end = (part[step] for part in self._until(self.ends))
         whole = spent(self.doing, begin, end)
         outside = self.doing["compile"].covered(begin, end) - self.doing["compile"].common(
             self.barriers
         ).covered(begin, end)
-        part = count / np.bincount(numbers, count)[numbers]  # of what the step's reads took
+        part = count / np.bincount(step, count)[step]  # of what the step's reads took
         blocked = whole["wait"] + whole["dispatch"] - self._in_barriers(begin, end)
         ingested.append(
             "host_sync",
             {
-                "process": np.full(len(numbers), process),
-                "thread": np.full(len(numbers), self.thread),
-                "step": numbers,
-                "tail": numbers == len(self.ends),
+                "process": np.full(len(step), process),
+                "thread": np.full(len(step), self.thread),
+                "step": self.number[step],
+                "tail": step == len(self.ends),
                 "kind": [known[number][1] for number in place.tolist()],
-                "closure": np.zeros(len(numbers), bool),
+                "closure": np.zeros(len(step), bool),
                 "count": count,
                 "duration_ns": (part * blocked).astype(np.int64),
                 "compile_ns": (part * outside).astype(np.int64),

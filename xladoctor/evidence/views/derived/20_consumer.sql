@@ -14,7 +14,7 @@ WITH turn AS (  -- without barriers, an iteration is an optimizer step, else the
                    GROUP BY h.file, h.line
                ) HAVING max(count) > 2
            )) AS turns
-    FROM loop
+    FROM watched_loop loop
 ),
 main AS (  -- of each process, the loop with most iterations: the others work for it
     SELECT process, min_by(thread, (-turns, thread)) AS thread, max(turns) AS turns
@@ -35,28 +35,30 @@ late AS (
     SELECT process, coalesce(made_file, file) AS file, coalesce(made_line, line) AS line,
            CASE WHEN made_file IS NULL THEN function ELSE made_function END AS function, what
     FROM late_compilation
-    UNION ALL
-    SELECT process, file, line, function, 'missing barrier' FROM compilation
+    UNION ALL BY NAME
+    SELECT process, file, line, function, 'missing barrier' AS what FROM compilation
     WHERE process IN (SELECT process FROM missing_barrier) AND index >= warmup()
 )
 SELECT 'compilations_after_warmup' AS name, process, 0 AS thread, file, line, any_value(function) AS function,
        count(*)::DOUBLE AS value, count(*) AS times,
        string_agg(DISTINCT replace(what, '_', ' '), ', ' ORDER BY replace(what, '_', ' ')) AS what
 FROM late GROUP BY process, file, line
-UNION ALL
-SELECT 'host_syncs_per_step', process, thread, file, line, any_value(function),
-       sum(count / turns), sum(count)::BIGINT, string_agg(DISTINCT kind, ', ' ORDER BY kind)
+UNION ALL BY NAME
+SELECT 'host_syncs_per_step' AS name, process, thread, file, line, any_value(function) AS function,
+       sum(count / turns) AS value, sum(count)::BIGINT AS times,
+       string_agg(DISTINCT kind, ', ' ORDER BY kind) AS what
 FROM read GROUP BY process, thread, file, line HAVING NOT bool_and(after_loop)
-UNION ALL
-SELECT 'fallbacks_per_step', process, 0, file, line, function, coalesce(per_step, count), count, op
+UNION ALL BY NAME
+SELECT 'fallbacks_per_step' AS name, process, 0 AS thread, file, line, function,
+       coalesce(per_step, count) AS value, count AS times, op AS what
 FROM fallback_op WHERE count > 0
-UNION ALL
-SELECT 'barriers_per_step', s.process, s.thread, s.file, s.line, any_value(s.function),
-       coalesce(any_value(p.barriers), 1) * sum(s.barriers) / any_value(l.barriers),
-       sum(s.barriers)::BIGINT, 'barrier'
+UNION ALL BY NAME
+SELECT 'barriers_per_step' AS name, s.process, s.thread, s.file, s.line, any_value(s.function) AS function,
+       coalesce(any_value(p.barriers), 1) * sum(s.barriers) / any_value(l.barriers) AS value,
+       sum(s.barriers)::BIGINT AS times, 'barrier' AS what
 FROM step s JOIN loop l USING (process, thread) LEFT JOIN step_period p USING (process, thread)
 WHERE NOT s.tail GROUP BY s.process, s.thread, s.file, s.line
-UNION ALL
-SELECT 'peak_memory', process, 0, file, line, any_value(function), max(memory_bytes)::DOUBLE, count(*),
-       arg_max(cause, memory_bytes)
+UNION ALL BY NAME
+SELECT 'peak_memory' AS name, process, 0 AS thread, file, line, any_value(function) AS function,
+       max(memory_bytes)::DOUBLE AS value, count(*) AS times, arg_max(cause, memory_bytes) AS what
 FROM compilation WHERE memory_bytes IS NOT NULL GROUP BY process, file, line;
