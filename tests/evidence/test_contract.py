@@ -19,7 +19,7 @@ GOLDEN = Path(__file__).with_name("contract.txt")
 SAMPLES = sorted((Path(__file__).parents[2] / "sample_traces").glob("*/run.json"))
 CHANGED = (
     "what rules of others can rely on has changed. If that is meant: add a version to CHANGES in"
-    " xladoctor/evidence/schema/__init__.py that says what changed (the page on evidence lists it; a"
+    " xladoctor/evidence/schema/__init__.py that says what changed (evidence.md lists it; a"
     " new table, view or column needs none), write tests/evidence/contract.txt anew with"
     " XLADOCTOR_UPDATE_SNAPSHOTS=1, and run `make docs`."
 )
