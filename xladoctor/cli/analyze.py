@@ -6,31 +6,23 @@ from typing import Annotated
 
 import typer
 
-from xladoctor.cli.configured import (
-    Asked,
-    ConfigOption,
-    IgnoreOption,
-    RulesOption,
-    SelectOption,
-    configured,
-)
+from xladoctor.cli.configured import ConfigOptions, configured
+from xladoctor.cli.groups import grouped
 from xladoctor.cli.output import (
     AddIgnoresOption,
-    ColorOption,
-    FormatOption,
-    ShowIgnoredOption,
-    TopOption,
+    DetailOptions,
+    OutputOptions,
+    SessionOption,
     TotalStepsOption,
-    VerboseOption,
     add_ignores,
     draws,
-    parse_outputs,
 )
-from xladoctor.report.detail import Detail
-from xladoctor.report.output import Color, deliver
+from xladoctor.report.output import deliver
 
 
+@grouped
 def analyze(
+    *,
     paths: Annotated[
         list[str],
         typer.Argument(
@@ -41,21 +33,12 @@ def analyze(
             " directory with any of these. - reads text from standard input.",
         ),
     ],
-    session: Annotated[
-        str | None,
-        typer.Option(help="Which timeline to read, if there are several.", show_default=False),
-    ] = None,
+    session: SessionOption = None,
     total_steps: TotalStepsOption = None,
-    config: ConfigOption = None,
-    rules: RulesOption = [],  # noqa: B006
-    select: SelectOption = [],  # noqa: B006
-    ignore: IgnoreOption = [],  # noqa: B006
-    show_ignored: ShowIgnoredOption = False,
-    verbose: VerboseOption = False,
-    top: TopOption = None,
+    config: ConfigOptions,
+    detail: DetailOptions,
     adds_ignores: AddIgnoresOption = False,
-    formats: FormatOption = [],  # noqa: B006  # typer reads it
-    color: ColorOption = Color.auto,
+    output: OutputOptions,
 ) -> None:
     """Print ranked findings from a run directory or from what other tools captured.
 
@@ -65,12 +48,12 @@ def analyze(
     from xladoctor.cli.progress_bar import progress_bar
     from xladoctor.report.interface import Report
 
-    outputs = parse_outputs(formats, detail=Detail(show_ignored, verbose, top))
-    chosen = doctor.selection(configured(Asked(config, select, ignore, rules=rules)))
+    outputs = output.with_detail(detail)
+    chosen = doctor.selection(configured(config))
     with progress_bar() as bar:
         diagnosis = doctor.examine(
             paths, chosen, total_steps, session=session, progress=bar, pictures=draws(outputs)
         )
-    deliver([Report(diagnosis)], outputs, color)
+    deliver([Report(diagnosis)], outputs, output.color)
     if adds_ignores:
         add_ignores([diagnosis])

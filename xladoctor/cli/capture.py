@@ -2,47 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from xladoctor.cli.configured import (
-    Asked,
-    ConfigOption,
-    IgnoreOption,
-    RulesOption,
-    SelectOption,
-    configured,
-)
-from xladoctor.cli.output import (
-    ColorOption,
-    FormatOption,
-    ShowIgnoredOption,
-    TopOption,
-    TotalStepsOption,
-    VerboseOption,
-    draws,
-    parse_outputs,
-)
-from xladoctor.report.detail import Detail
-from xladoctor.report.output import Color, deliver, say
+from xladoctor.cli.configured import ConfigOptions, configured
+from xladoctor.cli.groups import grouped
+from xladoctor.cli.output import DetailOptions, OutputOptions, TotalStepsOption, draws
+from xladoctor.report.output import deliver, say
 
 if TYPE_CHECKING:
     from xladoctor.recording.interface import CaptureError
     from xladoctor.recording.remote.interface import RemoteRequest
 
 
-def capture(
-    addresses: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="HOST:PORT",
-            help="Where the program's profiler server listens, such as localhost:9012. Give an"
-            " address for each host or process.",
-        ),
-    ],
-    duration: Annotated[str, typer.Option(help="How long to record: 500ms, 3s, 2m.")] = "3s",
+@dataclass(frozen=True)
+class RecordingOptions:
+    """How servers are asked for a profile."""
+
+    duration: Annotated[str, typer.Option(help="How long to record: 500ms, 3s, 2m.")] = "3s"
     output: Annotated[
         Path | None,
         typer.Option(
@@ -50,11 +30,11 @@ def capture(
             "-o",
             help="Run directory to create (default: xladoctor-runs/DATE-capture).",
         ),
-    ] = None,
+    ] = None
     wait: Annotated[
         str,
         typer.Option(help="How long to keep trying while a server is busy or not yet listening."),
-    ] = "10s",
+    ] = "10s"
     server_directory: Annotated[
         str | None,
         typer.Option(
@@ -63,17 +43,25 @@ def capture(
             help="Where servers that cannot send their profile write it: a folder on their machine"
             " or gs://… (default: the run directory's path).",
         ),
-    ] = None,
+    ] = None
+
+
+@grouped
+def capture(
+    *,
+    addresses: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="HOST:PORT",
+            help="Where the program's profiler server listens, such as localhost:9012. Give an"
+            " address for each host or process.",
+        ),
+    ],
+    recording: RecordingOptions,
     total_steps: TotalStepsOption = None,
-    config: ConfigOption = None,
-    rules: RulesOption = [],  # noqa: B006
-    select: SelectOption = [],  # noqa: B006
-    ignore: IgnoreOption = [],  # noqa: B006  # typer reads it
-    show_ignored: ShowIgnoredOption = False,
-    verbose: VerboseOption = False,
-    top: TopOption = None,
-    formats: FormatOption = [],  # noqa: B006  # typer reads it
-    color: ColorOption = Color.auto,
+    config: ConfigOptions,
+    detail: DetailOptions,
+    report: OutputOptions,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> None:
     """Record a program that is already running, and print what costs it time.
@@ -93,21 +81,21 @@ def capture(
     from xladoctor.recording.remote.interface import RemoteRequest
     from xladoctor.report.interface import Report
 
-    outputs = parse_outputs(formats, detail=Detail(show_ignored, verbose, top))
-    chosen = doctor.selection(configured(Asked(config, select, ignore, rules=rules)))
+    outputs = report.with_detail(detail)
+    chosen = doctor.selection(configured(config))
     request = RemoteRequest(
         addresses=parse_addresses(addresses),
-        duration_ms=parse_milliseconds(duration, "--duration", *RECORDING),
-        wait_ms=parse_milliseconds(wait, "--wait", *WAITING),
-        output=output,
-        server_directory=server_directory,
+        duration_ms=parse_milliseconds(recording.duration, "--duration", *RECORDING),
+        wait_ms=parse_milliseconds(recording.wait, "--wait", *WAITING),
+        output=recording.output,
+        server_directory=recording.server_directory,
     )
     directory = fetch(request, _Progress(quiet)).directory
     with progress_bar() as bar:
         diagnosis = doctor.examine_run(
             directory, chosen, total_steps, progress=bar, pictures=draws(outputs)
         )
-    deliver([Report(diagnosis)], outputs, color)
+    deliver([Report(diagnosis)], outputs, report.color)
 
 
 class _Progress:

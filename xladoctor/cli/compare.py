@@ -7,15 +7,8 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from xladoctor.cli.configured import (
-    Asked,
-    ConfigOption,
-    FailOnOption,
-    IgnoreOption,
-    RulesOption,
-    SelectOption,
-    configured,
-)
+from xladoctor.cli.configured import ConfigOptions, FailOnOption, configured
+from xladoctor.cli.groups import grouped
 from xladoctor.cli.output import ColorOption, draws, parse_outputs
 from xladoctor.report.output import Color, Format, write_each
 
@@ -28,7 +21,9 @@ if TYPE_CHECKING:
 _FORMATS = (Format.terminal, Format.html, Format.json, Format.markdown)
 
 
+@grouped
 def compare(
+    *,
     a: Annotated[
         str,
         typer.Argument(
@@ -55,7 +50,7 @@ def compare(
             help="Judge despite this difference between the runs, named as in the"
             " output. May be repeated.",
         ),
-    ] = [],  # noqa: B006  # typer reads it
+    ] = [],  # noqa: B006
     formats: Annotated[
         list[str],
         typer.Option(
@@ -67,10 +62,7 @@ def compare(
         ),
     ] = [],  # noqa: B006
     color: ColorOption = Color.auto,
-    config: ConfigOption = None,
-    rules: RulesOption = [],  # noqa: B006
-    select: SelectOption = [],  # noqa: B006
-    ignore: IgnoreOption = [],  # noqa: B006
+    config: ConfigOptions,
 ) -> None:
     """Compare two runs: whether they are comparable, and what is worse or better in B.
 
@@ -84,9 +76,7 @@ def compare(
 
     outputs = parse_outputs(formats, _FORMATS)
     limit = None if max_slowdown is None else _share(max_slowdown)
-    configuration = configured(
-        Asked(config, select, ignore, gate={"fail_on": fail_on}, rules=rules)
-    )
+    configuration = configured(config, of_gate={"fail_on": fail_on})
     demand = Demand(configuration.settings.gate.fail_on, limit, _grounds(despite))
     chosen = doctor.selection(configuration)
     with progress_bar() as bar:

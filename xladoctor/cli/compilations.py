@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from xladoctor.cli.output import ColorOption
+from xladoctor.cli.output import ColorOption, EvidenceArgument, SessionOption, load_evidence
 from xladoctor.errors import XladoctorError
 from xladoctor.foreign import as_json
 from xladoctor.report.output import Color, emit, say, style_for
@@ -29,14 +29,7 @@ class Layout(StrEnum):
 
 
 def compilations(
-    path: Annotated[
-        str,
-        typer.Argument(
-            metavar="PATH",
-            help="A run, log directory, .xplane.pb or text file, as for analyze. - reads"
-            " text from standard input.",
-        ),
-    ],
+    path: Annotated[str, EvidenceArgument],
     diff: Annotated[
         tuple[int, int] | None,
         typer.Option(
@@ -59,10 +52,7 @@ def compilations(
         int,
         typer.Option(min=0, help="How many compilations (with --diff: lines) to show; 0 for all."),
     ] = 40,
-    session: Annotated[
-        str | None,
-        typer.Option(help="Which timeline to read, if there are several.", show_default=False),
-    ] = None,
+    session: SessionOption = None,
     color: ColorOption = Color.auto,
 ) -> None:
     """List the compilations of a run in order, each with its cause.
@@ -71,7 +61,6 @@ def compilations(
     most similar one before it. --diff shows how two graphs differ, by Python line. Exit status:
     0 shown, 2 the input cannot be read or has no such compilation.
     """
-    from xladoctor.cli.query import load_evidence
     from xladoctor.report import compilations as report
 
     if diff is not None and site is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -64,28 +64,29 @@ IgnoreOption = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What options say about the configuration; what is None or empty is left to the file.
+@dataclass(frozen=True)
+class ConfigOptions:
+    """Which configuration, and what options change in it; what is None or empty is left to it."""
 
-    Attributes:
+    config: ConfigOption = None
+    rules: RulesOption = field(default_factory=list)
+    select: SelectOption = field(default_factory=list)
+    ignore: IgnoreOption = field(default_factory=list)
+
+
+def configured(
+    asked: ConfigOptions,
+    *,
+    levels: Sequence[str] = (),
+    budgets: Sequence[str] = (),
+    of_gate: Mapping[str, Any] | None = None,
+) -> Configured:
+    """The configuration in effect.
+
+    Args:
         levels: ``RULE=LEVEL`` each.
         budgets: ``NAME=LIMIT`` each.
-        gate: other keys of the gate.
-        rules: folders of more rules.
-    """
-
-    config: Path | None = None
-    select: Sequence[str] = ()
-    ignore: Sequence[str] = ()
-    levels: Sequence[str] = ()
-    budgets: Sequence[str] = ()
-    gate: dict[str, Any] = field(default_factory=dict)
-    rules: Sequence[Path] = ()
-
-
-def configured(asked: Asked) -> Configured:
-    """The configuration in effect.
+        of_gate: other keys of the gate; None leaves a key to the file.
 
     Raises:
         ConfigurationError: a file or an option that cannot be used.
@@ -99,18 +100,18 @@ def configured(asked: Asked) -> Configured:
     configuration = load_configuration(asked.config)
     changes = configuration.settings.model_dump(exclude_unset=True)
     gate = changes.setdefault("gate", {})
-    gate.update({key: value for key, value in asked.gate.items() if value is not None})
-    levels = _pairs("--level", "RULE=warning", asked.levels)
+    gate.update({key: value for key, value in (of_gate or {}).items() if value is not None})
+    by_rule = _pairs("--level", "RULE=warning", levels)
     of_file = changes.get("levels", {})  # an option for a family overrides the file
     changes["levels"] = {
-        name: level for name, level in of_file.items() if not name.startswith(tuple(levels))
-    } | levels
-    budgets = _pairs("--budget", "max_host_syncs_per_step=0.1", asked.budgets)
-    if budgets:
-        gate["budgets"] = {**gate.get("budgets", {}), **budgets}
-    for limits in gate.get("scripts", {}).values():  # an option overrides every file
-        for name in budgets:
-            limits.pop(name, None)
+        name: level for name, level in of_file.items() if not name.startswith(tuple(by_rule))
+    } | by_rule
+    limits = _pairs("--budget", "max_host_syncs_per_step=0.1", budgets)
+    if limits:
+        gate["budgets"] = {**gate.get("budgets", {}), **limits}
+    for of_script in gate.get("scripts", {}).values():  # an option overrides every file
+        for name in limits:
+            of_script.pop(name, None)
     if asked.rules:
         folders = [str(folder.absolute()) for folder in asked.rules]
         changes["rules"] = [*changes.get("rules", []), *folders]

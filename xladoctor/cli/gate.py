@@ -5,57 +5,38 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from xladoctor.cli.configured import (
-    Asked,
-    ConfigOption,
-    FailOnOption,
-    IgnoreOption,
-    RulesOption,
-    SelectOption,
-    configured,
-)
+from xladoctor.cli.configured import ConfigOptions, FailOnOption, configured
+from xladoctor.cli.groups import grouped
+from xladoctor.cli.judging import decided, delivered, policy_of
 from xladoctor.cli.output import (
     AddIgnoresOption,
-    ColorOption,
-    FormatOption,
-    ShowIgnoredOption,
-    TopOption,
-    VerboseOption,
+    DetailOptions,
+    OutputOptions,
+    QuietOption,
     add_ignores,
     draws,
-    parse_outputs,
 )
 from xladoctor.cli.request import after_dashes, request_for
 from xladoctor.foreign import clean, quoted
-from xladoctor.report.detail import Detail
-from xladoctor.report.output import Color, Output, deliver, emit
+from xladoctor.report.output import deliver, emit
 
 if TYPE_CHECKING:
     from xladoctor.configuration.interface import Configured
     from xladoctor.diagnosis.interface import Diagnosis
     from xladoctor.gate.programs import Policy, Program
-    from xladoctor.recording.bootstrap._xladoctor.options import Options
-    from xladoctor.report.interface import Report
-
-_STATUS = {"failed": 1, "missing": 3}
 
 
-def gate(
-    arguments: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[RUN | -- COMMAND...]",
-            help="A run as for analyze (default: last, the newest), or a command to run and judge.",
-        ),
-    ] = None,
-    fail_on: FailOnOption = None,
+@dataclass(frozen=True)
+class JudgingOptions:
+    """What the gate judges by."""
+
+    fail_on: FailOnOption = None
     level: Annotated[
         list[str],
         typer.Option(
@@ -65,7 +46,7 @@ def gate(
             envvar="XLADOCTOR_LEVEL",
             help="How to treat a rule or family, whatever its severity.",
         ),
-    ] = [],  # noqa: B006  # typer reads it
+    ] = field(default_factory=list)
     budget: Annotated[
         list[str],
         typer.Option(
@@ -75,13 +56,13 @@ def gate(
             envvar="XLADOCTOR_BUDGET",
             help="A budget, such as max_host_syncs_per_step=0.1.",
         ),
-    ] = [],  # noqa: B006
+    ] = field(default_factory=list)
     time: Annotated[
         bool | None,
         typer.Option(
             "--time", envvar="XLADOCTOR_TIME", help="Also judge the rules that go by time."
         ),
-    ] = None,
+    ] = None
     allow_missing: Annotated[
         bool | None,
         typer.Option(
@@ -89,7 +70,7 @@ def gate(
             envvar="XLADOCTOR_ALLOW_MISSING",
             help="Pass even if a rule or budget could not be judged.",
         ),
-    ] = None,
+    ] = None
     baseline: Annotated[
         str | None,
         typer.Option(
@@ -97,45 +78,88 @@ def gate(
             show_default=".xladoctor/baseline.json",
             help="Baseline file: the known findings.",
         ),
-    ] = None,
-    update_baseline: Annotated[
-        bool, typer.Option("--update-baseline", help="Write the current findings to the baseline.")
-    ] = False,
+    ] = None
+
+    def configured(self, config: ConfigOptions) -> Configured:
+        """The configuration with these options."""
+        changes = {
+            "fail_on": self.fail_on,
+            "time": self.time,
+            "allow_missing": self.allow_missing,
+        }
+        return configured(config, levels=self.level, budgets=self.budget, of_gate=changes)
+
+
+@dataclass(frozen=True)
+class CommandOptions:
+    """How a command is run; the script's name is also for a run that is there already."""
+
     runs: Annotated[
         int,
         typer.Option(
             min=1, help="Run the command N times: findings by majority, counts and times by median."
         ),
-    ] = 1,
+    ] = 1
     script: Annotated[
         str | None,
         typer.Option(
             show_default="its path in the repository",
             help="Name of the program in the baseline and in budgets.",
         ),
-    ] = None,
+    ] = None
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Run directory to create for a command.")
-    ] = None,
+    ] = None
     stop_after: Annotated[
         int | None,
         typer.Option(min=1, show_default=False, help="End the program after N steps."),
-    ] = None,
+    ] = None
     timeout: Annotated[
         str | None,
         typer.Option(show_default=False, help="Treat the program as hung after this long."),
+    ] = None
+
+    def outputs(self) -> list[Path | None]:
+        """The run directory of each run, if one was named."""
+        if self.output is None or self.runs == 1:
+            return [self.output] * self.runs
+        names = (f"{self.output.name}-{number}" for number in range(1, self.runs + 1))
+        return [self.output.with_name(name) for name in names]
+
+    def refuse_without_command(self) -> None:
+        """Say that an option needs a command."""
+        given = {
+            "--runs": self.runs > 1,
+            "--output": self.output,
+            "--stop-after": self.stop_after,
+            "--timeout": self.timeout,
+        }
+        if needless := [option for option, value in given.items() if value]:
+            raise typer.BadParameter(
+                "only valid with a command: -- python train.py", param_hint=needless[0]
+            )
+
+
+@grouped
+def gate(
+    *,
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[RUN | -- COMMAND...]",
+            help="A run as for analyze (default: last, the newest), or a command to run and judge.",
+        ),
     ] = None,
-    config: ConfigOption = None,
-    rules: RulesOption = [],  # noqa: B006
-    select: SelectOption = [],  # noqa: B006
-    ignore: IgnoreOption = [],  # noqa: B006
-    show_ignored: ShowIgnoredOption = False,
-    verbose: VerboseOption = False,
-    top: TopOption = None,
+    judging: JudgingOptions,
+    update_baseline: Annotated[
+        bool, typer.Option("--update-baseline", help="Write the current findings to the baseline.")
+    ] = False,
+    command: CommandOptions,
+    config: ConfigOptions,
+    detail: DetailOptions,
     adds_ignores: AddIgnoresOption = False,
-    formats: FormatOption = [],  # noqa: B006
-    color: ColorOption = Color.auto,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no status line.")] = False,
+    report: OutputOptions,
+    quiet: QuietOption = False,
 ) -> None:
     """Judge a program before it is merged, by what it does and not by how fast the machine is.
 
@@ -146,39 +170,27 @@ def gate(
     """
     from xladoctor.recording import launcher
 
-    outputs = parse_outputs(formats, detail=Detail(show_ignored, verbose, top))
-    changes = {"fail_on": fail_on, "time": time, "allow_missing": allow_missing}
+    outputs = report.with_detail(detail)
     with launcher.signals_kept():  # libraries start threads when they are imported
         from xladoctor.gate.programs import programs
 
-        configuration = configured(Asked(config, select, ignore, level, budget, changes, rules))
-        policy = policy_of(configuration, _named(baseline, new=update_baseline))
-    words = arguments or []
+        configuration = judging.configured(config)
+        policy = policy_of(configuration, _named(judging.baseline, new=update_baseline))
+    words, pictures = arguments or [], draws(outputs)
     if after_dashes(words) and words:
-        options = _options(stop_after)
-        repeat = _Repeat(tuple(words), output, timeout, runs, quiet)
-        diagnoses = _run(repeat, options, configuration, pictures=draws(outputs))
+        diagnoses = _run(words, command, configuration, quiet=quiet, pictures=pictures)
     else:
-        of_command = {
-            "--runs": runs > 1,
-            "--output": output,
-            "--stop-after": stop_after,
-            "--timeout": timeout,
-        }
-        if needless := [option for option, given in of_command.items() if given]:
-            raise typer.BadParameter(
-                "only valid with a command: -- python train.py", param_hint=needless[0]
-            )
-        diagnoses = [[_of_directory(words, configuration, pictures=draws(outputs))]]
-    judged = programs(diagnoses, script)
+        command.refuse_without_command()
+        diagnoses = [[_of_directory(words, configuration, pictures=pictures)]]
+    judged = programs(diagnoses, command.script)
     if update_baseline:
         policy = policy.updated(judged)
         emit(_written(policy, judged))
-        if formats:
-            deliver(decided(policy, judged), outputs, color)
+        if report.formats:
+            deliver(decided(policy, judged), outputs, report.color)
         status = 0
     else:
-        status = delivered(decided(policy, judged), outputs, color, quiet=quiet)
+        status = delivered(decided(policy, judged), outputs, report.color, quiet=quiet)
     if adds_ignores:
         add_ignores([program.diagnosis for program in judged])
     raise SystemExit(status)
@@ -193,89 +205,30 @@ def _named(baseline: str | None, *, new: bool) -> Path | None:
     return Path(baseline) if baseline else None
 
 
-def delivered(
-    reports: Sequence[Report], outputs: Sequence[Output], color: Color, *, quiet: bool
-) -> int:
-    """Write the reports; if all go to files, print the verdict. Returns the exit status."""
-    from xladoctor.report.gate import verdict
-
-    deliver(reports, outputs, color)
-    if not quiet and all(output.path for output in outputs):
-        lines = [f"{clean(verdict(report.outcome))}\n" for report in reports if report.outcome]
-        emit("".join(lines), sys.stderr)
-    return status_of(reports)
-
-
-def decided(policy: Policy, judged: Sequence[Program]) -> list[Report]:
-    """The decision on each program."""
-    from xladoctor.report.interface import Report
-
-    return [Report(*policy.decide(program)) for program in judged]
-
-
-def policy_of(configuration: Configured, baseline: Path | None = None) -> Policy:
-    """What programs are judged by today.
-
-    Args:
-        baseline: its file, if not the configured one.
-
-    Raises:
-        XladoctorError: the baseline or the acknowledgements are unusable.
-    """
-    from xladoctor.gate import acknowledged
-    from xladoctor.gate.baseline import read
-    from xladoctor.gate.programs import Policy
-
-    gate = configuration.settings.gate
-    path = baseline or configuration.folder / gate.baseline
-    here = Path.cwd()
-    shown = path.relative_to(here) if path.is_relative_to(here) else path
-    accepted = acknowledged.read(configuration.folder / gate.acknowledged)
-    today = datetime.now(UTC).date()
-    return Policy(configuration.settings, shown, read(shown), accepted, today)
-
-
-def status_of(reports: Sequence[Report]) -> int:
-    """The exit status: a failure outranks what is missing."""
-    statuses = {report.outcome.status for report in reports if report.outcome}
-    return next((_STATUS[status] for status in ("failed", "missing") if status in statuses), 0)
-
-
-@dataclass(frozen=True, slots=True)
-class _Repeat:
-    """A command, and how many times it is run."""
-
-    command: tuple[str, ...]
-    output: Path | None
-    timeout: str | None
-    times: int
-    quiet: bool
-
-
-def _options(stop_after: int | None) -> Options:
-    from xladoctor.recording.bootstrap._xladoctor.options import Options
-
-    return Options(stop_after=stop_after or 0)
-
-
 def _run(
-    repeat: _Repeat, options: Options, configuration: Configured, *, pictures: bool
+    words: Sequence[str],
+    command: CommandOptions,
+    configuration: Configured,
+    *,
+    quiet: bool,
+    pictures: bool,
 ) -> list[list[Diagnosis]]:
-    """Run the command under capture; one that fails is not judged."""
+    """Run the command under capture, as often as asked; one that fails is not judged."""
     from xladoctor import doctor, hang
     from xladoctor.gate.interface import GateError
     from xladoctor.recording import launcher, progress
+    from xladoctor.recording.bootstrap._xladoctor.options import Options
 
-    selection = doctor.selection(configuration)
+    selection, options = (
+        doctor.selection(configuration),
+        Options(stop_after=command.stop_after or 0),
+    )
     diagnoses = []
-    for number in range(1, repeat.times + 1):
-        output = repeat.output
-        if output is not None and repeat.times > 1:
-            output = output.with_name(f"{output.name}-{number}")
+    for output in command.outputs():
         request = request_for(
-            _with_python(repeat.command), output, options, repeat.timeout, own_command=True
+            _with_python(tuple(words)), output, options, command.timeout, own_command=True
         )
-        outcome = launcher.run(request, progress.observer(repeat.quiet), hang.end)
+        outcome = launcher.run(request, progress.observer(quiet), hang.end)
         sys.stdout.flush()
         if outcome.status:
             where = quoted(str(outcome.runs[0].path))

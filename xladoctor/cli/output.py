@@ -1,20 +1,23 @@
-"""Options that several commands share: format, colour, width."""
+"""Options that several commands share, and what they ask for: formats, colour, detail."""
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from xladoctor.errors import XladoctorError
 from xladoctor.report.detail import USUAL, Detail
 from xladoctor.report.output import Color, Format, Output, say
 
 if TYPE_CHECKING:
     from xladoctor.diagnosis.interface import Diagnosis
+    from xladoctor.evidence.interface import Evidence
 
 
 class PlainFormat(StrEnum):
@@ -56,22 +59,6 @@ TotalStepsOption = Annotated[
 ShowIgnoredOption = Annotated[
     bool, typer.Option("--show-ignored", help="List the findings that are ignored, and why.")
 ]
-
-VerboseOption = Annotated[
-    bool,
-    typer.Option(
-        "--verbose",
-        "-v",
-        help="Show all that is known: values of causes, examples, each rule that was not"
-        " evaluated.",
-    ),
-]
-TopOption = Annotated[
-    int | None,
-    typer.Option(min=1, show_default=False, help="Show the first N findings in full."),
-]
-
-
 AddIgnoresOption = Annotated[
     bool,
     typer.Option(
@@ -80,6 +67,71 @@ AddIgnoresOption = Annotated[
         " now on.",
     ),
 ]
+
+
+EvidenceArgument = typer.Argument(
+    metavar="PATH",
+    help="A run, log directory, .xplane.pb or text file, as for analyze. - reads"
+    " text from standard input.",
+    show_default=False,
+)
+SessionOption = Annotated[
+    str | None,
+    typer.Option(help="Which timeline to read, if there are several.", show_default=False),
+]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show no status line.")]
+
+
+@dataclass(frozen=True)
+class DetailOptions:
+    """How much a report shows."""
+
+    show_ignored: ShowIgnoredOption = False
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "--verbose",
+            "-v",
+            help="Show all that is known: values of causes, examples, each rule that was not"
+            " evaluated.",
+        ),
+    ] = False
+    top: Annotated[
+        int | None,
+        typer.Option(min=1, show_default=False, help="Show the first N findings in full."),
+    ] = None
+
+
+@dataclass(frozen=True)
+class OutputOptions:
+    """Formats of a report, where each is written, and in which colours."""
+
+    formats: FormatOption = field(default_factory=list)
+    color: ColorOption = Color.auto
+
+    def with_detail(self, shown: DetailOptions) -> list[Output]:
+        """What ``--format`` asks for, with as much of it as other options say."""
+        detail = Detail(shown.show_ignored, shown.verbose, shown.top)
+        return parse_outputs(self.formats, detail=detail)
+
+
+def load_evidence(path: str, session: str | None) -> Evidence:
+    """The evidence that rules see, read with a progress bar."""
+    from xladoctor import doctor
+    from xladoctor.cli.progress_bar import progress_bar
+
+    with progress_bar() as bar:
+        return doctor.load_evidence(path, session, bar)
+
+
+def temporary_folder() -> tempfile.TemporaryDirectory[str]:
+    """A folder that is removed at the end of the block."""
+    try:
+        return tempfile.TemporaryDirectory(prefix="xladoctor-")
+    except OSError as error:
+        raise XladoctorError(
+            f"cannot write temporary files: {error.strerror}", "name a folder for them with TMPDIR"
+        ) from error
 
 
 def add_ignores(diagnoses: Sequence[Diagnosis]) -> None:

@@ -6,7 +6,6 @@ import io
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -16,7 +15,13 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from xladoctor.cli.output import ColorOption
+from xladoctor.cli.output import (
+    ColorOption,
+    EvidenceArgument,
+    SessionOption,
+    load_evidence,
+    temporary_folder,
+)
 from xladoctor.errors import XladoctorError
 from xladoctor.foreign import csv_lines, harmless, json_text
 from xladoctor.report.output import Color, emit, say, style_for
@@ -36,15 +41,7 @@ class Rows(StrEnum):
 
 
 def query(
-    path: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="PATH",
-            help="A run, log directory, .xplane.pb or text file, as for analyze. - reads"
-            " text from standard input.",
-            show_default=False,
-        ),
-    ] = None,
+    path: Annotated[str | None, EvidenceArgument] = None,
     words: Annotated[
         list[str] | None,
         typer.Argument(
@@ -67,10 +64,7 @@ def query(
         typer.Option("--output", "-o", help="Write the rows to this file.", show_default=False),
     ] = None,
     limit: Annotated[int, typer.Option(min=0, help="How many rows a table shows; 0 for all.")] = 40,
-    session: Annotated[
-        str | None,
-        typer.Option(help="Which timeline to read, if there are several.", show_default=False),
-    ] = None,
+    session: SessionOption = None,
     timeout: Annotated[
         float, typer.Option(min=0, metavar="SECONDS", help="End the query after this; 0 for never.")
     ] = 300,
@@ -112,15 +106,6 @@ def _text(path: str, query: str) -> str:
     return sys.stdin.read()
 
 
-def load_evidence(path: str, session: str | None) -> Evidence:
-    """The evidence that rules see, read with a progress bar."""
-    from xladoctor import doctor
-    from xladoctor.cli.progress_bar import progress_bar
-
-    with progress_bar() as bar:
-        return doctor.load_evidence(path, session, bar)
-
-
 def _show(checked: Query, output: Path | None, limit: int, color: Color) -> None:
     from xladoctor.report import table
     from xladoctor.report.interface import Style
@@ -151,16 +136,6 @@ def _write(evidence: Evidence, text: str, timeout: float, rows: Rows, output: Pa
                 lines = io.TextIOWrapper(source, "utf-8", newline="\n")
                 fit = csv_lines(lines) if rows is Rows.csv else map(json_text, lines)
                 target.writelines(line.encode() for line in fit)
-
-
-def temporary_folder() -> tempfile.TemporaryDirectory[str]:
-    """A folder that is removed at the end of the block."""
-    try:
-        return tempfile.TemporaryDirectory(prefix="xladoctor-")
-    except OSError as error:
-        raise XladoctorError(
-            f"cannot write temporary files: {error.strerror}", "name a folder for them with TMPDIR"
-        ) from error
 
 
 def _closed(evidence: Evidence, text: str, timeout: float, writable: Path | None = None) -> Query:

@@ -7,12 +7,16 @@ from typing import Annotated
 
 import typer
 
-from xladoctor.cli.analyze import analyze
-from xladoctor.cli.configured import ConfigOption, IgnoreOption, RulesOption, SelectOption
-from xladoctor.cli.output import ShowIgnoredOption, TotalStepsOption
+from xladoctor.cli.configured import ConfigOptions, configured
+from xladoctor.cli.groups import grouped
+from xladoctor.cli.output import SessionOption, ShowIgnoredOption, TotalStepsOption
+from xladoctor.report.detail import Detail
+from xladoctor.report.output import Color, Format, Output, deliver
 
 
+@grouped
 def report(
+    *,
     paths: Annotated[
         list[str],
         typer.Argument(metavar="RUN…", help="A run, or what else `analyze` reads."),
@@ -20,29 +24,23 @@ def report(
     html: Annotated[
         Path, typer.Option("--html", metavar="FILE", help="The page to write: one HTML file.")
     ],
-    session: Annotated[
-        str | None,
-        typer.Option(help="Which timeline to read, if there are several.", show_default=False),
-    ] = None,
+    session: SessionOption = None,
     total_steps: TotalStepsOption = None,
-    config: ConfigOption = None,
-    rules: RulesOption = [],  # noqa: B006  # typer reads it
-    select: SelectOption = [],  # noqa: B006
-    ignore: IgnoreOption = [],  # noqa: B006
+    config: ConfigOptions,
     show_ignored: ShowIgnoredOption = False,
 ) -> None:
     """Write a page with pictures about a run: `analyze --format html=FILE`.
 
-    Exit status: 0 written, 2 the input cannot be read or the file not be written.
+    Exit status: 0 written, 2 the input cannot be read or the file cannot be written.
     """
-    analyze(
-        paths,
-        session=session,
-        total_steps=total_steps,
-        config=config,
-        rules=rules,
-        select=select,
-        ignore=ignore,
-        show_ignored=show_ignored,
-        formats=[f"html={html}"],
-    )
+    from xladoctor import doctor
+    from xladoctor.cli.progress_bar import progress_bar
+    from xladoctor.report.interface import Report
+
+    chosen = doctor.selection(configured(config))
+    with progress_bar() as bar:
+        diagnosis = doctor.examine(
+            paths, chosen, total_steps, session=session, progress=bar, pictures=True
+        )
+    page = Output(Format.html, html, Detail(show_ignored))
+    deliver([Report(diagnosis)], [page], Color.auto)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from xladoctor.cli.configured import Asked, ConfigOption, RulesOption, configured
+from xladoctor.cli.configured import ConfigOption, ConfigOptions, RulesOption, configured
 from xladoctor.errors import XladoctorError
 from xladoctor.foreign import as_json
 from xladoctor.report.output import emit, say
@@ -46,7 +46,7 @@ def list_rules(
     """List the rules: id, severity (or preview), title, and whose they are if not ours."""
     from xladoctor import doctor
 
-    for rule in doctor.rules(configured(Asked(config, rules=folders))):
+    for rule in doctor.rules(configured(ConfigOptions(config, folders))):
         state = rule.severity if rule.status == "stable" else rule.status
         aside = f"  ({rule.owner})" if rule.foreign else ""
         emit(f"{rule.id}  {state:<7}  {rule.title}{aside}\n")
@@ -78,7 +78,7 @@ def new(
     except ValidationError as error:
         wrong = [f"{item['loc'][0]}: {told(item, Rule)}" for item in error.errors()]
         raise XladoctorError(wrong) from error
-    if rule_id in {rule.id for rule in doctor.rules(configured(Asked(None)))}:
+    if rule_id in {rule.id for rule in doctor.rules(configured(ConfigOptions()))}:
         raise XladoctorError(f"{rule_id}: there is such a rule", "take letters of your own")
     path = folder / f"{rule_id}-{name}.yaml"
     try:
@@ -192,7 +192,7 @@ def explain(
     from xladoctor import doctor
     from xladoctor.report.rule_page import page
 
-    configuration = configured(Asked(config, rules=folders))
+    configuration = configured(ConfigOptions(config, folders))
     known = {rule.id: rule for rule in doctor.rules(configuration)}
     rule = known.get(rule_id.upper())
     if rule is None:

@@ -12,15 +12,9 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from xladoctor.cli.configured import (
-    Asked,
-    ConfigOption,
-    IgnoreOption,
-    RulesOption,
-    SelectOption,
-    configured,
-)
-from xladoctor.cli.query import load_evidence, temporary_folder
+from xladoctor.cli.configured import ConfigOptions, configured
+from xladoctor.cli.groups import grouped
+from xladoctor.cli.output import load_evidence, temporary_folder
 from xladoctor.report.output import emit, say
 
 if TYPE_CHECKING:
@@ -29,7 +23,9 @@ if TYPE_CHECKING:
     from xladoctor.view.show import Outcome
 
 
+@grouped
 def view(
+    *,
     path: Annotated[
         str,
         typer.Argument(
@@ -53,10 +49,7 @@ def view(
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open XProf in the browser.")
     ] = True,
-    config: ConfigOption = None,
-    rules: RulesOption = [],  # noqa: B006
-    select: SelectOption = [],  # noqa: B006
-    ignore: IgnoreOption = [],  # noqa: B006
+    config: ConfigOptions,
 ) -> None:
     """Show a run's timeline, with its steps, calls and findings, in XProf.
 
@@ -66,11 +59,10 @@ def view(
     """
     from xladoctor.view import xprof
 
-    asked = Asked(config, select, ignore, rules=rules)
     if perfetto is not None:
         from xladoctor.view.show import write_perfetto
 
-        outcome = _shown(path, session, asked, partial(write_perfetto, path=perfetto))
+        outcome = _shown(path, session, config, partial(write_perfetto, path=perfetto))
         emit(f"{perfetto}: {outcome.slices:,} slices; open it at https://ui.perfetto.dev\n")
         return
     xprof.require()
@@ -80,7 +72,7 @@ def view(
         from xladoctor.view.show import write_logdir
 
         logdir = Path(folder) / "logdir"
-        _shown(path, session, asked, partial(write_logdir, logdir=logdir))
+        _shown(path, session, config, partial(write_logdir, logdir=logdir))
         with suppress(KeyboardInterrupt):
             _serve(logdir, Path(folder) / "xprof.log", browser)
 
@@ -98,12 +90,15 @@ def _serve(logdir: Path, log: Path, browser: bool) -> None:
 
 
 def _shown(
-    path: str, session: str | None, asked: Asked, write: Callable[[Evidence, Diagnosis], Outcome]
+    path: str,
+    session: str | None,
+    config: ConfigOptions,
+    write: Callable[[Evidence, Diagnosis], Outcome],
 ) -> Outcome:
     """Read, judge and write; what was read is forgotten."""
     from xladoctor import doctor
 
-    chosen = doctor.selection(configured(asked))
+    chosen = doctor.selection(configured(config))
     evidence = load_evidence(path, session)
     diagnosis = doctor.diagnose(evidence, chosen)
     outcome = write(evidence, diagnosis)
