@@ -26,14 +26,14 @@ Kind = Literal[
     "configuration",
     "leftover",
 ]
-#: key: two keys of a function were compared. hlo: two modules were compared. upload: a new shape was
-#: sent in that step. log: numbers of inputs and outputs differ. hash: the same graph again.
+#: key: two keys of a function were compared. hlo: two modules were compared. upload: a new shape
+#: was sent in that step. log: numbers of inputs and outputs differ. hash: the same graph again.
 Basis = Literal["key", "hlo", "upload", "log", "hash"]
 #: grows: by the same amount in consecutive launches. last_batch: a first dimension with one other,
 #: smaller size, or with one for each loader of batches of its size. varies: any other.
 Pattern = Literal["grows", "last_batch", "varies"]
-#: How an operation at a line differs: only in one graph, made with another number, of another shape,
-#: or lowered to more or fewer instructions.
+#: How an operation at a line differs: only in one graph, made with another number, of another
+#: shape, or lowered to more or fewer instructions.
 Nature = Literal["added", "removed", "value", "shape", "count"]
 
 Line = tuple[str | None, int | None]  #: path and number

@@ -1,4 +1,4 @@
-"""Explains compilations by what the program sent to the device: new shapes, as opposed to weights."""
+"""Explains compilations by new shapes that the program sent to the device; recognises weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the devices were used, from the timeline."""
+"""Summarizes how the devices were used, from the timeline."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def device_use(evidence: Evidence) -> list[DeviceUse]:
 
 
 def _whole(evidence: Evidence) -> list[dict[str, Any]]:
-    """Without steps: from the first of a device's operations to its last."""
+    """The use of devices without steps: from a device's first operation to its last."""
     return evidence.database.rows("""
         SELECT process, device, name, kind, 0 AS steps, busy_ns AS busy, busy_ns + idle_ns AS total,
                FALSE AS warm
@@ -49,7 +49,7 @@ def _whole(evidence: Evidence) -> list[dict[str, Any]]:
 def _use(row: dict[str, Any], evidence: Evidence) -> DeviceUse:
     total = float(row["total"])
     idle = {reason: float(row.get(reason, 0)) / total for reason in _REASONS}
-    if not vocabulary(evidence.frontend).records_steps:  # then the framework's Python launches
+    if not vocabulary(evidence.frontend).records_steps:  # its Python launches, it does not trace
         idle["dispatch"] += idle.pop("tracing")
     return DeviceUse(
         process=str(row["process"]),

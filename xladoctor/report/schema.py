@@ -28,8 +28,8 @@ def render(
     """Write the tables, views and macros named, or all: meaning, source, each column, an example.
 
     Args:
-        names: tables, views and macros that exist; those that are internal only if named.
-        available: tables that the evidence at hand has; the others are marked. None: no evidence.
+        names: tables, views and macros; if empty, all that are not internal.
+        available: tables that the evidence has; others are marked. None: there is no evidence.
         output: where to write.
         style: width, characters.
     """
@@ -45,13 +45,17 @@ def _described(name: str, available: Collection[str] | None, style: Style) -> li
     if name in TABLES:
         mark = "" if available is None or name in available else "  (not in this run)"
         text = f"{TABLES[name].text}; from: {TABLES[name].source}"
-        return [Text(f"{name}{mark}"), _told(text, style), _grid(TABLES[name].columns, style)]
+        return [
+            Text(f"{name}{mark}"),
+            _description(text, style),
+            _grid(TABLES[name].columns, style),
+        ]
     if name in views():
         grid = [_grid(VIEWS[name], style)] if name in VIEWS else []
-        return [Text(f"{name}  (view)"), _told(views()[name], style), *grid]
+        return [Text(f"{name}  (view)"), _description(views()[name], style), *grid]
     macro = macro_heads()[name]
     head = f"{macro.call}  ({'macro, a table' if macro.gives_rows else 'macro'})"
-    return [Text(head), _told(macro.text, style)]
+    return [Text(head), _description(macro.text, style)]
 
 
 def _grid(columns: Mapping[str, Column], style: Style) -> RenderableType:
@@ -61,7 +65,7 @@ def _grid(columns: Mapping[str, Column], style: Style) -> RenderableType:
     return _indented(grid)
 
 
-def _told(text: str, style: Style) -> RenderableType:
+def _description(text: str, style: Style) -> RenderableType:
     return _indented(Text(plain(text, style)))
 
 

@@ -32,7 +32,7 @@ def add_kernel_sites(
         return
     chosen = slice(None, None, len(calls) // _MOST + 1)
     calls, works = calls[chosen], works[chosen]
-    asked = _asked(timeline, lines, calls)
+    asked = _caused_at(timeline, lines, calls)
     known = asked >= 0
     sites = frames.sites(asked[known], [""] * int(known.sum()))
     spent: Counter[tuple[int, str, int, str]] = Counter()
@@ -58,7 +58,7 @@ def add_kernel_sites(
         )
 
 
-def _asked(timeline: Timeline, lines: list[Line], calls: Times) -> Times:
+def _caused_at(timeline: Timeline, lines: list[Line], calls: Times) -> Times:
     """The instant at which the loop's thread caused each of these calls; -1 if unknown."""
     numbered, numbers = timeline.space.numbered(timeline.events)
     number_of = np.full(len(timeline.events.name), -1, np.int64)
